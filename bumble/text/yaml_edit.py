@@ -48,7 +48,8 @@ def remove(source: str, keys: Sequence[str]) -> str:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        plain = {str(key): _plain(item) for key, item in value.items()}
+        return yaml_render.Row(plain) if isinstance(value, yaml_render.Row) else plain
     return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bumble.text import yaml_edit, yaml_plain, yaml_render
+from bumble.text import yaml_edit, yaml_plain, yaml_read, yaml_render
 from bumble.text.yaml_edit import SourceError
+from bumble.text.yaml_render import Row
 
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 WORDS = """yes no null ~ 1.10 0x1F 010 1e5 12:30:45 2026-05-24 - a: b# 'x' "y" &a *a !t
@@ -303,3 +304,10 @@ def test_what_bumble_wrote_is_changed_on_one_line(
     old, new = changed_lines(source, after)
     assert len(old) == len(new) <= 1
     assert yaml_edit.set_value(after, keys, there) in (source, yaml_edit.dump(values))
+
+
+def test_a_row_stays_on_its_line_and_a_plain_mapping_does_not() -> None:
+    row = {"by": "reflect by form", "from": ["ses_1", "msg_" + "1" * 80]}
+    text = yaml_edit.set_value("names: [Sam]\n", ("lines",), {"h1": Row(row), "h2": row})
+    assert text.count("\n") == 6
+    assert yaml_read.parse_mapping(text)["lines"] == {"h1": row, "h2": row}
