@@ -82,6 +82,10 @@ _Constructor.add_constructor(f"{_TAG}int", _Constructor.construct_yaml_int)
 _Constructor.add_constructor(f"{_TAG}timestamp", SafeConstructor.construct_yaml_str)
 
 
+# What ruamel raises over a text; the last two over a directive of another version, `%YAML 1.9`.
+_FAILURES = (YAMLError, ArithmeticError, ValueError, LookupError, AssertionError)
+
+
 def _reader() -> YAML:
     yaml = YAML(typ="safe", pure=True)
     yaml.Constructor = _Constructor
@@ -114,7 +118,7 @@ def parse(source: str) -> Any:
     except ReaderError as error:
         line = source.count("\n", 0, error.position) + 1
         raise SourceError(f"not valid YAML: {_plain_words(error)}", line) from error
-    except (YAMLError, ArithmeticError, ValueError) as error:
+    except _FAILURES as error:
         escape = _NO_CHARACTER.search(source)
         line = source.count("\n", 0, escape.start()) + 1 if escape else 1
         raise SourceError(f"not valid YAML: {_plain_words(error)}", line) from error
@@ -192,7 +196,7 @@ def compose(source: str) -> Any:
         return None
     try:
         return _reader().compose(source)
-    except (YAMLError, ArithmeticError, ValueError, RecursionError):
+    except (*_FAILURES, RecursionError):
         return None
 
 

@@ -312,3 +312,10 @@ def test_a_row_stays_on_its_line_and_a_plain_mapping_does_not() -> None:
     assert "\n  h1: {by: reflect by form, from: [ses_1, msg_1" in text
     assert "\n  h2:\n    by: reflect by form\n" in text
     assert yaml_read.parse_mapping(text)["lines"] == {"h1": row, "h2": row}
+
+
+@pytest.mark.parametrize("head", ["%YAML 1.9\n---\n", "a: 1\nb:\n%YAML 9.9\n  c: d\n"])
+def test_a_directive_of_another_version_is_no_yaml(head: str) -> None:
+    with pytest.raises(SourceError, match="not valid YAML"):
+        yaml_read.parse_mapping(f"{head}a: 1\n")
+    assert yaml_read.compose(f"{head}a: 1\n") is None
