@@ -172,8 +172,8 @@ def forget(
     The one command that rewrites conversations. What others share loses the name; what may still
     tell of them is named as undecided. Earlier versions in git are not touched.
     """
-    from bumble.upkeep import forget as forgetting
-    from bumble.upkeep import traces
+    from bumble.forgetting import forget as forgetting
+    from bumble.forgetting import traces
 
     listing = people.everybody(opened)
     if listing.broken:
