@@ -20,7 +20,7 @@ from bumble.entity.folder import Entity
 from bumble.forgetting import speech
 from bumble.forgetting.speech import Speech
 from bumble.records import base, sessions
-from bumble.records.kinds import RecordView
+from bumble.records.record_view import RecordView
 
 SOMEBODY = "somebody"  # in the place of a name
 

@@ -8,7 +8,8 @@ from typing import Any
 from bumble.forgetting import record_files
 from bumble.forgetting.draft import Draft
 from bumble.records import base, kinds, relationships
-from bumble.records.kinds import Kind, RecordView
+from bumble.records.kinds import Kind
+from bumble.records.record_view import RecordView
 from bumble.text import markdown
 from bumble.text.markdown import Document
 

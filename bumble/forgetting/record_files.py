@@ -17,7 +17,8 @@ from bumble.records import (
     session_files,
     sessions,
 )
-from bumble.records.kinds import Kind, RecordView
+from bumble.records.kinds import Kind
+from bumble.records.record_view import RecordView
 from bumble.text import markdown
 from bumble.text.markdown import Document
 

@@ -10,7 +10,7 @@ from bumble import files
 from bumble.entity import changes
 from bumble.forgetting.draft import Draft
 from bumble.records import forgotten, kinds
-from bumble.records.kinds import RecordView
+from bumble.records.record_view import RecordView
 
 STILL_NAMED = "it still has the name, in words that are a person's to edit"
 NAMED_BEFORE = "the name is gone from it; whether its words still tell of them is yours to see"
