@@ -118,7 +118,7 @@ def prepare(
     """
     said = session.messages[-1]
     language = spoken.language(life, session, who.id)
-    how = manner.of(life, session, who.id, "deliberate" if attached else profile_name)
+    how = manner.of(life, session, language, "deliberate" if attached else profile_name)
     before = body_state.read(life, said.at)
     stirring = anchor_recall.stir(life, before, said.text, session.people, said.at)
     if how in ("draw", "form") and short.has(language):
