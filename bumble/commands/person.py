@@ -148,13 +148,8 @@ def edit(
 ) -> None:
     """Edit a person's file in $VISUAL or $EDITOR: portrait, names, scores."""
     path = people.path(opened, name)
-    commit.edit(
-        opened,
-        "person edit",
-        opened.entity.relative(path),
-        lambda text: relationships.parse(text, path.stem),
-        source=source,
-        dry_run=dry_run,
+    commit.edit_record(
+        opened, "person edit", path, relationships.parse, source=source, dry_run=dry_run
     )
 
 
