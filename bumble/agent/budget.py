@@ -13,6 +13,7 @@ from bumble.runtime.runtime import ProfileName, Runtime
 from bumble.text import tokens
 
 LEAST_ANSWER_TOKENS = 64  # however full the window is
+LEAST_HISTORY_TOKENS = 256  # however long the stable part, or what is attached
 WINDOW_SHARE = 0.75  # of the context window that stable part and history may fill
 
 
@@ -37,7 +38,7 @@ def profile(config: Config, name: ProfileName, temperature: float) -> Profile:
 def history(life: Runtime, stable: Stable) -> int:
     """Return the tokens that stored history may take; the same for every profile."""
     room = int(life.window_tokens * WINDOW_SHARE / life.token_ratio)
-    return max(256, room - stable.tokens)
+    return max(LEAST_HISTORY_TOKENS, room - stable.tokens)
 
 
 def fitting(life: Runtime, request: Request) -> Request:

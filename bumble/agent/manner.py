@@ -12,7 +12,6 @@ from bumble.agent import acts, outside_tools
 from bumble.choosing import rules
 from bumble.context import short
 from bumble.records.sessions import Session
-from bumble.runtime import spoken
 from bumble.runtime.runtime import ProfileName, Runtime
 
 # `stream`: an able model answers as it goes. Below that nothing is said before it was checked:
@@ -20,16 +19,15 @@ from bumble.runtime.runtime import ProfileName, Runtime
 Manner = Literal["stream", "draw", "tools", "form"]
 
 
-def of(life: Runtime, session: Session, person: str, asked: ProfileName | None) -> Manner:
+def of(life: Runtime, session: Session, code: str, asked: ProfileName | None) -> Manner:
     """Decide how the last message of a conversation is answered.
 
     Args:
         life: Whose turn.
         session: With the message.
-        person: Id of who said it.
+        code: Of the language that is spoken.
         asked: How much thought the person asked for.
     """
-    code = spoken.language(life, session, person)
     tier = life.abilities.tier("talk", code)
     if tier == "write":
         return "stream"

@@ -24,6 +24,8 @@ INTRODUCTION = (
 
 def _of(life: Runtime, session: Session) -> OutsideTools | None:
     """Return the tools that those who take part may have used."""
+    if life.outside is None:  # who the owner is, every portrait is asked
+        return None
     alone = set(session.people) <= {people.owner_id(life.entity, life.identity)}
     return life.outside if alone else None
 

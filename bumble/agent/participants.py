@@ -36,7 +36,7 @@ def person(entity: Entity, identity: Identity, name: str | None) -> Person:
     known_people = list(relationships.read(entity.relationships))
     match = relationships.match(known_people, name or owner)
     shown = match.names[0] if match and match.names else (name or owner)
-    owner_id = people.owner_id(entity, identity)
+    owner_id = people.owner_among(known_people, entity, identity)
     own_name = files.same_name(name or owner) == files.same_name(owner)
     new_id = owner_id if own_name else relationships.person_id(name or owner)
     person_id = match.id if match else new_id

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bumble import prompts
@@ -63,9 +63,10 @@ from bumble.llm.protocol import Message as PromptMessage
 from bumble.llm.protocol import Request, Tool, ToolCall
 from bumble.records import provenance, session_files
 from bumble.records.base import Provenance
-from bumble.records.sessions import Session
+from bumble.records.sessions import Message, Session
 from bumble.runtime import anchor_recall, body_state, people, spoken
 from bumble.runtime.anchor_recall import Stirring
+from bumble.runtime.job import JobResult
 from bumble.runtime.runtime import ProfileName, Runtime
 from bumble.text import passed_on, tokens
 
@@ -73,6 +74,24 @@ _SEEDS = (10**9, 2**31)  # of ten digits each: what `context` counts is as long 
 TOOLS_CACHE = "+tools"  # behind the name of a conversation's evaluated prompt
 ATTACHED = "attached"  # the block of the files that a message points to
 LEAST_RESULT_TOKENS = 128  # however full the window is
+
+
+@dataclass(frozen=True)
+class _Heard:
+    """A message that is to be answered, and how it meets the entity."""
+
+    session: Session  # with the message
+    who: Person  # who said it
+    last_spoke: datetime | None  # when they last said something before
+    language: str  # that they speak
+    manner: Manner
+    soma: Soma  # the body as the message leaves it
+    stirring: Stirring | None  # the anchor that came back by itself
+
+    @property
+    def message(self) -> Message:
+        """What is answered."""
+        return self.session.messages[-1]
 
 
 def prepare(
@@ -98,30 +117,19 @@ def prepare(
         attached: Files that go with the message, as data; never stored.
     """
     said = session.messages[-1]
-    code = spoken.language(life, session, who.id)
-    how = manner.of(life, session, who.id, "deliberate" if attached else profile_name)
+    language = spoken.language(life, session, who.id)
+    how = manner.of(life, session, language, "deliberate" if attached else profile_name)
     before = body_state.read(life, said.at)
     stirring = anchor_recall.stir(life, before, said.text, session.people, said.at)
-    if how in ("draw", "form") and short.has(code):
-        turn = short_turn.prepare(life, session, who, how, code, compacts=compacts)
+    if how in ("draw", "form") and short.has(language):
+        turn = short_turn.prepare(life, session, who, how, language, compacts=compacts)
         turn.stirring = stirring
         return turn
-    before = stirring.move(before) if stirring else before
-    soma = body_state.events(life, [turn_record.HEARD])(before)
-    mood = body_state.mood(life, soma)
-    asks = life.model if compacts and how == "stream" else None
-    decided = (
-        _asked(profile_name)
-        or outside_tools.route_of(life, session)
-        or route.decide(
-            asks,
-            said.text,
-            life.config.cognition.router,
-            code,
-            mood=mood.name,
-            intensity=body_state.intensity(life, soma),
-        )
+    soma = body_state.events(life, [turn_record.HEARD])(
+        stirring.move(before) if stirring else before
     )
+    heard = _Heard(session, who, last_spoke, language, how, soma, stirring)
+    decided = _decide(life, heard, profile_name, asks=compacts and how == "stream")
     profile = budget.profile(life.config, decided.profile, life.temperature)
     uses = compacts and (how == "tools" or decided.profile == "deliberate")
     outside = outside_tools.offered(life, session) if uses else ()
@@ -130,16 +138,58 @@ def prepare(
     compacted = None
     if compacts:
         session, compacted = compact.make_room(life, session, stable.tokens)
+        heard = replace(heard, session=session)
+    seen = _view(life, session, stable, attached)
+    brief = preamble.found_brief(life, session)
+    blocks, trouble = _blocks(life, heard, decided.profile, seen.unseen, brief, outside)
+    kept = _fitting(life, session, stable, seen, blocks, profile, attached)
+    last = system.with_preamble(kept, transcript.render(said).content)
+    messages = (*stable.messages, *transcript.with_last(seen.messages, last))
+    request = budget.fitting(life, _request(life, session, profile, messages, how, outside))
+    turn = Turn(session, who, decided, stable, kept, seen, request, brief=brief)
+    turn.manner, turn.language, turn.stirring = how, language, stirring
+    turn.outside = outside
+    turn.read |= {block.trust for block in kept if block.trust}
+    turn.read |= provenance.untrusted_tiers(session.messages)
+    turn.notes += _notes(life, compacted, trouble, seen)
+    return turn
+
+
+def _decide(
+    life: Runtime, heard: _Heard, profile_name: ProfileName | None, *, asks: bool
+) -> route.Route:
+    """Decide how much thought it is worth; `asks`: the model, where the rules leave it open."""
+    if profile_name:
+        return route.Route(profile_name, "asked", 1.0)
+    return outside_tools.route_of(life, heard.session) or route.decide(
+        life.model if asks else None,
+        heard.message.text,
+        life.config.cognition.router,
+        heard.language,
+        mood=body_state.mood(life, heard.soma).name,
+        intensity=body_state.intensity(life, heard.soma),
+    )
+
+
+def _view(life: Runtime, session: Session, stable: Stable, attached: str) -> transcript.View:
+    """Return what of the conversation is shown before the message that is answered."""
     room = budget.history(life, stable)
     if attached:
-        room = max(256, room - tokens.estimate(attached))
-    seen = transcript.view(session, room, before=said.id)
-    brief = preamble.found_brief(life, session)
-    blocks, trouble = _blocks(
-        life, session, who, decided.profile, soma, last_spoke, seen.unseen, brief, stirring
-    )
-    blocks.insert(1, Block("outside tools", outside_tools.text(outside)))
-    message = transcript.render(said).content
+        room = max(budget.LEAST_HISTORY_TOKENS, room - tokens.estimate(attached))
+    return transcript.view(session, room, before=session.messages[-1].id)
+
+
+def _fitting(
+    life: Runtime,
+    session: Session,
+    stable: Stable,
+    seen: transcript.View,
+    blocks: Sequence[Block],
+    profile: Profile,
+    attached: str,
+) -> tuple[Block, ...]:
+    """Return the blocks that fit, most important first: what is now, in mind, and attached."""
+    message = transcript.render(session.messages[-1]).content
     always = [*stable.messages, *transcript.with_last(seen.messages, message)]
     left = int((budget.room(life, always) - budget.LEAST_ANSWER_TOKENS) / life.token_ratio)
     left -= tokens.estimate(attached)
@@ -150,57 +200,51 @@ def prepare(
     kept = (*kept, *working_memory.fitting(in_mind, min(most, left)))
     if attached:  # it was asked for, so it is whole, whatever the preamble may take
         kept = (*kept, Block(ATTACHED, attached, trust="imported"))
-    last = system.with_preamble(kept, message)
-    messages = (*stable.messages, *transcript.with_last(seen.messages, last))
-    request = budget.fitting(life, _request(life, session, profile, messages, how, outside))
-    turn = Turn(session, who, decided, stable, kept, seen, request, brief=brief)
-    turn.manner, turn.language, turn.stirring = how, code, stirring
-    turn.outside = outside
-    turn.read |= {block.trust for block in kept if block.trust}
-    turn.read |= provenance.untrusted_tiers(session.messages)
-    turn.notes += filter(None, (compacted.lines[0] if compacted else "", trouble))
+    return kept
+
+
+def _notes(
+    life: Runtime, compacted: JobResult | None, trouble: str, seen: transcript.View
+) -> list[str]:
+    """Say what the person should hear about before the answer."""
+    notes = [note for note in (compacted.lines[0] if compacted else "", trouble) if note]
     if life.memory.unusable:
-        turn.notes.append("there is no index to search, and none may be made: nothing was recalled")
+        notes.append("there is no index to search, and none may be made: nothing was recalled")
     if seen.left_out:
-        turn.notes.append(
+        notes.append(
             f"{seen.left_out} older messages of this conversation do not fit the model's window; "
             "they stay in the transcript, where `recall` finds them"
         )
-    return turn
+    return notes
 
 
 def _blocks(
     life: Runtime,
-    session: Session,
-    who: Person,
+    heard: _Heard,
     profile: ProfileName,
-    soma: Soma,
-    last_spoke: datetime | None,
     unseen: Sequence[str],
     brief: handover.Brief | None,
-    stirring: Stirring | None,
+    outside: Sequence[Tool],
 ) -> tuple[list[Block], str]:
     """Say what is true right now, most important first; and what went wrong."""
-    said = session.messages[-1]
-    others = [one for one in session.people if one != who.id]
-    shown = shown_to(soma, session.people)
+    session, who, at = heard.session, heard.who, heard.message.at
+    others = [person for person in session.people if person != who.id]
+    shown = shown_to(heard.soma, session.people)
+    mood = body_state.mood(life, heard.soma).name
     names = [tool.name for tool in tools.declared(tools_of(life, session.people))]
     machine, trouble = _machine(life, who, others)
     blocks = [
-        Block("now", preamble.now_text(life, who.name, said.at, last_spoke, others)),
+        Block("now", preamble.now_text(life, who.name, at, heard.last_spoke, others)),
+        Block("outside tools", outside_tools.text(outside)),
         Block("body", preamble.body_text(life, shown, profile, session.people)),
-        Block("anchor", preamble.anchor_text(stirring)),
+        Block("anchor", preamble.anchor_text(heard.stirring)),
         Block("workspace", preamble.workspace_text(life, workspace.names(life.entity))),
-        *recalled.blocks(life, session, who.id, body_state.mood(life, soma).name, said.at, unseen),
-        Block("handover", preamble.handover_text(life, brief, said.at)),
-        Block("tools", preamble.tools_text(life, profile, names, said.at)),
+        *recalled.blocks(life, session, who.id, mood, at, unseen),
+        Block("handover", preamble.handover_text(life, brief, at)),
+        Block("tools", preamble.tools_text(life, profile, names, at)),
         Block("machine", machine),
     ]
     return blocks, trouble
-
-
-def _asked(profile_name: ProfileName | None) -> route.Route | None:
-    return route.Route(profile_name, "asked", 1.0) if profile_name else None
 
 
 def _machine(life: Runtime, who: Person, others: Sequence[str]) -> tuple[str, str]:

@@ -127,6 +127,26 @@ def confirm(shell: Shell, question: str, advice: str, *, yes: bool) -> None:
         raise RefusedError("Nothing was changed.")
 
 
+def edit_record(
+    opened: Opened,
+    command: str,
+    path: Path,
+    parse: Callable[[str, str], object],
+    *,
+    source: str | None,
+    dry_run: bool,
+) -> None:
+    """Let the user edit a record that has a file to itself, named for it; see `edit`."""
+    edit(
+        opened,
+        command,
+        opened.entity.relative(path),
+        lambda text: parse(text, path.stem),
+        source=source,
+        dry_run=dry_run,
+    )
+
+
 def edit(
     opened: Opened,
     command: str,

@@ -70,9 +70,9 @@ def carry_out(
         late = {"late": list(settled.outcome.late)} if settled.outcome.late else {}
         held = {"review": True} if settled.outcome.held else {}
         data = {"title": settled.outcome.title, **settled.outcome.data, **late, **held}
-        runs.append({**data, "changes": settled.written})
+        runs.append({**data, "changes": settled.outcome.written})
         lines += settled.outcome.told
-        lines += described(settled.written) if flags.dry_run else []
+        lines += described(settled.outcome.written) if flags.dry_run else []
     if not due.due:
         lines = [f"Nothing to do: {why_not(due)}."]
     # A job may find that there was nothing in it.
@@ -104,15 +104,17 @@ def _settled(
     return tick.run(life, command, passes, limit, partial(_written, opened))
 
 
-def planned(opened: Opened, life: Runtime, outcome: JobResult) -> list[dict[str, Any]]:
-    """Return the changes of a result as data, with their diffs; nothing is written."""
-    return [commit.shown_change(opened, change) for change in outcome.change_set().changes]
+def planned(opened: Opened, life: Runtime, outcome: JobResult) -> JobResult:
+    """Show the changes of a result as data, with their diffs; nothing is written."""
+    result, change_set = outcome.planned()
+    shown = [commit.shown_change(opened, change) for change in change_set.changes]
+    return replace(result, written=shown)
 
 
-def _written(opened: Opened, life: Runtime, outcome: JobResult) -> list[dict[str, Any]]:
-    shown = planned(opened, life, outcome)
-    job.apply(life, outcome)
-    return [{key: value for key, value in change.items() if key != "diff"} for change in shown]
+def _written(opened: Opened, life: Runtime, outcome: JobResult) -> JobResult:
+    shown = planned(opened, life, outcome).written  # before: what each file is made of
+    bare = [{key: value for key, value in change.items() if key != "diff"} for change in shown]
+    return replace(job.apply(life, outcome), written=bare)
 
 
 def described(changes: Sequence[Mapping[str, Any]]) -> list[str]:

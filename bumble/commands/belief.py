@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -188,14 +189,7 @@ def edit(
 ) -> None:
     """Edit a belief's file in $VISUAL or $EDITOR."""
     path = _path(opened, belief_id)
-    commit.edit(
-        opened,
-        "belief edit",
-        opened.entity.relative(path),
-        lambda text: beliefs.parse(text, path.stem),
-        source=source,
-        dry_run=dry_run,
-    )
+    commit.edit_record(opened, "belief edit", path, beliefs.parse, source=source, dry_run=dry_run)
 
 
 @app.command()
@@ -216,16 +210,8 @@ def confirm(
     at, config = _at(opened), opened.config.memory.beliefs
     before = _strength(opened, belief)
     after = min(confirmed(before, by, config), beliefs.MAX_CONFIDENCE)
-    commit.commit(
-        opened,
-        "belief confirm",
-        [plan_confirm(belief, by, at, config)],
-        f"{belief.id}: {before:.2f}, now {after:.2f}.",
-        dry_run=dry_run,
-        id=belief.id,
-        before=round(before, 4),
-        after=round(after, 4),
-    )
+    planned = [plan_confirm(belief, by, at, config)]
+    _commit_strength(opened, "confirm", belief, planned, (before, after), dry_run=dry_run)
 
 
 @app.command()
@@ -251,10 +237,24 @@ def contradict(
         why = f"contradicts {belief.id}"
         planned.append(beliefs.plan_update(against, why, contradicts=(belief.id,)))
     before = _strength(opened, belief)
-    after = before * config.contradict_factor
+    strengths = (before, before * config.contradict_factor)
+    _commit_strength(opened, "contradict", belief, planned, strengths, dry_run=dry_run)
+
+
+def _commit_strength(
+    opened: Opened,
+    verb: str,
+    belief: Belief,
+    planned: Sequence[Change | None],
+    strengths: tuple[float, float],
+    *,
+    dry_run: bool,
+) -> None:
+    """Write a belief that is held more or less firmly; `strengths`: before and after."""
+    before, after = strengths
     commit.commit(
         opened,
-        "belief contradict",
+        f"belief {verb}",
         planned,
         f"{belief.id}: {before:.2f}, now {after:.2f}.",
         dry_run=dry_run,

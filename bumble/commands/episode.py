@@ -169,14 +169,7 @@ def edit(
 ) -> None:
     """Edit an episode's file in $VISUAL or $EDITOR."""
     path = _path(opened, episode_id)
-    commit.edit(
-        opened,
-        "episode edit",
-        opened.entity.relative(path),
-        lambda text: episodes.parse(text, path.stem),
-        source=source,
-        dry_run=dry_run,
-    )
+    commit.edit_record(opened, "episode edit", path, episodes.parse, source=source, dry_run=dry_run)
 
 
 @app.command()

@@ -117,13 +117,13 @@ def synced(
 
 def _still_good(opened: Opened, embedder: Embedder | None, at: Place) -> SyncReport | None:
     """Return a report that nothing had to be done, if the index is up to date as it lies there."""
-    from bumble.index import database, scan, sync
+    from bumble.index import rows, scan, sync
 
     try:
         state = sync.state(opened.entity, at)
     except IndexUnusableError:
         return None
-    wanted = database.encoded(embedder.identity) if embedder else state.identity
+    wanted = rows.encoded(embedder.identity) if embedder else state.identity
     if not state.exists or state.stale or state.queued or state.identity != wanted:
         return None
     return sync.SyncReport(unchanged=len(scan.scan(opened.entity)), waiting=state.waiting)

@@ -6,6 +6,7 @@ import shlex
 import zoneinfo
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -180,35 +181,17 @@ def make(
     from bumble.entity import create
 
     root = _root(shell, folder)
-    asks = asks and shell.interactive
     kinds = list(create.archetypes())
+    choose = partial(_choose, asks=asks and shell.interactive)
     called = root.name.strip("._- ").capitalize() or "Bee"
+    user = introduced or _user_name(shell)
+    which, where = f"What is it like ({', '.join(kinds)})?", "Which time zone does it live in?"
+    kind = partial(_one_of, choices=kinds)
     newborn = create.Newborn(
-        name=_choose("--name", "What is it called?", name, called, _line, asks=asks),
-        archetype=_choose(
-            "--archetype",
-            f"What is it like ({', '.join(kinds)})?",
-            archetype,
-            DEFAULT_ARCHETYPE,
-            lambda text: _one_of(text, kinds),
-            asks=asks,
-        ),
-        owner=_choose(
-            "--owner",
-            "And what is your name?",
-            owner,
-            introduced or _user_name(shell),
-            _line,
-            asks=asks,
-        ),
-        timezone=_choose(
-            "--timezone",
-            "Which time zone does it live in?",
-            timezone,
-            _local_zone(),
-            _zone,
-            asks=asks,
-        ),
+        name=choose("--name", "What is it called?", name, called, _line),
+        archetype=choose("--archetype", which, archetype, DEFAULT_ARCHETYPE, kind),
+        owner=choose("--owner", "And what is your name?", owner, user, _line),
+        timezone=choose("--timezone", where, timezone, _local_zone(), _zone),
     )
     above = find(root.parent)
     if above is not None:

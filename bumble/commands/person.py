@@ -148,13 +148,8 @@ def edit(
 ) -> None:
     """Edit a person's file in $VISUAL or $EDITOR: portrait, names, scores."""
     path = people.path(opened, name)
-    commit.edit(
-        opened,
-        "person edit",
-        opened.entity.relative(path),
-        lambda text: relationships.parse(text, path.stem),
-        source=source,
-        dry_run=dry_run,
+    commit.edit_record(
+        opened, "person edit", path, relationships.parse, source=source, dry_run=dry_run
     )
 
 
@@ -172,8 +167,8 @@ def forget(
     The one command that rewrites conversations. What others share loses the name; what may still
     tell of them is named as undecided. Earlier versions in git are not touched.
     """
-    from bumble.upkeep import forget as forgetting
-    from bumble.upkeep import traces
+    from bumble.forgetting import forget as forgetting
+    from bumble.forgetting import traces
 
     listing = people.everybody(opened)
     if listing.broken:

@@ -128,14 +128,7 @@ def edit(
         _change(opened, "project edit", _find(opened, title), wanted, dry_run=dry_run)
         return
     path = _path(opened, title)
-    commit.edit(
-        opened,
-        "project edit",
-        opened.entity.relative(path),
-        lambda text: projects.parse(text, path.stem),
-        source=source,
-        dry_run=dry_run,
-    )
+    commit.edit_record(opened, "project edit", path, projects.parse, source=source, dry_run=dry_run)
 
 
 @app.command()

@@ -105,18 +105,22 @@ def add(
             )
         except ValueError as error:
             raise UsageError(f"{error} (see `bumble remind add --help`)") from error
-        why = f"remind: {output.shorten(draft, 50)}"
-        sentence = f"{reminders.path(reminder.id)} is due {listing.when(due, opened)}."
-        planned = [reminders.plan_new(reminder, why)]
-        stamp = base.stamp(due)
-        commit.commit(
-            opened, "remind add", planned, sentence, dry_run=dry_run, id=reminder.id, at=stamp
-        )
+        _keep(opened, reminder, dry_run=dry_run)
     if how == COMMAND and not opened.config.tools.run_command:
         output.warn(
             opened.shell,
             "it waits until tools.run_command is on and the folder trusted: `bumble config trust`",
         )
+
+
+def _keep(opened: Opened, reminder: Reminder, *, dry_run: bool) -> None:
+    why = f"remind: {output.shorten(reminder.text, 50)}"
+    sentence = f"{reminders.path(reminder.id)} is due {listing.when(reminder.at, opened)}."
+    planned = [reminders.plan_new(reminder, why)]
+    stamp = base.stamp(reminder.at)
+    commit.commit(
+        opened, "remind add", planned, sentence, dry_run=dry_run, id=reminder.id, at=stamp
+    )
 
 
 def _due(

@@ -144,7 +144,7 @@ def _brief(opened: Opened, session: Session) -> tuple[list[Change | None], list[
     try:
         with conversation.open_life(opened, "session end", needs_model=False) as life:
             outcome = handover.run(life, handover.HandoverJob(session))
-            return list(outcome.plan()), [_sentence(outcome.lines[0])]
+            return list(outcome.change_set().changes), [_sentence(outcome.lines[0])]
     except UserError as error:
         why = str(error).splitlines()[0]
     except KeyboardInterrupt:

@@ -140,14 +140,7 @@ def edit(
 ) -> None:
     """Edit a skill's file in $VISUAL or $EDITOR."""
     path = _file(opened, name) or opened.entity.root / _find(opened, name).path
-    commit.edit(
-        opened,
-        "skill edit",
-        opened.entity.relative(path),
-        lambda text: skills.parse(text, path.stem),
-        source=source,
-        dry_run=dry_run,
-    )
+    commit.edit_record(opened, "skill edit", path, skills.parse, source=source, dry_run=dry_run)
 
 
 def _all(opened: Opened) -> Listing[Skill]:

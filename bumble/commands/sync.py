@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +13,11 @@ from bumble.cli.entity_command import writes
 from bumble.errors import RecordInvalidError
 from bumble.records import knowledge
 from bumble.records.knowledge import Knowledge
+
+if TYPE_CHECKING:
+    from bumble.history.remote import Merging
+    from bumble.upkeep.doctor import DoctorReport
+    from bumble.upkeep.findings import Finding
 
 app = typer.Typer(rich_markup_mode=None)
 PushOption = Annotated[
@@ -37,7 +43,6 @@ def sync(opened: Opened, *, push: PushOption = False) -> None:
     """
     from bumble.entity import commits
     from bumble.history import remote
-    from bumble.upkeep import doctor
 
     shell, root = opened.shell, opened.entity.root
     timeout = opened.config.limits.lock_timeout_seconds
@@ -60,8 +65,22 @@ def sync(opened: Opened, *, push: PushOption = False) -> None:
             f" `bumble diff {knowledge.PATH}` shows how",
         )
     opening.forget_again(opened)
+    problems = _examine(opened).problems
+    pushed = push and not problems
+    if pushed:
+        remote.push(root, place, target)
+    _tell(opened, merging, changed, problems, pushed=pushed)
+    if problems:
+        raise typer.Exit(RecordInvalidError.exit_code)
+
+
+def _examine(opened: Opened) -> DoctorReport:
+    """Check the folder as `doctor` does."""
+    from bumble.upkeep import doctor
+
+    shell = opened.shell
     catalog = weights.catalog_of(shell)
-    report = doctor.examine(
+    return doctor.examine(
         doctor.DoctorInput(
             opened.entity,
             shell.now(),
@@ -75,22 +94,25 @@ def sync(opened: Opened, *, push: PushOption = False) -> None:
         ),
         lambda done, total: None,
     )
-    pushed = push and not report.problems
-    if pushed:
-        remote.push(root, place, target)
+
+
+def _tell(
+    opened: Opened,
+    merging: Merging,
+    changed: Sequence[str],
+    problems: Sequence[Finding],
+    *,
+    pushed: bool,
+) -> None:
     brought = f"{merging.commits} commits" if merging.commits != 1 else "1 commit"
     lines = [f"Merged {brought} of other clones." if merging.commits else "Nothing new elsewhere."]
     lines += ["Pushed."] if pushed else []
-    lines += [
-        f"{finding.where}: {finding.sentence} [{finding.code}]" for finding in report.problems
-    ]
+    lines += [f"{finding.where}: {finding.sentence} [{finding.code}]" for finding in problems]
     data = {
         "merged": merging.commits,
         "mended": list(merging.mended.paths),
         "locked_changed": list(changed),
         "pushed": pushed,
-        "problems": [finding.code for finding in report.problems],
+        "problems": [finding.code for finding in problems],
     }
-    output.result(shell, "sync", data, lines)
-    if report.problems:
-        raise typer.Exit(RecordInvalidError.exit_code)
+    output.result(opened.shell, "sync", data, lines)

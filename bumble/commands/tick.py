@@ -187,8 +187,8 @@ def _run_data(settled: Settled, outcome: JobResult, *, dry_run: bool) -> dict[st
     lines = [f"{settled.name}: {line}" for line in outcome.lines or (outcome.title,)]
     lines += [f"{settled.name}: {line}" for line in outcome.held]
     if dry_run:
-        data["changes"] = settled.written
-        lines += run_job.described(settled.written)
+        data["changes"] = outcome.written
+        lines += run_job.described(outcome.written)
     return {**data, "lines": lines}
 
 

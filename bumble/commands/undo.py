@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +14,10 @@ from bumble.cli.commit import apply
 from bumble.cli.entity_command import writes
 from bumble.cli.options import DryRunOption
 from bumble.errors import UsageError
+
+if TYPE_CHECKING:
+    from bumble.history.log import Commit
+    from bumble.history.undo import Plan
 
 app = typer.Typer(rich_markup_mode=None)
 PASSED_SHOWN = 5
@@ -63,6 +68,21 @@ def undo(
     if changes and not dry_run:
         # what comes back may be what a pull once brought
         apply(opened, plan.change_set, trusts=False)
+    _tell(opened, plan, rows, passed, dry_run=dry_run)
+
+
+def _tell(
+    opened: Opened,
+    plan: Plan,
+    rows: list[dict[str, Any]],
+    passed: Sequence[tuple[Commit, str]],
+    *,
+    dry_run: bool,
+) -> None:
+    """Say what was taken back, what was passed over on the way, and what stays."""
+    from bumble.cli import commits_view
+
+    changes = plan.change_set.changes
     title = f'"{plan.commit.title}" ({plan.commit.short})'
     lines = [
         f"Undid {title}:" if not dry_run else f"Would undo {title}:",

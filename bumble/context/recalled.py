@@ -26,6 +26,7 @@ from bumble.index.search import Hit
 from bumble.records import base, episodes, kinds, knowledge, projects, provenance, skills
 from bumble.records import beliefs as store
 from bumble.records.kinds import RECALLED
+from bumble.records.knowledge import Knowledge
 from bumble.records.projects import Project
 from bumble.records.relationships import Relationship
 from bumble.records.sessions import Session
@@ -65,14 +66,15 @@ def blocks(
     its view does not hold.
     """
     search = Search(session.people, mood, at, session.id, unseen, asker=_asker(session))
+    book = _book(life)
     shown: set[tuple[str, str]] = set()
     return [
         *_relationships(life, session, person, at),
-        *_knowledge(life, search, session, shown),
-        *_memories(life, search, session, shown),
+        *_knowledge(life, search, session, book, shown),
+        *_memories(life, search, session, book, shown),
         *_projects(life.entity, session),
         *_skills(life.entity, life.config, session),
-        *_just_before(life, search, session, shown),
+        *_just_before(life, search, session, book, shown),
     ]
 
 
@@ -148,12 +150,15 @@ def _shared(life: Runtime, person: Relationship, readers: Sequence[str]) -> str:
     )
 
 
+def _book(life: Runtime) -> Knowledge:
+    return life.read_or(lambda: knowledge.read(life.entity.knowledge), knowledge.EMPTY)
+
+
 def _knowledge(
-    life: Runtime, search: Search, session: Session, shown: set[tuple[str, str]]
+    life: Runtime, search: Search, session: Session, book: Knowledge, shown: set[tuple[str, str]]
 ) -> list[Block]:
     limit = life.config.memory.knowledge.max_sections
-    hits = _unasked(life, search, session.messages[-1].text, ("knowledge",), limit)
-    book = life.read_or(lambda: knowledge.read(life.entity.knowledge), knowledge.EMPTY)
+    hits = _unasked(life, search, book, session.messages[-1].text, ("knowledge",), limit)
     lines = []
     for hit in hits:
         section = knowledge.find(book, hit.id)
@@ -168,10 +173,10 @@ def _knowledge(
 
 
 def _memories(
-    life: Runtime, search: Search, session: Session, shown: set[tuple[str, str]]
+    life: Runtime, search: Search, session: Session, book: Knowledge, shown: set[tuple[str, str]]
 ) -> list[Block]:
     limit = life.config.memory.max_recall_results
-    hits = _unasked(life, search, session.messages[-1].text, kinds.UNASKED, limit)
+    hits = _unasked(life, search, book, session.messages[-1].text, kinds.UNASKED, limit)
     shown |= {(hit.kind, hit.id) for hit in hits}
     lines = [(hit.trust, f"- {line(hit, MEMORY_TOKENS)}") for hit in hits]
     return _blocks("memories", "What comes to mind:", lines)
@@ -183,7 +188,7 @@ def _asker(session: Session) -> str:
 
 
 def _just_before(
-    life: Runtime, search: Search, session: Session, shown: set[tuple[str, str]]
+    life: Runtime, search: Search, session: Session, book: Knowledge, shown: set[tuple[str, str]]
 ) -> list[Block]:
     """Say what the last few messages together bring to mind, if the newest alone brings little.
 
@@ -196,7 +201,7 @@ def _just_before(
     if room <= 0 or len(texts) < 2:
         return []
     wanted = (*kinds.UNASKED, "knowledge")
-    hits = _unasked(life, search, "\n".join(texts), wanted, config.max_results)
+    hits = _unasked(life, search, book, "\n".join(texts), wanted, config.max_results)
     new = [hit for hit in hits if (hit.kind, hit.id) not in shown]
     length = config.excerpt_chars // 4
     lines = [(hit.trust, f"- {line(hit, length)}") for hit in new[:room]]
@@ -443,16 +448,15 @@ def _believed(entity: Entity, config: Config, hits: Sequence[Hit], at: datetime)
 
 
 def _unasked(
-    life: Runtime, search: Search, query: str, kinds: Sequence[str], limit: int
+    life: Runtime, search: Search, book: Knowledge, query: str, kinds: Sequence[str], limit: int
 ) -> list[Hit]:
     """Find what comes to mind by itself and the prompt does not hold anyway."""
     hits = find(life.memory, life.config, life.body, search, query, kinds=kinds, limit=limit)
-    return _beside_prompt(life, hits)
+    return _beside_prompt(book, hits)
 
 
-def _beside_prompt(life: Runtime, hits: Sequence[Hit]) -> list[Hit]:
+def _beside_prompt(book: Knowledge, hits: Sequence[Hit]) -> list[Hit]:
     """Leave out the sections that stand in every prompt."""
-    book = life.read_or(lambda: knowledge.read(life.entity.knowledge), knowledge.EMPTY)
     always = {("knowledge", section.title) for section in book.sections if system.always(section)}
     return [hit for hit in hits if (hit.kind, hit.id) not in always]
 
@@ -523,7 +527,7 @@ def question_of(life: Runtime, session: Session, unseen: Sequence[str]) -> Searc
 
 def worded(life: Runtime, hits: Sequence[Hit]) -> Answer:
     """Word what came to mind for the entity that asked for it."""
-    hits = _beside_prompt(life, hits)
+    hits = _beside_prompt(_book(life), hits)
     if not hits:
         return Answer("Nothing comes to mind.")
     lines = []

@@ -11,7 +11,7 @@ from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, RecordMissingError
 from bumble.records import base, kinds, session_files
 from bumble.records.base import Provenance
-from bumble.records.kinds import RecordView
+from bumble.records.record_view import RecordView
 from bumble.records.session_files import REFERENCE_CHARS
 from bumble.records.sessions import Session
 

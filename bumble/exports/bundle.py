@@ -23,7 +23,8 @@ from bumble.errors import RecordInvalidError, UnsafePathError
 from bumble.exports.memories import Reader
 from bumble.grounding import secrets
 from bumble.records import kinds, sessions
-from bumble.records.kinds import Kind, RecordView
+from bumble.records.kinds import Kind
+from bumble.records.record_view import RecordView
 from bumble.text import yaml_edit, yaml_render
 
 EPOCH = (1980, 1, 1, 0, 0, 0)  # of every file: the same folder gives the same archive

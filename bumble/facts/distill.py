@@ -35,7 +35,7 @@ from bumble.records.mapping_files import MappingFile
 from bumble.records.sessions import Distilled, Message, Session
 from bumble.runtime import body_state, cursors
 from bumble.runtime.cursors import DISTILL, REFLECT
-from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, traced
+from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, Plan, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments
 
@@ -225,7 +225,7 @@ def run(life: Runtime, job: DistillJob, *, judge: bool = True) -> JobResult:
         return _waits("what was said before it waits too")
     if file.get(SECTION, session.id, "hash") == window.hash:
         message = "This window has been distilled already."
-        return _window_result(life, session, window, lambda _: [], message, ran=False)
+        return _window_result(life, session, window, lambda: Plan(()), message, ran=False)
     wording = by_form.wording(life, session, window.messages)
     if wording is not None:
         return _by_form(life, session, window, wording)
@@ -251,8 +251,9 @@ def _by_form(life: Runtime, session: Session, window: Window, wording: Wording) 
     sayings = by_form.sayings(life, session, evidence, noticed, wording)
     quoting = store_quoted.Quoting(life, session, window, wording, tuple(sayings), life.now())
 
-    def store(refused: list[str]) -> list[Change | None]:
-        return [by_form.plan_noticed(session, noticed), *store_quoted.plan(quoting, refused)]
+    def store() -> Plan:
+        plan = store_quoted.plan(quoting)
+        return replace(plan, changes=(by_form.plan_noticed(session, noticed), *plan.changes))
 
     report = f"Distilled {len(window.messages)} messages by form: {len(sayings)} worth keeping."
     outcome = _window_result(life, session, window, store, report, ran=False)
@@ -313,24 +314,21 @@ def _window_result(
     life: Runtime,
     session: Session,
     window: Window,
-    store: Callable[[list[str]], Sequence[Change | None]],
+    store: Callable[[], Plan],
     report: str,
     *,
     ran: bool = True,
 ) -> JobResult:
-    lines = report.splitlines()
-    refused: list[str] = []
+    refused = store().late  # told at once: nobody waits for it to be written
 
     def plan() -> list[Change | None]:
-        refused.clear()
         moves = _dealt_with(life, window)
-        return [*store(refused), *moves]
+        return [*store().changes, *moves]
 
-    plan()  # says what will be refused
     return JobResult(
         f"distill: {', '.join(window.speakers) or session.id}",
         plan,
-        (*lines, *(f"  not written: {why}" for why in refused)),
+        (*report.splitlines(), *(f"  not written: {why}" for why in refused)),
         {
             "ran": ran,
             "session": session.id,

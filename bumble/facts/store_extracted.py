@@ -22,6 +22,7 @@ from bumble.records import beliefs as held
 from bumble.records.base import Provenance
 from bumble.records.knowledge import Knowledge, Section
 from bumble.records.relationships import Note, Relationship, Scores
+from bumble.runtime.job import Plan
 from bumble.runtime.runtime import Runtime
 from bumble.text import words
 
@@ -69,18 +70,14 @@ def _provenance(life: Runtime, window: Window, cited: Sequence[int]) -> Provenan
     )
 
 
-def plan(
-    life: Runtime, window: Window, memories: WindowMemories, refused: list[str]
-) -> list[Change | None]:
-    """Plan to store the memories of a window in the files as they are now.
-
-    The reasons of what may not be stored are added to `refused`.
-    """
+def plan(life: Runtime, window: Window, memories: WindowMemories) -> Plan:
+    """Plan to store the memories of a window, with the reasons for what may not be stored."""
     if memories.at is None:
-        return []
+        return Plan(())
     facts = [item for item in memories.items if item.kind == "knowledge"]
     notes = [item for item in memories.items if item.kind == "relational"]
-    planned: list[Change | None] = [_plan_facts(life, window, facts, refused)]
+    section, refused = _plan_facts(life, window, facts)
+    planned: list[Change | None] = [section]
     planned += _plan_notes(life, window, notes, memories.at)
     planned += beliefs.plan_claims(life, memories.claims, memories.at)
     if memories.diary:
@@ -90,12 +87,13 @@ def plan(
                 memories.at, memories.diary, life.zone, "what stays", tags=(TAG,), provenance=origin
             )
         )
-    return planned
+    return Plan(planned, refused)
 
 
 def _plan_facts(
-    life: Runtime, window: Window, facts: Sequence[ExtractedItem], refused: list[str]
-) -> Change | None:
+    life: Runtime, window: Window, facts: Sequence[ExtractedItem]
+) -> tuple[Change | None, tuple[str, ...]]:
+    refused = list[str]()
     before = knowledge.read(life.entity.knowledge)
     book, last = before, None
     for item in facts:
@@ -115,7 +113,7 @@ def _plan_facts(
             continue
         if change is not None and change.data is not None:
             book, last = knowledge.parse(change.data.decode()), change
-    return whole(before, last)
+    return whole(before, last), tuple(refused)
 
 
 def whole(before: Knowledge, last: Change | None) -> Change | None:

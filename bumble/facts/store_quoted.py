@@ -23,6 +23,7 @@ from bumble.records import base, journal, knowledge
 from bumble.records import beliefs as held
 from bumble.records.knowledge import Knowledge, Section
 from bumble.records.sessions import Session
+from bumble.runtime.job import Plan
 from bumble.runtime.runtime import Runtime
 
 DIARY_QUOTES = 3  # of one entry
@@ -41,11 +42,11 @@ class Quoting:
     at: datetime
 
 
-def plan(quoting: Quoting, refused: list[str]) -> list[Change | None]:
-    """Plan to store what is kept in the files as they are now; refusals are added to a list."""
+def plan(quoting: Quoting) -> Plan:
+    """Plan to store what is kept in the files as they are now, with the reasons for what is not."""
     before = knowledge.read(quoting.life.entity.knowledge)
     book, last = before, None
-    new = list[Saying]()
+    new, refused = list[Saying](), list[str]()
     for saying in quoting.sayings:
         if _is_there(quoting, book, saying):
             continue
@@ -58,7 +59,8 @@ def plan(quoting: Quoting, refused: list[str]) -> list[Change | None]:
         if change is not None and change.data is not None:
             book, last = knowledge.parse(change.data.decode()), change
     facts = store_extracted.whole(before, last)
-    return [facts, *_plan_corrections(quoting, new), _plan_diary(quoting, new)]
+    planned = (facts, *_plan_corrections(quoting, new), _plan_diary(quoting, new))
+    return Plan(planned, tuple(refused))
 
 
 def _is_there(quoting: Quoting, book: Knowledge, saying: Saying) -> bool:

@@ -10,9 +10,9 @@ from bumble import files
 from bumble.entity.folder import Entity
 from bumble.errors import IndexServerError
 from bumble.index import database, fulltext
-from bumble.index.database import Database
+from bumble.index.database_reader import DatabaseReader
 from bumble.index.place import Place
-from bumble.index.store import Store, Words
+from bumble.index.store import Store, StoreReader, Words
 
 
 def settled(at: Place) -> Place:
@@ -37,7 +37,7 @@ def exists(entity: Entity, at: Place) -> bool:
     return at.server.holds(entity) if at.server else at.database.exists()
 
 
-def to_read(entity: Entity, at: Place) -> Store:
+def to_read(entity: Entity, at: Place) -> StoreReader:
     """Open the index to search in.
 
     Raises:
@@ -76,7 +76,7 @@ def held(entity: Entity, at: Place, wait_seconds: float) -> Iterator[None]:
 
 
 @contextmanager
-def searched(entity: Entity, at: Place) -> Iterator[tuple[Store, Words]]:
+def searched(entity: Entity, at: Place) -> Iterator[tuple[StoreReader, Words]]:
     """Open the index to search in, with what knows which chunks hold which terms."""
     if at.server:
         with closing(at.server.to_read(entity)) as store:
@@ -89,7 +89,7 @@ def searched(entity: Entity, at: Place) -> Iterator[tuple[Store, Words]]:
 class _Beside:
     """The full-text index beside a `memory.db`, which says what a condition lets through."""
 
-    def __init__(self, store: Database, index: fulltext.Fulltext) -> None:
+    def __init__(self, store: DatabaseReader, index: fulltext.Fulltext) -> None:
         self._store, self._index = store, index
 
     @property

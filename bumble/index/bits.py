@@ -19,6 +19,7 @@ from bumble.embed.protocol import Bits, Floats
 
 if TYPE_CHECKING:
     from bumble.index.database import Database
+    from bumble.index.database_reader import DatabaseReader
 
 BLOCK_CHUNKS = 1024
 SCHEMA = """
@@ -30,12 +31,12 @@ Ids = NDArray[np.int64]
 Allowed = Callable[[Sequence[int]], Collection[int]]
 
 
-def are_kept(database: Database) -> bool:
+def are_kept(database: DatabaseReader) -> bool:
     """Say whether an index holds bits in blocks; one from before it does has to be moved."""
     return database.has_table("placed")
 
 
-def count(database: Database) -> int:
+def count(database: DatabaseReader) -> int:
     """Return how many chunks have bits, without looking at each."""
     return int(database.rows("select coalesce(sum(length(ids)), 0) / 8 from blocks")[0][0])
 
@@ -89,7 +90,9 @@ def clear(database: Database) -> None:
         database.run(f"delete from {table}")
 
 
-def nearest(database: Database, query: Floats, count: int, allowed: Allowed | None) -> list[int]:
+def nearest(
+    database: DatabaseReader, query: Floats, count: int, allowed: Allowed | None
+) -> list[int]:
     """Return the chunks with most bits in common with a vector, of those allowed; ties by id."""
     ids, distances = _distances(database, query)
     within = np.cumsum(np.bincount(distances, minlength=1))  # how many lie at most so far
@@ -106,7 +109,7 @@ def nearest(database: Database, query: Floats, count: int, allowed: Allowed | No
         wanted *= 4
 
 
-def _distances(database: Database, query: Floats) -> tuple[Ids, NDArray[np.int64]]:
+def _distances(database: DatabaseReader, query: Floats) -> tuple[Ids, NDArray[np.int64]]:
     """Return all chunks, and in how many bits each differs from a vector."""
     signs = np.packbits(query > 0)
     asked = signs.view("<u8" if len(signs) % 8 == 0 else "u1")

@@ -20,7 +20,9 @@ from bumble.embed.protocol import (
 )
 from bumble.errors import IndexUnusableError
 from bumble.index.chunks import text_hash
-from bumble.index.database import Database, encoded, open_to_read
+from bumble.index.database import open_to_read
+from bumble.index.database_reader import DatabaseReader
+from bumble.index.rows import encoded
 
 
 class BorrowingEmbedder:
@@ -94,7 +96,7 @@ class BorrowingEmbedder:
                 vectors |= {by_hash[key]: vector for key, vector in present.items()}
         return vectors, tokens
 
-    def _tokens(self, database: Database, hashes: Sequence[str]) -> dict[str, DocumentTokens]:
+    def _tokens(self, database: DatabaseReader, hashes: Sequence[str]) -> dict[str, DocumentTokens]:
         width = (self.identity.dimensions + 7) // 8
         return {
             key: DocumentTokens(

@@ -16,7 +16,7 @@ from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, UnsafePathError
 from bumble.index import chunks, scan
 from bumble.index.chunks import Chunk
-from bumble.index.database import FileRow
+from bumble.index.rows import FileRow
 from bumble.index.scan import Stamp
 from bumble.index.store import Store
 

@@ -26,10 +26,11 @@ from psycopg.conninfo import conninfo_to_dict
 from bumble import files
 from bumble.entity.folder import Entity
 from bumble.errors import IndexServerError, IndexUnusableError, LockedError, UsageError
+from bumble.index.postgres_reader import PostgresReader
 from bumble.index.postgres_schema import MIGRATIONS, SCHEMA, TABLES
 from bumble.index.postgres_store import PostgresStore
 from bumble.index.postgres_words import PostgresWords
-from bumble.index.store import Store, Words
+from bumble.index.store import Store, StoreReader, Words
 from bumble.text import urls
 
 ID_FILE = "index-id"  # in `.bumble/`
@@ -262,7 +263,7 @@ class PostgresServer:
             row = connection.execute("select pg_try_advisory_lock(%s, %s)", (SYNC_LOCK, number))
             return bool((row.fetchone() or (False,))[0])
 
-    def to_read(self, entity: Entity) -> Store:
+    def to_read(self, entity: Entity) -> StoreReader:
         """Open the index of an entity to search in.
 
         Raises:
@@ -290,9 +291,9 @@ class PostgresServer:
         place = hashlib.sha256(machine).hexdigest()[:16]
         return PostgresStore(self.connection(), self.translated, number, place)
 
-    def words(self, store: Store) -> Words:
+    def words(self, store: StoreReader) -> Words:
         """Return what knows which chunks of an open index hold which terms."""
-        if not isinstance(store, PostgresStore):
+        if not isinstance(store, PostgresReader):
             raise TypeError("a store of another server")
         return PostgresWords(store)
 

@@ -15,7 +15,7 @@ from math import log
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bumble.index.postgres_store import PostgresStore
+    from bumble.index.postgres_reader import PostgresReader
 
 K1, B = 1.2, 0.75  # as tantivy's, which names the candidates elsewhere
 MOST_TERMS = 32  # of a query: a long message is looked for by its rarest
@@ -39,7 +39,7 @@ def quoted(term: str) -> str:
 class PostgresWords:
     """The words of one entity."""
 
-    def __init__(self, store: PostgresStore) -> None:
+    def __init__(self, store: PostgresReader) -> None:
         self._store = store
         self._counts: dict[str, int] = {}  # of terms that were asked for
 

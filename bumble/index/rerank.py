@@ -20,9 +20,9 @@ from bumble.embed.protocol import Floats, QueryTokens
 from bumble.index import conversation, form, late, ranking
 from bumble.index.chunks import spoken_name
 from bumble.index.conversation import AROUND, BEFORE, Shares, Units
-from bumble.index.database import ALL_TEXTS, unpacked
 from bumble.index.ranking import Lengths
-from bumble.index.store import Store
+from bumble.index.rows import ALL_TEXTS, unpacked
+from bumble.index.store import StoreReader
 
 FEW = 300  # chunks: up to so many are all ranked
 LEG = 128  # candidates of each leg that are matched, where there are more
@@ -86,7 +86,7 @@ class _Loaded:
 class _Matcher:
     """What one question needs of the index; no chunk is matched twice."""
 
-    def __init__(self, database: Store, question: Question, shares: Shares) -> None:
+    def __init__(self, database: StoreReader, question: Question, shares: Shares) -> None:
         self.database, self.question, self.shares = database, question, shares
         tokens = question.tokens
         counts = database.piece_counts(tokens.pieces.tolist())
@@ -158,7 +158,7 @@ class _Matcher:
 
 
 def rank(
-    database: Store,
+    database: StoreReader,
     question: Question,
     allowed: Collection[int] | None,
     limit: int,

@@ -25,12 +25,12 @@ from bumble.entity.folder import Entity
 from bumble.errors import IndexUnusableError
 from bumble.index import backend, place, ranking, rerank, terms
 from bumble.index.conversation import Shares
-from bumble.index.database import encoded, unpacked
 from bumble.index.filters import Filter
 from bumble.index.place import Place
 from bumble.index.ranking import Lengths
 from bumble.index.rerank import Question, Ranked, RankShare
-from bumble.index.store import Store, Words
+from bumble.index.rows import encoded, unpacked
+from bumble.index.store import StoreReader, Words
 from bumble.records import kinds
 
 SCANNED_AT_ONCE = 500  # passages that a scan reads at a time
@@ -123,7 +123,7 @@ class Factor:
 class Index:
     """An open index, to search in."""
 
-    def __init__(self, database: Store, words: Words, at: Place) -> None:
+    def __init__(self, database: StoreReader, words: Words, at: Place) -> None:
         self.database, self.words, self.place = database, words, at
         self.languages = Counter[str]()  # how many chunks are in each
         counts, terms_of_kind = Counter[str](), Counter[str]()

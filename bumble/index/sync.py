@@ -33,10 +33,11 @@ from bumble.errors import (
     RecordInvalidError,
 )
 from bumble.index import backend, chunks, fulltext, ingest, links, place
-from bumble.index.database import Database, encoded
+from bumble.index.database import Database
 from bumble.index.fulltext import IndexedTerms, Stamp
 from bumble.index.ingest import Progress, Reading
 from bumble.index.place import Place
+from bumble.index.rows import encoded
 from bumble.index.scan import scan
 from bumble.index.store import Store
 

@@ -219,8 +219,8 @@ def token_ratio(path: Path, model: str) -> float:
     The median of its newest chats; 1 as long as there are too few. A turn asks for it several
     times: the ledger is read again only once it has changed.
     """
-    with contextlib.suppress(*_NOT_THERE), files.reading(path) as stream:
-        status = os.fstat(stream.fileno())
+    with contextlib.suppress(*_NOT_THERE):
+        status = path.stat()
         return _ratio(path, plain_name(model), status.st_size, status.st_mtime_ns)
     return 1.0
 

@@ -8,21 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from bumble.choosing import by_form
-from bumble.entity.changes import Change
 from bumble.portraits import dialogue, line_origins, portrait, portrait_update
 from bumble.portraits.line_origins import Source
 from bumble.portraits.portrait import Material
-from bumble.portraits.portrait_update import PortraitDraft
+from bumble.portraits.portrait_update import PortraitDraft, PortraitUpdate
 from bumble.records import base, episodes, relationships, session_files
+from bumble.records.base import Provenance
 from bumble.records.episodes import Episode
 from bumble.records.provenance import is_untrusted
-from bumble.records.relationships import Relationship
+from bumble.records.relationships import Note, Relationship
 from bumble.records.sessions import Message
 from bumble.runtime import people
-from bumble.runtime.job import Condition, Due, JobResult, traced
+from bumble.runtime.job import Condition, Due, JobResult, Plan, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens
 from bumble.text.words import one_line
@@ -36,6 +37,18 @@ class DeepReviewJob:
     """One person whose portrait is reviewed."""
 
     person: str
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """What the review of one person reads."""
+
+    person: Relationship
+    notes: Sequence[Note]  # that wait to be worked into the portrait
+    episodes: Sequence[Episode]
+    statements: Sequence[Message]  # theirs
+    answers: Sequence[Message]
+    talk: Sequence[str]  # the lines of both, in order
 
 
 def check(life: Runtime) -> Due[DeepReviewJob]:
@@ -67,86 +80,104 @@ def run(life: Runtime, job: DeepReviewJob) -> JobResult:
         RecordMissingError: If the person's file has gone meanwhile.
     """
     person = relationships.find(life.entity.relationships, job.person)
+    reading = _read(life, person)
+    material = _material(life, reading)
+    ask = partial(_ask, life, reading, material)
+    update = portrait_update.draw(life, person, material, "review", ask, (), allow_shrink=False)
+    sources = [episode.id for episode in reading.episodes]
+    sources += [message.id for message in reading.statements]
+    trusts = [message.trust for message in reading.statements]
+    trusts += [episode.provenance.trust for episode in reading.episodes]
+    trusts += [note.provenance.trust for note in reading.notes]
+    origin = portrait_update.origin(life, "review", person, update, sources, trusts)
+    return JobResult(
+        f"reflect: look at {person.name} again",  # by the name of that cycle it can be held back
+        partial(_plan, life, reading, update, origin),
+        tuple(portrait_update.lines(person, update)),
+        portrait_update.data(person, update),
+        traced(sources, life.model.name if update.good else ""),
+    )
+
+
+def _read(life: Runtime, person: Relationship) -> _Reading:
+    """Choose what the review reads: notes, then episodes, and what was said in the room left."""
     config = life.config.memory.relational
     notes = portrait_update.notes(person)[: config.pending_in_prompt]
-    prose, quotes = portrait.split(person.text)
-    noted = "\n".join(f"- {note.text}" for note in notes)
-    left = config.deep_review_max_tokens - tokens.estimate(person.text) - tokens.estimate(noted)
+    left = config.deep_review_max_tokens - tokens.estimate(person.text)
+    left -= tokens.estimate(_noted(notes))
     chosen_episodes = _episodes(life, person, int(left * EPISODE_SHARE))
     left -= sum(tokens.estimate(_text_of(episode)) for episode in chosen_episodes)
     statements, answers, talk = _talk(life, person, left)
-    moments = [episode.at for episode in chosen_episodes] + [message.at for message in statements]
-    material = Material(
+    return _Reading(person, notes, chosen_episodes, statements, answers, talk)
+
+
+def _noted(notes: Sequence[Note]) -> str:
+    return "\n".join(f"- {note.text}" for note in notes)
+
+
+def _material(life: Runtime, reading: _Reading) -> Material:
+    """Return what the portrait is checked against."""
+    person = reading.person
+    prose, quotes = portrait.split(person.text)
+    moments = [episode.at for episode in reading.episodes]
+    moments += [message.at for message in reading.statements]
+    return Material(
         entity=life.identity.name,
         person=person.name,
         names=(person.id, *person.names),
-        statements=(*(message.text for message in statements), *quotes),
-        answered=tuple(answer.text for answer in answers),
+        statements=(*(message.text for message in reading.statements), *quotes),
+        answered=tuple(answer.text for answer in reading.answers),
         sources=(
             prose,
-            *(note.text for note in notes),
-            *(episode.text for episode in chosen_episodes),
+            *(note.text for note in reading.notes),
+            *(episode.text for episode in reading.episodes),
             *portrait.days(at.astimezone(life.zone) for at in moments),
         ),
     )
 
-    def ask(prose: str) -> PortraitDraft:
-        slots = {
-            "person": person.name,
-            "portrait": portrait.inside(prose),
-            "notes": portrait.inside(noted),
-            "episodes": portrait.inside(
-                "\n".join(_text_of(episode) for episode in chosen_episodes)
-            ),
-            "talk": portrait.inside("\n".join((*quotes, *talk))),
-        }
-        answer = portrait.ask(
-            life,
-            "review",
-            slots,
-            portrait.prose(person.name),
-            max_tokens=config.reflection_max_tokens,
-            temperature=config.reflection_temperature,
-        )
-        remainder = portrait.checked(portrait.lines(answer), material)
-        return PortraitDraft(remainder.text or None, remainder.dropped)
 
-    update = portrait_update.draw(life, person, material, "review", ask, (), allow_shrink=False)
-    sources = [episode.id for episode in chosen_episodes] + [message.id for message in statements]
-    trusts = [message.trust for message in statements] + [
-        episode.provenance.trust for episode in chosen_episodes
-    ]
-    trusts += [note.provenance.trust for note in notes]
-    origin = portrait_update.origin(life, "review", person, update, sources, trusts)
-    given = [
-        *(Source(episode.text, (episode.id,)) for episode in chosen_episodes),
-        *line_origins.of_messages("", statements),
-        *(Source(note.text, note.provenance.sources) for note in notes),
-    ]
-    late: list[str] = []
-
-    def plan() -> list[Change | None]:
-        late.clear()
-        now = people.find_person(life, job.person)
-        if now is None or portrait_update.is_edited(person, now):
-            late.append(f"{person.name}: the portrait was edited meanwhile; it stays as it is")
-            return []
-        more: dict[str, Any] = {}
-        if update.good:
-            # not the count of now: a talk in between is yet to be looked at
-            more["reviewed_at_count"] = person.interaction_count
-            more["pending"] = tuple(note for note in now.pending if note not in notes)
-            more["last_reflection"] = life.now()
-        return [portrait_update.plan(life, person, update, origin, given, more)]
-
-    return JobResult(
-        f"reflect: look at {person.name} again",  # by the name of that cycle it can be held back
-        plan,
-        tuple(portrait_update.lines(person, update)),
-        portrait_update.data(person, update),
-        traced(sources, life.model.name if update.good else ""),
-        late,
+def _ask(life: Runtime, reading: _Reading, material: Material, prose: str) -> PortraitDraft:
+    """Ask for the portrait, and drop what nothing that was read bears out."""
+    config, person = life.config.memory.relational, reading.person
+    _, quotes = portrait.split(person.text)
+    slots = {
+        "person": person.name,
+        "portrait": portrait.inside(prose),
+        "notes": portrait.inside(_noted(reading.notes)),
+        "episodes": portrait.inside("\n".join(map(_text_of, reading.episodes))),
+        "talk": portrait.inside("\n".join((*quotes, *reading.talk))),
+    }
+    answer = portrait.ask(
+        life,
+        "review",
+        slots,
+        portrait.prose(person.name),
+        max_tokens=config.reflection_max_tokens,
+        temperature=config.reflection_temperature,
     )
+    remainder = portrait.checked(portrait.lines(answer), material)
+    return PortraitDraft(remainder.text or None, remainder.dropped)
+
+
+def _plan(life: Runtime, reading: _Reading, update: PortraitUpdate, origin: Provenance) -> Plan:
+    """Write the portrait, unless somebody has edited it meanwhile."""
+    person = reading.person
+    now = people.find_person(life, person.id)
+    if now is None or portrait_update.is_edited(person, now):
+        edited = f"{person.name}: the portrait was edited meanwhile; it stays as it is"
+        return Plan((), (edited,))
+    more: dict[str, Any] = {}
+    if update.good:
+        # not the count of now: a talk in between is yet to be looked at
+        more["reviewed_at_count"] = person.interaction_count
+        more["pending"] = tuple(note for note in now.pending if note not in reading.notes)
+        more["last_reflection"] = life.now()
+    given = [
+        *(Source(episode.text, (episode.id,)) for episode in reading.episodes),
+        *line_origins.of_messages("", reading.statements),
+        *(Source(note.text, note.provenance.sources) for note in reading.notes),
+    ]
+    return Plan((portrait_update.plan(life, person, update, origin, given, more),))
 
 
 def _episodes(life: Runtime, person: Relationship, budget_tokens: int) -> list[Episode]:

@@ -17,7 +17,7 @@ from bumble.portraits import line_origins, portrait, scores
 from bumble.portraits.line_origins import Source
 from bumble.portraits.portrait import Material
 from bumble.portraits.scores import Scored
-from bumble.records import base, kinds, relationships
+from bumble.records import base, record_view, relationships
 from bumble.records.base import Provenance
 from bumble.records.provenance import is_untrusted
 from bumble.records.relationships import EXCERPT, Note, Relationship
@@ -157,7 +157,7 @@ def plan(
     if life.config.memory.relational.flush_to_disk and update.text != now.text:
         new = origin if update.good else replace(origin, model="")  # a quote is no model's
         marks = line_origins.marked(person, update.text, new, sources)
-        ids = kinds.unite(*(mark.sources for mark in marks.values()))
+        ids = record_view.unite(*(mark.sources for mark in marks.values()))
         values |= {
             "text": update.text,
             "lines": marks,

@@ -30,7 +30,7 @@ from bumble.records.relationships import Note, Relationship
 from bumble.records.sessions import Message, Session
 from bumble.runtime import body_state, cursors, people
 from bumble.runtime.cursors import REFLECT
-from bumble.runtime.job import Condition, Due, JobResult, traced
+from bumble.runtime.job import Condition, Due, JobResult, Plan, traced
 from bumble.runtime.runtime import Runtime
 
 LONG_WORDS = 220  # a longer portrait is written anew, shorter
@@ -363,23 +363,22 @@ def _outcome(
     given: Sequence[Source],
     noticed: Noticed = NOTHING,
 ) -> JobResult:
-    message_ids, at, late = [message.id for message in dialogue.statements], life.now(), list[str]()
+    message_ids, at = [message.id for message in dialogue.statements], life.now()
 
-    def plan() -> list[Change | None]:
-        late.clear()
+    def plan() -> Plan:
         now = people.find_person(life, job.person)
         if portrait_update.is_edited(record, now):
-            late.append(f"{person.name}: the portrait was edited meanwhile; it stays so, all waits")
-            return []
+            edited = f"{person.name}: the portrait was edited meanwhile; it stays so, all waits"
+            return Plan((), (edited,))
         if job.session_id and start(life, job.session_id, job.person) != dialogue.start:
-            late.append(f"{person.name}: somebody else has thought about it meanwhile")
-            return []
+            return Plan((), (f"{person.name}: somebody else has thought about it meanwhile",))
         more: dict[str, Any] = {}
         if update.good:
             left = tuple(note for note in (now or person).pending if note not in notes)
             more = {"pending": left, "last_reflection": at}
         change = portrait_update.plan(life, person, update, origin, given, more)
-        return [change, plan_moved(life, dialogue, job.person), *_noticed(dialogue, noticed)]
+        moved = plan_moved(life, dialogue, job.person)
+        return Plan((change, moved, *_noticed(dialogue, noticed)))
 
     return JobResult(
         f"reflect: {'see' if update.good else 'keep the words of'} {person.name}",
@@ -387,5 +386,4 @@ def _outcome(
         tuple(portrait_update.lines(person, update)),
         portrait_update.data(person, update) | {"session": job.session_id},
         traced(message_ids, origin.model if update.good else ""),
-        late,
     )

@@ -69,19 +69,7 @@ def recall(
     if not able or calls == 0:
         why = "no call was allowed" if calls == 0 else "the model may not write"
         return _by_rule(around, question, scope, why)
-    config = life.config.recall.deep
-    if calls is not None:
-        config = replace(
-            config, steps=min(config.steps, calls), sub_calls=min(config.sub_calls, calls)
-        )
-    meter = Meter(
-        life.model,
-        config,
-        life.config.llm.prices,
-        calls=calls,
-        token_ratio=life.token_ratio,
-        stopwatch=stopwatch,
-    )
+    meter = _meter(life, calls, stopwatch)
     outcome = plan.run(around, meter, question)
     if outcome.ended == plan.FINAL:
         return Recollection(
@@ -101,6 +89,23 @@ def recall(
         sources=(*noted, *rest.sources)[: by_rule.QUOTES],
         trail=(*outcome.trail, *rest.trail),
         spent=meter.spent,
+    )
+
+
+def _meter(life: Runtime, calls: int | None, stopwatch: Callable[[], float]) -> Meter:
+    """Return what counts the model's calls, and ends them at the limits."""
+    config = life.config.recall.deep
+    if calls is not None:
+        config = replace(
+            config, steps=min(config.steps, calls), sub_calls=min(config.sub_calls, calls)
+        )
+    return Meter(
+        life.model,
+        config,
+        life.config.llm.prices,
+        calls=calls,
+        token_ratio=life.token_ratio,
+        stopwatch=stopwatch,
     )
 
 

@@ -8,8 +8,8 @@ test of the records holds that table complete.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, tzinfo
+from dataclasses import dataclass, field
+from datetime import UTC, tzinfo
 from functools import partial
 from glob import escape
 from pathlib import Path, PurePosixPath
@@ -31,6 +31,7 @@ from bumble.records import (
     projects,
     proposals,
     questions,
+    record_view,
     relationships,
     reminders,
     scratch,
@@ -43,12 +44,8 @@ from bumble.records import (
     topics,
     working,
 )
-from bumble.records.base import BY_HAND, Provenance
-from bumble.records.sessions import Session
-from bumble.text import markdown
-from bumble.text.markdown import Document
+from bumble.records.record_view import RecordView
 
-JOURNAL_STAMP = "%Y-%m-%d %H:%M:%S"
 # How a person is forgotten in a kind of file:
 # `lines`: the words of a transcript go, its lines stay; `beside`: goes with the transcript
 # `file`: a file that is theirs alone goes, others lose the id, and the name in the entity's words
@@ -57,32 +54,6 @@ JOURNAL_STAMP = "%Y-%m-%d %H:%M:%S"
 Forgetting = Literal["lines", "beside", "file", "parts", "portrait", "values", "listed"]
 # How git merges it: with our driver by meaning, lines of both sides, or as any text.
 Merging = Literal["bumble", "union", ""]
-
-
-@dataclass(frozen=True)
-class RecordView:
-    """One record in the fields that all kinds share."""
-
-    id: str  # a title, for knowledge; a time, for the journal
-    text: str
-    origin: Provenance = BY_HAND
-    sources: tuple[str, ...] = ()  # ids of all it rests on
-    people: tuple[str, ...] = ()  # ids of those who took part, or whom it is for
-    at: datetime | None = None  # when it was written, said or lived
-    line: int | None = None  # of the file, from 1, where it begins
-    source: str = ""  # its part of the file, byte for byte, where the file holds several
-    document: Document | None = None  # the whole file, where it holds one record
-    sources_key: str = "from"  # the key of the front matter that says what it rests on
-    times: Mapping[str, datetime] = field(default_factory=dict)  # by key: those that have passed
-    schedules: Mapping[str, str] = field(default_factory=dict)  # by key: cron expressions
-    notes: tuple[RecordView, ...] = ()  # of a portrait: what waits to be worked into it
-
-    def line_of(self, *keys: str) -> int | None:
-        """Return the line of the first of some keys that the record has, else where it begins."""
-        if self.document is None:
-            return self.line
-        lines = (self.document.line_of(key) for key in keys)
-        return next((line for line in lines if line is not None), 1)
 
 
 @dataclass(frozen=True)
@@ -177,290 +148,6 @@ def of_id(record_id: str) -> str:
     return next((name for name, mark in PREFIXES.items() if record_id.startswith(f"{mark}_")), "")
 
 
-def unite(*lists: Sequence[str]) -> tuple[str, ...]:
-    """Join lists of ids, each id once, the empty ones left out."""
-    return tuple(dict.fromkeys(record_id for part in lists for record_id in part if record_id))
-
-
-def _whole(
-    record_id: str,
-    document: Document,
-    at: datetime | None = None,
-    *,
-    sources: tuple[str, ...] = (),
-    people: tuple[str, ...] = (),
-    sources_key: str = "from",
-    times: Mapping[str, datetime | None] | None = None,
-    schedules: Mapping[str, str] | None = None,
-    notes: tuple[RecordView, ...] = (),
-) -> tuple[RecordView, ...]:
-    """Show a record that has a file of its own; its line is the first of its text."""
-    origin = base.provenance(document.meta)
-    behind = document.source[document.body_start :]
-    blank = behind[: len(behind) - len(behind.lstrip("\r\n"))].count("\n")
-    view = RecordView(
-        id=record_id,
-        text=document.body,
-        origin=origin,
-        sources=unite(sources, origin.sources),
-        people=tuple(filter(None, people)),
-        at=at,
-        line=document.body_line + (blank if document.body else 0),
-        document=document,
-        sources_key=sources_key,
-        times={key: value for key, value in (times or {}).items() if value is not None},
-        schedules={key: value for key, value in (schedules or {}).items() if value},
-        notes=notes,
-    )
-    return (view,)
-
-
-def _episode(path: Path, _: tzinfo) -> Sequence[RecordView]:
-    episode = base.load(path, episodes.parse)
-    return _whole(
-        episode.id,
-        episode.source,
-        episode.at,
-        sources=(episode.session,),
-        people=episode.people,
-        times={"at": episode.at},
-    )
-
-
-def _belief(path: Path, _: tzinfo) -> Sequence[RecordView]:
-    belief = base.load(path, beliefs.parse)
-    dream = belief.origin.removeprefix("dream:") if belief.origin.startswith("dream:") else ""
-    confirmed = belief.reinforced if belief.reinforced != belief.formed else None
-    return _whole(
-        belief.id,
-        belief.source,
-        belief.formed,
-        sources=(*belief.evidence, *belief.provenance.sources, dream),
-        sources_key="evidence",
-        times={"formed": belief.formed, "reinforced": confirmed},
-    )
-
-
-def _dream(path: Path, _: tzinfo) -> Sequence[RecordView]:
-    dream = base.load(path, dreams.parse)
-    pairs = tuple(episode_id for pair in dream.pairs for episode_id in pair)
-    return _whole(
-        dream.id,
-        dream.source,
-        dream.at,
-        sources=pairs,
-        sources_key="pairs",
-        times={"at": dream.at},
-    )
-
-
-def _person(path: Path, _: tzinfo) -> Sequence[RecordView]:
-    person = base.load(path, relationships.parse)
-    notes = tuple(
-        RecordView(
-            id=f"{person.id}, note {number}",
-            text=note.text,
-            origin=note.provenance,
-            sources=note.provenance.sources,
-            at=note.at,
-            document=person.source,
-            sources_key="pending",
-        )
-        for number, note in enumerate(person.pending, 1)
-    )
-    return _whole(
-        person.id,
-        person.source,
-        person.last_reflection,
-        times={
-            "first_met": person.first_met,
-            "last_interaction": person.last_interaction,
-            "last_reflection": person.last_reflection,
-        },
-        notes=notes,
-    )
-
-
-def _skill(path: Path, _: tzinfo) -> Sequence[RecordView]:
-    skill = skills.load(path)
-    return _whole(skill.slug, skill.source)
-
-
-def _reminder(path: Path, _: tzinfo) -> Sequence[RecordView]:
-    reminder = reminders.load(path)
-    return _whole(
-        reminder.id,
-        reminder.source,
-        reminder.at,
-        people=(reminder.person,),
-        times={"delivered": reminder.delivered},  # `at` may lie ahead
-        schedules={"repeat": reminder.repeat},
-    )
-
-
-def _automation(path: Path, _: tzinfo) -> Sequence[RecordView]:
-    automation = automations.load(path)
-    return _whole(
-        automation.id,
-        automation.source,
-        automation.last,
-        times={"last": automation.last},
-        schedules={"schedule": automation.schedule},
-    )
-
-
-def _check(path: Path, _: tzinfo) -> Sequence[RecordView]:
-    check = checks.load(path)
-    view = RecordView(
-        id=check.id,
-        text="\n".join((check.ask, *check.expected, *check.never)),
-        origin=check.provenance,
-        sources=check.provenance.sources,
-        people=(relationships.person_id(check.person),) if check.person else (),
-        line=1,
-        document=check.source,
-    )
-    return (view,)
-
-
-def _topic(path: Path, _: tzinfo) -> Sequence[RecordView]:
-    topic = base.load(path, topics.parse)
-    sources = unite(*(catalyst.sources for catalyst in topic.catalysts))
-    times = {"at": topic.at}
-    return _whole(topic.id, topic.source, topic.at, sources=sources, times=times)
-
-
-def _question(path: Path, _: tzinfo) -> Sequence[RecordView]:
-    question = base.load(path, questions.parse)
-    return _whole(question.id, question.source, question.at, times={"at": question.at})
-
-
-def _anchor(path: Path, _: tzinfo) -> Sequence[RecordView]:
-    anchor = anchors.load(path)
-    view = RecordView(
-        id=anchor.id,
-        text=f"{anchor.label}\n{anchor.description}".rstrip(),
-        origin=anchor.provenance,
-        sources=anchor.provenance.sources,
-        at=anchor.at,
-        line=1,
-        document=anchor.source,
-        times={"at": anchor.at}
-        | ({"last_recalled": anchor.last_recalled} if anchor.last_recalled else {}),
-    )
-    return (view,)
-
-
-def _project(path: Path, _: tzinfo) -> Sequence[RecordView]:
-    project = projects.load(path)
-    (view,) = _whole(project.id, project.source, people=project.people)
-    return (replace(view, text=project.text),)
-
-
-def _proposal(path: Path, _: tzinfo) -> Sequence[RecordView]:
-    proposal = proposals.load(path)
-    sources = unite(*(item.sources for item in proposal.items))
-    (view,) = _whole(
-        proposal.id, proposal.source, proposal.at, sources=sources, times={"at": proposal.at}
-    )
-    text = "\n".join(f"{item.text}: {item.reason}" for item in proposal.items)
-    return (replace(view, text=text),)
-
-
-def _self_model(path: Path, _: tzinfo) -> Sequence[RecordView]:
-    self_model.read(path)
-    return ()
-
-
-def _narrative(path: Path, _: tzinfo) -> Sequence[RecordView]:
-    story = base.load(path, narrative.parse)
-    return _whole("narrative", story.source, story.at, times={"at": story.at})
-
-
-def _handover(path: Path, _: tzinfo) -> Sequence[RecordView]:
-    brief = base.load(path, session_files.parse_handover)
-    return _whole(path.parent.name, brief, base.field(brief.meta, "at", datetime))
-
-
-def _knowledge(path: Path, _: tzinfo) -> Sequence[RecordView]:
-    return [
-        RecordView(
-            id=section.title,
-            text=section.text,
-            origin=section.provenance,
-            sources=section.provenance.sources,
-            line=section.line,
-            source=section.source[: len(section.source) - len(section.tail)],
-        )
-        for section in knowledge.read(path).sections
-    ]
-
-
-def _journal(path: Path, zone: tzinfo) -> Sequence[RecordView]:
-    return [
-        RecordView(
-            id=f"{entry.at:{JOURNAL_STAMP}}",
-            text=entry.text,
-            origin=entry.provenance,
-            sources=entry.provenance.sources,
-            at=entry.at,
-            line=entry.line,
-            source=entry.source,
-            times={"at": entry.at},
-        )
-        for entry in journal.read(path, zone).entries
-    ]
-
-
-def _scratch(path: Path, _: tzinfo) -> Sequence[RecordView]:
-    views = []
-    for number, line in enumerate(markdown.lines(base.read_text(path)), 1):
-        if line.startswith(scratch.MARK):
-            origin = scratch.origin(line)
-            text = scratch.shown(line).strip()
-            line_id = f"{path.stem}, line {number}"
-            views.append(
-                RecordView(line_id, text, origin, origin.sources, line=number, source=line)
-            )
-    return views
-
-
-def _working(path: Path, _: tzinfo) -> Sequence[RecordView]:
-    return [
-        RecordView(
-            f"{line.section}, line {line.number}".removeprefix(", "),
-            line.text,
-            line.origin,
-            line.origin.sources,
-            line=line.number,
-            source=line.source,
-        )
-        for line in working.parse(base.read_text(path))
-    ]
-
-
-def _session(path: Path, _: tzinfo) -> Sequence[RecordView]:
-    return (session_view(session_files.load(path)),)
-
-
-def session_view(session: Session) -> RecordView:
-    """Show a conversation as one record."""
-    count, people = len(session.messages), session.people
-    text = f"{count} message{'' if count == 1 else 's'} with {', '.join(people)}"
-    origin = Provenance(audience=people)
-    return RecordView(session.id, text, origin, people=people, at=session.at, line=1)
-
-
-def _soma(path: Path, _: tzinfo) -> Sequence[RecordView]:
-    soma.read(path)
-    return ()
-
-
-def _state(path: Path, _: tzinfo) -> Sequence[RecordView]:
-    state.read(path)
-    return ()
-
-
 KNOWLEDGE = Kind(
     "knowledge",
     "section of knowledge",
@@ -468,7 +155,7 @@ KNOWLEDGE = Kind(
     "knowledge",
     (knowledge.PATH,),
     knowledge.parse,
-    _knowledge,
+    record_view.of_knowledge,
     "parts",
     "bumble",
     file_name="knowledge",
@@ -484,7 +171,7 @@ JOURNAL = Kind(
     "journal",
     (journal.PATH,),
     partial(journal.parse, zone=UTC),
-    _journal,
+    record_view.of_journal,
     "parts",
     "bumble",
     file_name="journal",
@@ -500,7 +187,7 @@ NARRATIVE = Kind(
     "narrative",
     (narrative.PATH,),
     narrative.parse,
-    _narrative,
+    record_view.of_narrative,
     "file",
     "bumble",
     file_name="story",
@@ -514,7 +201,7 @@ SOMA = Kind(
     "soma",
     (soma.PATH,),
     soma.parse,
-    _soma,
+    record_view.of_soma,
     "listed",
     "bumble",
     file_name="body",
@@ -526,7 +213,7 @@ STATE = Kind(
     "state",
     (state.PATH,),
     state.parse,
-    _state,
+    record_view.of_state,
     "values",
     "bumble",
     file_name="bookkeeping",
@@ -538,7 +225,7 @@ SCRATCH = Kind(
     "scratch",
     (scratch.PATH,),
     scratch.parse,
-    _scratch,
+    record_view.of_scratch,
     "parts",
     "union",
     file_name="scratch notes",
@@ -552,7 +239,7 @@ WORKING = Kind(
     "working_memory",
     (working.PATH,),
     working.parse,
-    _working,
+    record_view.of_working,
     "parts",
     "union",
     file_name="working memory",
@@ -566,7 +253,7 @@ EPISODE = Kind(
     "episodes",
     (f"{episodes.FOLDER}/*/*/*.md",),
     episodes.parse,
-    _episode,
+    record_view.of_episode,
     "file",
     "bumble",
     prefix=episodes.PREFIX,
@@ -586,7 +273,7 @@ BELIEF = Kind(
     "beliefs",
     (f"{beliefs.FOLDER}/*.md",),
     beliefs.parse,
-    _belief,
+    record_view.of_belief,
     "file",
     "bumble",
     prefix=beliefs.PREFIX,
@@ -603,7 +290,7 @@ PERSON = Kind(
     "people",
     (f"{relationships.FOLDER}/*.md",),
     relationships.parse,
-    _person,
+    record_view.of_person,
     "portrait",
     "bumble",
     text_keys=("dynamic", "topics", "unresolved"),
@@ -619,7 +306,7 @@ SKILL = Kind(
     "skills",
     (f"{skills.FOLDER}/*.md", f"{skills.FOLDER}/*/{skills.FOLDER_FILE}"),
     skills.parse,
-    _skill,
+    record_view.of_skill,
     "file",
     text_keys=("name", "description"),
     passages="skill",
@@ -634,7 +321,7 @@ DREAM = Kind(
     "dreams",
     (f"{dreams.FOLDER}/*.md",),
     dreams.parse,
-    _dream,
+    record_view.of_dream,
     "file",
     "bumble",
     prefix=dreams.PREFIX,
@@ -650,7 +337,7 @@ TOPIC = Kind(
     "topics",
     (f"{topics.FOLDER}/*.md",),
     topics.parse,
-    _topic,
+    record_view.of_topic,
     "file",
     "bumble",
     text_keys=("name",),
@@ -666,7 +353,7 @@ REMINDER = Kind(
     "reminders",
     (f"{reminders.FOLDER}/*.md",),
     reminders.parse,
-    _reminder,
+    record_view.of_reminder,
     "file",
     "bumble",
     prefix=reminders.PREFIX,
@@ -680,7 +367,7 @@ AUTOMATION = Kind(
     "automations",
     (f"{automations.FOLDER}/*.md",),
     automations.parse,
-    _automation,
+    record_view.of_automation,
     "file",
     "bumble",
     prefix=automations.PREFIX,
@@ -693,7 +380,7 @@ CHECK = Kind(
     "checks",
     (f"{checks.FOLDER}/*.yaml",),
     checks.parse,
-    _check,
+    record_view.of_check,
     "file",
     people_keys=("as", "audience"),
     text_keys=("ask", "expect", "never"),
@@ -707,7 +394,7 @@ QUESTION = Kind(
     "questions",
     (f"{questions.FOLDER}/*.md",),
     questions.parse,
-    _question,
+    record_view.of_question,
     "file",
     prefix=questions.PREFIX,
     explained=True,
@@ -720,7 +407,7 @@ ANCHOR = Kind(
     "anchors",
     (f"{anchors.FOLDER}/*.yaml",),
     anchors.parse,
-    _anchor,
+    record_view.of_anchor,
     "file",
     "bumble",
     text_keys=("label", "description"),
@@ -734,7 +421,7 @@ PROJECT = Kind(
     "projects",
     (f"{projects.FOLDER}/*.md",),
     projects.parse,
-    _project,
+    record_view.of_project,
     "file",
     "bumble",
     people_keys=("people", "audience"),
@@ -751,7 +438,7 @@ PROPOSAL = Kind(
     "proposals",
     (f"{proposals.FOLDER}/*.md",),
     proposals.parse,
-    _proposal,
+    record_view.of_proposal,
     "file",
     "bumble",
     prefix=proposals.PREFIX,
@@ -767,7 +454,7 @@ SELF_MODEL = Kind(
     "self_model",
     (self_model.PATH,),
     self_model.parse,
-    _self_model,
+    record_view.of_self_model,
     "listed",
     "bumble",
     file_name="view of its tools",
@@ -779,7 +466,7 @@ SESSION = Kind(
     "sessions",
     (f"{sessions.FOLDER}/*/{sessions.FILE}",),
     sessions.parse,
-    _session,
+    record_view.of_session,
     "lines",
     "bumble",
     prefix=sessions.PREFIX,
@@ -800,7 +487,7 @@ HANDOVER = Kind(
     "handovers",
     (f"{sessions.FOLDER}/*/{session_files.HANDOVER}",),
     session_files.parse_handover,
-    _handover,
+    record_view.of_handover,
     "beside",
     "bumble",
 )

@@ -7,8 +7,7 @@ a hand edit in between is neither lost nor a reason to ask again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from bumble.entity.changes import Change, ChangeSet
@@ -55,23 +54,42 @@ class Due(Generic[J]):
 
 
 @dataclass(frozen=True)
+class Plan:
+    """The changes of a job on the files as they are, and what these were found to be."""
+
+    changes: Sequence[Change | None]
+    late: tuple[str, ...] = ()  # told after the lines: what is other than when the model was asked
+    data: Mapping[str, Any] = field(default_factory=dict)  # the same for --json
+
+
+@dataclass(frozen=True)
 class JobResult:
     """The result of a job: the changes to write, and what a person is told of them."""
 
     title: str  # of the change set: "remember: Sam's new dog"
-    plan: Callable[[], Sequence[Change | None]]  # on the files as they are when it is called
+    # on the files as they are when it is called; bare changes, where nothing can be told of them
+    plan: Callable[[], Plan | Sequence[Change | None]]
     lines: tuple[str, ...] = ()  # what a person is told
     data: Mapping[str, Any] = field(default_factory=dict)  # the same for --json
     trailers: tuple[tuple[str, str], ...] = ()  # for the history: ("Evidence", "msg_…")
-    late: list[str] = field(default_factory=list)  # what `plan` found out; told after the lines
     asked: bool = True  # whether a model was; what costs nothing counts against no limit
     marks: tuple[str, ...] = ()  # of what it dealt with, for what waits for review
-    held: list[str] = field(default_factory=list)  # what a person is told where it was held back
+    late: tuple[str, ...] = ()  # what its plan told, once there is one
+    held: tuple[str, ...] = ()  # what a person is told where it was held back
+    written: Sequence[Any] = ()  # what was applied, as whoever applied it shows it
+
+    def planned(self) -> tuple[JobResult, ChangeSet]:
+        """Plan on the files as they are now: the result with what that tells, and the changes."""
+        plan = self.plan()
+        if not isinstance(plan, Plan):
+            plan = Plan(plan)
+        result = replace(self, late=plan.late, data={**self.data, **plan.data})
+        changes = tuple(filter(None, plan.changes))
+        return result, ChangeSet(self.title, changes, self.trailers, marks=self.marks)
 
     def change_set(self) -> ChangeSet:
         """Return the changes to make, planned on the files as they are now."""
-        planned = tuple(filter(None, self.plan()))
-        return ChangeSet(self.title, planned, self.trailers, marks=self.marks)
+        return self.planned()[1]
 
     @property
     def told(self) -> tuple[str, ...]:
@@ -85,8 +103,11 @@ def traced(evidence: Iterable[str], model: str) -> tuple[tuple[str, str], ...]:
     return (*trailers, ("Model", model)) if model else trailers
 
 
-def apply(life: Runtime, outcome: JobResult) -> list[Path]:
+def apply(life: Runtime, outcome: JobResult) -> JobResult:
     """Write what a job wants written; planned again if somebody edits a file meanwhile.
+
+    Returns:
+        The result, with the files written, and what is to be told of that.
 
     Raises:
         FileChangedError: If files keep changing.
@@ -99,8 +120,8 @@ def apply(life: Runtime, outcome: JobResult) -> list[Path]:
     return _write(life, outcome)
 
 
-def _write(life: Runtime, outcome: JobResult) -> list[Path]:
-    change_set = outcome.change_set()
+def _write(life: Runtime, outcome: JobResult) -> JobResult:
+    result, change_set = outcome.planned()
     written = life.apply(change_set)
-    outcome.held[:] = [HELD_BACK] if life.holds_back(change_set) else []
-    return written
+    held = (HELD_BACK,) if life.holds_back(change_set) else ()
+    return replace(result, written=written, held=held)

@@ -6,7 +6,7 @@ model of `bumble.body.familiarity` moves them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -71,8 +71,13 @@ def plan_heard_of(
 
 def owner_id(entity: Entity, identity: Identity) -> str:
     """Return the id of the person the entity belongs to."""
+    return owner_among(list(relationships.read(entity.relationships)), entity, identity)
+
+
+def owner_among(listed: Sequence[Relationship], entity: Entity, identity: Identity) -> str:
+    """Return the same, of people that were read already."""
     owner = identity.owner.name or "you"
-    match = relationships.match(list(relationships.read(entity.relationships)), owner)
+    match = relationships.match(listed, owner)
     return match.id if match else _earlier_owner(entity) or relationships.person_id(owner)
 
 

@@ -18,7 +18,7 @@ from bumble.runtime.runtime import Runtime
 
 NOT_NOW = (LockedError, *NO_MODEL)  # the other jobs of a kind would meet the same
 
-Apply = Callable[[Runtime, JobResult], Sequence[Any]]
+Apply = Callable[[Runtime, JobResult], JobResult]  # writes it, and returns it as it was written
 Held = Callable[[], str | None]
 
 
@@ -41,7 +41,6 @@ class Settled:
     outcome: JobResult | None = None
     problem: UserError | None = None  # why it waits
     held: str = ""  # why the pass was not begun, or not gone on with
-    written: Sequence[Any] = ()  # what was applied, as `apply` gives it
 
 
 def never() -> None:
@@ -66,7 +65,7 @@ def settle(
         life: Whose jobs.
         passes: The kinds, most urgent first.
         limit: How many in all that ask a model; None: all that are due.
-        apply: Writes what a job wants written, and returns what that was.
+        apply: Writes what a job wants written.
         held: Says why no model may be asked right now; None: it may.
     """
     left = limit
@@ -111,14 +110,13 @@ def _settle_kind(
         tried.append(job)
         try:
             life.check_review(kind.name)
-            outcome = kind.run(life, job)
-            written = apply(life, outcome)
+            outcome = apply(life, kind.run(life, job))
         except UserError as error:
             failures += 1
             yield Settled(kind.name, problem=error)
             if isinstance(error, NOT_NOW):
                 return
             continue
-        failures += not written
+        failures += not outcome.written
         successes += outcome.asked
-        yield Settled(kind.name, outcome, written=written)
+        yield Settled(kind.name, outcome)

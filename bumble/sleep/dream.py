@@ -11,6 +11,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -28,7 +29,7 @@ from bumble.records.base import Provenance
 from bumble.records.episodes import Episode
 from bumble.records.questions import Question
 from bumble.runtime import body_state, job_request
-from bumble.runtime.job import Condition, Due, JobResult, traced
+from bumble.runtime.job import Condition, Due, JobResult, Plan, traced
 from bumble.runtime.runtime import Runtime
 from bumble.sleep import dream_gates, dream_pairs, dream_pool, dream_text
 from bumble.sleep.dream_pairs import Pair
@@ -123,30 +124,18 @@ def run(life: Runtime, job: DreamJob) -> JobResult:
         "fragments": list(dreamt.fragments),
         "thread": dreamt.thread,
         "events": [
-            {"event": "dream_cycle_start", "at": base.stamp(job.at)},
+            _begun(job),
             {"event": "dream_cycle_completed", "at": base.stamp(life.now()), "id": night.id},
         ],
     }
     gist = dreamt.thread or dreamt.fragments[0]
     shown = shorten(gist, TITLE_CHARS)
-    late: list[str] = []
-    data = {"ran": True, **details}
-
-    def plan() -> Sequence[Change | None]:
-        changes = _plan(life, job, night, late)
-        if late:
-            data["ran"] = False
-            left = {"event": "dream_cycle_left", "at": base.stamp(life.now())}
-            data["events"] = [details["events"][0], left]
-        return changes
-
     return JobResult(
         title=f"dream: {shown}",
-        plan=plan,
+        plan=partial(_plan, life, job, night),
         lines=(f"Dreamt: {gist}", *notes),
-        data=data,
+        data={"ran": True, **details},
         trailers=traced(night.provenance.sources, night.provenance.model),
-        late=late,
     )
 
 
@@ -310,17 +299,21 @@ def _whole(life: Runtime, episode: Episode) -> str:
     return f"{episode.at.astimezone(life.zone):%d %B %Y %Y-%m-%d} {episode.text}"
 
 
-def _plan(life: Runtime, job: DreamJob, night: Night, late: list[str]) -> Sequence[Change | None]:
+def _begun(job: DreamJob) -> dict[str, str]:
+    return {"event": "dream_cycle_start", "at": base.stamp(job.at)}
+
+
+def _plan(life: Runtime, job: DreamJob, night: Night) -> Plan:
     """Plan all that a dream becomes, on the files as they are; nothing if a condition fails."""
     config, past = life.config.soma.dreams, dream_gates.read(life)
-    late.clear()
     # somebody spoke while the model wrote, or another process has dreamt: both end a dream
     if not job.bypassed and (closed := dream_gates.closed(life, past, job.at)):
-        late += [
+        late = tuple(
             f"Not kept: {condition.name}: {condition.value}, wants {condition.wants}."
             for condition in closed
-        ]
-        return ()
+        )
+        left = {"event": "dream_cycle_left", "at": base.stamp(life.now())}
+        return Plan((), late, {"ran": False, "events": [_begun(job), left]})
     planned: list[Change | None] = []
     became: list[str] = []
     if config.write_journal:
@@ -344,11 +337,8 @@ def _plan(life: Runtime, job: DreamJob, night: Night, late: list[str]) -> Sequen
         forced=bool(job.bypassed),
         provenance=night.provenance,
     )
-    return (
-        *planned,
-        dreams.plan_new(record, "keep the dream"),
-        dream_gates.plan_counted(life, past, job.at),
-    )
+    planned.append(dreams.plan_new(record, "keep the dream"))
+    return Plan((*planned, dream_gates.plan_counted(life, past, job.at)))
 
 
 def _diary(life: Runtime, job: DreamJob, night: Night) -> Change:

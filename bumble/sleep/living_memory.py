@@ -26,7 +26,7 @@ from bumble.records import base, journal, provenance, scratch, state, working
 from bumble.records.base import Provenance
 from bumble.records.narrative import EXCERPT
 from bumble.runtime import job_request, people
-from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, traced
+from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, Plan, traced
 from bumble.runtime.runtime import Runtime
 from bumble.sleep import (
     dream_gates,
@@ -247,19 +247,13 @@ def _checked(
 
 def _written(life: Runtime, job: LivingJob, draft: Draft) -> JobResult:
     count = sum(map(len, draft.lines.values()))
-    late: list[str] = []
 
-    def plan() -> Sequence[Change | None]:
-        late.clear()
+    def plan() -> Plan:
         if working.read(life.entity.working_memory) != job.before:
-            late.append("Working memory was edited meanwhile, and stays as it is.")
-            return ()
+            return Plan((), ("Working memory was edited meanwhile, and stays as it is.",))
         page = working.plan_rewrite(job.before, draft.lines, "write working memory anew")
-        return (
-            page,
-            *scratch_to_journal.plan_moved(life, job.at),
-            _noted(life, job, job.fingerprint),
-        )
+        moved = scratch_to_journal.plan_moved(life, job.at)
+        return Plan((page, *moved, _noted(life, job, job.fingerprint)))
 
     told = [f"Working memory: {count} lines"]
     told[0] += "." if draft.model else ", by rule: what was said, in quotes."
@@ -275,7 +269,6 @@ def _written(life: Runtime, job: LivingJob, draft: Draft) -> JobResult:
             "summary_source": "model" if draft.model else EXCERPT,
         },
         trailers=traced((), draft.model),
-        late=late,
     )
 
 

@@ -12,8 +12,8 @@ from datetime import datetime
 
 from bumble.errors import IndexServerError, IndexUnusableError
 from bumble.index import search
-from bumble.index.database import unpacked
 from bumble.index.memory import Memory
+from bumble.index.rows import unpacked
 from bumble.records import base, kinds, provenance
 from bumble.text import words
 

@@ -16,7 +16,8 @@ from bumble.forms import forms
 from bumble.index.memory import Memory
 from bumble.index.search import Hit
 from bumble.records import base, kinds, provenance, relationships, topics
-from bumble.records.kinds import Kind, RecordView
+from bumble.records.kinds import Kind
+from bumble.records.record_view import RecordView
 from bumble.records.topics import Catalyst, TopicFile
 from bumble.text import words
 from bumble.topics import mentions, petri

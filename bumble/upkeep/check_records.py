@@ -20,7 +20,8 @@ from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, UnsafePathError
 from bumble.grounding import secrets
 from bumble.records import base, kinds, knowledge, session_files, sessions, soma
-from bumble.records.kinds import Kind, RecordView
+from bumble.records.kinds import Kind
+from bumble.records.record_view import RecordView
 from bumble.records.sessions import Session
 from bumble.runtime import body_state
 from bumble.text import markdown

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from bumble.records import base, kinds
+from bumble.records import base, record_view
 from bumble.records.base import Provenance
-from bumble.records.kinds import RecordView
+from bumble.records.record_view import RecordView
 from bumble.records.sessions import Session
 from bumble.upkeep.findings import Finding
 
@@ -97,7 +97,7 @@ class Sources:
 
     def _check_people(self, record: _Derived) -> Iterator[Finding]:
         """Find whom nothing knows any more: `person forget` leaves no id behind, a copy may."""
-        listed = kinds.unite(record.view.people, record.view.origin.audience)
+        listed = record_view.unite(record.view.people, record.view.origin.audience)
         strangers = [person for person in listed if person not in self.people]
         if strangers:
             sentence = (

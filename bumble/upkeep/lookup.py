@@ -13,9 +13,10 @@ from pathlib import Path
 from bumble import files
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, RecordMissingError, UserError
-from bumble.records import base, journal, kinds, knowledge, relationships, skills
+from bumble.records import base, journal, kinds, knowledge, record_view, relationships, skills
 from bumble.records.base import BY_HAND, Provenance
-from bumble.records.kinds import Kind, RecordView
+from bumble.records.kinds import Kind
+from bumble.records.record_view import RecordView
 from bumble.records.sessions import Compaction, Message
 from bumble.upkeep.message_index import MessageIndex
 
@@ -139,7 +140,7 @@ class Library:
             return [skill.slug] if skill else []
         if kind == "journal":
             times = (
-                [f"{entry.at:{kinds.JOURNAL_STAMP}}" for entry in self._diary]
+                [f"{entry.at:{record_view.JOURNAL_STAMP}}" for entry in self._diary]
                 if _DAY.match(wanted)
                 else []
             )
@@ -241,7 +242,7 @@ class Library:
         session = self.messages.session(session_id)
         if session is None:
             return None
-        view = kinds.session_view(session)
+        view = record_view.of_open_session(session)
         return self._of_view(kinds.SESSION.name, view, self.messages.paths[session_id])
 
     def _read_message(self, message_id: str) -> LibraryRecord | None:

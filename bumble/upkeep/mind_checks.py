@@ -22,7 +22,7 @@ from bumble.grounding import grounded
 from bumble.grounding.speakers import Speakers
 from bumble.records import checks, kinds, session_files
 from bumble.records.checks import Check
-from bumble.records.kinds import RecordView
+from bumble.records.record_view import RecordView
 from bumble.records.sessions import Session
 from bumble.runtime import body_state
 from bumble.runtime.runtime import Runtime

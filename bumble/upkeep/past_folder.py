@@ -28,10 +28,11 @@ from bumble.errors import (
     RecordInvalidError,
     SettingInvalidError,
 )
+from bumble.forgetting import brought_back
 from bumble.history import past
 from bumble.history.past import PastCommit
 from bumble.records import forgotten, kinds
-from bumble.upkeep import forget, migrate, past_records, returned
+from bumble.upkeep import migrate, past_records, returned
 
 MOST_FOLDERS = 8  # of one entity
 MOST_CACHE_BYTES = 2_000_000_000
@@ -113,7 +114,7 @@ def _forget(root: Path, folder: Path, names: bytes, zone: tzinfo) -> None:
     entity = Entity(folder)
     for _ in range(returned.MOST_ROUNDS):  # what two people share is done for one after the other
         try:
-            plan = forget.again(entity, zone)
+            plan = brought_back.plan(entity, zone)
         except RecordInvalidError as error:
             place = entity.relative(error.path)
             why = f"{place} of then can't be read, and somebody has to be forgotten in it"

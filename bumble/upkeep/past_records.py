@@ -19,7 +19,8 @@ from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, UnsafePathError
 from bumble.history import past
 from bumble.records import base, kinds
-from bumble.records.kinds import Kind, RecordView
+from bumble.records.kinds import Kind
+from bumble.records.record_view import RecordView
 from bumble.text import markdown
 
 OF_NOW = (kinds.SOMA, kinds.STATE, kinds.SELF_MODEL)  # hold the present and nothing else

@@ -17,11 +17,11 @@ from bumble.entity.changes import ChangeSet
 from bumble.entity.commits import Keeping
 from bumble.entity.folder import Entity
 from bumble.errors import FolderUnwritableError, RecordInvalidError
+from bumble.forgetting import brought_back, traces
+from bumble.forgetting.forget import Forgetting
 from bumble.index.place import Place
 from bumble.records import forgotten
-from bumble.upkeep import forget, traces
 from bumble.upkeep.findings import Finding
-from bumble.upkeep.forget import Forgetting
 
 MARK = "forgotten"  # in `.bumble/`: how long the log of HEAD was when all was looked through
 MOST_ROUNDS = 20
@@ -52,7 +52,7 @@ def _is_plain_commit(line: bytes) -> bool:
 def check(entity: Entity, zone: tzinfo) -> Iterator[Finding]:
     """Yield what is here again though it was forgotten."""
     try:
-        plan = forget.again(entity, zone)
+        plan = brought_back.plan(entity, zone)
     except RecordInvalidError as error:
         if error.path.name == forgotten.PATH:
             yield Finding("record-invalid", error.problem, forgotten.PATH, error.line)
@@ -97,7 +97,7 @@ def forget_again(
     """
     plan = Forgetting((), {}, ())
     for _ in range(MOST_ROUNDS):  # what two people share is done for one after the other
-        more = forget.again(entity, zone)
+        more = brought_back.plan(entity, zone)
         if not more.changes:
             break
         plan = more

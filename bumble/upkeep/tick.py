@@ -36,7 +36,7 @@ def run(
         command: For the ledger.
         passes: In the order in which they come.
         limit: How many jobs in all; None: all that are due.
-        apply: Writes what a job wants written, and returns what that was.
+        apply: Writes what a job wants written.
         held: Says why no model may be asked right now; None: it may.
     """
     at, started = life.clock(), time.perf_counter()

@@ -177,7 +177,7 @@ def test_what_another_process_noticed_meanwhile_is_not_noticed_twice(ada: Entity
     (due,) = notice.check(first).jobs
     outcome = notice.run(second, due)
     settle(first)
-    assert apply(second, outcome) == []
+    assert apply(second, outcome).written == []
     assert [each.keep for each in notices_of(ada)] == [True]
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -106,8 +107,8 @@ def test_the_same_stretch_is_the_same_episode_in_every_process(ada: Entity) -> N
     mine, theirs = remember.run(first, job), remember.run(second, job)
     apply(first, mine)
     before = (ada.root / "state.yaml").exists() and (ada.root / "state.yaml").read_bytes()
-    assert theirs.plan() == []
-    assert apply(second, theirs) == []
+    assert not theirs.change_set()
+    assert apply(second, theirs).written == []
     assert len(list(episodes.read(ada.episodes))) == 1
     assert ((ada.root / "state.yaml").exists() and (ada.root / "state.yaml").read_bytes()) == before
 
@@ -119,15 +120,15 @@ def test_a_faster_process_between_plan_and_write_is_noticed(ada: Entity) -> None
     mine, theirs = remember.run(life, job), remember.run(life, job)
     planned: list[bool] = []
 
-    def plan_late() -> list[changes.Change | None]:
-        found = list(theirs.plan())
+    def plan_late() -> Sequence[changes.Change]:
+        planned_now = theirs.change_set().changes
         if not planned:
             planned.append(True)
             apply(life, mine)
-        return found
+        return planned_now
 
     late = JobResult(theirs.title, plan_late)
-    assert apply(life, late) == []
+    assert apply(life, late).written == []
 
 
 def test_an_episode_that_is_there_is_never_overwritten_and_no_model_is_asked(ada: Entity) -> None:

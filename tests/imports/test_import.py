@@ -13,6 +13,7 @@ import pytest
 from bumble.entity import changes
 from bumble.imports import writer
 from bumble.records import kinds, session_files
+from bumble.records.record_view import RecordView
 from bumble.records.sessions import Session
 from tests.support import exports
 from tests.support.kills import every_call, forks, in_child
@@ -156,7 +157,7 @@ def test_facts_and_skills_are_quoted_and_private(run: Run, tmp_path: Path) -> No
     assert "Always obey" not in "".join(path.read_text() for path in run.entity.root.rglob("*.md"))
 
 
-def views(run: Run, name: str) -> list[kinds.RecordView]:
+def views(run: Run, name: str) -> list[RecordView]:
     kind = next(one for one in kinds.KINDS if one.name == name)
     return [view for path in kind.paths(run.entity) for view in kind.read(path, UTC)]
 

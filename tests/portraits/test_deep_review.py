@@ -106,5 +106,5 @@ def test_a_portrait_edited_during_the_review_stays(entity: Entity) -> None:
     file = entity.relationships / "sam.md"
     file.write_text(file.read_text() + "By hand.\n")
     before = file.read_bytes()
-    job.apply(life, outcome)
+    outcome = job.apply(life, outcome)
     assert file.read_bytes() == before and "edited meanwhile" in outcome.late[0]

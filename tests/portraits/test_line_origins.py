@@ -11,6 +11,7 @@ import pytest
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
+from bumble.forgetting import forget
 from bumble.history import merge
 from bumble.llm.scripted import Reply
 from bumble.portraits import reflect
@@ -20,7 +21,6 @@ from bumble.records.relationships import Relationship
 from bumble.records.sessions import Appraised, Session
 from bumble.runtime.job import apply
 from bumble.runtime.runner import Pass
-from bumble.upkeep import forget
 from tests.support import noticing
 from tests.support.living import NOON, ada, known, life_of, talked, told
 

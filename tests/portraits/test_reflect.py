@@ -215,7 +215,7 @@ def test_a_portrait_edited_meanwhile_stays_and_the_talk_waits(entity: Entity) ->
     file = entity.relationships / "sam.md"
     file.write_text(file.read_text() + "\nWritten by hand.\n")
     before = file.read_bytes()
-    apply(life, outcome)
+    outcome = apply(life, outcome)
     assert file.read_bytes() == before
     assert "edited meanwhile" in outcome.late[0]
     assert reflect.check(life).jobs == (job,)

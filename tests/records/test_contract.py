@@ -25,6 +25,7 @@ from bumble.entity.commits import Keeping
 from bumble.entity.create import Newborn
 from bumble.entity.folder import Entity
 from bumble.errors import RecordExistsError, RecordInvalidError
+from bumble.forgetting import forget
 from bumble.history import describe, log, merge, merge_lines, undo
 from bumble.index import chunks, scan
 from bumble.records import (
@@ -54,7 +55,7 @@ from bumble.records import (
 from bumble.records.base import Provenance
 from bumble.records.kinds import Kind
 from bumble.text import markdown
-from bumble.upkeep import check_records, forget, lookup
+from bumble.upkeep import check_records, lookup
 from bumble.upkeep.check_records import CheckContext
 from tests.support.kills import every_call, forks, in_child
 from tests.support.kind_samples import AT, BODY, SERVED, record

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -85,7 +84,7 @@ def test_a_spent_budget_leaves_the_rest_for_later_and_lists_it(life: Runtime) ->
 
 
 def test_a_file_that_keeps_changing_leaves_its_pass_waiting(life: Runtime) -> None:
-    def meddle(*_: object) -> list[Path]:
+    def meddle(*_: object) -> JobResult:
         raise FileChangedError(Path("workspace/waiting.txt"))
 
     wait(life, "a 1")
@@ -95,7 +94,7 @@ def test_a_file_that_keeps_changing_leaves_its_pass_waiting(life: Runtime) -> No
 
 
 def test_a_locked_entity_ends_it_at_once(life: Runtime) -> None:
-    def locked(*_: object) -> list[Path]:
+    def locked(*_: object) -> JobResult:
         raise LockedError(Path("ada"), 1)
 
     wait(life, "a 1", "a 2", "b 1")
@@ -105,7 +104,7 @@ def test_a_locked_entity_ends_it_at_once(life: Runtime) -> None:
 
 def test_a_job_that_does_not_move_is_done_once(life: Runtime) -> None:
     wait(life, "a 1", "a 2")
-    done = list(runner.settle(life, [small("a")], None, lambda *_: []))
+    done = list(runner.settle(life, [small("a")], None, lambda _, outcome: outcome))
     assert told(done) == ["a: 1", "a: 2"]
 
 
@@ -119,10 +118,10 @@ def test_a_check_that_fails_is_reported_and_passed_over(life: Runtime) -> None:
 
 
 def test_a_job_that_is_settled_by_itself_keeps_no_other_from_its_turn(life: Runtime) -> None:
-    def apply(life: Runtime, outcome: JobResult) -> Sequence[object]:
+    def apply(life: Runtime, outcome: JobResult) -> JobResult:
         if outcome.title == "a: 1":
             wait(life, "a 2")  # somebody else has done it
-            return []
+            return outcome
         return job.apply(life, outcome)
 
     wait(life, "a 1", "a 2")

@@ -47,5 +47,9 @@ def test_a_job_that_names_the_time_is_planned_once_where_nothing_is_written(
         return JobResult("always due", lambda: ())
 
     always = Pass("always", check, run, thinks=False)
-    seen = runner.settle(life, [always], None, lambda *_: [Path("planned")])
+
+    def apply(life: Runtime, outcome: JobResult) -> JobResult:
+        return replace(outcome, written=[Path("planned")])
+
+    seen = runner.settle(life, [always], None, apply)
     assert len(list(islice(seen, 5))) == len(planned) == 1

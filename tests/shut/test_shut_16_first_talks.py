@@ -13,7 +13,8 @@ import apsw
 import pytest
 
 from bumble.errors import FolderUnwritableError
-from bumble.index.database import _readable, create
+from bumble.index.database import create
+from bumble.index.database_file import readable
 from tests.support.chatting import act, script
 from tests.support.running import Run
 
@@ -65,7 +66,7 @@ def test_a_full_disk_is_told_in_words(tmp_path: Path) -> None:
 def test_a_search_on_a_full_disk_is_told_in_words(tmp_path: Path) -> None:
     with (
         pytest.raises(FolderUnwritableError, match="the disk is full"),
-        _readable(tmp_path),
+        readable(tmp_path),
     ):
         raise apsw.FullError("FullError: database or disk is full")
 

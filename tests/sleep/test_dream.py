@@ -328,9 +328,10 @@ def test_who_speaks_while_it_dreams_wakes_it_and_nothing_of_the_dream_is_kept(ad
     outcome = dream.run(life, dream.check(life).jobs[0])
     spoken(ada, NIGHT)
     before = truth(ada.root)
-    assert job.apply(life, outcome) == []
+    outcome = job.apply(life, outcome)
+    assert outcome.written == []
     assert truth(ada.root) == before
-    assert outcome.late == ["Not kept: silence: 0 s, wants at least 3600 s."]
+    assert outcome.late == ("Not kept: silence: 0 s, wants at least 3600 s.",)
     assert outcome.data["ran"] is False
     assert [one["event"] for one in outcome.data["events"]] == [
         "dream_cycle_start",
@@ -342,7 +343,7 @@ def test_a_forced_dream_is_kept_whoever_speaks(ada: Entity) -> None:
     life = life_of(ada, [WROTE], at=NIGHT + timedelta(hours=9), overrides=ON)
     outcome = dream.run(life, dream.check(life, force=True).jobs[0])
     spoken(ada, NIGHT + timedelta(hours=9))
-    assert job.apply(life, outcome)
+    assert job.apply(life, outcome).written
     assert only_dream(ada).forced
 
 

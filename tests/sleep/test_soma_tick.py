@@ -32,8 +32,8 @@ def test_time_is_applied_once_however_often_it_is_written(ada: Entity) -> None:
 def test_at_one_time_there_is_one_write(ada: Entity) -> None:
     life = life_of(ada, ScriptedModel([]))
     job = soma_tick.check(life).jobs[0]
-    assert apply(life, soma_tick.run(life, job)) == [ada.soma]
-    assert apply(life, soma_tick.run(life, job)) == []
+    assert apply(life, soma_tick.run(life, job)).written == [ada.soma]
+    assert apply(life, soma_tick.run(life, job)).written == []
 
 
 def test_a_clock_that_went_back_changes_nothing(ada: Entity) -> None:

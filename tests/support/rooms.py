@@ -35,6 +35,7 @@ ROOMS = (
     "servers",
     "history",
     "exports",
+    "forgetting",
     "upkeep",
     "app",
     "report",

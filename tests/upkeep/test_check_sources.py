@@ -9,7 +9,7 @@ import pytest
 from bumble.entity.folder import Entity
 from bumble.records import sessions
 from bumble.records.base import Provenance
-from bumble.records.kinds import RecordView
+from bumble.records.record_view import RecordView
 from bumble.records.sessions import Message
 from bumble.upkeep.check_sources import Sources
 from tests.support.record_files import found, message, talk, write

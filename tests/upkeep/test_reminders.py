@@ -183,7 +183,7 @@ def test_a_hand_edit_between_plan_and_write_counts(ada: Entity) -> None:
     later = made.source.with_meta("at", value="2027-01-01T00:00:00+00:00")
     (ada.root / reminders.path(made.id)).write_text(later.text)
     before = truth(ada)
-    assert job.apply(life, outcome) == []
+    assert job.apply(life, outcome).written == []
     assert truth(ada) == before
 
 
@@ -191,8 +191,8 @@ def test_two_that_found_it_due_say_it_once(ada: Entity) -> None:
     remind(ada, "Tea", NOON)
     life = life_at(ada, NOON)
     first, second = (cycle.run(life, cycle.check(life).jobs[0]) for _ in range(2))
-    assert job.apply(life, first)
-    assert job.apply(life, second) == []
+    assert job.apply(life, first).written
+    assert job.apply(life, second).written == []
     assert ada.journal.read_text().count("Reminder: Tea") == 1
 
 

@@ -9,6 +9,7 @@ from bumble.entity.folder import Entity
 from bumble.errors import LockedError, RecordInvalidError
 from bumble.llm.budget import Budgeted, Limits, Spent
 from bumble.llm.scripted import Reply, ScriptedModel
+from bumble.runtime.job import JobResult
 from bumble.runtime.runner import Settled
 from bumble.runtime.runtime import Runtime
 from bumble.upkeep import runs, tick
@@ -83,7 +84,7 @@ def test_a_job_that_is_broken_off_has_begun_in_the_ledger(life: Runtime) -> None
 
 
 def test_a_locked_entity_ends_the_run_and_is_no_error(life: Runtime) -> None:
-    def locked(*_: object) -> list[Path]:
+    def locked(*_: object) -> JobResult:
         raise LockedError(Path("ada"), 1)
 
     wait(life, "a 1", "b 1")

@@ -17,10 +17,10 @@ from bumble import files
 from bumble.entity import commits, review_branch
 from bumble.entity.folder import Entity
 from bumble.errors import IndexServerError
+from bumble.forgetting.forget import Forgetting
 from bumble.index import place, sync
 from bumble.index.place import Place
 from bumble.runtime import review
-from bumble.upkeep.forget import Forgetting
 
 _STILL_THERE = (
     "The files have forgotten. What the server holds of it is deleted, and its space freed, by the"

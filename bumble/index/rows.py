@@ -1,0 +1,139 @@
+"""The rows of an index, alike in every store: a file's, a chunk's, and what changed in them.
+
+Chunk ids are hashes of path, record and ordinal, the same in every index of the same files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+from bumble.embed.protocol import EmbedderIdentity
+from bumble.errors import RecordInvalidError
+from bumble.index.chunks import Chunk
+
+CHUNK_COLUMNS = (
+    "file, kind, record, ordinal, line, at, people, tags, audience, trust, session, speaker,"
+    " active, language, own_terms, around_terms, turn, asks, own, timed, hash, recipe"
+)
+_HASH = -2  # where a row of a chunk has its hash, counted from the end
+ALL_TEXTS = -1  # the row of `pieces` that counts the texts themselves
+Row = tuple[Any, ...]
+
+
+class FileRow(NamedTuple):  # ten thousand of them are read before each search
+    """What is known of an indexed file."""
+
+    id: int
+    kind: str
+    mtime_ns: int  # -1: written too close to the sync to be told from a later write; read it again
+    ctime_ns: int
+    size: int
+    sha256: str
+    problem: str  # why it could not be read; empty if it could
+    problem_line: int | None
+
+    def with_problem(self, problem: RecordInvalidError | None) -> FileRow:
+        """Return the row with what is wrong with the file now."""
+        if problem is None:
+            return self._replace(problem="", problem_line=None)
+        return self._replace(problem=problem.problem, problem_line=problem.line)
+
+
+def chunk_id(path: str, chunk: Chunk) -> int:
+    """Return the id of a chunk: 63 bits that depend on the files alone."""
+    key = f"{path}\0{chunk.record}\0{chunk.ordinal}".encode("utf-8", "replace")
+    return int.from_bytes(hashlib.sha256(key).digest()[:8], "big") >> 1
+
+
+def packed(names: Sequence[str]) -> str:
+    """Write names so that SQL can look one up: a line each, a line end before and after."""
+    return "\n" + "\n".join(names) + "\n" if names else ""
+
+
+def unpacked(text: str) -> tuple[str, ...]:
+    """Read what `packed` wrote."""
+    return tuple(text.strip("\n").split("\n")) if text else ()
+
+
+def encoded(identity: EmbedderIdentity) -> str:
+    """Write all that decides which vector a text gets."""
+    return json.dumps(asdict(identity), sort_keys=True)
+
+
+def row_of(file: int, chunk: Chunk) -> Row:
+    """Return a chunk as its row, in the order of CHUNK_COLUMNS."""
+    values = (
+        file,
+        chunk.kind,
+        chunk.record,
+        chunk.ordinal,
+        chunk.line,
+        chunk.at,
+        packed(chunk.people),
+        packed(chunk.tags),
+        packed(chunk.audience),
+        chunk.trust,
+        chunk.session,
+        chunk.speaker,
+        int(chunk.active),
+        chunk.language,
+        len(chunk.terms),
+        len(chunk.around),
+        chunk.turn,
+        chunk.form.asks,
+        int(chunk.form.own),
+        int(chunk.form.timed),
+        chunk.hash,
+        json.dumps(chunk.recipe),
+    )
+    return tuple(_text(value) if isinstance(value, str) else value for value in values)
+
+
+def texts_of(chunk: Chunk) -> Row:
+    """Return the texts of a chunk: as shown, as embedded, its terms and those around it."""
+    parts = (chunk.text, chunk.embedded, " ".join(chunk.terms), " ".join(chunk.around))
+    return tuple(_text(part) for part in parts)
+
+
+def _text(value: str) -> str:
+    """Return a text without lone surrogates, which JSON can hold and SQLite can't."""
+    return value.encode("utf-8", "replace").decode()
+
+
+def recipe_of(text: str) -> tuple[tuple[str, float], ...]:
+    """Read of which texts, by hash, a vector is made, and how much each counts."""
+    return tuple((str(key), float(weight)) for key, weight in json.loads(text))
+
+
+@dataclass(frozen=True)
+class Differences:
+    """What is other in the chunks of a file than it was."""
+
+    gone: list[int]
+    loose: list[str]  # hashes of texts that a chunk let go of
+    remixed: list[int]  # whose vector is made of other texts
+    reworded: list[int]  # new, or of other terms
+    put: list[tuple[int, Row, Row]]  # new or changed, with its row and its texts
+
+
+def differences(
+    old: Mapping[int, tuple[Row, Row]], new: Mapping[int, tuple[Row, Row]]
+) -> Differences:
+    """Compare the chunks of a file, each by id with its row and its texts, with what they were."""
+    stay = old.keys() & new.keys()
+    changed = [key for key in new if old.get(key) != new[key]]
+    return Differences(
+        gone=sorted(old.keys() - stay),
+        loose=[
+            row[_HASH]
+            for key, (row, _) in old.items()
+            if key not in stay or row[_HASH] != new[key][0][_HASH]
+        ],
+        remixed=[key for key in changed if key in stay and old[key][0][-1] != new[key][0][-1]],
+        reworded=[key for key in changed if key not in stay or old[key][1][2:] != new[key][1][2:]],
+        put=[(key, *new[key]) for key in changed],
+    )
