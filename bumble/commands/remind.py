@@ -15,9 +15,7 @@ from bumble.app.opening import Opened
 from bumble.cli import commit, listing, people, run_job, text_input
 from bumble.cli.entity_command import reads, runs_job, writes
 from bumble.cli.listing import LimitOption
-from bumble.cli.options import (
-    DryRunOption,
-)
+from bumble.cli.options import DryRunOption, YesOption
 from bumble.cli.run_job import JobFlags
 from bumble.cli.text_input import EditorOption, TextArgument
 from bumble.errors import UsageError
@@ -231,14 +229,16 @@ def remove(
     opened: Opened,
     reminder_id: IdArgument,
     *,
+    yes: YesOption = False,
     dry_run: DryRunOption = False,
 ) -> None:
     """Remove a reminder's file."""
     path = listing.pick(_by_id(opened), reminder_id, "reminder")
     reminder = reminders.load(opening.within(opened, path))
-    planned = [
-        reminders.plan_forget(reminder, f"forget to remind: {output.shorten(reminder.text, 50)}")
-    ]
+    text = output.shorten(reminder.text, 50)
+    what, place = f'the reminder "{text}"', reminders.path(reminder.id)
+    commit.confirm_removal(opened, what, place, yes=yes, dry_run=dry_run)
+    planned = [reminders.plan_forget(reminder, f"forget to remind: {text}")]
     sentence = f"Removed {reminders.path(reminder.id)}."
     commit.commit(opened, "remind remove", planned, sentence, dry_run=dry_run, id=reminder.id)
 

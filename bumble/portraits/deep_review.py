@@ -139,13 +139,15 @@ def run(life: Runtime, job: DeepReviewJob) -> JobResult:
             more["last_reflection"] = life.now()
         return [portrait_update.plan(life, person, update, origin, given, more)]
 
+    verb = "look again at" if update.good else "nothing usable came of another look at"
     return JobResult(
-        f"reflect: look at {person.name} again",  # by the name of that cycle it can be held back
+        f"reflect: {verb} {person.name}",  # by the name of that cycle it can be held back
         plan,
         tuple(portrait_update.lines(person, update)),
         portrait_update.data(person, update),
         traced(sources, life.model.name if update.good else ""),
         late,
+        in_vain=not update.good,
     )
 
 

@@ -67,6 +67,7 @@ class JobResult:
     asked: bool = True  # whether a model was; what costs nothing counts against no limit
     marks: tuple[str, ...] = ()  # of what it dealt with, for what waits for review
     held: list[str] = field(default_factory=list)  # what a person is told where it was held back
+    in_vain: bool = False  # whether the model answered and nothing could be made of it
 
     def change_set(self) -> ChangeSet:
         """Return the changes to make, planned on the files as they are now."""

@@ -68,7 +68,8 @@ def test_from_add_to_said(run: Run) -> None:
 
 def test_one_can_be_taken_back(run: Run) -> None:
     made = run.ok("remind", "add", "Tea", "--in", "2h", "--json").data["id"]
-    run.ok("remind", "remove", made[-6:])
+    assert run("remind", "remove", made[-6:]).code == 13
+    run.ok("remind", "remove", made[-6:], stdin="y\n", terminal=True)
     assert not run.file(f"reminders/{made}.md").exists()
     assert run("remind", "remove", made).code == 1
 
