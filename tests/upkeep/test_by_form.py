@@ -179,6 +179,23 @@ def test_facts_are_sections_under_words_that_were_said(ada: Entity) -> None:
     assert ("Model", "scripted") not in outcome.trailers
 
 
+def test_whom_somebody_speaks_of_by_name_gets_a_file_with_what_was_said(ada: Entity) -> None:
+    settled(life_after(ada, "ses_a", GERMAN))
+    fenja = relationships.find(ada.relationships, "Fenja")
+    assert [note.text for note in fenja.pending] == [
+        "Sam, 9. November 2026: „hab ne tochter, Fenja, die ist 9 und spielt Handball“"
+    ]
+    origin = fenja.pending[0].provenance
+    assert (origin.by, origin.model, origin.sources) == ("distill by form", "", ("ses_a", "msg_a0"))
+    assert (origin.trust, origin.audience, fenja.text) == ("owner", ("sam",), "")
+    talked(
+        ada, "ses_c", LATER, [Line("Sam", "Meine Tochter Fenja lernt Geige, meine Tante Sam nicht")]
+    )
+    settled(by_form(ada, LATER + timedelta(hours=9)))
+    assert len(relationships.find(ada.relationships, "fenja").pending) == 2
+    assert sorted(person.id for person in relationships.read(ada.relationships)) == ["fenja", "sam"]
+
+
 def test_what_is_said_again_is_kept_once(ada: Entity) -> None:
     settled(life_after(ada, "ses_a", GERMAN))
     before = (ada.knowledge.read_bytes(), (ada.root / "relationships/sam.md").read_bytes())
