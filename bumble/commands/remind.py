@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -135,17 +135,24 @@ def _due(
     except ValueError as error:
         raise UsageError(f"--cron: {error}") from error
     if at:
-        return listing.moment(at, opened, "--at").astimezone(zone)
+        return _existing(listing.moment(at, opened, "--at"), zone)
     if after:
-        return _after(now, after)
+        return _after(now, after, zone)
     if first is None:
         raise UsageError("Say when: --at 2026-05-24T18:00, --in 2h, or --cron '0 9 * * *'.")
     return first
 
 
-def _after(now: datetime, text: str) -> datetime:
+def _existing(at: datetime, zone: tzinfo) -> datetime:
+    """Return a time as clocks show it; one that they skip when they change is an hour later."""
+    return at.astimezone(UTC).astimezone(zone)
+
+
+def _after(now: datetime, text: str, zone: tzinfo) -> datetime:
+    """Return the time behind a while: days go by the calendar, hours by what passes of them."""
     try:
-        at = now + _duration(text)
+        days, hours = _duration(text)
+        at = _existing((now + days).astimezone(UTC) + hours, zone)
     except OverflowError:
         at = None
     if at is None or not moments.is_sane(at):
@@ -153,15 +160,17 @@ def _after(now: datetime, text: str) -> datetime:
     return at
 
 
-def _duration(text: str) -> timedelta:
+def _duration(text: str) -> tuple[timedelta, timedelta]:
+    """Read a while: its days and weeks, and the rest."""
     wanted = text.strip().casefold()
     parts = DURATION.findall(wanted)
     if not parts or DURATION.sub("", wanted):
         raise UsageError(f"--in {text}: not a time like 90m, 2h or 1d12h")
-    try:
-        return sum((timedelta(**{UNITS[unit[0]]: float(n)}) for n, unit in parts), timedelta())
-    except OverflowError:
-        raise UsageError(f"--in {text}: that is too far away") from None
+    days = hours = timedelta()
+    for number, unit in parts:
+        part = timedelta(**{UNITS[unit[0]]: float(number)})
+        days, hours = (days + part, hours) if unit[0] in "dw" else (days, hours + part)
+    return days, hours
 
 
 @app.command("list")

@@ -48,6 +48,12 @@ def test_topics_are_ordered_by_relation_to_a_query(ada: Run) -> None:
     assert topics[0]["name"] == "Boat"
 
 
+def test_a_query_of_nothing_and_one_that_nothing_has_to_do_with(ada: Run) -> None:
+    assert ada("petri", "--query", " ").code == 2
+    ran = ada.ok("petri", "--query", "quarks")
+    assert (ran.out, "has to do with that" in ran.err) == ("", True)
+
+
 def test_catalysts_check_writes_nothing_and_names_what_is_due(ada: Run) -> None:
     ran = ada.ok("catalysts", "--check")
     assert "topics" in ran.out
