@@ -29,6 +29,7 @@ from bumble.records import (
     relationships,
     session_files,
 )
+from bumble.records.base import Provenance
 from bumble.runtime import body_state, runner
 from bumble.runtime.job import apply
 from bumble.runtime.runner import Pass
@@ -379,6 +380,23 @@ def test_a_dream_sets_two_quotes_side_by_side(ada: Entity) -> None:
     ]
     assert (night.thread, night.provenance.by, night.provenance.model) == ("", "dream by form", "")
     assert not list(beliefs.read(ada.beliefs))
+
+
+def test_a_dream_by_form_passes_over_what_a_model_told(ada: Entity) -> None:
+    settled(life_after(ada, "ses_a", GERMAN))
+    bees = Line("Sam", "mein Onkel Bert hat jetzt Bienen in Ulm")
+    talked(ada, "ses_c", AT + timedelta(days=4), [bees])
+    life = by_form(ada, AT + timedelta(days=9))
+    settled(life)
+    origin = Provenance("remember", "scripted", (), "owner", ("sam",))
+    for days in (2, 6, 8):  # they weigh more
+        told = episodes.new(
+            f"ep_told{days}", AT + timedelta(days=days), 1.0, "Wir sahen das Meer.",
+            people=("sam",), provenance=origin,
+        )  # fmt: skip
+        life.apply(ChangeSet("", (episodes.plan_new(told, ""),)))
+    [job] = dream.check(life, force=True, seed=3).jobs
+    assert dream.run(life, job).data["ran"]
 
 
 def test_a_stray_thought_is_a_quote_for_those_who_heard_it(ada: Entity) -> None:
