@@ -280,7 +280,8 @@ def write_atomic(path: Path, data: bytes, *, mode: int | None = None) -> None:
     with refusing(path), unfinished.noted(making) if is_outside else nullcontext():
         try:
             make_folder(path.parent)
-            write_synced(temporary, data, mode=mode_of(path) if mode is None else mode)
+            old_mode = mode_of(path)
+            write_synced(temporary, data, mode=old_mode if mode is None else mode)
             os.replace(temporary, path)  # noqa: PTH105  (one name for the fault-injection test)
         except OSError:
             with suppress(OSError):
@@ -395,11 +396,18 @@ def private(folder: Path) -> Iterator[None]:
 
 
 def mode_of(path: Path) -> int | None:
-    """Return the permissions of a file; None where there is none."""
+    """Return the permissions of a file that may be replaced; None where there is none.
+
+    Raises:
+        OSError: If it is a device: in the place of `/dev/null` a file would harm the whole machine.
+    """
     try:
-        return path.stat().st_mode & 0o777
+        mode = path.stat().st_mode
     except FileNotFoundError:
         return None
+    if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+        raise OSError(errno.EINVAL, "it is a device, which no file may replace", str(path))
+    return mode & 0o777
 
 
 def move(staged: Path, path: Path) -> None:

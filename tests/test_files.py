@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import unicodedata
 from pathlib import Path
 
@@ -175,3 +176,22 @@ def test_a_readable_title_makes_a_readable_name() -> None:
     assert files.file_name("Übung macht den Meister") == "übung-macht-den-meister"
     assert files.file_name("汉字") == "汉字"
     assert re.fullmatch(r"what-s-up-[0-9a-f]{8}", files.file_name("What's up?"))
+
+
+@pytest.mark.skipif(not hasattr(os, "mknod"), reason="needs devices")
+def test_no_file_takes_the_place_of_a_device(tmp_path: Path) -> None:
+    device, staged = tmp_path / "null", tmp_path / "staged"
+    try:
+        os.mknod(device, stat.S_IFCHR | 0o600, os.makedev(1, 3))  # never the machine's own
+    except OSError:
+        pytest.skip("devices are made by root alone")
+    staged.write_bytes(b"x")
+    for write in (
+        lambda: files.write_atomic(device, b"x"),
+        lambda: files.write_atomic(device, b"x", mode=0o600),
+        lambda: files.move(staged, device),
+    ):
+        with pytest.raises(FolderUnwritableError, match="it is a device"):
+            write()
+    assert stat.S_ISCHR(device.stat().st_mode)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["null", "staged"]

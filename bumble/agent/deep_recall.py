@@ -91,13 +91,14 @@ def answer(asked: Asked) -> Answer:
 
 
 def quote(source: Source, limit_tokens: int = QUOTE_TOKENS) -> str:
-    """Word a place as a quoted line that names it."""
+    """Word a place as a quoted line that names it; what nobody said, by its kind."""
     when = f"{source.at:%Y-%m-%d}, " if source.at else ""
     who = f"{source.speaker}, " if source.speaker else ""
+    place = source.id if source.speaker else f"{source.kind} {source.id}"
     origin = QUOTED_FROM.get(source.trust, "")
     foreign = f"not a memory, quoted from {origin}, " if origin else ""
     text = tokens.cut(words.one_line(source.text), limit_tokens)
-    return f"> {foreign}{who}{when}{source.id}: “{text}”"
+    return f"> {foreign}{who}{when}{place}: “{text}”"
 
 
 def plan(life: Runtime, result: Recollection, readers: Sequence[str]) -> Change | None:

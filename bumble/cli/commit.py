@@ -113,16 +113,27 @@ def _diff(before: bytes | None, after: bytes | None) -> list[str]:
     return list(unified_diff(old, new, lineterm="", n=1))[2:]
 
 
+def confirm_removal(opened: Opened, what: str, path: str, *, yes: bool, dry_run: bool) -> None:
+    """Ask before a record's file, or a section of it, is removed; a dry run removes nothing.
+
+    Raises:
+        RefusedError: As `confirm` does.
+    """
+    if not dry_run:
+        confirm(opened.shell, f"Remove {what} ({path})?", "Remove it with --yes.", yes=yes)
+
+
 def confirm(shell: Shell, question: str, advice: str, *, yes: bool) -> None:
-    """Ask before something is lost.
+    """Ask before something is lost; a program that reads --json is asked nothing.
 
     Raises:
         RefusedError: If the answer is no, or nobody is there to ask and --yes was not given.
     """
     if yes:
         return
-    if not shell.interactive:
-        raise RefusedError(f"{question} Nobody is here to answer.\n{advice}")
+    if shell.json or not shell.interactive:
+        nobody = "With --json nobody is asked." if shell.json else "Nobody is here to answer."
+        raise RefusedError(f"{question} {nobody}\n{advice}")
     if not output.agrees(question, default=False):
         raise RefusedError("Nothing was changed.")
 

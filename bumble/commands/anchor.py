@@ -149,9 +149,8 @@ def remove(
 ) -> None:
     """Remove an anchor's file."""
     anchor = _find(opened, label)
-    if not dry_run:
-        question = f'Remove the anchor "{anchor.label}" ({anchors.path(anchor.id)})?'
-        commit.confirm(opened.shell, question, "Remove it with --yes.", yes=yes)
+    what = f'the anchor "{anchor.label}"'
+    commit.confirm_removal(opened, what, anchors.path(anchor.id), yes=yes, dry_run=dry_run)
     planned = [anchors.plan_forget(anchor, f"remove the anchor {anchor.label}")]
     sentence = f'Removed the anchor "{anchor.label}".'
     commit.commit(opened, "anchor remove", planned, sentence, dry_run=dry_run, id=anchor.id)

@@ -26,7 +26,7 @@ from bumble.cli.listing import (
     show_list,
     when,
 )
-from bumble.cli.options import DryRunOption
+from bumble.cli.options import DryRunOption, YesOption
 from bumble.cli.text_input import EditorOption, TextArgument
 from bumble.entity.changes import Change
 from bumble.errors import UsageError
@@ -266,9 +266,14 @@ def _commit_strength(
 
 @app.command()
 @writes
-def remove(opened: Opened, belief_id: IdArgument, *, dry_run: DryRunOption = False) -> None:
+def remove(
+    opened: Opened, belief_id: IdArgument, *, yes: YesOption = False, dry_run: DryRunOption = False
+) -> None:
     """Remove a belief's file, and the links that others have to it."""
-    belief = _load(_path(opened, belief_id))
+    path = _path(opened, belief_id)
+    belief = _load(path)
+    what, place = f'the belief "{output.shorten(belief.text, 50)}"', opened.entity.relative(path)
+    commit.confirm_removal(opened, what, place, yes=yes, dry_run=dry_run)
     linked = readable(
         opened,
         beliefs.paths(opened.entity.beliefs),

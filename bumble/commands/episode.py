@@ -17,7 +17,7 @@ from bumble.cli.commit import FromOption
 from bumble.cli.conversations import OfSessionOption
 from bumble.cli.entity_command import looks_back, writes
 from bumble.cli.listing import LimitOption, SinceOption
-from bumble.cli.options import DryRunOption
+from bumble.cli.options import DryRunOption, YesOption
 from bumble.cli.text_input import EditorOption, TextArgument
 from bumble.records import base, episodes
 from bumble.records.episodes import Episode
@@ -174,10 +174,15 @@ def edit(
 
 @app.command()
 @writes
-def remove(opened: Opened, episode_id: IdArgument, *, dry_run: DryRunOption = False) -> None:
+def remove(
+    opened: Opened, episode_id: IdArgument, *, yes: YesOption = False, dry_run: DryRunOption = False
+) -> None:
     """Remove an episode's file; the conversation it came from stays."""
-    episode = _load(_path(opened, episode_id))
+    path = _path(opened, episode_id)
+    episode = _load(path)
     title = output.shorten(episode.telling.narrative, 50)
+    what, place = f'the episode "{title}"', opened.entity.relative(path)
+    commit.confirm_removal(opened, what, place, yes=yes, dry_run=dry_run)
     planned = [episodes.plan_forget(opened.entity.episodes, episode, f"forget: {title}")]
     commit.commit(
         opened, "episode remove", planned, f"Removed {episode.id}.", dry_run=dry_run, id=episode.id

@@ -143,9 +143,8 @@ def remove(
         by_entity=False,
         force_locked=force_locked,
     )
-    if not dry_run:
-        question = f'Remove the section "{section.title}" ({knowledge.PATH}:{section.line})?'
-        commit.confirm(opened.shell, question, "Remove it with --yes.", yes=yes)
+    what, place = f'the section "{section.title}"', f"{knowledge.PATH}:{section.line}"
+    commit.confirm_removal(opened, what, place, yes=yes, dry_run=dry_run)
     sentence = f'Removed "{section.title}".'
     commit.commit(
         opened, "knowledge remove", [change], sentence, dry_run=dry_run, title=section.title

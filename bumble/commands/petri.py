@@ -13,7 +13,7 @@ from bumble.cli import listing
 from bumble.cli.entity_command import reads
 from bumble.cli.options import LimitOption
 from bumble.commands.index import up_to_date
-from bumble.commands.recall import WAIT_SECONDS, AsOption, memory_of
+from bumble.commands.recall import WAIT_SECONDS, AsOption, memory_of, query_of
 
 if TYPE_CHECKING:
     from bumble.index.memory import Memory
@@ -48,6 +48,8 @@ def petri(
     """
     from bumble.topics import survey
 
+    if query is not None:
+        query = query_of([query])
     embedder = weights.embedder(opened) if query is not None else None
     _, place = up_to_date(opened, embedder, wait_seconds=WAIT_SECONDS)
     memory, now = memory_of(opened, embedder, place), _now(opened)
@@ -63,8 +65,10 @@ def petri(
     }
     lines = [line for each in topics[:limit] for line in _lines(taken, each, now)]
     output.result(opened.shell, "petri", data, lines)
-    if not topics:
+    if not taken.topics:
         output.say("No topics yet: they come of what recurs on several days.")
+    elif not topics:
+        output.say("No topic has to do with that; `bumble petri` lists them all.")
 
 
 def _now(opened: Opened) -> datetime:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -15,9 +15,7 @@ from bumble.app.opening import Opened
 from bumble.cli import commit, listing, people, run_job, text_input
 from bumble.cli.entity_command import reads, runs_job, writes
 from bumble.cli.listing import LimitOption
-from bumble.cli.options import (
-    DryRunOption,
-)
+from bumble.cli.options import DryRunOption, YesOption
 from bumble.cli.run_job import JobFlags
 from bumble.cli.text_input import EditorOption, TextArgument
 from bumble.errors import UsageError
@@ -141,17 +139,24 @@ def _due(
     except ValueError as error:
         raise UsageError(f"--cron: {error}") from error
     if at:
-        return listing.moment(at, opened, "--at").astimezone(zone)
+        return _existing(listing.moment(at, opened, "--at"), zone)
     if after:
-        return _after(now, after)
+        return _after(now, after, zone)
     if first is None:
         raise UsageError("Say when: --at 2026-05-24T18:00, --in 2h, or --cron '0 9 * * *'.")
     return first
 
 
-def _after(now: datetime, text: str) -> datetime:
+def _existing(at: datetime, zone: tzinfo) -> datetime:
+    """Return a time as clocks show it; one that they skip when they change is an hour later."""
+    return at.astimezone(UTC).astimezone(zone)
+
+
+def _after(now: datetime, text: str, zone: tzinfo) -> datetime:
+    """Return the time behind a while: days go by the calendar, hours by what passes of them."""
     try:
-        at = now + _duration(text)
+        days, hours = _duration(text)
+        at = _existing((now + days).astimezone(UTC) + hours, zone)
     except OverflowError:
         at = None
     if at is None or not moments.is_sane(at):
@@ -159,15 +164,17 @@ def _after(now: datetime, text: str) -> datetime:
     return at
 
 
-def _duration(text: str) -> timedelta:
+def _duration(text: str) -> tuple[timedelta, timedelta]:
+    """Read a while: its days and weeks, and the rest."""
     wanted = text.strip().casefold()
     parts = DURATION.findall(wanted)
     if not parts or DURATION.sub("", wanted):
         raise UsageError(f"--in {text}: not a time like 90m, 2h or 1d12h")
-    try:
-        return sum((timedelta(**{UNITS[unit[0]]: float(n)}) for n, unit in parts), timedelta())
-    except OverflowError:
-        raise UsageError(f"--in {text}: that is too far away") from None
+    days = hours = timedelta()
+    for number, unit in parts:
+        part = timedelta(**{UNITS[unit[0]]: float(number)})
+        days, hours = (days + part, hours) if unit[0] in "dw" else (days, hours + part)
+    return days, hours
 
 
 @app.command("list")
@@ -235,14 +242,16 @@ def remove(
     opened: Opened,
     reminder_id: IdArgument,
     *,
+    yes: YesOption = False,
     dry_run: DryRunOption = False,
 ) -> None:
     """Remove a reminder's file."""
     path = listing.pick(_by_id(opened), reminder_id, "reminder")
     reminder = reminders.load(opening.within(opened, path))
-    planned = [
-        reminders.plan_forget(reminder, f"forget to remind: {output.shorten(reminder.text, 50)}")
-    ]
+    text = output.shorten(reminder.text, 50)
+    what, place = f'the reminder "{text}"', reminders.path(reminder.id)
+    commit.confirm_removal(opened, what, place, yes=yes, dry_run=dry_run)
+    planned = [reminders.plan_forget(reminder, f"forget to remind: {text}")]
     sentence = f"Removed {reminders.path(reminder.id)}."
     commit.commit(opened, "remind remove", planned, sentence, dry_run=dry_run, id=reminder.id)
 

@@ -121,9 +121,8 @@ def remove(
 ) -> None:
     """Remove a skill's file."""
     skill = _find(opened, name)
-    if not dry_run:
-        question = f'Remove the skill "{skill.name}" ({skill.path})?'
-        commit.confirm(opened.shell, question, "Remove it with --yes.", yes=yes)
+    what = f'the skill "{skill.name}"'
+    commit.confirm_removal(opened, what, skill.path, yes=yes, dry_run=dry_run)
     planned = [skills.plan_forget(skill, f"remove the skill {skill.name}")]
     sentence = f"Removed the skill {skill.name}."
     commit.commit(opened, "skill remove", planned, sentence, dry_run=dry_run, name=skill.name)

@@ -8,6 +8,7 @@ and is never stored.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -28,6 +29,8 @@ from bumble.records.knowledge import Knowledge, Section
 from bumble.records.narrative import Narrative
 from bumble.records.skills import Skill
 from bumble.text import tokens
+
+_OPENING = re.compile(r"<[^/<>][^<>]*>")  # a tag on a line of its own
 
 
 @dataclass(frozen=True)
@@ -254,7 +257,10 @@ def preamble(blocks: Sequence[Block], budget_tokens: int) -> tuple[Block, ...]:
 
 
 def cut_block(block: Block, left: int) -> Block | None:
-    """Keep the first lines of a block that fit, and its closing tag; None if no line does."""
+    """Keep the first lines of a block that fit, and its closing tag; None if no line does.
+
+    A heading of which no line is left goes too: it would say that there is nothing under it.
+    """
     head, *rest = block.text.split("\n")
     tail = [rest.pop()] if rest and rest[-1].startswith("</") else []
     lines = [head]
@@ -262,7 +268,15 @@ def cut_block(block: Block, left: int) -> Block | None:
         if tokens.estimate("\n".join([*lines, line, *tail])) > left:
             break
         lines.append(line)
+    while len(lines) > 1 and _heads(lines[-1]):
+        lines.pop()
     return replace(block, text="\n".join([*lines, *tail])) if len(lines) > 1 else None
+
+
+def _heads(line: str) -> bool:
+    """Whether a line only says what comes below it."""
+    text = line.strip()
+    return not text or text.startswith("#") or text.endswith(":") or bool(_OPENING.fullmatch(text))
 
 
 def with_preamble(blocks: Sequence[Block], message: str) -> str:

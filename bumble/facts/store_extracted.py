@@ -22,6 +22,7 @@ from bumble.records import beliefs as held
 from bumble.records.base import Provenance
 from bumble.records.knowledge import Knowledge, Section
 from bumble.records.relationships import Note, Relationship, Scores
+from bumble.runtime import people
 from bumble.runtime.job import Plan
 from bumble.runtime.runtime import Runtime
 from bumble.text import words
@@ -178,32 +179,19 @@ def _plan_notes(
     life: Runtime, window: Window, notes: Sequence[ExtractedItem], at: datetime
 ) -> list[Change | None]:
     planned: list[Change | None] = []
-    people = list(relationships.read(life.entity.relationships))
+    everybody = list(relationships.read(life.entity.relationships))
+    scalar = not life.config.memory.relational.enabled
     for name in dict.fromkeys(note.person for note in notes):
         their_notes = [note for note in notes if note.person == name]
-        file = relationships.match(people, name)
+        file = relationships.match(everybody, name)
         origin = Provenance(by=BY, sources=(window.session,), audience=window.people)
         person = file or relationships.new(name, at, provenance=origin)
-        pending = [
+        waiting = [
             Note(note.text, at, _provenance(life, window, note.cited)) for note in their_notes
         ]
-        change = relationships.plan_update(
-            person,
-            f"notes on {name}",
-            pending=_with_new(person, pending),
-            scores=None
-            if life.config.memory.relational.enabled
-            else _moved(life, person, their_notes),
-        )
-        if change is not None and file is None:
-            change = Change(change.path, f"meet {name}", change.data)
-        planned.append(change)
+        scores = _moved(life, person, their_notes) if scalar else None
+        planned.append(people.plan_noted(person, waiting, known=file is not None, scores=scores))
     return planned
-
-
-def _with_new(person: Relationship, notes: Sequence[Note]) -> tuple[Note, ...]:
-    known_texts = {note.text.casefold() for note in person.pending}
-    return (*person.pending, *(note for note in notes if note.text.casefold() not in known_texts))
 
 
 def _moved(life: Runtime, person: Relationship, notes: Sequence[ExtractedItem]) -> Scores:

@@ -2,7 +2,8 @@
 
 A section of knowledge is what somebody said, under words of it. What puts an earlier word right
 stands above it, with a line that says which is newer: in the section that holds that word, where
-the same people may meet both; else in one of its own. Nothing that stands there is changed.
+the same people may meet both; else in one of its own. Nothing that stands there is changed. Whom
+they speak of by name and by what that person is to them gets a note, and with the first a file.
 """
 
 from __future__ import annotations
@@ -12,17 +13,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from bumble.choosing import by_form, quotes
+from bumble import files
+from bumble.choosing import by_form, quotes, spoken_of
 from bumble.choosing.by_form import Saying, Wording
 from bumble.entity.changes import Change
 from bumble.errors import UserError
 from bumble.facts import beliefs, store_extracted
 from bumble.facts.beliefs import CORRECTION, Claim
 from bumble.facts.extract_window import Window
-from bumble.records import base, journal, knowledge
+from bumble.records import base, journal, knowledge, provenance, relationships
 from bumble.records import beliefs as held
 from bumble.records.knowledge import Knowledge, Section
+from bumble.records.relationships import Note, Relationship
 from bumble.records.sessions import Session
+from bumble.runtime import people
 from bumble.runtime.job import Plan
 from bumble.runtime.runtime import Runtime
 
@@ -59,7 +63,8 @@ def plan(quoting: Quoting) -> Plan:
         if change is not None and change.data is not None:
             book, last = knowledge.parse(change.data.decode()), change
     facts = store_extracted.whole(before, last)
-    planned = (facts, *_plan_corrections(quoting, new), _plan_diary(quoting, new))
+    heard_of = _plan_spoken_of(quoting, new)
+    planned = (facts, *heard_of, *_plan_corrections(quoting, new), _plan_diary(quoting, new))
     return Plan(planned, tuple(refused))
 
 
@@ -136,6 +141,33 @@ def _free_title(quoting: Quoting, book: Knowledge, saying: Saying) -> str:
     longer = (title, f"{title} ({quote.name})", f"{title} ({quote.name}, {day})")
     numbered = (f"{longer[-1]} {n}" for n in range(2, len(book.sections) + 3))
     return next(name for name in (*longer, *numbered) if knowledge.find(book, name) is None)
+
+
+def _plan_spoken_of(quoting: Quoting, sayings: Sequence[Saying]) -> list[Change | None]:
+    """Plan notes on those whom people speak of by name ("my sister Lena"), in their words.
+
+    Who takes part is known by what they say themselves.
+    """
+    wording, session = quoting.wording, quoting.session
+    everybody = list(relationships.read(quoting.life.entity.relationships))
+    heard: dict[str, tuple[Relationship, list[Note]]] = {}
+    for saying in sayings:
+        if provenance.is_untrusted(saying.quote.trust):
+            continue
+        origin = by_form.origin(store_extracted.BY, session, [saying], quoting.window.people)
+        note = Note(quotes.plain(wording.line(saying)), quoting.at, origin)
+        for name in spoken_of.names_in(saying.quote.words, wording.language):
+            file = relationships.match(everybody, name)
+            person = file or relationships.new(name, quoting.at, provenance=origin)
+            if person.id in session.people or files.same_name(name) == files.same_name(
+                wording.entity
+            ):
+                continue
+            heard.setdefault(person.id, (person, []))[1].append(note)
+    return [
+        people.plan_noted(person, notes, known=person in everybody)
+        for person, notes in heard.values()
+    ]
 
 
 def _plan_corrections(quoting: Quoting, sayings: Sequence[Saying]) -> list[Change]:

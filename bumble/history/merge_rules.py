@@ -7,7 +7,6 @@ Knows nothing of how the values stand in their files.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from bumble.body import fields, noise
@@ -135,9 +134,13 @@ def state(base: Values, current: Values, incoming: Values) -> dict[str, Any]:
 
 def _review(base: Any, current: Any, incoming: Any) -> Any:
     """Merge what waits for review: what either side has decided no longer does."""
-    listed: Rule = partial(mapping, rules={}, otherwise=later)
-    merged = mapping(base, current, incoming, {"waiting": listed, "dealt": listed})
+    merged = mapping(base, current, incoming, {"waiting": _dated, "dealt": _dated})
     return {key: value for key, value in merged.items() if value} or ABSENT
+
+
+def _dated(base: Any, current: Any, incoming: Any) -> Any:
+    """Merge names that have a time each: what either side took out is gone."""
+    return mapping(base, current, incoming, {}, otherwise=later)
 
 
 def _consolidation(base: Any, current: Any, incoming: Any) -> Any:
@@ -145,7 +148,8 @@ def _consolidation(base: Any, current: Any, incoming: Any) -> Any:
     if not (isinstance(current, Mapping) and isinstance(incoming, Mapping)):
         return by_kind(base, current, incoming)
     last = _newer(current, incoming, "at")
-    return mapping(base, current, incoming, {"seen": lambda *_: last.get("seen", ABSENT)}, by_kind)
+    rules: dict[str, Rule] = {"seen": lambda *_: last.get("seen", ABSENT), "vain": _dated}
+    return mapping(base, current, incoming, rules, by_kind)
 
 
 def _dream_count(base: Any, current: Any, incoming: Any) -> Any:

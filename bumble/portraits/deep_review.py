@@ -90,12 +90,14 @@ def run(life: Runtime, job: DeepReviewJob) -> JobResult:
     trusts += [episode.provenance.trust for episode in reading.episodes]
     trusts += [note.provenance.trust for note in reading.notes]
     origin = portrait_update.origin(life, "review", person, update, sources, trusts)
+    verb = "look again at" if update.good else "nothing usable came of another look at"
     return JobResult(
-        f"reflect: look at {person.name} again",  # by the name of that cycle it can be held back
+        f"reflect: {verb} {person.name}",  # by the name of that cycle it can be held back
         partial(_plan, life, reading, update, origin),
         tuple(portrait_update.lines(person, update)),
         portrait_update.data(person, update),
         traced(sources, life.model.name if update.good else ""),
+        in_vain=not update.good,
     )
 
 

@@ -365,13 +365,6 @@ def plan_met(
     )
 
 
-def plan_note(person: Relationship, note: Note, why: str) -> Change | None:
-    """Plan to keep a note for the next reflection; one that waits already is not kept twice."""
-    if any(files.same_name(other.text) == files.same_name(note.text) for other in person.pending):
-        return None
-    return plan_update(person, why, pending=(*person.pending, note))
-
-
 def plan_forget(person: Relationship, why: str) -> Change:
     """Plan to remove a person's file."""
     return base.plan_remove(path(person.id), person.source, why)

@@ -24,7 +24,7 @@ _WAITS = {"appraise": str, "remember": str, "distill": str, "reflect": {EACH: st
 FORM: Mapping[str, Any] = {  # what is not named is passed over
     "sessions": {EACH: _WAITS},
     "distill": {EACH: {"at": datetime, "hash": str, "tried": str, "failed": int}},
-    "consolidate": {"at": datetime, "count": int},
+    "consolidate": {"at": datetime, "count": int, "vain": {EACH: datetime}},
     "dream": {"last_at": datetime, "empty_at": datetime, "count": int},
     "working": {"at": datetime},
     "wake": {"recent": list, "reason": str},

@@ -76,13 +76,17 @@ class JobResult:
     marks: tuple[str, ...] = ()  # of what it dealt with, for what waits for review
     late: tuple[str, ...] = ()  # what its plan told, once there is one
     held: tuple[str, ...] = ()  # what a person is told where it was held back
+    in_vain: bool = False  # whether the model answered and nothing could be made of it
     written: Sequence[Any] = ()  # what was applied, as whoever applied it shows it
+
+    def whole_plan(self) -> Plan:
+        """Plan on the files as they are now."""
+        plan = self.plan()
+        return plan if isinstance(plan, Plan) else Plan(plan)
 
     def planned(self) -> tuple[JobResult, ChangeSet]:
         """Plan on the files as they are now: the result with what that tells, and the changes."""
-        plan = self.plan()
-        if not isinstance(plan, Plan):
-            plan = Plan(plan)
+        plan = self.whole_plan()
         result = replace(self, late=plan.late, data={**self.data, **plan.data})
         changes = tuple(filter(None, plan.changes))
         return result, ChangeSet(self.title, changes, self.trailers, marks=self.marks)

@@ -116,15 +116,23 @@ def plan_felt(
     )
 
 
-def plan_noted(life: Runtime, name: str, note: Note, at: datetime) -> Change | None:
-    """Plan to keep a note about somebody; a person nobody knew gets a stub of a file."""
-    record = relationships.match(relationships.read(life.entity.relationships), name)
-    if record is not None:
-        return relationships.plan_note(record, note, f"note something about {record.name}")
-    origin = replace(note.provenance, model="")
-    stub = relationships.new(name, at, provenance=origin)
-    noted = relationships.plan_note(stub, note, f"hear of {name}")
-    return None if noted is None else Change(noted.path, noted.why, noted.data)
+def plan_noted(
+    person: Relationship, notes: Sequence[Note], *, known: bool, scores: Scores | None = None
+) -> Change | None:
+    """Plan to keep notes about somebody for the next reflection; each is kept once.
+
+    Args:
+        person: As it was read, or a stub.
+        notes: In order.
+        known: Whether there is a file; else there will be one of the stub.
+        scores: Those that the notes ask for, if any.
+    """
+    waiting = {files.same_name(note.text) for note in person.pending}
+    new = [note for note in notes if files.same_name(note.text) not in waiting]
+    pending = (*person.pending, *new) if new else None
+    why = f"notes on {person.name}" if known else f"hear of {person.name}"
+    change = relationships.plan_update(person, why, pending=pending, scores=scores)
+    return change if change is None or known else Change(change.path, why, change.data)
 
 
 def _is_scalar(life: Runtime, person: Relationship) -> bool:

@@ -3,14 +3,15 @@
 Parts in a row, each with change sets of its own: what was cut from transcripts is told, what has
 faded goes out of recall, weak beliefs are archived, notes go into the journal, portraits are
 reviewed, the story is told, questions are drawn that topics raise. Nothing that only ages is
-written: how much is left of a memory is computed on reading. The last step notes that it was done;
-a run that was killed before goes on where it stopped.
+written: how much is left of a memory is computed on reading. What a model was asked in vain it is
+not asked again before there is more to go on. The last step notes that it was done; a run that was
+killed before goes on where it stopped.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -20,7 +21,7 @@ from bumble.body.circadian import seconds_between
 from bumble.entity.changes import Change
 from bumble.episodes import retell
 from bumble.episodes.retell import RetellJob
-from bumble.errors import RecordInvalidError
+from bumble.errors import AnswerInvalidError, RecordInvalidError
 from bumble.facts.beliefs import archive_check
 from bumble.portraits import deep_review
 from bumble.portraits.deep_review import DeepReviewJob
@@ -28,13 +29,14 @@ from bumble.records import base, beliefs, dreams, episodes, relationships, scrat
 from bumble.records.episodes import Episode
 from bumble.records.mapping_files import MappingFile
 from bumble.runtime import last_activity, review
-from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult
+from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, Plan
 from bumble.runtime.runtime import Runtime
 from bumble.sleep import narrate, scratch_to_journal
 from bumble.topics import catalysts
 from bumble.topics.catalysts import Drawing
 
-SECTION = "consolidate"
+SECTION, VAIN = "consolidate", "vain"  # in state.yaml
+MOST_VAIN = 200  # marks of what was asked in vain; the oldest go
 MOST_RETOLD, MOST_REVIEWS, MOST_DRAWN = 4, 2, 4  # in one run: each is a long call of a model
 
 
@@ -51,11 +53,11 @@ class ConsolidationPart:
     run: Callable[[Runtime, Any], JobResult]
     most: int | None = None  # jobs in one run, where each asks a model; the rest waits; None: all
     alone: bool = True  # whether a job of it is reason enough, where nothing else has changed
-    # of what a job is about: it is proposed for review only once
+    # of what a job is about: it is proposed for review, or asked in vain, only once
     marks: Callable[[Runtime, Any], tuple[str, ...]] = _unmarked
 
     def is_new(self, life: Runtime, job: Any, dealt: frozenset[str]) -> bool:
-        """Whether a job is about anything that was not proposed for review before."""
+        """Whether a job is about anything that was not dealt with before."""
         marks = self.marks(life, job)
         return not marks or not dealt.issuperset(marks)
 
@@ -105,7 +107,8 @@ def check(
 
     Args:
         life: Whose memory.
-        force: Whether it is to be done however short ago the last time was.
+        force: Whether it is to be done however short ago the last time was, and asked again what
+            was asked in vain.
         work: The parts; None: all.
     """
     at = life.now()
@@ -120,7 +123,9 @@ def check(
         since is None or since >= interval or force,
     )
     now = signature(life)
-    steps = _steps(life, parts() if work is None else work) if waited.passes else []
+    dealt = review.dealt(life.entity.root)
+    dealt |= frozenset() if force else frozenset(_vain(state.read(life.entity.state)))
+    steps = _steps(life, parts() if work is None else work, dealt) if waited.passes else []
     news = "new memories" if now != last_fingerprint else "nothing new"
     urgent = [step for step in steps if step.part and step.part.alone]
     if urgent:
@@ -133,9 +138,10 @@ def check(
     )
 
 
-def _steps(life: Runtime, work: Sequence[ConsolidationPart]) -> list[ConsolidationStep]:
+def _steps(
+    life: Runtime, work: Sequence[ConsolidationPart], dealt: frozenset[str]
+) -> list[ConsolidationStep]:
     steps = []
-    dealt = review.dealt(life.entity.root)
     for part in work:
         due_work = part.check(life)
         if due_work.due:
@@ -152,16 +158,43 @@ def run(life: Runtime, step: ConsolidationStep) -> JobResult:
         outcome = step.part.run(life, step.job)
     except NO_ANSWER as error:
         why = str(error).splitlines()[0]
-        return JobResult(
-            title=f"consolidate: {step.part.name} waits",
+        outcome = JobResult(
+            title=f"{step.part.name} waits",
             plan=tuple,
             lines=(f"{step.part.name} waits: {why}",),
-            data={"part": step.part.name, "ran": False, "why": why},
+            data={"ran": False, "why": why},
             asked=False,  # a job that failed counts against no limit: the next has its turn
+            in_vain=isinstance(error, AnswerInvalidError),
         )
     title = f"consolidate: {outcome.title}"
     data = {"part": step.part.name, **outcome.data}
-    return replace(outcome, title=title, data=data, marks=step.part.marks(life, step.job))
+    marks = step.part.marks(life, step.job)
+    planned = replace(outcome, title=title, data=data, marks=marks)
+    return _noted_in_vain(life, planned) if outcome.in_vain and marks else planned
+
+
+def _noted_in_vain(life: Runtime, outcome: JobResult) -> JobResult:
+    """Note what a model was asked in vain: about the same it is not asked again each night."""
+
+    def plan() -> Plan:
+        file = state.read(life.entity.state)
+        there = _vain(file)
+        oldest = sorted(there, key=lambda mark: (str(there[mark]), mark))
+        over = max(0, len(there) + len(outcome.marks) - MOST_VAIN)
+        remove = [(SECTION, VAIN, mark) for mark in oldest[:over] if mark not in outcome.marks]
+        values = {VAIN: dict.fromkeys(outcome.marks, base.stamp(life.now()))}
+        why = "no usable answer"
+        noted = state.plan_write(file, {SECTION: values}, why, remove=remove)
+        planned = outcome.whole_plan()
+        return replace(planned, changes=(*planned.changes, noted))
+
+    return replace(outcome, plan=plan)
+
+
+def _vain(file: MappingFile) -> Mapping[str, Any]:
+    """Return the marks of what was asked in vain, each with when."""
+    marks: Mapping[str, Any] = file.get(SECTION, VAIN, default={})
+    return marks
 
 
 def _of_job(_: Runtime, job: Fading | Archiving) -> tuple[str, ...]:

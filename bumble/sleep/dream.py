@@ -91,8 +91,10 @@ def run(life: Runtime, job: DreamJob) -> JobResult:
     seed = life.rng.getrandbits(32) if job.seed is None else job.seed
     rng = random.Random(seed)
     pool = dream_pool.find(life, job.at)
+    wording = by_form.of_owner(life)
+    pairs = pool.pairs if wording is None else _quotable(pool)
     chosen = dream_pairs.choose(
-        pool.pairs, _dreamt_before(life), life.config.soma.dreams.memory_pair_count, rng
+        pairs, _dreamt_before(life), life.config.soma.dreams.memory_pair_count, rng
     )
     details: dict[str, Any] = {
         "seed": seed,
@@ -104,17 +106,15 @@ def run(life: Runtime, job: DreamJob) -> JobResult:
     notes = [f"Gates bypassed: {', '.join(job.bypassed)}."] if job.bypassed else []
     notes += [f"Note: {TIME_ALONE}."] if pool.similarity == "none" else []
     if not chosen:
-        return _nothing(life, job, "no two memories are far enough apart", details, notes)
+        why = "there is nothing to quote" if pool.pairs else "no two memories are far enough apart"
+        return _nothing(life, job, why, details, notes)
     asked = _question(life, [pool.episodes[id_] for pair in chosen for id_ in pair.ids], rng)
-    wording = by_form.of_owner(life)
     if wording is not None:
         dreamt = _by_form(pool, chosen, asked, wording)
     else:
         dreamt = _dreamt(life, job, pool, chosen, asked, seed)
     if dreamt.empty:
-        why = (
-            f"{life.model.name} wrote no dream" if wording is None else "there is nothing to quote"
-        )
+        why = f"{life.model.name} wrote no dream"
         return _nothing(life, job, why, details, notes)
     night = _night(life, job, pool, chosen, asked, dreamt, rng, seed, by_form=wording is not None)
     details |= {
@@ -176,6 +176,12 @@ def _question(life: Runtime, met: Sequence[Episode], rng: random.Random) -> Ques
     return rng.choice(open_questions) if open_questions else None
 
 
+def _quotable(pool: DreamPool) -> tuple[Pair, ...]:
+    """Return the pairs of memories that both quote somebody: those that a model told don't."""
+    quoting = {id_ for id_, episode in pool.episodes.items() if quotes.citations(episode.text)}
+    return tuple(pair for pair in pool.pairs if quoting.issuperset(pair.ids))
+
+
 def _by_form(
     pool: DreamPool, chosen: Sequence[Pair], asked: Question | None, wording: Wording
 ) -> Dreamt:
@@ -183,11 +189,10 @@ def _by_form(
     forms = wording.forms
     fragments = []
     for pair in chosen:
-        citations = [quotes.citations(pool.episodes[id_].text) for id_ in pair.ids]
-        if all(citations):
-            first, second = (quotes.cited(each[0], forms, QUOTE_CHARS) for each in citations)
-            fragments.append(forms.dream.format(first=first, second=second))
-    if asked and fragments:
+        citations = [quotes.citations(pool.episodes[id_].text)[0] for id_ in pair.ids]
+        first, second = (quotes.cited(each, forms, QUOTE_CHARS) for each in citations)
+        fragments.append(forms.dream.format(first=first, second=second))
+    if asked:
         fragments.append(f"“{shorten(one_line(asked.text), QUOTE_CHARS, at_word=True)}”")
     return Dreamt(tuple(fragments))
 

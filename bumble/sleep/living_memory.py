@@ -1,9 +1,10 @@
-"""Working memory written anew at night: when, from what, by whom, and what is rejected.
+"""Working memory written anew: when, from what, by whom, and what is rejected.
 
 A model that may write fills seven lists from what the owner and everyone may meet; names and
 numbers that nobody gave are left out, and a page that loses too much is rejected, with the reason,
-and the file left as it is. Below that, or without a model, the lists are filled by rule. Notes are
-taken in, and go to the journal.
+and the file left as it is. Below that, or without a model, the lists are filled by rule; where
+dreams are off, so they are at any quiet hour, and no model is asked. Notes are taken in, and go to
+the journal.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from bumble.text.words import one_line, shorten
 
 STATE = "working"  # its section of `state.yaml`
 PURPOSE = "working_memory"
-GATES = ("enabled", "silence", "hours")  # of a dream
+GATES = ("silence", "hours")  # of a dream
 HOURS_BETWEEN = 8  # once a night
 KEYS: Mapping[str, str] = {title.casefold().replace(" ", "_"): title for title in working.SECTIONS}
 POINTERS = "pointers"
@@ -59,6 +60,7 @@ class LivingJob:
     notes: tuple[tuple[str, Provenance], ...]  # jotted down since the last time
     before: str  # the file's text
     fingerprint: str  # of all it is written from
+    asks: bool  # a model that may write; else by rule
 
 
 @dataclass(frozen=True)
@@ -72,9 +74,11 @@ class Draft:
 
 
 def check(life: Runtime, *, force: bool = False) -> Due[LivingJob]:
-    """Tell whether it is night, and there is something new to take in."""
+    """Tell whether it is time, and there is something new to take in."""
     at, last, seen = life.now(), _last(life), _seen(life)
-    conditions = [gate for gate in dream_gates.conditions(life, at) if gate.name in GATES]
+    dreams = life.config.soma.dreams.enabled
+    gates = GATES if dreams else GATES[:1]  # who doesn't dream has no hours for it
+    conditions = [gate for gate in dream_gates.conditions(life, at) if gate.name in gates]
     hours = None if last is None else abs(seconds_between(last, at)) / 3600
     conditions.append(
         Condition(
@@ -94,7 +98,12 @@ def check(life: Runtime, *, force: bool = False) -> Due[LivingJob]:
     if force:
         conditions = [replace(gate, passes=True) for gate in conditions]
     source = working.read(life.entity.working_memory)
-    return Due(tuple(conditions), (LivingJob(at, sources, notes, source, fingerprint),))
+    if not dreams:
+        told = _by_model(source)
+        writer = "of a model" if told else "by rule"
+        conditions.append(Condition("page", writer, "by rule, while dreams are off", not told))
+    job = LivingJob(at, sources, notes, source, fingerprint, dreams or force)
+    return Due(tuple(conditions), (job,))
 
 
 def _mark(*parts: str) -> str:
@@ -137,26 +146,27 @@ def run(life: Runtime, job: LivingJob) -> JobResult:
     try:
         draft = _draft(life, job)
     except AnswerInvalidError as error:
-        return _left(life, job, str(error).splitlines()[0])
+        return _left(life, job, str(error).splitlines()[0], job.fingerprint)
     if draft is None:
-        return _left(life, job, "no model answered, and what a model wrote is not undone by rule")
+        why = "no model answered, and what a model wrote is not undone by rule"
+        return _left(life, job, why, _seen(life))
     after = working.rendered(job.before, draft.lines)
     reason = living_guards.problem(job.before, after, draft.pointers)
     if reason:
-        return _left(life, job, reason)
+        return _left(life, job, reason, job.fingerprint)
     return _written(life, job, draft)
 
 
 def _draft(life: Runtime, job: LivingJob) -> Draft | None:
     """Ask a model that may write, else fill the page by rule; None where a model's has to stay."""
-    if by_form.of_owner(life) is None:
+    if job.asks and by_form.of_owner(life) is None:
         try:
             return _asked(life, job)
         except AnswerInvalidError:
             raise
         except NO_ANSWER:
             pass
-    if any(line.origin.model for line in working.own(job.before)):
+    if _by_model(job.before):
         return None
     notes = [
         (text, replace(origin, by=working.BY, model="", trust=origin.trust or "entity"))
@@ -164,6 +174,11 @@ def _draft(life: Runtime, job: LivingJob) -> Draft | None:
     ]
     lines = living_by_rule.lines(life, notes)
     return Draft(lines, len(lines[KEYS[POINTERS]]), "")
+
+
+def _by_model(source: str) -> bool:
+    """Whether a model wrote any line of the page."""
+    return any(line.origin.model for line in working.own(source))
 
 
 def _asked(life: Runtime, job: LivingJob) -> Draft:
@@ -272,11 +287,11 @@ def _written(life: Runtime, job: LivingJob, draft: Draft) -> JobResult:
     )
 
 
-def _left(life: Runtime, job: LivingJob, reason: str) -> JobResult:
-    """Leave the file as it is, and say why; tomorrow night it is tried again."""
+def _left(life: Runtime, job: LivingJob, reason: str, seen: str) -> JobResult:
+    """Leave the file as it is, and say why; what was seen is not asked about again."""
     return JobResult(
         title=f"working memory: left as it is, {reason}",
-        plan=lambda: (_noted(life, job, _seen(life)),),
+        plan=lambda: (_noted(life, job, seen),),
         lines=(f"Working memory is left as it is: {reason}.",),
         data={"ran": False, "rejected": reason},
     )

@@ -191,7 +191,8 @@ def _passing(memory: Memory, texts: Sequence[Text]) -> frozenset[str]:
     """Return the words that tell nothing in the languages of some texts, folded."""
     passing = {words.folded(part) for part in memory.name.split()}
     for language in {text.language for text in texts}:
-        wording = forms.load(language, memory.entity.root).memory
-        listed = (*wording.passing, *wording.emotions.values(), *wording.months)
+        loaded = forms.load(language, memory.entity.root)
+        wording, calendar = loaded.memory, (*loaded.memory.months, *loaded.talk.weekdays)
+        listed = (*wording.passing, *wording.emotions.values(), *calendar)
         passing |= {words.folded(word) for row in listed for word in row.split()}
     return frozenset(passing)

@@ -29,10 +29,10 @@ WRITING = [
     ["belief", "confirm", "bel_1"],
     ["belief", "contradict", "bel_1"],
     ["belief", "edit", "last"],
-    ["belief", "remove", "bel_1"],
+    ["belief", "remove", "bel_1", "--yes"],
     ["episode", "add", "We lay in the sun"],
     ["episode", "edit", "last"],
-    ["episode", "remove", "last"],
+    ["episode", "remove", "last", "--yes"],
 ]
 APPEND = "file.write_bytes(file.read_bytes() + b'\\nmore\\n')"
 EDITING = [argv for argv in WRITING if argv[1] == "edit"]

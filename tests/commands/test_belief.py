@@ -184,7 +184,8 @@ def test_a_belief_that_is_removed_is_linked_by_none(kettle: Run) -> None:
     kettle.ok("belief", "contradict", first, "--with", "last")
     kettle.ok("belief", "remove", first, "--dry-run")
     assert kettle.file(f"beliefs/{first}.md").exists()
-    kettle.ok("belief", "remove", first)
+    assert kettle("belief", "remove", first, "--json", stdin="y\n", terminal=True).code == 13
+    kettle.ok("belief", "remove", first, "--yes")
     assert not kettle.file(f"beliefs/{first}.md").exists()
     assert kettle.ok("belief", "show", "last", "--json").data["contradicts"] == []
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.support import looking
@@ -29,6 +31,12 @@ def test_both_places_are_quoted_with_where_they_stand(ada: Run) -> None:
     assert "Sam, 2026-05-20, msg_one0: “My bees live on the roof.”" in out
     assert "sessions/ses_two/messages.jsonl:2" in out
     assert "ferrets" not in out
+
+
+def test_what_nobody_said_is_quoted_by_what_it_is(ada: Run) -> None:
+    ada.ok("episode", "add", "We counted the animals on the roof and in the cellar.")
+    out = ada.ok("deep-recall", QUESTION, "--budget-calls", "0").out
+    assert re.search(r"^> [\d-]+, episode ep_\w+: “We counted", out, re.MULTILINE)
 
 
 def test_what_it_spent_and_might_is_shown(ada: Run) -> None:

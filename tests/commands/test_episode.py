@@ -112,7 +112,9 @@ def test_an_episode_is_removed(run: Run) -> None:
     run.ok("episode", "add", "We flew a kite.")
     run.ok("episode", "remove", "last", "--dry-run")
     [episode] = run.ok("episode", "list", "--json").data
-    run.ok("episode", "remove", episode["id"])
+    assert run("episode", "remove", episode["id"]).code == 13
+    assert run("episode", "remove", "last", stdin="n\n", terminal=True).code == 13
+    run.ok("episode", "remove", episode["id"], "--yes")
     assert run.ok("episode", "list", "--json").data == []
 
 

@@ -46,6 +46,23 @@ def test_a_time_without_offset_is_the_entitys(run: Run) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("options", "at"),
+    [
+        (("--at", "2026-03-29T02:30"), "2026-03-29T03:30:00+02:00"),  # which no clock shows
+        (("--in", "24h"), "2026-03-29T13:00:00+02:00"),
+        (("--in", "1d"), "2026-03-29T12:00:00+02:00"),
+        (("--in", "1 week 30 seconds"), "2026-04-04T12:00:30+02:00"),
+    ],
+)
+def test_when_clocks_change_hours_are_hours_and_days_are_days(
+    run: Run, options: tuple[str, ...], at: str
+) -> None:
+    run.ok("config", "set", "timezone", "Europe/Berlin")
+    made = run.ok("remind", "add", "Tea", *options, "--now", "2026-03-28T12:00+01:00", "--json")
+    assert made.data["at"] == at
+
+
 def test_from_add_to_said(run: Run) -> None:
     run.ok("remind", "add", "Stand up", "--cron", "0 9 * * MON-FRI")
     run.ok("remind", "add", "Water the plants", "--in", "1m", "--deliver", "journal")
@@ -68,7 +85,8 @@ def test_from_add_to_said(run: Run) -> None:
 
 def test_one_can_be_taken_back(run: Run) -> None:
     made = run.ok("remind", "add", "Tea", "--in", "2h", "--json").data["id"]
-    run.ok("remind", "remove", made[-6:])
+    assert run("remind", "remove", made[-6:]).code == 13
+    run.ok("remind", "remove", made[-6:], stdin="y\n", terminal=True)
     assert not run.file(f"reminders/{made}.md").exists()
     assert run("remind", "remove", made).code == 1
 

@@ -85,6 +85,22 @@ def test_a_block_that_is_cut_keeps_its_closing_tag() -> None:
     assert kept[1].tokens <= 60
 
 
+@pytest.mark.parametrize(
+    ("left", "lines"),
+    [
+        (40, ["<memory>", "Your notes:", "## About", "We spoke of bread.", "", "## Open", "x"]),
+        (14, ["<memory>", "Your notes:", "## About", "We spoke of bread."]),
+        (8, []),
+    ],
+)
+def test_a_block_that_is_cut_ends_with_no_heading_that_has_nothing_below(
+    left: int, lines: list[str]
+) -> None:
+    text = "<memory>\nYour notes:\n## About\nWe spoke of bread.\n\n## Open\nx\n</memory>"
+    cut = system.cut_block(Block("handover", text), left)
+    assert (cut.text.split("\n")[:-1] if cut else []) == lines
+
+
 @pytest.mark.parametrize("name", ["system", "preamble"])
 def test_every_prompt_names_its_slots(name: str) -> None:
     loaded = prompts.load(name)

@@ -12,3 +12,13 @@ def test_the_wakes_of_both_clones_count() -> None:
     merged = merge_rules.state(base, current, incoming)["wake"]
     assert merged == merge_rules.state(base, incoming, current)["wake"]
     assert merged["recent"] == [OLD, MINE, YOURS]
+
+
+def test_what_either_clone_asked_in_vain_is_asked_by_neither() -> None:
+    past, later = "2026-05-23T03:00:00+01:00", "2026-05-24T03:00:00+01:00"
+    base = {"consolidate": {"at": past, "count": 1, "vain": {"gone": past}}}
+    current = {"consolidate": {"at": past, "count": 2, "vain": {"gone": past, "a": past}}}
+    incoming = {"consolidate": {"at": later, "count": 2, "vain": {"a": later, "b": later}}}
+    merged = merge_rules.state(base, current, incoming)["consolidate"]
+    assert merged["vain"] == {"a": later, "b": later}
+    assert merged == merge_rules.state(base, incoming, current)["consolidate"]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -87,6 +88,23 @@ def test_a_review_that_fails_leaves_the_portrait_and_does_not_count_as_one(
     assert "Model" not in dict(outcome.trailers)
     assert relationships.find(entity.relationships, "sam").reviewed_at_count == 0
     assert deep_review.check(life).due
+
+
+def test_a_review_asked_in_vain_is_asked_again_only_after_more_talks(entity: Entity) -> None:
+    def due(nights: int, *, force: bool = False) -> bool:
+        later = replace(life, clock=lambda: NOON + timedelta(days=nights))
+        steps = consolidate.check(later, force=force).jobs
+        return any(step.job == DeepReviewJob("sam") for step in steps)
+
+    life = life_of(entity, told("review", about=["His dog is Rex."], mine=""), **OFF)
+    step = next(step for step in consolidate.check(life).jobs if step.job == DeepReviewJob("sam"))
+    job.apply(life, consolidate.run(life, step))
+    assert deep_review.check(life).due  # it doesn't count as a review
+    assert not due(0) and not due(1) and not due(30)
+    assert due(1, force=True)
+    sam = relationships.find(entity.relationships, "sam")
+    write(entity, relationships.plan_update(sam, "", interaction_count=sam.interaction_count + 3))
+    assert due(1)
 
 
 def test_the_material_keeps_to_its_budget(entity: Entity) -> None:

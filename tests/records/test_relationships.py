@@ -97,18 +97,19 @@ def test_a_score_changes_beside_fields_that_are_not_known() -> None:
     assert new.text == sam().text
 
 
-def test_a_note_is_added_once_and_the_others_stay_as_they_were_written() -> None:
+def test_a_note_is_added_and_the_others_stay_as_they_were_written() -> None:
     origin = Provenance("distill", "m", ("ses_1", "msg_2"), "person")
-    new = after(relationships.plan_note(sam(), Note("likes tea", AT, origin), "heard"))
+    pending = (*sam().pending, Note("likes tea", AT, origin))
+    new = after(relationships.plan_update(sam(), "heard", pending=pending))
     assert new.source.text.startswith(BY_HAND[: BY_HAND.index("# big\n")])
     assert new.pending[-1] == Note("likes tea", AT, origin)
-    assert relationships.plan_note(new, Note("Likes  tea"), "heard") is None
 
 
 def test_only_the_last_twelve_notes_wait_and_reflection_clears_them() -> None:
     person = sam()
     for n in range(15):
-        person = after(relationships.plan_note(person, Note(f"note {n}"), "heard"))
+        pending = (*person.pending, Note(f"note {n}"))
+        person = after(relationships.plan_update(person, "heard", pending=pending))
     assert [note.text for note in person.pending] == [f"note {n}" for n in range(3, 15)]
     cleared = after(relationships.plan_update(person, "reflect", pending=(), text="New."))
     assert (cleared.pending, cleared.text) == ((), "New.")

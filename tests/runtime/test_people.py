@@ -77,12 +77,13 @@ def test_an_exchange_that_did_nothing_changes_nothing(entity: Entity) -> None:
 
 
 def test_a_note_on_somebody_unknown_makes_a_stub(entity: Entity) -> None:
-    life = life_of(entity)
-    note = Note("He sings.", NOON, Provenance("distill", "m", ("msg_1",), "owner", ("sam",)))
-    write(entity, people.plan_noted(life, "Bo", note, NOON))
-    write(entity, people.plan_noted(life, "bo", note, NOON))
+    origin = Provenance("distill", "m", ("msg_1",), "owner", ("sam",))
+    note, other = Note("He sings.", NOON, origin), Note("He  sings.", NOON, origin)
+    stub = relationships.new("Bo", NOON, provenance=origin)
+    write(entity, people.plan_noted(stub, [note], known=False))
     one = relationships.find(entity.relationships, "bo")
     assert (one.text, one.pending, one.audience) == ("", (note,), ("sam",))
+    assert people.plan_noted(one, [other], known=True) is None
 
 
 @pytest.mark.parametrize(

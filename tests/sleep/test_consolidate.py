@@ -179,6 +179,21 @@ def test_the_story_is_told_every_third_time(ada: Entity) -> None:
     assert told.at == NIGHT + 6 * INTERVAL
 
 
+def test_a_story_that_could_not_be_used_is_not_asked_for_again_before_there_is_more(
+    ada: Entity,
+) -> None:
+    ada.narrative.write_text("I was here before.\n")
+    asked = []
+    for n in range(12):  # every third tells the story
+        at = NIGHT + n * INTERVAL
+        spoken(ada, at - timedelta(minutes=5))
+        if n == 10:
+            remember(ada, 60, "Sam bought a cello.", 0.1)
+        done = once(ada, at, [Reply("no", always=True)])
+        asked += [n for each in done if each.data["part"] == "story"]
+    assert asked == [2, 11]
+
+
 def test_a_story_that_fails_keeps_the_old_one_and_the_rest_goes_on(ada: Entity) -> None:
     for n in range(2):
         once(ada, NIGHT + n * INTERVAL, force=True)

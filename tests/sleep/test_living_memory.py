@@ -11,7 +11,7 @@ import pytest
 
 from bumble.abilities.tiers import Abilities
 from bumble.entity.folder import Entity
-from bumble.llm.scripted import Reply
+from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import episodes, journal, scratch, working
 from bumble.records.base import Provenance
 from bumble.runtime import job
@@ -107,6 +107,8 @@ def test_a_night_that_would_spoil_the_page_leaves_it_and_says_why(
     assert reason in outcome.lines[0]
     assert reason in outcome.title  # as the history and the run ledger tell it
     assert not living_memory.check(asleep(entity, 1, **answer)).due
+    assert not living_memory.check(asleep(entity, 2, **LONG)).due  # for the same, it would again
+    remember(entity, 51, "Sam talked of owls.", NIGHT + timedelta(days=1, hours=9))
     assert living_memory.check(asleep(entity, 2, **LONG)).due
 
 
@@ -190,3 +192,26 @@ def test_what_a_model_wrote_is_not_undone_by_rule(entity: Entity) -> None:
     life = replace(asleep(entity, 1, **FULL), abilities=Abilities())
     assert "not undone by rule" in dreamt(life).title
     assert text(entity) == before
+
+
+def test_while_dreams_are_off_the_page_is_by_rule_at_any_quiet_hour(entity: Entity) -> None:
+    noon = NIGHT + timedelta(hours=9)
+    talked(entity, "ses_1", ("sam", "I planted the beans on Monday."), at=noon - timedelta(hours=2))
+    model = ScriptedModel([Reply("never", always=True)])
+    outcome = dreamt(nights.life_of(entity, model, noon))
+    assert "by rule" in outcome.lines[0]
+    assert "I planted the beans on Monday." in working.shown(text(entity), ["sam"])
+    assert model.requests == []
+    assert not living_memory.check(nights.life_of(entity, model, noon)).due
+    talked(entity, "ses_2", ("sam", "The beans are up."), at=noon + timedelta(hours=9))
+    assert not living_memory.check(nights.life_of(entity, model, noon + timedelta(hours=9.5))).due
+    assert living_memory.check(nights.life_of(entity, model, noon + timedelta(hours=11))).due
+
+
+def test_a_page_of_a_model_stays_while_dreams_are_off(entity: Entity) -> None:
+    dreamt(asleep(entity, 0, **FULL))
+    remember(entity, 50, "Sam talked of whales.", NIGHT + timedelta(hours=9))
+    day = nights.life_of(entity, [], NIGHT + timedelta(days=1))
+    due = living_memory.check(day)
+    assert [gate.name for gate in due.conditions if not gate.passes] == ["page"]
+    assert living_memory.check(day, force=True).jobs[0].asks

@@ -29,6 +29,7 @@ from bumble.records import (
     relationships,
     session_files,
 )
+from bumble.records.base import Provenance
 from bumble.runtime import body_state, runner
 from bumble.runtime.job import apply
 from bumble.runtime.runner import Pass
@@ -177,6 +178,23 @@ def test_facts_are_sections_under_words_that_were_said(ada: Entity) -> None:
     )
     assert not list(beliefs.read(ada.beliefs))
     assert ("Model", "scripted") not in outcome.trailers
+
+
+def test_whom_somebody_speaks_of_by_name_gets_a_file_with_what_was_said(ada: Entity) -> None:
+    settled(life_after(ada, "ses_a", GERMAN))
+    fenja = relationships.find(ada.relationships, "Fenja")
+    assert [note.text for note in fenja.pending] == [
+        "Sam, 9. November 2026: „hab ne tochter, Fenja, die ist 9 und spielt Handball“"
+    ]
+    origin = fenja.pending[0].provenance
+    assert (origin.by, origin.model, origin.sources) == ("distill by form", "", ("ses_a", "msg_a0"))
+    assert (origin.trust, origin.audience, fenja.text) == ("owner", ("sam",), "")
+    talked(
+        ada, "ses_c", LATER, [Line("Sam", "Meine Tochter Fenja lernt Geige, meine Tante Sam nicht")]
+    )
+    settled(by_form(ada, LATER + timedelta(hours=9)))
+    assert len(relationships.find(ada.relationships, "fenja").pending) == 2
+    assert sorted(person.id for person in relationships.read(ada.relationships)) == ["fenja", "sam"]
 
 
 def test_what_is_said_again_is_kept_once(ada: Entity) -> None:
@@ -362,6 +380,23 @@ def test_a_dream_sets_two_quotes_side_by_side(ada: Entity) -> None:
     ]
     assert (night.thread, night.provenance.by, night.provenance.model) == ("", "dream by form", "")
     assert not list(beliefs.read(ada.beliefs))
+
+
+def test_a_dream_by_form_passes_over_what_a_model_told(ada: Entity) -> None:
+    settled(life_after(ada, "ses_a", GERMAN))
+    bees = Line("Sam", "mein Onkel Bert hat jetzt Bienen in Ulm")
+    talked(ada, "ses_c", AT + timedelta(days=4), [bees])
+    life = by_form(ada, AT + timedelta(days=9))
+    settled(life)
+    origin = Provenance("remember", "scripted", (), "owner", ("sam",))
+    for days in (2, 6, 8):  # they weigh more
+        told = episodes.new(
+            f"ep_told{days}", AT + timedelta(days=days), 1.0, "Wir sahen das Meer.",
+            people=("sam",), provenance=origin,
+        )  # fmt: skip
+        life.apply(ChangeSet("", (episodes.plan_new(told, ""),)))
+    [job] = dream.check(life, force=True, seed=3).jobs
+    assert dream.run(life, job).data["ran"]
 
 
 def test_a_stray_thought_is_a_quote_for_those_who_heard_it(ada: Entity) -> None:
