@@ -92,9 +92,7 @@ class ImportInvalidError(UserError):
 
     def __init__(self, path: Path, problem: str) -> None:
         super().__init__(
-            f"{path}: {problem}\n"
-            "What was imported before stays. Run it again once that is mended; where the format\n"
-            "does not show, `--format` names it."
+            f"{path}: {problem}\nNothing was imported. Run it again once that is mended."
         )
 
 

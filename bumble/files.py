@@ -520,6 +520,11 @@ def inside(root: Path, relative: str) -> Path:
     return path
 
 
+def expanded(path: Path) -> Path:
+    """Return a path with the home that its `~` means; as it is where that means none."""
+    return Path(os.path.expanduser(path))  # noqa: PTH111  (Path's own raises where there is none)
+
+
 def is_text(name: str) -> bool:
     """Whether a file's name is UTF-8: another can be in no record, prompt, index or answer."""
     return name.isascii() or not any("\ud800" <= char <= "\udfff" for char in name)

@@ -285,7 +285,10 @@ def _failed(shell: Shell, command: str, error: UserError) -> int:
     return error.exit_code
 
 
-_CLOSED = (errno.EACCES, errno.EPERM, errno.EINVAL)  # the last: it is no plain file
+_CLOSED = (  # EINVAL: it is no plain file
+    *(errno.EACCES, errno.EPERM, errno.EINVAL),
+    *(errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR),
+)
 
 
 def _unheard(shell: Shell, command: str, refused: OSError) -> int:

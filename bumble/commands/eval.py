@@ -90,7 +90,7 @@ def _tell(
     if junit_file is not None:
         cases = [_case(each) for each in outcomes]
         report = junit.render(f"bumble eval {opened.identity.name}", cases)
-        files.write_atomic(opened.shell.cwd / junit_file, report)
+        files.write_atomic(opened.shell.path(junit_file), report)
     data = {
         "checks": [_data(each) for each in outcomes],
         "summary": asdict(summary),

@@ -1,0 +1,107 @@
+"""What was typed wrong is said in a sentence, by every command that takes such a thing."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.running import Run
+
+# What takes a path; `PATH` stands for it.
+TAKES_PATH = [
+    ("knowledge", "list", "-e", "PATH"),
+    ("status", "-e", "PATH"),
+    ("new", "PATH"),
+    ("new", "child", "--from", "PATH"),
+    ("chat", "-e", "PATH", "--new", "Hello."),
+    ("import", "PATH"),
+    ("export", "--to", "card", "x.json", "--picture", "PATH"),
+    ("export", "--to", "markdown", "PATH/out"),
+    ("report", "PATH/out.html"),
+    ("knowledge", "edit", "--from", "PATH"),
+    ("model", "pull", "all-minilm-l6-v2", "--from", "PATH"),
+    ("eval", "--junit", "PATH/x.xml"),
+]
+
+
+def with_path(words: tuple[str, ...], path: str) -> list[str]:
+    return [word.replace("PATH", path) for word in words]
+
+
+@pytest.mark.parametrize("words", TAKES_PATH, ids=" ".join)
+def test_a_ring_of_links_leads_nowhere(run: Run, words: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "ring").symlink_to("ring")
+    before = run.state()
+    ran = run(*with_path(words, str(tmp_path / "ring")))
+    assert ran.code in (1, 2, 10, 12, 13, 20)
+    assert ran.err.startswith("error: ")
+    assert "ring" in ran.err
+    assert run.state() == before
+
+
+@pytest.mark.parametrize("words", [words for words in TAKES_PATH if words[0] not in ("new", "chat")])
+def test_the_home_of_nobody_is_a_name_like_any_other(run: Run, words: tuple[str, ...]) -> None:
+    ran = run(*with_path(words, "~no-such-account/x"))
+    assert ran.code in (0, 1, 2, 10, 12, 13, 20)
+
+
+def test_a_home_is_the_same_to_every_command(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    run.environ["BUMBLE_LLM_MODEL"] = f"script:{tmp_path}/script.jsonl"
+    (tmp_path / "script.jsonl").write_text('"Hello."\n"Hello again."\n')
+    for _ in range(2):  # the shell leaves the ~ of `--entity=~/ada` as it is
+        assert run("chat", "--entity=~/cleo", "--new", "--yes", "Hello.").code == 0
+    run.ok("knowledge", "list", "--entity=~/cleo")
+    assert (tmp_path / "home" / "cleo" / "entity.yaml").is_file()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("knowledge", "show", "LONG"),
+        ("journal", "list", "--since", "LONG"),
+        ("status", "--now", "LONG"),
+        ("LONG",),
+        ("session", "list", "--limit", "LONG"),
+        ("status", "-e", "LONG"),
+        ("import", "LONG"),
+        ("knowledge", "edit", "--from", "LONG"),
+    ],
+    ids=" ".join,
+)
+def test_what_is_far_too_long_is_not_said_again_in_full(run: Run, words: tuple[str, ...]) -> None:
+    ran = run(*(word.replace("LONG", "x" * 90_000) for word in words), "--json")
+    assert ran.code in (1, 2, 10, 12)
+    assert len(ran.err) < 3000
+    assert len(ran.out) < 3000
+    assert ran.json["error"]["message"] in ran.err
+
+
+def test_a_file_without_an_end_is_too_long(run: Run) -> None:
+    run.write("knowledge.md", "## Pets\n\nA cat.\n")
+    ran = run("knowledge", "edit", "--from", "/dev/zero")
+    assert ran.code == 2
+    assert "longer than" in ran.err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it has no such pipes")
+def test_what_a_program_writes_can_be_the_file(run: Run) -> None:
+    run.write("knowledge.md", "## Pets\n\nA cat.\n")
+    end, other = os.pipe()
+    os.write(other, b"## Pets\n\nA dog.\n")
+    os.close(other)
+    run.ok("knowledge", "edit", "--from", f"/dev/fd/{end}")
+    os.close(end)
+    assert "A dog." in run.text("knowledge.md")
+
+
+@pytest.mark.parametrize("limit", ["2147483648", "9" * 18, "9" * 30])
+def test_more_than_there_is_is_all(full: Run, limit: str) -> None:
+    full.environ["BUMBLE_EMBEDDING_MODEL"] = "none"
+    for words in (("recall", "rain"), ("recall", "rain", "--plain"), ("session", "list")):
+        assert full.ok(*words, "--limit", limit, "--json").data
