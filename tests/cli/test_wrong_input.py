@@ -103,5 +103,6 @@ def test_what_a_program_writes_can_be_the_file(run: Run) -> None:
 @pytest.mark.parametrize("limit", ["2147483648", "9" * 18, "9" * 30])
 def test_more_than_there_is_is_all(full: Run, limit: str) -> None:
     full.environ["BUMBLE_EMBEDDING_MODEL"] = "none"
-    for words in (("recall", "rain"), ("recall", "rain", "--plain"), ("session", "list")):
+    every = (("recall", "rain"), ("recall", "rain", "--plain"), ("session", "list"))
+    for words in (*every, ("eval", "draft", "--dry-run")):
         assert full.ok(*words, "--limit", limit, "--json").data
