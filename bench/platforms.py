@@ -123,9 +123,7 @@ def main() -> int:
     if options.root is not None:
         root = options.root.resolve()
         make_root(root, options.suite)
-        return answered(
-            root, user=options.user, weights=options.weights, model=options.model
-        )
+        return answered(root, user=options.user, weights=options.weights, model=options.model)
     for name, platform in PLATFORMS.items():
         for python in PYTHONS:
             print(f"{name:26} {python}  {resolved(platform, python)}", flush=True)

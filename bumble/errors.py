@@ -226,8 +226,9 @@ class RecordMissingError(UserError):
     """No record has the id or name that was asked for."""
 
     def __init__(self, what: str, name: str, nearest: str | None = None) -> None:
+        self.what, self.nearest = what, nearest
         hint = f'\nDid you mean "{nearest}"?' if nearest else ""
-        super().__init__(f'There is no {what} "{name}".{hint}')
+        super().__init__(f'There is no {what} "{" ".join(name.split())}".{hint}')
 
 
 class SectionLockedError(RefusedError):

@@ -24,7 +24,12 @@ from bumble.app import output
 from bumble.app.process import Shell
 from bumble.cli import quick
 from bumble.cli.options import EntityOption, JsonOption
-from bumble.errors import FileClosedError, FolderUnwritableError, UserError
+from bumble.errors import (
+    FileClosedError,
+    FolderUnwritableError,
+    RecordMissingError,
+    UserError,
+)
 
 # Name, module below `bumble.cli`, and the line in `bumble --help` (a test holds them equal).
 COMMANDS = {
@@ -278,10 +283,32 @@ def _speak_utf8() -> None:
             stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
 
 
+# The command that lists what there is of a thing.
+LISTED_BY = {
+    "anchor": "anchor list",
+    "belief": "belief list",
+    "commit": "log",
+    "commit or record": "log",
+    "conversation": "session list",
+    "episode": "episode list",
+    "model": "model list",
+    "person": "person list",
+    "project": "project list",
+    "reminder": "remind list",
+    "section": "knowledge list",
+    "session": "session list",
+    "skill": "skill list",
+    "topic": "petri",
+}
+
+
 def _failed(shell: Shell, command: str, error: UserError) -> int:
     """Say what went wrong, as far as anybody hears it."""
+    message = str(error)
+    if isinstance(error, RecordMissingError) and not error.nearest and error.what in LISTED_BY:
+        message += f"\n`bumble {LISTED_BY[error.what]}` shows what there is."
     with suppress(output.ReaderLeftError, UserError):
-        output.error(shell, command, str(error), kind=type(error).__name__, code=error.exit_code)
+        output.error(shell, command, message, kind=type(error).__name__, code=error.exit_code)
     return error.exit_code
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from bumble.cli import app
 from tests.support.running import Run
 
 # What takes a path; `PATH` stands for it.
@@ -42,7 +43,9 @@ def test_a_ring_of_links_leads_nowhere(run: Run, words: tuple[str, ...], tmp_pat
     assert run.state() == before
 
 
-@pytest.mark.parametrize("words", [words for words in TAKES_PATH if words[0] not in ("new", "chat")])
+@pytest.mark.parametrize(
+    "words", [words for words in TAKES_PATH if words[0] not in ("new", "chat")]
+)
 def test_the_home_of_nobody_is_a_name_like_any_other(run: Run, words: tuple[str, ...]) -> None:
     ran = run(*with_path(words, "~no-such-account/x"))
     assert ran.code in (0, 1, 2, 10, 12, 13, 20)
@@ -106,3 +109,29 @@ def test_more_than_there_is_is_all(full: Run, limit: str) -> None:
     every = (("recall", "rain"), ("recall", "rain", "--plain"), ("session", "list"))
     for words in (*every, ("eval", "draft", "--dry-run")):
         assert full.ok(*words, "--limit", limit, "--json").data
+
+
+def test_a_name_that_nothing_has_says_what_lists_those_there_are(full: Run) -> None:
+    for words, listed in (
+        (("knowledge", "show", "Nothing at all"), "knowledge list"),
+        (("session", "show", "a\nb"), "session list"),
+        (("model", "show", "zzz"), "model list"),
+        (("petri", "zzz"), "petri"),
+    ):
+        ran = full(*words)
+        assert ran.code == 1
+        assert ran.err.count("\n") == 2
+        assert f"\n`bumble {listed}` shows what there is.\n" in ran.err
+        assert full.ok(*listed.split()).code == 0
+    assert "shows what there is" not in full("knowledge", "show", "Pet").err  # that is near
+
+
+def test_each_command_that_lists_is_there() -> None:
+    for words in app.LISTED_BY.values():
+        assert words.split()[0] in app.COMMANDS
+
+
+def test_a_file_is_no_folder(run: Run) -> None:
+    ran = run("status", "-e", str(run.entity.knowledge))
+    assert ran.code == 10
+    assert "is not an entity folder: it is a file\n" in ran.err
