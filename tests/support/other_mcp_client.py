@@ -38,4 +38,4 @@ async def look(version: str, command: str, arguments: list[str]) -> dict[str, An
 
 
 if __name__ == "__main__":
-    print(json.dumps(anyio.run(look, sys.argv[1], sys.argv[2], sys.argv[3:])))
+    sys.stdout.write(json.dumps(anyio.run(look, sys.argv[1], sys.argv[2], sys.argv[3:])))
