@@ -110,6 +110,8 @@ def from_file(shell: Shell, place: str) -> str:
     """
     if place == "-":
         return standard_input()
+    if not place:
+        raise UsageError("The name of the file is empty; nothing was changed.")
     path = shell.path(Path(place))
     try:
         with path.open("rb") as stream:  # which may be a pipe, or have no end
