@@ -230,7 +230,7 @@ def _run(argv: Sequence[str], shell: Shell) -> int:
     except (KeyboardInterrupt, typer.Abort):
         output.say("interrupted")
         return INTERRUPTED_EXIT_CODE
-    except output.ReaderLeftError:
+    except (output.ReaderLeftError, SystemExit):  # the latter is typer's, of its own help
         return 0  # `| head` closed the pipe: not an error, and nothing more to say
     except OSError as error:
         return _unheard(shell, command, error)
