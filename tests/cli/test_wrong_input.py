@@ -87,7 +87,8 @@ def test_what_is_far_too_long_is_not_said_again_in_full(run: Run, words: tuple[s
 
 def test_a_file_without_a_name_is_not_the_folder_one_is_in(run: Run) -> None:
     ran = run("knowledge", "edit", "--from", "")
-    assert (ran.code, ran.err) == (2, "error: The name of the file is empty; nothing was changed.\n")
+    assert ran.code == 2
+    assert "The name of the file is empty" in ran.err
 
 
 def test_a_file_without_an_end_is_too_long(run: Run) -> None:
