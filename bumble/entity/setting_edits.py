@@ -34,7 +34,7 @@ def plan_set(source: str, key: str, value_text: str, *, file: str = "entity.yaml
     try:
         return yaml_edit.set_value(source, keys, value)
     except yaml_edit.SourceError as error:
-        raise _invalid(file, error) from error
+        raise invalid(file, error) from error
 
 
 def plan_unset(source: str, key: str, *, file: str = "entity.yaml") -> str:
@@ -50,7 +50,7 @@ def plan_unset(source: str, key: str, *, file: str = "entity.yaml") -> str:
     try:
         return yaml_edit.remove(source, keys)
     except yaml_edit.SourceError as error:
-        raise _invalid(file, error) from error
+        raise invalid(file, error) from error
 
 
 def _find(key: str) -> tuple[Keys, type]:
@@ -66,6 +66,7 @@ def _find(key: str) -> tuple[Keys, type]:
     return keys, root
 
 
-def _invalid(file: str, error: yaml_edit.SourceError) -> SettingInvalidError:
+def invalid(file: str, error: yaml_edit.SourceError) -> SettingInvalidError:
+    """Return the error of a file of settings that can't be changed in place."""
     place = file if error.line is None else f"{file}:{error.line}"
     return SettingInvalidError(place, error.problem)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -141,3 +142,28 @@ def test_a_file_is_no_folder(run: Run) -> None:
     ran = run("status", "-e", str(run.entity.knowledge))
     assert ran.code == 10
     assert "is not an entity folder: it is a file\n" in ran.err
+
+
+@pytest.mark.parametrize("word", ["x", "//", "//:", "?key", "a:", "@"])
+def test_a_long_value_of_a_setting_is_refused_in_a_moment(run: Run, word: str) -> None:
+    begun = time.process_time()
+    assert run("config", "set", "llm.temperature", word * 50_000).code == 2
+    assert time.process_time() - begun < 5
+
+
+def test_no_command_takes_a_broken_config_of_ones_own_for_a_bug(run: Run) -> None:
+    own = Path(run.environ["XDG_CONFIG_HOME"]) / "bumble" / "config.yaml"
+    own.parent.mkdir(parents=True)
+    own.write_text("a: [b\n")
+    for words in (
+        ("config", "untrust", "."),
+        ("config", "trust", "."),
+        ("config", "set", "--user", "llm.temperature", "0.5"),
+        ("config", "unset", "--user", "llm.temperature"),
+        ("config", "show"),
+        ("status",),
+    ):
+        ran = run(*words)
+        assert ran.code == 12, words
+        assert f"{own}:2: not valid YAML" in ran.err
+    assert own.read_text() == "a: [b\n"
