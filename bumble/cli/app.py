@@ -335,8 +335,18 @@ def _unheard(shell: Shell, command: str, refused: OSError) -> int:
     return _bug(shell, command)
 
 
+_PLAINER = {  # what the library that checks values says, as bumble says it
+    "Value error, ": "",
+    "Input should be ": "it should be ",
+    ", unable to parse string as an integer": "",
+    ", unable to parse string as a number": "",
+}
+
+
 def _usage(shell: Shell, command: str, error: TyperException) -> int:
     message = error.format_message()
+    for wording, plainer in _PLAINER.items():
+        message = message.replace(wording, plainer)
     if type(error).__name__ == "NoArgsIsHelpError":
         output.say(message)
         return 2

@@ -167,3 +167,19 @@ def test_no_command_takes_a_broken_config_of_ones_own_for_a_bug(run: Run) -> Non
         assert ran.code == 12, words
         assert f"{own}:2: not valid YAML" in ran.err
     assert own.read_text() == "a: [b\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("session", "list", "--limit", "many"), "it should be a valid integer"),
+        (("session", "list", "--limit", "0"), "it should be greater than or equal to 1"),
+        (("cron", "install", "--with", "at"), "'at' is not one of 'crontab', 'systemd'."),
+    ],
+)
+def test_a_value_of_the_wrong_kind_is_told_in_plain_words(
+    run: Run, words: tuple[str, ...], message: str
+) -> None:
+    ran = run(*words)
+    assert ran.code == 2
+    assert f": {message}\n" in ran.err

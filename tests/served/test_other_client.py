@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.served.test_wire import READING, command, truth
 from tests.support.running import Run
+from tests.support.served import READING, command, truth
 
 CLIENT = "chuk-mcp==0.9.4"  # own code from the wire up
 UV = shutil.which("uv") or ""
