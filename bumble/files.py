@@ -276,6 +276,7 @@ def write_atomic(path: Path, data: bytes, *, mode: int | None = None) -> None:
     temporary = path.with_name(f".{path.name[:60]}.{secrets.token_hex(6)}{TEMPORARY_SUFFIX}")
     making = unfinished.Making(str(temporary))
     with refusing(path), unfinished.noted(making) if is_outside else nullcontext():
+        _check_replaceable(path)
         try:
             make_folder(path.parent)
             write_synced(temporary, data, mode=mode_of(path) if mode is None else mode)
@@ -287,6 +288,17 @@ def write_atomic(path: Path, data: bytes, *, mode: int | None = None) -> None:
     # from here on readers see the new file; a power cut may still bring the old one back, whole
     with suppress(OSError):
         sync_folder(path.parent)
+
+
+def _check_replaceable(path: Path) -> None:
+    """Refuse to put a file in the place of a device, a pipe, or a link to one.
+
+    Raises:
+        OSError: If that is what lies there.
+    """
+    with suppress(FileNotFoundError):
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise OSError(errno.EINVAL, "it is no plain file", str(path))
 
 
 @contextmanager
@@ -396,6 +408,7 @@ def move(staged: Path, path: Path) -> None:
     """Put a file that is on the disk already in the place of another, or write it there."""
     staged, path = settled(staged), settled(path)
     with refusing(path):
+        _check_replaceable(path)
         make_folder(path.parent)
         mode = mode_of(path)
         if mode is not None:

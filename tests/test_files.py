@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import unicodedata
 from pathlib import Path
 
@@ -163,3 +164,20 @@ def test_a_readable_title_makes_a_readable_name() -> None:
     assert files.file_name("Übung macht den Meister") == "übung-macht-den-meister"
     assert files.file_name("汉字") == "汉字"
     assert re.fullmatch(r"what-s-up-[0-9a-f]{8}", files.file_name("What's up?"))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it has no such pipes")
+@pytest.mark.parametrize("through_link", [False, True])
+def test_no_file_takes_the_place_of_a_device_or_a_pipe(tmp_path: Path, through_link: bool) -> None:
+    pipe, link, staged = tmp_path / "pipe", tmp_path / "link", tmp_path / "staged"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    staged.write_text("text")
+    place = link if through_link else pipe
+    with pytest.raises(FolderUnwritableError, match="it is no plain file"):
+        files.write_atomic(place, b"text")
+    with pytest.raises(FolderUnwritableError, match="it is no plain file"):
+        files.move(staged, place)
+    assert pipe.is_fifo()
+    assert link.is_symlink()
+    assert sorted(tmp_path.iterdir()) == [link, pipe, staged]

@@ -92,6 +92,29 @@ def test_a_file_without_a_name_is_not_the_folder_one_is_in(run: Run) -> None:
     assert "The name of the file is empty" in ran.err
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="it has no such pipes")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("eval", "--junit", "PATH"),
+        ("report", "PATH", "--force"),
+        ("export", "--to", "card", "PATH", "--force"),
+        ("export", "--to", "markdown", "PATH", "--force"),
+        ("export", "--to", "bundle", "PATH", "--force"),
+        ("new", "PATH"),
+    ],
+    ids=" ".join,
+)
+def test_no_command_puts_a_file_in_the_place_of_a_device(
+    run: Run, words: tuple[str, ...], tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "pipe.json")
+    ran = run(*with_path(words, str(tmp_path / "pipe.json")))
+    assert ran.code in (1, 13)
+    assert ran.err.startswith("error: ")
+    assert (tmp_path / "pipe.json").is_fifo()
+
+
 def test_a_file_without_an_end_is_too_long(run: Run) -> None:
     run.write("knowledge.md", "## Pets\n\nA cat.\n")
     ran = run("knowledge", "edit", "--from", "/dev/zero")
