@@ -6,6 +6,9 @@ as far as a new text.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import get_origin
+
 from bumble.entity import layers
 from bumble.entity.config import Config, Identity
 from bumble.errors import SettingInvalidError, UsageError
@@ -60,7 +63,8 @@ def _find(key: str) -> tuple[Keys, type]:
         kind = schema.at(root, keys)
     except ValueProblem as problem:
         raise UsageError(layers.sentence(problem)) from problem
-    if schema.is_section(kind):
+    above = schema.bare(schema.at(root, keys[:-1]))[0]
+    if schema.is_section(kind) and get_origin(above) is not Mapping:  # what has a name is set whole
         names = ", ".join(schema.fields(schema.bare(kind)[0]))
         raise UsageError(f"`{key}` is a section; name one of its settings: {names}")
     return keys, root
