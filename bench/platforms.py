@@ -5,7 +5,7 @@ a line each. As root, `--root DIR --suite SUITE` makes a clean Debian there by d
 one is there, and runs the Debian line of README.md in it: this checkout is copied into it, the
 packages that the line names are installed, and it ends with the first answer. `--user` does it as
 somebody who is not root. The index and certificates are this machine's, and with `--weights` so are
-the weights; else they are fetched, more than 1 GB.
+the weights; else they are fetched, more than 1 GB. `--model` names the one that answers.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def make_root(root: Path, suite: str) -> None:
     subprocess.run([*command, *known], check=True)
 
 
-def answered(root: Path, *, user: bool, weights: Path | None) -> int:
+def answered(root: Path, *, user: bool, weights: Path | None, model: str) -> int:
     """Run the Debian line of the README in a clean root; its exit code."""
     home = "/home/sam" if user else "/root"
     copied(root, home, weights)
@@ -74,6 +74,8 @@ def answered(root: Path, *, user: bool, weights: Path | None) -> int:
     line = match[1] if user else match[1].replace("sudo ", "")
     trusted = dict.fromkeys(("SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE"), CERTIFICATES)
     carried = {name: value for name, value in os.environ.items() if name in PASSED}
+    if model:
+        carried["BUMBLE_LLM_MODEL"] = model
     around = {"HOME": home, "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"}
     environ = {**around, **carried, **trusted, "DEBIAN_FRONTEND": "noninteractive"}
     chroot = shutil.which("chroot") or "chroot"
@@ -116,11 +118,12 @@ def main() -> int:
     parser.add_argument("--suite", default="trixie", help="of Debian, where there is no root yet")
     parser.add_argument("--user", action="store_true", help="as somebody who is not root")
     parser.add_argument("--weights", type=Path, help="weights that need not be fetched")
+    parser.add_argument("--model", default="", help="the model that answers; else the default")
     options = parser.parse_args()
     if options.root is not None:
         root = options.root.resolve()
         make_root(root, options.suite)
-        return answered(root, user=options.user, weights=options.weights)
+        return answered(root, user=options.user, weights=options.weights, model=options.model)
     for name, platform in PLATFORMS.items():
         for python in PYTHONS:
             print(f"{name:26} {python}  {resolved(platform, python)}", flush=True)

@@ -92,9 +92,7 @@ class ImportInvalidError(UserError):
 
     def __init__(self, path: Path, problem: str) -> None:
         super().__init__(
-            f"{path}: {problem}\n"
-            "What was imported before stays. Run it again once that is mended; where the format\n"
-            "does not show, `--format` names it."
+            f"{path}: {problem}\nNothing was imported. Run it again once that is mended."
         )
 
 
@@ -228,8 +226,9 @@ class RecordMissingError(UserError):
     """No record has the id or name that was asked for."""
 
     def __init__(self, what: str, name: str, nearest: str | None = None) -> None:
+        self.what, self.nearest = what, nearest
         hint = f'\nDid you mean "{nearest}"?' if nearest else ""
-        super().__init__(f'There is no {what} "{name}".{hint}')
+        super().__init__(f'There is no {what} "{" ".join(name.split())}".{hint}')
 
 
 class SectionLockedError(RefusedError):

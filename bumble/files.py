@@ -274,14 +274,13 @@ def write_atomic(path: Path, data: bytes, *, mode: int | None = None) -> None:
     _passed_over.discard(os.fspath(path))
     is_outside = _top(os.fspath(path)) is None  # where no entity's lock tells what a kill left
     path = settled(path)
-    _require_replaceable(path)
     temporary = path.with_name(f".{path.name[:60]}.{secrets.token_hex(6)}{TEMPORARY_SUFFIX}")
     making = unfinished.Making(str(temporary))
     with refusing(path), unfinished.noted(making) if is_outside else nullcontext():
+        _check_replaceable(path)
         try:
             make_folder(path.parent)
-            old_mode = mode_of(path)
-            write_synced(temporary, data, mode=old_mode if mode is None else mode)
+            write_synced(temporary, data, mode=mode_of(path) if mode is None else mode)
             os.replace(temporary, path)  # noqa: PTH105  (one name for the fault-injection test)
         except OSError:
             with suppress(OSError):
@@ -292,12 +291,15 @@ def write_atomic(path: Path, data: bytes, *, mode: int | None = None) -> None:
         sync_folder(path.parent)
 
 
-def _require_replaceable(path: Path) -> None:
-    """Refuse to put a file in the place of a device or a pipe: root would lose /dev/null."""
-    with suppress(OSError):
-        mode = path.stat().st_mode
-        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-            raise FolderUnwritableError(path, "it is no plain file, and stays what it is")
+def _check_replaceable(path: Path) -> None:
+    """Refuse to put a file in the place of a device, a pipe, or a link to one.
+
+    Raises:
+        OSError: If that is what lies there.
+    """
+    with suppress(FileNotFoundError):
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise OSError(errno.EINVAL, "it is no plain file", str(path))
 
 
 @contextmanager
@@ -396,25 +398,18 @@ def private(folder: Path) -> Iterator[None]:
 
 
 def mode_of(path: Path) -> int | None:
-    """Return the permissions of a file that may be replaced; None where there is none.
-
-    Raises:
-        OSError: If it is a device: in the place of `/dev/null` a file would harm the whole machine.
-    """
+    """Return the permissions of a file; None where there is none."""
     try:
-        mode = path.stat().st_mode
+        return path.stat().st_mode & 0o777
     except FileNotFoundError:
         return None
-    if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
-        raise OSError(errno.EINVAL, "it is a device, which no file may replace", str(path))
-    return mode & 0o777
 
 
 def move(staged: Path, path: Path) -> None:
     """Put a file that is on the disk already in the place of another, or write it there."""
     staged, path = settled(staged), settled(path)
-    _require_replaceable(path)
     with refusing(path):
+        _check_replaceable(path)
         make_folder(path.parent)
         mode = mode_of(path)
         if mode is not None:
@@ -537,6 +532,11 @@ def inside(root: Path, relative: str) -> Path:
         raise UnsafePathError(relative)
     _refuse_private(os.path.relpath(path, home), relative)
     return path
+
+
+def expanded(path: Path) -> Path:
+    """Return a path with the home that its `~` means; as it is where that means none."""
+    return Path(os.path.expanduser(path))  # noqa: PTH111  (Path's own raises where there is none)
 
 
 def is_text(name: str) -> bool:

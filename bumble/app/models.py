@@ -107,7 +107,7 @@ def script_of(opened: Configured, chosen: Choice) -> Path:
         raise TypeError("the choice names no script")
     root = opened.root
     if root is None or not opened.settings.origin("llm.model").startswith(f"{ENTITY_FILE}:"):
-        return opened.shell.cwd / named
+        return opened.shell.path(Path(named))
     return files.inside(root, os.path.relpath(root / named, root))
 
 

@@ -115,9 +115,10 @@ def locate(shell: Shell, folder_name: Path | None) -> tuple[Path, str]:
         named_in_text(place)
         _enclose(shell, place)
         return place, "the nearest entity.yaml from here upward"
-    root = named_in_text((shell.cwd / root.expanduser()).resolve())
+    root = named_in_text(shell.real_path(root))
     if not (root / ENTITY_FILE).is_file():
-        raise NotAnEntityError(root, "it has no entity.yaml" if root.is_dir() else "no such folder")
+        why = "it has no entity.yaml" if root.is_dir() else "no such folder"
+        raise NotAnEntityError(root, "it is a file" if root.is_file() else why)
     _enclose(shell, root)
     return root, why
 

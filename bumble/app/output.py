@@ -25,6 +25,8 @@ CONTROL = re.compile(
 # which words and emoji are written with, are none of them.
 DECEIVING = re.compile(r"[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
+MOST_OF_A_LINE = 1000  # characters of a message, which may quote whatever was typed
+
 
 class ReaderLeftError(Exception):
     """Whoever read the output has gone, as `| head` does; not an error of anybody's."""
@@ -67,11 +69,19 @@ def envelope(shell: Shell, command: str, data: Any) -> dict[str, Any]:
 
 def error(shell: Shell, command: str, message: str, *, kind: str, code: int) -> None:
     """Say what went wrong: on stderr, and with --json on stdout for the program that reads it."""
+    message = "\n".join(_without_middle(line) for line in message.split("\n"))
     if shell.json:
         wrapped = envelope(shell, command, None)
         wrapped["error"] = {"kind": kind, "exit_code": code, "message": message}
         _print(_json(wrapped))
     say(f"error: {message}")
+
+
+def _without_middle(line: str) -> str:
+    """Cut a line that nobody would read to its end, which may say what is wrong."""
+    if len(line) <= MOST_OF_A_LINE:
+        return line
+    return f"{line[: MOST_OF_A_LINE // 2]} … {line[-MOST_OF_A_LINE // 2 :]}"
 
 
 def warn(shell: Shell, message: str) -> None:

@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bumble import files
 from bumble.app.stopping import Stops
 from bumble.errors import UsageError
 from bumble.text import moments
@@ -83,6 +84,14 @@ class Shell:
         """Take the random source from --seed."""
         if seed is not None:
             self.rng, self.seed = random.Random(seed), seed
+
+    def path(self, typed: Path) -> Path:
+        """Return the path that was typed, as seen from where the command runs."""
+        return self.cwd / files.expanded(typed)
+
+    def real_path(self, typed: Path) -> Path:
+        """Return where a path that was typed leads, through every link that leads anywhere."""
+        return Path(os.path.realpath(self.path(typed)))
 
     @property
     def user_file(self) -> Path:

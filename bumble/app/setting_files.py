@@ -15,7 +15,7 @@ from typing import Any
 from bumble import files
 from bumble.app import output
 from bumble.app.process import Shell
-from bumble.entity import changes, commits, folder_trust, layers, runnable, settings
+from bumble.entity import changes, commits, folder_trust, layers, runnable, setting_edits, settings
 from bumble.entity.changes import ChangeSet
 from bumble.entity.commits import Keeping
 from bumble.entity.config import Config, Identity
@@ -106,10 +106,14 @@ def edit(
 
     Raises:
         UsageError: If the value does not go with the others.
+        SettingInvalidError: If the file can't be changed in place.
         FileChangedError: If somebody else changed the file meanwhile.
     """
     before = place.read()
-    after = plan(before, str(place.path))
+    try:
+        after = plan(before, str(place.path))
+    except yaml_edit.SourceError as error:
+        raise setting_edits.invalid(str(place.path), error) from error
     if after == before:
         return before, after
     wait, autocommit, name = changes.DEFAULT_LOCK_TIMEOUT_SECONDS, True, "bumble"

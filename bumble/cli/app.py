@@ -24,7 +24,12 @@ from bumble.app import output
 from bumble.app.process import Shell
 from bumble.cli import quick
 from bumble.cli.options import EntityOption, JsonOption
-from bumble.errors import FileClosedError, FolderUnwritableError, UserError
+from bumble.errors import (
+    FileClosedError,
+    FolderUnwritableError,
+    RecordMissingError,
+    UserError,
+)
 
 # Name, module below `bumble.cli`, and the line in `bumble --help` (a test holds them equal).
 COMMANDS = {
@@ -225,7 +230,7 @@ def _run(argv: Sequence[str], shell: Shell) -> int:
     except (KeyboardInterrupt, typer.Abort):
         output.say("interrupted")
         return INTERRUPTED_EXIT_CODE
-    except output.ReaderLeftError:
+    except (output.ReaderLeftError, SystemExit):  # the latter is typer's, of its own help
         return 0  # `| head` closed the pipe: not an error, and nothing more to say
     except OSError as error:
         return _unheard(shell, command, error)
@@ -278,14 +283,39 @@ def _speak_utf8() -> None:
             stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
 
 
+# The command that lists what there is of a thing.
+LISTED_BY = {
+    "anchor": "anchor list",
+    "belief": "belief list",
+    "commit": "log",
+    "commit or record": "log",
+    "conversation": "session list",
+    "episode": "episode list",
+    "model": "model list",
+    "person": "person list",
+    "project": "project list",
+    "reminder": "remind list",
+    "section": "knowledge list",
+    "session": "session list",
+    "skill": "skill list",
+    "topic": "petri",
+}
+
+
 def _failed(shell: Shell, command: str, error: UserError) -> int:
     """Say what went wrong, as far as anybody hears it."""
+    message = str(error)
+    if isinstance(error, RecordMissingError) and not error.nearest and error.what in LISTED_BY:
+        message += f"\n`bumble {LISTED_BY[error.what]}` shows what there is."
     with suppress(output.ReaderLeftError, UserError):
-        output.error(shell, command, str(error), kind=type(error).__name__, code=error.exit_code)
+        output.error(shell, command, message, kind=type(error).__name__, code=error.exit_code)
     return error.exit_code
 
 
-_CLOSED = (errno.EACCES, errno.EPERM, errno.EINVAL)  # the last: it is no plain file
+_CLOSED = (  # EINVAL: it is no plain file
+    *(errno.EACCES, errno.EPERM, errno.EINVAL),
+    *(errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR),
+)
 
 
 def _unheard(shell: Shell, command: str, refused: OSError) -> int:
@@ -305,8 +335,18 @@ def _unheard(shell: Shell, command: str, refused: OSError) -> int:
     return _bug(shell, command)
 
 
+_PLAINER = {  # what the library that checks values says, as bumble says it
+    "Value error, ": "",
+    "Input should be ": "it should be ",
+    ", unable to parse string as an integer": "",
+    ", unable to parse string as a number": "",
+}
+
+
 def _usage(shell: Shell, command: str, error: TyperException) -> int:
     message = error.format_message()
+    for wording, plainer in _PLAINER.items():
+        message = message.replace(wording, plainer)
     if type(error).__name__ == "NoArgsIsHelpError":
         output.say(message)
         return 2

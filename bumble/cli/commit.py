@@ -202,7 +202,7 @@ def edit(
 
     if source is not None:
         text = text_input.from_file(opened.shell, source)
-        check(text, None if source == "-" else opened.shell.cwd / Path(source).expanduser())
+        check(text, None if source == "-" else opened.shell.path(Path(source)))
         write(text)
         return
     with editor.draft(opened.shell, PurePosixPath(path).name, before, check) as typed:
@@ -211,12 +211,11 @@ def edit(
 
 def _check(text: str, place: Path | None, record: str, parse: Callable[[str], object]) -> None:
     """Hold a text against its parser; the errors of a file name its line."""
+    where = "standard input" if place is None else str(place)
+    if len(text.encode("utf-8", "replace")) > markdown.MAX_BYTES:
+        problem = f"it is longer than {markdown.MAX_BYTES:,} bytes"
+        raise DraftInvalidError(where, problem, None, record)
     try:
-        if place is not None:
-            base.load(place, lambda source, _: parse(source))
-        else:
-            parse(text)
+        base.of_text(text, place or Path(record), lambda source, _: parse(source))
     except RecordInvalidError as error:
-        raise DraftInvalidError(str(place), error.problem, error.line, record) from error
-    except ValueError as error:
-        raise DraftInvalidError("standard input", str(error), None, record) from error
+        raise DraftInvalidError(where, error.problem, error.line, record) from error

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, BinaryIO
 
 import typer
 
@@ -99,10 +99,7 @@ def standard_input() -> str:
     Raises:
         UsageError: If it is no such text, or too long.
     """
-    data = sys.stdin.buffer.read(markdown.MAX_BYTES + 1)
-    if len(data) > markdown.MAX_BYTES:
-        raise UsageError(_too_long())
-    return _decoded(data, "standard input")
+    return _read(sys.stdin.buffer, "standard input")
 
 
 def from_file(shell: Shell, place: str) -> str:
@@ -113,16 +110,20 @@ def from_file(shell: Shell, place: str) -> str:
     """
     if place == "-":
         return standard_input()
-    path = shell.cwd / Path(place).expanduser()
+    if not place:
+        raise UsageError("The name of the file is empty; nothing was changed.")
+    path = shell.path(Path(place))
     try:
-        if path.stat().st_size > markdown.MAX_BYTES:
-            raise UsageError(_too_long())
-        return _decoded(path.read_bytes(), str(path))
+        with path.open("rb") as stream:  # which may be a pipe, or have no end
+            return _read(stream, str(path))
     except OSError as error:
         raise UsageError(f"{path}: can't be read: {error.strerror}") from error
 
 
-def _decoded(data: bytes, where: str) -> str:
+def _read(stream: BinaryIO, where: str) -> str:
+    data = stream.read(markdown.MAX_BYTES + 1)
+    if len(data) > markdown.MAX_BYTES:
+        raise UsageError(_too_long())
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -158,7 +158,7 @@ def _make_if_missing(ctx: typer.Context, entity: Path | None, text: str, *, yes:
     folder = entity or shell.entity
     if folder is None:
         raise UsageError("--new needs to know where: bumble chat -e DIR --new")
-    if not (shell.cwd / folder / ENTITY_FILE).exists():
+    if not (shell.path(folder) / ENTITY_FILE).exists():
         introduced = introduction.name_in(text) if yes or shell.interactive else ""
         identity = new.make(shell, folder, introduced=introduced, asks=not yes)
         output.say(f"{identity['name']} lives in {identity['folder']} from now on.")

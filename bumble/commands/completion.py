@@ -23,7 +23,7 @@ _bumble() {
 complete -o default -o nosort -F _bumble bumble 2>/dev/null || complete -o default -F _bumble bumble
 """
 ZSH = r"""#compdef bumble
-# Source this in ~/.zshrc, behind compinit: source <(bumble completion zsh)
+# Source this in ~/.zshrc, behind compinit if that is there: source <(bumble completion zsh)
 _bumble() {
     local -a offered
     offered=("${(@f)$(bumble --complete zsh "${(@Q)words[2,CURRENT]}" 2>/dev/null)}")
@@ -33,7 +33,12 @@ _bumble() {
         _files
     fi
 }
-if [[ "${funcstack[1]}" == _bumble ]]; then _bumble "$@"; else compdef _bumble bumble; fi
+if [[ "${funcstack[1]}" == _bumble ]]; then
+    _bumble "$@"
+else
+    (( $+functions[compdef] )) || { autoload -Uz compinit && compinit -i; }
+    compdef _bumble bumble
+fi
 """
 FISH = r"""# Source this in ~/.config/fish/config.fish: bumble completion fish | source
 function __bumble_offered

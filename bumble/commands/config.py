@@ -292,7 +292,7 @@ def untrust(
 ) -> None:
     """Stop trusting an entity folder, which may be gone."""
     shell = shell_of(ctx)
-    root = (shell.cwd / folder.expanduser()).resolve()
+    root = shell.real_path(folder)
     before, after = setting_files.edit(
         shell,
         setting_files.users(shell),

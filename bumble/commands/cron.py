@@ -58,6 +58,7 @@ def show(
     data = {
         "crontab": cron.block(job),
         "units": cron.units(job),
+        "scheduler": _scheduler(opened),
         "installed": {
             "crontab": bool(lines),
             "systemd": active,
@@ -252,7 +253,8 @@ def _shown(opened: Opened, data: dict[str, Any]) -> list[str]:
     lines += [f"  {line}" for line in data["runs"]]
     if not installed:
         lines = ["ticks: run by nothing yet; `bumble cron install --yes` has this done:"]
-        lines += [f"  {line}" for line in data["crontab"].splitlines()]
+        texts = data["units"].values() if data["scheduler"] == "systemd" else [data["crontab"]]
+        lines += [f"  {line}".rstrip() for text in texts for line in text.splitlines()]
     lines += [f"problem: {problem}" for problem in data["problems"]]
     lines.append(f"last tick: {_when(opened, data['last_tick']) if data['last_tick'] else 'never'}")
     if not data["automations"]:

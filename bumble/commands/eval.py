@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict
@@ -90,7 +91,7 @@ def _tell(
     if junit_file is not None:
         cases = [_case(each) for each in outcomes]
         report = junit.render(f"bumble eval {opened.identity.name}", cases)
-        files.write_atomic(opened.shell.cwd / junit_file, report)
+        files.write_atomic(opened.shell.path(junit_file), report)
     data = {
         "checks": [_data(each) for each in outcomes],
         "summary": asdict(summary),
@@ -262,7 +263,7 @@ def draft(opened: Opened, *, limit: LimitOption = DRAFTS, dry_run: DryRunOption 
     owner = owner_id(opened.entity, opened.identity)
     everybody = dict.fromkeys((owner, *people.names(opened)))
     drafts = check_drafts.draft(opened.entity, list(everybody), opening.zone(opened))
-    made = list(islice(drafts, limit))
+    made = list(islice(drafts, min(limit, sys.maxsize)))
     commit.commit(
         opened,
         "eval draft",

@@ -79,7 +79,7 @@ def command(
         raise UsageError("Only a bundle is encrypted: --to bundle.")
     if form != "card" and picture is not None:
         raise UsageError("Only a card has a picture: --to card.")
-    target = Path(os.path.abspath(opened.shell.cwd / dest.expanduser()))  # noqa: PTH100  (no link)
+    target = Path(os.path.abspath(opened.shell.path(dest)))  # noqa: PTH100  (no link)
     place.check(target, opened.root, force=force)
     reader = Reader(people.find(opened, person).id) if person is not None else EVERYTHING
     asked = Asked(target, reader, force, picture, tuple(recipient or ()), encrypt)
@@ -142,7 +142,7 @@ def _card(opened: Opened, asked: Asked) -> tuple[dict[str, Any], list[str]]:
 def _drawn(opened: Opened, asked: Asked, fields: dict[str, Any]) -> bytes:
     if asked.picture is None:
         return card.as_png(fields, png.plain())
-    source = opened.shell.cwd / asked.picture.expanduser()
+    source = opened.shell.path(asked.picture)
     try:
         return card.as_png(fields, files.read(source))
     except (OSError, ValueError) as error:

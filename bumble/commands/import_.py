@@ -59,7 +59,7 @@ def command(
     name = text_input.one_line(speaker, "name") if speaker is not None else None
     who = participants.person(opened.entity, opened.identity, name)
     first = listing.moment(since, opened, "--from") if since else None
-    place = (opened.shell.cwd / path.expanduser()).resolve()
+    place = opened.shell.real_path(path)
     if not place.exists():
         raise UsageError(f"{place}: there is no such file or folder.")
     _refuse_itself(opened, place)

@@ -379,7 +379,7 @@ def pull(
     shell = shell_of(ctx)
     catalog = weights.catalog_of(shell)
     entries = [catalog.entry(name) for name in _some(names, [entry.name for entry in catalog])]
-    own = (shell.cwd / source.expanduser()) if source else None
+    own = shell.path(source) if source else None
     if own is not None and not own.exists():
         raise UsageError(f"--from {own}: there is no such file or folder.")
     results = [_pull(shell, entry, own, yes=yes, dry_run=dry_run) for entry in entries]

@@ -104,7 +104,7 @@ def _restore(
 
     root = _root(shell, folder)
     restore.check(root)
-    source = (shell.cwd / archive.expanduser()).resolve()
+    source = shell.real_path(archive)
     is_kept = use_git and gitdir.find(root) is None
     with _opened(shell, source, key_file) as plain, place.folder(root, last=ENTITY_FILE) as draft:
         names = restore.unpack(plain, draft)
@@ -128,7 +128,7 @@ def _opened(shell: Shell, archive: Path, key_file: Path | None) -> Iterator[Path
     if not data.startswith(MAGIC):
         yield archive
         return
-    identity = _key(shell.cwd / key_file.expanduser()) if key_file is not None else ""
+    identity = _key(shell.path(key_file)) if key_file is not None else ""
     if not identity and is_for_keys(data):
         raise BundleInvalidError(archive, "it is encrypted for a key, not with a passphrase")
     passphrase = "" if identity else passphrases.ask(shell, new=False)
@@ -230,12 +230,12 @@ def _root(shell: Shell, folder: Path) -> Path:
     if not folder.is_absolute() and not shell.cwd.is_dir():
         raise UsageError(f"The folder you are in, {shell.cwd}, is gone: go to one that is there.")
     try:
-        root = named_in_text((shell.cwd / folder.expanduser()).resolve())
+        root = named_in_text(shell.real_path(folder))
         in_the_way = [place for place in (root, *root.parents) if place.is_file()]
-        root.lstat()
+        root.stat()
     except (FileNotFoundError, NotADirectoryError):
         pass
-    except (OSError, RuntimeError, ValueError) as error:  # too long, a ring of links, a NUL
+    except (OSError, ValueError) as error:  # too long, a ring of links, a NUL
         raise FolderUnwritableError(folder, getattr(error, "strerror", "") or str(error)) from error
     if in_the_way:
         raise RefusedError(f"{in_the_way[0]} is a file, and stays one.\nChoose another folder.")

@@ -74,7 +74,7 @@ def report(
 def _target(opened: Opened, dest: Path | None) -> Path:
     """Return where the page goes: by default into the folder one is in, or beside the entity's."""
     if dest is not None:
-        return Path(os.path.abspath(opened.shell.cwd / dest.expanduser()))  # noqa: PTH100  (no link)
+        return Path(os.path.abspath(opened.shell.path(dest)))  # noqa: PTH100  (no link)
     place = Path(os.path.realpath(opened.shell.cwd))
     home = Path(os.path.realpath(opened.root))
     place = home.parent if place == home or home in place.parents else place

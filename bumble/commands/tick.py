@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
@@ -174,11 +174,18 @@ def _tell(opened: Opened, settled_jobs: Sequence[Settled], *, dry_run: bool, ver
         "imports": imports,
     }
     lines = [line for run in runs for line in run["lines"]]
-    lines += [f"{name} waits: {why}" for name, why in held.items()]
+    lines += _held_lines(held)
     lines += [f"{name} waits: {problem}" for name, problem in problems]
     lines = list(dict.fromkeys(lines)) or ["Nothing was due."]
     lines += [f"imported: {line}"] if (line := waiting_imports.line(imports)) else []
     run_job.tell(opened, "tick", data, lines, verbose=verbose or dry_run)
+
+
+def _held_lines(held: Mapping[str, str]) -> Iterator[str]:
+    """Say which passes wait, once for all that wait for the same."""
+    for why in dict.fromkeys(held.values()):
+        names = [name for name, its in held.items() if its == why]
+        yield f"{', '.join(names)} {'wait' if len(names) > 1 else 'waits'}: {why}"
 
 
 def _run_data(settled: Settled, outcome: JobResult, *, dry_run: bool) -> dict[str, Any]:

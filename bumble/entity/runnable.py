@@ -70,7 +70,7 @@ def _repository(repository: Repository) -> Runnable:
     texts = [_bytes(place) for place in repository.configs]
     for place, text in zip(repository.configs, tuple(texts), strict=True):
         paths = (os.fsdecode(match[1]).strip().strip('"') for match in INCLUDED.finditer(text))
-        texts += [_bytes(place.parent / Path(path).expanduser()) for path in paths]
+        texts += [_bytes(place.parent / files.expanded(Path(path))) for path in paths]
     return _runnable(".git/config", "programs that git's config names", texts)
 
 

@@ -6,6 +6,9 @@ as far as a new text.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import get_origin
+
 from bumble.entity import layers
 from bumble.entity.config import Config, Identity
 from bumble.errors import SettingInvalidError, UsageError
@@ -34,7 +37,7 @@ def plan_set(source: str, key: str, value_text: str, *, file: str = "entity.yaml
     try:
         return yaml_edit.set_value(source, keys, value)
     except yaml_edit.SourceError as error:
-        raise _invalid(file, error) from error
+        raise invalid(file, error) from error
 
 
 def plan_unset(source: str, key: str, *, file: str = "entity.yaml") -> str:
@@ -50,7 +53,7 @@ def plan_unset(source: str, key: str, *, file: str = "entity.yaml") -> str:
     try:
         return yaml_edit.remove(source, keys)
     except yaml_edit.SourceError as error:
-        raise _invalid(file, error) from error
+        raise invalid(file, error) from error
 
 
 def _find(key: str) -> tuple[Keys, type]:
@@ -60,12 +63,14 @@ def _find(key: str) -> tuple[Keys, type]:
         kind = schema.at(root, keys)
     except ValueProblem as problem:
         raise UsageError(layers.sentence(problem)) from problem
-    if schema.is_section(kind):
+    above = schema.bare(schema.at(root, keys[:-1]))[0]
+    if schema.is_section(kind) and get_origin(above) is not Mapping:  # what has a name is set whole
         names = ", ".join(schema.fields(schema.bare(kind)[0]))
         raise UsageError(f"`{key}` is a section; name one of its settings: {names}")
     return keys, root
 
 
-def _invalid(file: str, error: yaml_edit.SourceError) -> SettingInvalidError:
+def invalid(file: str, error: yaml_edit.SourceError) -> SettingInvalidError:
+    """Return the error of a file of settings that can't be changed in place."""
     place = file if error.line is None else f"{file}:{error.line}"
     return SettingInvalidError(place, error.problem)

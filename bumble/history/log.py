@@ -114,7 +114,9 @@ def read(
 
 
 def _escaped(text: str) -> str:
-    return "".join(char if char.isalnum() or char in " -_" else f"[{char}]" for char in text)
+    line = " ".join(text.split())  # a line end would begin another pattern
+    plain = (char if char.isalnum() or char in " -_" else f"[{char}]" for char in line)
+    return "".join(plain).replace("[^]", r"\^")
 
 
 def _commits(rows: Sequence[str]) -> Iterator[Commit]:

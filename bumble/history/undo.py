@@ -171,7 +171,9 @@ def choose(
     try:
         return log.find(root, name)
     except RecordMissingError:
-        touching = [commit for commit in log.read(root, wanted=log.pathspecs(name)) if commit.cycle]
+        wanted = log.pathspecs(name)
+        every = log.read(root, wanted=wanted) if name.strip() else []  # none: it is in every name
+        touching = [commit for commit in every if commit.cycle]
     if not touching:
         raise RecordMissingError("commit or record", name)
     if len(touching) > 1:

@@ -80,7 +80,8 @@ def detect(source: Source) -> Format:
             return form
     _refuse_broken(source)
     names = ", ".join(NAMES)
-    raise ImportInvalidError(source.path, f"no format that bumble knows; there are {names}")
+    why = f"no format that bumble knows shows in it; `--format` takes {names}"
+    raise ImportInvalidError(source.path, why)
 
 
 def _refuse_broken(source: Source) -> None:

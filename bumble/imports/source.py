@@ -12,7 +12,7 @@ import stat
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
@@ -159,18 +159,21 @@ def opened(path: Path, progress: Progress | None = None) -> Iterator[Source]:
     Raises:
         ImportInvalidError: If there is nothing there that can be read.
     """
-    try:
-        if path.is_dir():
-            yield _folder(path, progress)
-            return
-        with files.reading(path) as stream:
-            if _is_zip(stream):
-                with _archive(stream) as archive:
-                    yield _zip(path, archive, progress)
-                return
-        yield _single(path, progress)
-    except UNREADABLE as error:
-        raise ImportInvalidError(path, f"can't be read: {reason(error)}") from error
+    with ExitStack() as stack:
+        try:
+            source = _source(path, progress, stack)
+        except UNREADABLE as error:
+            raise ImportInvalidError(path, f"can't be read: {reason(error)}") from error
+        yield source
+
+
+def _source(path: Path, progress: Progress | None, stack: ExitStack) -> Source:
+    if path.is_dir():
+        return _folder(path, progress)
+    stream = stack.enter_context(files.reading(path))
+    if _is_zip(stream):
+        return _zip(path, stack.enter_context(_archive(stream)), progress)
+    return _single(path, progress)
 
 
 def _is_zip(stream: BinaryIO) -> bool:

@@ -172,7 +172,7 @@ class Fulltext:
         query = Query.boolean_query(
             [(Occur.Should, self._term(term)) for term in dict.fromkeys(terms)]
         )
-        limit = depth + 1
+        limit = min(depth + 1, self.size)
         while True:
             hits = self._searcher.search(query, limit).hits
             ids = self._searcher.fast_field_values("id", [address for _, address in hits])

@@ -177,6 +177,7 @@ def search(
         IndexUnusableError: If the vectors are another model's.
     """
     query = query.encode("utf-8", "replace").decode().strip()  # a lone surrogate is no text
+    limit = min(limit, index.lengths.chunks)  # engines make room for as many as they are asked for
     if limit < 1 or not query:
         return []
     search_query = _Query(index, query, max(LEAST_DEPTH, limit * DEPTH_FACTOR), only or Filter())

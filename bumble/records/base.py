@@ -322,7 +322,15 @@ def load(
     Raises:
         RecordInvalidError: If the file does not hold such a record, naming file and line.
     """
-    source = read_text(path, max_bytes=max_bytes, errors=errors)
+    return of_text(read_text(path, max_bytes=max_bytes, errors=errors), path, parse)
+
+
+def of_text(source: str, path: Path, parse: Callable[[str, str], T]) -> T:
+    """Read the record in the text of a file.
+
+    Raises:
+        RecordInvalidError: If the text does not hold such a record, naming file and line.
+    """
     try:
         return parse(source, path.stem)
     except SourceError as error:

@@ -10,7 +10,7 @@ from typing import Any
 
 _OPENING = r"(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//"
 _USER = re.compile(rf"^({_OPENING})?([^/?#]*)@")
-_PASSWORD = re.compile(rf"({_OPENING}[^\s/?#:@\"']*):[^\s/?#\"']*@")
+_PASSWORD = re.compile(r"(//[^\s/?#:@\"']*):[^\s/?#\"']*@")
 _KEY = re.compile(r"([?&][\w.-]*(?:key|token|secret|password|sig|signature)=)[^&#\s\"']+", re.I)
 
 

@@ -162,11 +162,13 @@ def _quoted(word: str) -> str:
 
 
 def install_units(job: Job, folder: Path, environ: Mapping[str, str]) -> None:
-    """Write an entity's units and start its timer; if that fails, the folder is as it was.
+    """Write an entity's units and start its timer; if that fails, all is as it was.
 
     Raises:
         UserError: If systemd refuses.
     """
+    wants = folder / "timers.target.wants"
+    new_folders = [place for place in (wants, *wants.parents) if not place.exists()]
     before = {name: files.read_if_there(folder / name) for name in units(job)}
     try:
         for name, text in units(job).items():
@@ -177,9 +179,12 @@ def install_units(job: Job, folder: Path, environ: Mapping[str, str]) -> None:
         for name, data in before.items():
             if data is None:
                 files.remove(folder / name)
-                (folder / "timers.target.wants" / name).unlink(missing_ok=True)
+                (wants / name).unlink(missing_ok=True)
             else:
                 files.write_atomic(folder / name, data)
+        for place in new_folders:
+            with suppress(OSError):  # systemd has not made it, or has put something else there
+                place.rmdir()
         raise UserError(f"{error}\nNothing was installed. {ELSEWHERE}") from error
 
 
@@ -225,13 +230,17 @@ def _run(
     program = shutil.which(command[0], path=environ.get("PATH", ""))
     if program is None:
         raise UserError(f"There is no {command[0]} on this machine\n{ELSEWHERE}")
-    return subprocess.run(
-        [program, *command[1:]],
-        input=text,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        env=dict(environ),
-        timeout=TIMEOUT_SECONDS,
-        check=False,
-    )
+    try:
+        return subprocess.run(
+            [program, *command[1:]],
+            input=text,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            env=dict(environ),
+            timeout=TIMEOUT_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        told = f"{' '.join(command)} did not end within {TIMEOUT_SECONDS} seconds"
+        raise UserError(f"{told}\n{ELSEWHERE}") from error

@@ -18,6 +18,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
+from bumble import files
 from bumble.errors import RecordInvalidError, RecordMissingError
 from bumble.weights.catalog_fields import Fields
 
@@ -275,7 +276,7 @@ def _source(fields: Fields) -> Source:
         source = Local(BUNDLED / name)
     else:
         # A relative path is seen from the catalog's folder, wherever bumble is called.
-        source = Local(fields.path.parent / Path(fields.take("file", str)).expanduser())
+        source = Local(fields.path.parent / files.expanded(Path(fields.take("file", str))))
     fields.check_empty()
     return source
 

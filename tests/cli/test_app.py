@@ -171,6 +171,16 @@ def test_a_reader_that_leaves_causes_no_traceback(run: Run, reader: str) -> None
     assert done.stderr == "code 0\n"
 
 
+@pytest.mark.skipif(shutil.which("sh") is None, reason="needs a shell")
+@pytest.mark.parametrize("words", ["--help", "knowledge --help", "chat --help"])
+def test_nor_does_one_that_leaves_before_the_help(words: str) -> None:
+    line = f'"{sys.executable}" -m bumble {words}; echo "code $?" >&2'
+    done = subprocess.run(
+        ["sh", "-c", f"{{ sleep .2; {line}; }} | true"], capture_output=True, text=True, check=False
+    )
+    assert done.stderr == "code 0\n"
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no disk that is always full")
 def test_output_that_cannot_be_written_is_an_error_and_no_bug(run: Run) -> None:
     with Path("/dev/full").open("w") as full:

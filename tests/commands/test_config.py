@@ -249,3 +249,15 @@ def test_what_only_the_users_config_may_set_is_not_written_into_a_folder(run: Ru
     assert "secret" not in refused.err
     assert run.text("entity.yaml") == before
     run.ok("config", "set", "--user", "index.fallback", "local")
+
+
+def test_what_has_a_name_of_its_own_is_set_and_removed_whole(run: Run) -> None:
+    server = "tools.servers.weather"
+    run.ok("config", "set", "--user", server, "{command: [uvx, mcp-weather], words: [rain]}")
+    assert run.ok("config", "get", f"{server}.command", "--json").data["value"] == [
+        "uvx",
+        "mcp-weather",
+    ]
+    assert run("config", "set", "--user", server, "{comand: [x]}").code == 2
+    run.ok("config", "unset", "--user", server)
+    assert run("config", "set", "tools", "{}").code == 2

@@ -113,7 +113,9 @@ def test_nothing_is_thought_within_a_minute_of_a_talk_unless_it_is_to_be_settled
     living.write(WAITING, "a 1\nb 1\n")
     at = living.now.isoformat()
     ran = living.ok("tick", "-v", "--now", at)
-    assert "a waits: somebody spoke within the last minute" in ran.out
+    [line] = [line for line in ran.out.splitlines() if "within the last minute" in line]
+    assert line.endswith(" wait: somebody spoke within the last minute")
+    assert "a, " in line
     assert living.text(WAITING) == "a 1\n"
     living.ok("tick", "--settle", "--now", at)
     assert living.text(WAITING) == ""

@@ -170,3 +170,17 @@ def test_nothing_to_undo_and_no_history_are_said(ada: Run) -> None:
         ran = ada(*command)
         assert ran.code == 1
         assert "has no history" in ran.err
+
+
+@pytest.mark.parametrize("name", ["^", "a\nb", "[", "\\", "^a]", "(", "no such"])
+def test_a_cycle_of_any_name_is_looked_for_as_it_is(ada: Run, name: str) -> None:
+    ran = ada("undo", "--cycle", name)
+    assert ran.code == 1
+    assert ran.err.startswith("error: There is no ")
+    assert "Nothing in the history fits" in ada.ok("log", "--cycle", name).err
+
+
+def test_an_empty_name_is_not_that_of_every_record(ada: Run) -> None:
+    ada.ok("journal", "add", "Rain.")
+    ada.ok("journal", "add", "Sun.")
+    assert 'There is no commit or record ""' in ada("undo", "").err

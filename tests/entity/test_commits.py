@@ -96,7 +96,7 @@ def test_a_set_is_one_commit_of_its_own_files_with_why_and_trailers(root: Path) 
         "the night changed it\ntell the dream\nkeep the dream\n\n"
         "Evidence: ep_1, ep_2\nModel: script\nCycle: dream"
     )
-    assert run(root, "log", "-1", "--format=%an %aI") == "Sam 2026-05-24T12:00:00+00:00"
+    assert run(root, "log", "-1", "--format=%an %ai") == "Sam 2026-05-24 12:00:00 +0000"
     assert status(root) == ["?? notes.txt"]
     assert commits.notes(root) == []
 

@@ -82,6 +82,12 @@ def test_what_is_no_format_is_an_error_that_names_them(tmp_path: Path) -> None:
         items(tmp_path / "empty")
 
 
+def test_trouble_elsewhere_is_not_told_of_the_file_that_is_imported(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("hello")
+    with pytest.raises(OSError, match="of another"), source.opened(tmp_path / "notes.txt"):
+        raise OSError("of another file")
+
+
 def test_a_file_that_breaks_off_says_so(tmp_path: Path) -> None:
     (tmp_path / "card.json").write_text(json.dumps(exports.card())[:60])
     with pytest.raises(ImportInvalidError, match="no JSON: "):

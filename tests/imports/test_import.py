@@ -389,6 +389,7 @@ def test_nothing_readable_is_an_error(run: Run, tmp_path: Path) -> None:
     ran = run("import", str(path))
     assert ran.code == 12
     assert "nothing in it could be read" in ran.err
+    assert "\nNothing was imported. " in ran.err
     (tmp_path / "x.zip").write_bytes(b"PK\x03\x04broken")
     assert run("import", str(tmp_path / "x.zip")).code == 12
 
