@@ -14,6 +14,7 @@ from bumble.text.words import one_line
 
 NEAR = timedelta(minutes=15)  # between a question and its answer
 MOST_WORDS = 20  # of an answer
+BARE_WORDS = 5  # of one that is hardly more than what was asked for
 OPEN = frozenset({"open", "few words", "passing"})  # verdicts on a message that may be an answer
 WHY = "answers what they asked"
 
@@ -43,8 +44,10 @@ def _before(session: Session, message: Message) -> Message | None:
 
 
 def _tells(text: str, language: str) -> bool:
-    """Whether a text has what a question asks for: a number, a name, or that it was found out."""
+    """Whether a text says that something was found out, or is a number or a name and no more."""
     cues = language_file.load(language)
     if "?" in text or len(text.split()) > MOST_WORDS:
         return False
-    return cues.has("found_out", cues.line(text)) or bool(claims.claims(one_line(text), language))
+    is_bare = text[:1].isdigit() or len(text.split()) <= BARE_WORDS
+    told = is_bare and claims.claims(one_line(text), language)
+    return bool(told) or cues.has("found_out", cues.line(text))

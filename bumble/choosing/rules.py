@@ -23,6 +23,7 @@ LEAST_REQUESTED_WORDS = 3  # beside the request to keep it in mind
 BARE_WORDS = 3  # beside the request, from which it may be about more than itself
 _ANNOUNCES = re.compile(r"(?:[:…?]|\.\.+)\s*$")  # what ends so is about what comes next
 MANY_WORDS = 14  # from here on something else may be told beside the weather
+LEAD_WORDS = 3  # before a question, in its sentence: `hey ada, what …`
 SHORT_QUESTION = 8  # words; asks, and tells nothing
 FEW_WORDS = 4  # without a digit or somebody's own words that is no statement
 KEEPS = 2  # points from which a message is kept where no model is asked
@@ -40,6 +41,7 @@ _FACES = re.compile("[😂🤣😹😆😜😝🤪💀🙃]|(?<!\\w)(?:[:;x]-?[d
 _QUOTED = re.compile(
     r"[\"“”„«»]([^\"“”„«»]+)[\"“”„«»]|(?<!\w)['‘‚’‹]((?:[^'‘’›]|(?<=\w)['’](?=\w))+)['’‘›](?!\w)"
 )
+_SENTENCE_END = re.compile(r"[.?!]")
 _PARTS = re.compile(r" [.?!,:] ")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _PART = re.compile(r"(?<=[^\d\s])[.?!;,]+\s+|\n+")
@@ -122,10 +124,19 @@ class Wording:
     @property
     def asks(self) -> bool:
         """Whether all of it is a question."""
-        if self.has("questions") and self.line.count(" . ") <= 2:
+        if self._begins_asking and self.line.count(" . ") <= 2:
             beside = "?" in self.line and self.statement
             return not beside or self.points < (0 if self._is_of_self else KEEPS)
         return "?" in self.line and not self.statement
+
+    @property
+    def _begins_asking(self) -> bool:
+        """Whether a sentence begins as a question does: `, which I like` is none."""
+        before = (
+            _SENTENCE_END.split(self.line[: match.start()])[-1]
+            for match in self.language.hits("questions", self.line)
+        )
+        return any(len(phrases.words(lead)) <= LEAD_WORDS for lead in before)
 
     @property
     def _is_of_self(self) -> bool:

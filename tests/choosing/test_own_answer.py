@@ -33,6 +33,7 @@ LEFT_OPEN = (
     ("en", SHOE, "Never mind, what's for dinner?"),
     ("en", SHOE, "Haha he'd need a 99 on each foot lol"),
     ("en", SHOE, "ok thanks"),
+    ("en", SHOE, "My father, a Lutheran to the bone, held that work is prayer."),
     ("en", "My nephew is here.", "Never mind, 8 of us now."),  # asks nothing
     ("de", "Wie heißt nochmal der Lehrer von meiner Tochter?", "na gut, dann eben nicht"),
 )
