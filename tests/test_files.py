@@ -174,12 +174,10 @@ def test_no_file_takes_the_place_of_a_device(tmp_path: Path) -> None:
     except OSError:
         pytest.skip("devices are made by root alone")
     staged.write_bytes(b"x")
-    for write in (
-        lambda: files.write_atomic(device, b"x"),
-        lambda: files.write_atomic(device, b"x", mode=0o600),
-        lambda: files.move(staged, device),
-    ):
+    for mode in (None, 0o600):
         with pytest.raises(FolderUnwritableError, match="it is a device"):
-            write()
+            files.write_atomic(device, b"x", mode=mode)
+    with pytest.raises(FolderUnwritableError, match="it is a device"):
+        files.move(staged, device)
     assert stat.S_ISCHR(device.stat().st_mode)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["null", "staged"]
