@@ -22,8 +22,9 @@ from bumble.facts import beliefs
 from bumble.index import chunks
 from bumble.index.filters import Filter
 from bumble.index.memory import Memory
+from bumble.index.rerank import Turn
 from bumble.index.search import Hit
-from bumble.records import base, episodes, kinds, knowledge, projects, provenance, skills
+from bumble.records import base, episodes, kinds, knowledge, projects, provenance, sessions, skills
 from bumble.records import beliefs as store
 from bumble.records.kinds import RECALLED
 from bumble.records.knowledge import Knowledge
@@ -65,7 +66,15 @@ def blocks(
     `imported`) stands in tags of its own. `unseen` are the messages of the conversation itself that
     its view does not hold.
     """
-    search = Search(session.people, mood, at, session.id, unseen, asker=_asker(session))
+    search = Search(
+        session.people,
+        mood,
+        at,
+        session.id,
+        unseen,
+        asker=_asker(session),
+        asking=last_turn(session),
+    )
     book = _book(life)
     shown: set[tuple[str, str]] = set()
     return [
@@ -280,6 +289,15 @@ class Search:
     after: datetime | None = None  # only what is from then or newer
     before: datetime | None = None  # only what is older, or has no time
     asker: str = ""  # who asks, as shown; empty: whoever is not the entity
+    asking: Turn | None = None  # what asks, where it is said already: it is no answer to itself
+
+
+def last_turn(session: Session) -> Turn | None:
+    """Return the turn of the last message of a person, which asks what is searched for."""
+    roles = [message.role for message in chunks.turns(session)]
+    if "user" not in roles:
+        return None
+    return Turn(sessions.path(session.id), len(roles) - 1 - roles[::-1].index("user"))
 
 
 def find(
@@ -326,6 +344,7 @@ def find(
             outside=search.outside,
             unseen=search.unseen,
             asker=search.asker,
+            asking=search.asking,
             factor=emotion_weight.factor(memory.entity, body, search.mood, search.at),
             faded=with_faded,
             after=search.after,
@@ -522,7 +541,7 @@ def question_of(life: Runtime, session: Session, unseen: Sequence[str]) -> Searc
     """Return the search that the entity makes itself in a conversation."""
     at = life.now()
     mood = body_state.mood(life, body_state.read(life, at)).name
-    return Search(session.people, mood, at, session.id, unseen)
+    return Search(session.people, mood, at, session.id, unseen, asking=last_turn(session))
 
 
 def worded(life: Runtime, hits: Sequence[Hit]) -> Answer:

@@ -109,7 +109,13 @@ def answer(life: Runtime, session: Session, question: Question) -> Answer:
         life.memory,
         life.config,
         life.body,
-        Search(session.people, mood, at, asker=chunks.spoken_name(said.speaker)),
+        Search(
+            session.people,
+            mood,
+            at,
+            asker=chunks.spoken_name(said.speaker),
+            asking=recalled.last_turn(session),
+        ),
         said.text,
         kinds=KINDS,
         limit=SEARCHED,
@@ -282,7 +288,14 @@ def near(life: Runtime, session: Session, language: str) -> list[Quote]:
     said = session.messages[-1]
     at = life.now()
     mood = body_state.mood(life, body_state.read(life, at)).name
-    search = Search(session.people, mood, at, session.id, asker=chunks.spoken_name(said.speaker))
+    search = Search(
+        session.people,
+        mood,
+        at,
+        session.id,
+        asker=chunks.spoken_name(said.speaker),
+        asking=recalled.last_turn(session),
+    )
     hits = recalled.find(
         life.memory, life.config, life.body, search, said.text, kinds=KINDS, limit=MOST_QUOTES
     )

@@ -333,12 +333,17 @@ class _Turn:
     terms: tuple[str, ...]  # the first AROUND_TERMS
 
 
+def turns(session: Session) -> list[Message]:
+    """Return the messages of a conversation that are indexed, in their order."""
+    return [
+        message for message in session.messages if message.role != "tool" and message.text.strip()
+    ]
+
+
 def _messages(path: Path, *, name: str) -> Iterator[Chunk]:
     session = session_files.load(path)
     lines = _message_lines(session.source)
-    messages = [
-        message for message in session.messages if message.role != "tool" and message.text.strip()
-    ]
+    messages = turns(session)
     whole = " ".join(message.text for message in messages)
     language, code = form.language(whole), words.language(whole[:TELLING_CHARS])
     before: list[_Turn] = []  # the nearest first

@@ -22,6 +22,7 @@ from bumble.index.conversation import Shares
 from bumble.index.filters import Filter
 from bumble.index.ingest import Progress
 from bumble.index.place import Place
+from bumble.index.rerank import Turn
 from bumble.index.search import Factor, Hit, Index, Pointer
 from bumble.index.sync import SyncReport
 
@@ -91,6 +92,7 @@ class Memory:
         outside: str = "",
         unseen: Sequence[str] = (),
         asker: str = "",
+        asking: Turn | None = None,
         factor: Factor | None = None,
         faded: bool = False,
         after: datetime | None = None,
@@ -109,6 +111,7 @@ class Memory:
             outside: A session that is in the prompt anyway.
             unseen: Ids of its messages that are not.
             asker: Who asks, as shown; empty: whoever is not the entity.
+            asking: The turn that asks, where it is indexed already: it is no answer to itself.
             factor: Multiplied into each candidate's relevance; None is plain retrieval.
             faded: Whether dormant and archived records count too.
             after: Only what is from then or newer.
@@ -138,6 +141,7 @@ class Memory:
                 factor=factor,
                 shares=Shares() if self.config.late_interaction else None,
                 asker=asker,
+                asking=asking,
             )
         )
 

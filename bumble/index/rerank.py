@@ -44,6 +44,19 @@ class Question:
     lengths: Lengths
     asker: str  # as shown; empty: whoever is not the entity
     entity: str  # as shown
+    asking: Turn | None = None  # the turn that asks, if it is indexed: it answers nothing itself
+
+    def is_asked_in(self, row: Sequence[Any]) -> bool:
+        """Whether a chunk is of the turn that asks."""
+        return self.asking is not None and (row[14], row[3]) == (self.asking.path, self.asking.turn)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A turn of a conversation."""
+
+    path: str  # of the transcript, in the folder
+    turn: int  # counted from 0
 
 
 @dataclass(frozen=True)
@@ -132,7 +145,7 @@ class _Matcher:
         signs = [np.frombuffer(row[13] or b"", np.uint8).reshape(-1, width) for row in rows]
         self.at |= {row[0]: n for n, row in enumerate(rows, len(self.rows))}
         self.rows += rows
-        self.matched = np.hstack([self.matched, late.matches(self.query, signs)])
+        matched = late.matches(self.query, signs)
         question = self.question
         in_own = ranking.frequencies(question.terms, [row[11] for row in rows])
         in_around = ranking.frequencies(question.terms, [row[12] for row in rows])
@@ -148,6 +161,10 @@ class _Matcher:
         )
         if not question.terms:
             scores = np.array([row[0] in question.verbatim for row in rows], np.float64)
+        asked_in = [n for n, row in enumerate(rows) if question.is_asked_in(row)]
+        # what repeats the question says nothing of the turns around it
+        matched[:, asked_in], scores[asked_in] = 0, 0
+        self.matched = np.hstack([self.matched, matched])
         self.bm25 = np.concatenate([self.bm25, scores.astype(np.float32)])
         self.stands = np.hstack([self.stands, (in_own + in_around) > 0])
 
@@ -212,6 +229,7 @@ def _ranked(
             matcher.asked,
         )
         for n in _ordered(loaded, totals, allowed)[:most]
+        if not matcher.question.is_asked_in(loaded.rows[n])
     ]
 
 

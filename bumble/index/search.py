@@ -28,7 +28,7 @@ from bumble.index.conversation import Shares
 from bumble.index.filters import Filter
 from bumble.index.place import Place
 from bumble.index.ranking import Lengths
-from bumble.index.rerank import Question, Ranked, RankShare
+from bumble.index.rerank import Question, Ranked, RankShare, Turn
 from bumble.index.rows import encoded, unpacked
 from bumble.index.store import StoreReader, Words
 from bumble.records import kinds
@@ -159,6 +159,7 @@ def search(
     factor: Factor | None = None,
     shares: Shares | None = _SHARES,
     asker: str = "",
+    asking: Turn | None = None,
 ) -> list[Hit]:
     """Find the records that match a query best, best first.
 
@@ -172,6 +173,7 @@ def search(
         factor: Multiplied into the relevance of each candidate before the best are taken.
         shares: What counts beside the match of tokens; None does without tokens.
         asker: Who asks, as shown: "I" in the query is theirs. Empty: whoever is not the entity.
+        asking: The turn that asks, where it is indexed already: it is no answer to itself.
 
     Raises:
         IndexUnusableError: If the vectors are another model's.
@@ -189,7 +191,8 @@ def search(
     if search_query.tokens is not None and shares is not None:
         weighed = _weighed(shares, dense_weight)
         usual = search_query.usual(mean)
-        scored = _by_token(search_query, search_query.tokens, limit, weighed, asker, usual)
+        who = (asker, asking)
+        scored = _by_token(search_query, search_query.tokens, limit, weighed, who, usual)
     else:
         scored = _by_legs(search_query, dense_weight)
     factors = _factors(scored, factor, limit, mean)
@@ -400,7 +403,7 @@ def _by_token(
     tokens: QueryTokens,
     limit: int,
     shares: Shares,
-    asker: str,
+    who: tuple[str, Turn | None],
     usual: float,
 ) -> list[_Scored]:
     """Score the best candidates of both legs by their tokens."""
@@ -412,8 +415,9 @@ def _by_token(
         index.words.counts(search_query.asked),
         frozenset(() if search_query.asked else search_query.lexical),
         index.lengths,
-        asker,
+        who[0],
         index.database.meta("name"),
+        who[1],
     )
     allowed = None
     if index.lengths.chunks > rerank.FEW:
