@@ -141,7 +141,6 @@ def scene(life: Runtime, turn: Turn, act: Act) -> Scene:
         code,
         number=acts.asks_number(turn.message.text, code),
         of_memory=act in ASKS_MEMORY,
-        of_own=act == "recall",
         asks=lambda text: acts.of(text, code) in ASKS,
         counts=lambda text: acts.tells_number(text, code),
     )

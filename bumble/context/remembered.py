@@ -67,7 +67,6 @@ class Question:
     language: str
     number: bool = False  # whether a number or a date is asked for
     of_memory: bool = True  # whether it asks for what was told, rather than for advice
-    of_own: bool = False  # whether nothing but what was told can answer it
     asks: Callable[[str], bool] = lambda text: text.rstrip().endswith(("?", "？"))
     counts: Callable[[str], bool] = lambda text: any(char.isdigit() for char in text)
 
@@ -80,7 +79,6 @@ class Statement:
     id: str  # of the message; empty: a note
     nearness: float
     is_near: bool
-    touches: bool = False  # whether it has anything to do with what is asked
 
     @property
     def comes_near(self) -> bool:
@@ -148,9 +146,9 @@ def _nearest(
     first = _first(statements)
     if first is None:
         return None
-    is_meant = question.of_own and first.touches and first.nearness > 0
-    is_meant = is_meant or (question.of_memory and _shares_word(life, first.quote.text, question))
-    if not (first.comes_near or is_meant):
+    if not (
+        first.comes_near or (question.of_memory and _shares_word(life, first.quote.text, question))
+    ):
         return None
     later = heard.newest(first.id)
     return first.quote if later == first.id else _said(life, heard, later)
@@ -226,15 +224,13 @@ def _statements(
 ) -> list[Statement]:
     """Return what some hits say; of notes what nobody here said in the same words."""
     spoken = " ".join(_bare(message.text) for message in heard.messages.values())
-    telling = len(stop_words.telling_words(question.text))
     statements = []
     for hit in hits:
         nearness, near = hit.parts.nearness or 0.0, recalled.is_near(hit, life.config)
-        touches = recalled.touches(hit, life.config, telling)
         id_ = heard.answers.get(hit.id, hit.id)
         quoted = [_spoken(life, heard, hit, id_)] if hit.kind == "message" else _noted(hit)
         statements += [
-            Statement(quote, id_ if quote.speaker else "", nearness, near, touches)
+            Statement(quote, id_ if quote.speaker else "", nearness, near)
             for quote in quoted
             if quote.speaker or not (_bare(quote.text) in spoken or question.asks(quote.text))
         ]
