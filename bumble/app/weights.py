@@ -12,14 +12,7 @@ from typing import TYPE_CHECKING
 
 from bumble.app import index_place, output
 from bumble.app.process import Shell
-from bumble.errors import (
-    EngineMissingError,
-    IndexUnusableError,
-    PostgresMissingError,
-    SettingInvalidError,
-    UserError,
-    WeightsMissingError,
-)
+from bumble.errors import EngineMissingError, UserError, WeightsMissingError
 from bumble.text import words
 
 if TYPE_CHECKING:
@@ -263,7 +256,7 @@ def embedded_by(opened: Opened) -> str:
     """Return the model that made the index; empty if there is none that can be read."""
     from bumble.index import sync
 
-    with suppress(IndexUnusableError, SettingInvalidError, PostgresMissingError):
+    with suppress(UserError):  # whoever needs the index says what is in the way
         return sync.embedded_by(opened.entity, index_place.of(opened.entity, opened.config.index))
     return ""
 
