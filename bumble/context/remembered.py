@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -142,8 +142,15 @@ def answer(life: Runtime, session: Session, question: Question) -> Answer:
 def _nearest(
     life: Runtime, statements: Sequence[Statement], heard: _Heard, question: Question
 ) -> Quote | None:
-    """Return what a person said that the index ranks first, in its newest word."""
-    first = _first(statements)
+    """Return what a person said that the index ranks first, in its newest word.
+
+    What was told in confidence is no guess: it comes only where the question has a word of it.
+    """
+    first = _first(
+        each
+        for each in statements
+        if each.id not in heard.confided or _shares_word(life, each.quote.text, question)
+    )
     if first is None:
         return None
     if not (
@@ -154,7 +161,7 @@ def _nearest(
     return first.quote if later == first.id else _said(life, heard, later)
 
 
-def _first(statements: Sequence[Statement]) -> Statement | None:
+def _first(statements: Iterable[Statement]) -> Statement | None:
     """Return what a person said that the index ranks first."""
     return next((each for each in statements if each.id), None)
 
@@ -183,6 +190,7 @@ class _Heard:
     messages: Mapping[str, Message]
     newer: Mapping[str, str]  # id of the message that puts right, by that of the one put right
     answers: Mapping[str, str]  # id of the message in which somebody answers their own question
+    confided: Set[str]  # ids of messages told in confidence
 
     @cached_property
     def questions(self) -> Mapping[str, str]:
@@ -216,7 +224,8 @@ def _heard(life: Runtime, session: Session) -> _Heard:
     notices = [notice for talk in talks for notice in talk.notices.values()]
     newer = {earlier: notice.message for notice in notices for earlier in notice.corrects[:1]}
     answers = {notice.answers: notice.message for notice in notices if notice.answers in messages}
-    return _Heard(messages, newer, answers)
+    confided = {notice.message for notice in notices if notice.confided}
+    return _Heard(messages, newer, answers, confided)
 
 
 def _statements(

@@ -36,7 +36,9 @@ def language(life: Runtime, session: Session, person: str) -> str:
         return set_language
     texts = _texts(session, person)
     enough = len(texts) >= ENOUGH_MESSAGES and sum(map(len, texts)) >= ENOUGH_CHARS
-    before = "" if enough else _before(life.entity, person, not_session=session.id)
+    before = ""
+    if not enough:
+        before = _before(life.entity, person, not_session=session.id) or _here(life.entity, session)
     return languages.spoken(texts, before) or words.DEFAULT_LANGUAGE
 
 
@@ -69,6 +71,18 @@ def _record(entity: Entity, person: str) -> Relationship | None:
 def _texts(session: Session, person: str) -> list[str]:
     texts = [message.text for message in session.messages if message.speaker == person]
     return [text[:MAX_MESSAGE_CHARS] for text in texts[-LATEST_MESSAGES:]]
+
+
+def _here(entity: Entity, session: Session) -> str:
+    """Return what others last spoke: who is new most likely speaks the language of the house."""
+    others = [info for info in session_files.infos(entity.sessions) if info.id != session.id]
+    latest = max(others, key=lambda info: (info.last_at, info.id), default=None)
+    if latest is None:
+        return ""
+    with suppress(RecordInvalidError):
+        talk = session_files.find(entity.sessions, latest.id)
+        return languages.spoken(_texts(talk, latest.by))
+    return ""
 
 
 def _before(entity: Entity, person: str, *, not_session: str = "") -> str:

@@ -93,3 +93,12 @@ def test_a_first_message_that_looks_like_another_language_changes_none(entity: E
     looks_english = "an welchem tag is hannelore gestorben, will gerold da blumen hinstellen"
     talked(entity, "ses_1", ("sam", GERMAN))
     assert heard(entity, ("sam", looks_english)) == "de"
+
+
+def test_who_is_new_is_taken_to_speak_what_is_spoken_here(entity: Entity) -> None:
+    french = "Je garde les jumeaux du cinquième le mercredi, et le soir je lis un roman."
+    talked(entity, "ses_1", ("sam", french))
+    new = talked(entity, "ses_2", ("bo", "slt ada c bo tkt"))
+    assert spoken.language(life_of(entity), new, "bo") == "fr"
+    clear = talked(entity, "ses_3", ("kim", ENGLISH))
+    assert spoken.language(life_of(entity), clear, "kim") == "en"
