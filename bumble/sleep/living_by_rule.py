@@ -26,13 +26,14 @@ Lines = Mapping[str, list[tuple[str, Provenance]]]
 def lines(life: Runtime, notes: Iterable[tuple[str, Provenance]]) -> Lines:
     """Return the lines of each section, with their origins."""
     spoken = recent.remarks(life)
-    news = [remark for remark in spoken if not remark.asks][:NEWS]
+    statements = [remark for remark in spoken if not remark.asks]
     acquaintances = sorted(
         relationships.read(life.entity.relationships),
         key=lambda person: (-person.interaction_count, person.id),
     )[:PEOPLE]
-    said_by = {remark.person: remark for remark in reversed(spoken)}  # the newest of each
-    bond = [said_by[person.id] for person in acquaintances if person.id in said_by]
+    newest = {remark.person: remark for remark in reversed(statements)}
+    bond = [newest[person.id] for person in acquaintances if person.id in newest]
+    news = [remark for remark in statements if remark not in bond][:NEWS]
     found = (
         _insights(life),
         [_quoted(remark) for remark in bond],

@@ -19,7 +19,7 @@ from bumble.runtime.job import JobResult
 from bumble.runtime.runtime import Runtime
 from bumble.sleep import living_memory
 from tests.support import nights
-from tests.support.living import talked, write
+from tests.support.living import known, talked, write
 from tests.support.nights import LISBON, NIGHT
 
 MINE = "# Notes\n\n## Niche\n\nI keep the garden diary.\n- Never promise anything.\n\n"
@@ -183,6 +183,22 @@ def test_below_write_the_page_is_what_was_said_in_quotes_each_for_who_heard_it(
         assert mine in shown
         assert theirs not in shown
     assert all(not line.origin.model for line in working.own(text(entity)))
+
+
+def test_by_rule_nothing_stands_on_the_page_twice_and_a_question_is_no_bond(
+    entity: Entity,
+) -> None:
+    known(entity, "Sam")
+    said, asked = "I planted the beans on Monday.", "What do you know about my sister?"
+    yesterday = NIGHT - timedelta(days=1)
+    talked(entity, "ses_1", ("sam", said), ("sam", "We met at the allotment."), at=yesterday)
+    talked(entity, "ses_2", ("sam", asked), at=yesterday + timedelta(hours=1))
+    dreamt(replace(asleep(entity, 0, **FULL), abilities=Abilities()))
+    sections = {
+        part: [line.section for line in working.own(text(entity)) if part in line.text]
+        for part in (said, asked, "allotment")
+    }
+    assert sections == {said: ["Active Context"], asked: ["Niche"], "allotment": ["Bond"]}
 
 
 def test_what_a_model_wrote_is_not_undone_by_rule(entity: Entity) -> None:
