@@ -262,7 +262,7 @@ def rounds(command: list[str], count: int) -> dict[str, float]:
 
 def command_line(folder: Path, count: int) -> float | None:
     """Time `bumble recall` itself; None where there is no such command, or no model for it."""
-    command = [sys.executable, "-m", "bumble", "-e", str(folder), "recall", QUERY]
+    command = [sys.executable, "-m", "bumble", "-e", str(folder), "recall", QUERY, "--as", "sam"]
     results = [run(command) for _ in range(count)]
     if any(done.returncode for _, done in results):
         return None

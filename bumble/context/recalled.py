@@ -352,7 +352,8 @@ def find(
         )
 
     hits = look(with_faded=bool(faded))
-    if faded is None and not unasked and not _answers(hits, config):
+    wants_faded = faded is None and not unasked and not _answers(hits, config)
+    if wants_faded and memory.has_faded():
         hits = _with_faded(memory.entity, config, hits, look(with_faded=True))[:limit]
     asked = len(set(stop_words.telling_words(query)))
     near = [hit for hit in hits if not unasked or is_near(hit, config)]

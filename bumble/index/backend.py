@@ -11,6 +11,7 @@ from bumble.entity.folder import Entity
 from bumble.errors import IndexServerError
 from bumble.index import database, fulltext
 from bumble.index.database_reader import DatabaseReader
+from bumble.index.filters import Allowed
 from bumble.index.place import Place
 from bumble.index.store import Store, StoreReader, Words
 
@@ -102,7 +103,5 @@ class _Beside:
     def best(
         self, terms: Sequence[str], depth: int, where: str = "", values: Sequence[Any] = ()
     ) -> list[int]:
-        def allowed(ids: Sequence[int]) -> set[int]:
-            return self._store.allowed(ids, where, values)
-
-        return self._index.best(terms, depth, allowed if where else None)
+        allowed = Allowed(lambda ids: self._store.allowed(ids, where, values)) if where else None
+        return self._index.best(terms, depth, allowed)

@@ -9,13 +9,14 @@ chunk took most of a query's time. Knows nothing of texts, and of floats only th
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bumble.embed.protocol import Bits, Floats
+from bumble.index.filters import Allowed
 
 if TYPE_CHECKING:
     from bumble.index.database import Database
@@ -28,7 +29,6 @@ create table if not exists blocks (id integer primary key, ids blob, bits blob);
 """
 _MOVED = 10_000  # rows of an older index that are moved at once
 Ids = NDArray[np.int64]
-Allowed = Callable[[Sequence[int]], Collection[int]]
 
 
 def are_kept(database: DatabaseReader) -> bool:

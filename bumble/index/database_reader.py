@@ -18,7 +18,7 @@ import numpy as np
 from bumble.embed.protocol import Floats
 from bumble.index import bits
 from bumble.index.database_file import readable
-from bumble.index.filters import Filter
+from bumble.index.filters import Allowed, Filter
 from bumble.index.rows import ALL_TEXTS, FileRow, Row, packed, recipe_of
 from bumble.index.scan import Stamp
 from bumble.text.tags import folded
@@ -138,7 +138,7 @@ class DatabaseReader:
 
     def conditions(self, only: Filter) -> tuple[str, list[Any]]:
         """Write a filter as SQL over chunks; empty if everything passes."""
-        parts = ["active"] if not only.dormant and self._has_dormant() else []
+        parts = ["active"] if not only.dormant and self.has_dormant() else []
         values = list[Any]()
         if only.kinds:
             parts.append(f"kind in ({', '.join('?' * len(only.kinds))})")
@@ -167,7 +167,8 @@ class DatabaseReader:
             values.append(only.before.isoformat())
         return " and ".join(parts), values
 
-    def _has_dormant(self) -> bool:
+    def has_dormant(self) -> bool:
+        """Whether there are chunks of dormant or archived records."""
         return bool(self.rows("select exists (select 1 from chunks where not active)")[0][0])
 
     def passing(self, where: str = "", values: Sequence[Any] = ()) -> list[int]:
@@ -320,14 +321,9 @@ class DatabaseReader:
         blob = query.astype("<f4").tobytes()
         inside = f"id in (select id from chunks where {where})" if where else "1"
         if bits.count(self) > EXACT_ROWS:
-            passing = (
-                f"select id from chunks where id in (select value from json_each(?)) and {where}"
-            )
-
-            def allowed(ids: Sequence[int]) -> set[int]:
-                return {int(row[0]) for row in self.rows(passing, (json.dumps(ids), *values))}
-
-            likely = bits.nearest(self, query, depth * COARSE_FACTOR, allowed if where else None)
+            asked = list(values)
+            allowed = Allowed(lambda ids: self.allowed(ids, where, asked)) if where else None
+            likely = bits.nearest(self, query, depth * COARSE_FACTOR, allowed)
             inside, values = "id in (select value from json_each(?))", (json.dumps(likely),)
         rows = self.rows(
             f"select id, round(1 - vec_distance_cosine(vector, ?), 6) as cosine from vectors"

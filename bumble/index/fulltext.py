@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +29,7 @@ from tantivy import (
 
 from bumble import files, unfinished
 from bumble.errors import FolderUnwritableError, IndexDamagedError, IndexUnusableError, is_full
+from bumble.index.filters import Allowed
 from bumble.index.terms import MAX_TERM_BYTES
 
 STAMP = "stamp.json"
@@ -146,7 +147,7 @@ class Fulltext:
         self,
         terms: Sequence[str],
         depth: int,
-        allowed: Callable[[Sequence[int]], Collection[int]] | None = None,
+        allowed: Allowed | None = None,
     ) -> list[int]:
         """Return the chunks that BM25 puts first, of those allowed; ties by id.
 
@@ -167,7 +168,7 @@ class Fulltext:
         self,
         terms: Sequence[str],
         depth: int,
-        allowed: Callable[[Sequence[int]], Collection[int]] | None,
+        allowed: Allowed | None,
     ) -> list[int]:
         query = Query.boolean_query(
             [(Occur.Should, self._term(term)) for term in dict.fromkeys(terms)]

@@ -145,6 +145,10 @@ class Memory:
             )
         )
 
+    def has_faded(self) -> bool:
+        """Whether anything has faded at all."""
+        return any(self._look(lambda index: [index.database.has_dormant()]))
+
     def pointers(self, query: str, only: Filter, limit: int) -> list[Pointer]:
         """Find the catalysts that a query meets, and what they point to; see `search.pointers`."""
         return self._look(

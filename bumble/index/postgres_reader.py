@@ -192,6 +192,11 @@ class PostgresReader:
                 values.append(limit.isoformat())
         return " and ".join(parts), [storable(value) for value in values]
 
+    def has_dormant(self) -> bool:
+        """Whether there are chunks of dormant or archived records."""
+        sql = "select exists (select 1 from chunks where entity = :me and active = 0)"
+        return bool(self.rows(sql)[0][0])
+
     def passing(self, where: str = "", values: Sequence[Any] = ()) -> list[int]:
         """Return the chunks that a condition lets through; empty: all."""
         return self._ids(f"select id from chunks where entity = :me{_and(where)}", values)

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from bumble.errors import IndexUnusableError
 from bumble.index import fulltext
+from bumble.index.filters import Allowed
 from bumble.index.fulltext import IndexedTerms, Stamp
 
 
@@ -41,7 +43,14 @@ def test_removed_chunks_do_not_count(folder: Path) -> None:
 
 def test_only_allowed_chunks_are_returned_however_far_behind(folder: Path) -> None:
     fulltext.write(folder, (), [IndexedTerms(n, "tide tide") for n in range(10, 400)])
-    assert fulltext.open_to_read(folder).best(["tide"], 2, {1, 2}.intersection) == [2, 1]
+    asked: list[int] = []
+
+    def ask(ids: Sequence[int]) -> set[int]:
+        asked.extend(ids)
+        return {1, 2}.intersection(ids)
+
+    assert fulltext.open_to_read(folder).best(["tide"], 2, Allowed(ask)) == [2, 1]
+    assert len(asked) == len(set(asked)) > 300, "a chunk was asked for twice"
 
 
 def test_a_tie_is_settled_by_id_wherever_it_is_cut(folder: Path) -> None:
