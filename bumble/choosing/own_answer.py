@@ -31,7 +31,9 @@ def question(session: Session, message: Message, language: str) -> Message | Non
     if before is None or message.at - before.at > NEAR:
         return None
     verdict = rules.judge(message.text, language)
-    if verdict.why not in OPEN or not _tells(message.text, language):
+    if not _tells(message.text, language, by_itself=verdict.why == rules.TOLD):
+        return None
+    if verdict.why not in (*OPEN, rules.TOLD):
         return None
     return before if rules.asks_of_own(before.text, language) else None
 
@@ -43,11 +45,14 @@ def _before(session: Session, message: Message) -> Message | None:
     return said[-1] if said and said[-1].speaker == message.speaker else None
 
 
-def _tells(text: str, language: str) -> bool:
-    """Whether a text says that something was found out, or is a number or a name and no more."""
+def _tells(text: str, language: str, *, by_itself: bool) -> bool:
+    """Whether a text says that something was found out, or is a number or a name and no more.
+
+    What tells something by itself is an answer only where it says that it was found out.
+    """
     cues = language_file.load(language)
     if "?" in text or len(text.split()) > MOST_WORDS:
         return False
     is_bare = text[:1].isdigit() or len(text.split()) <= BARE_WORDS
-    told = is_bare and claims.claims(one_line(text), language)
+    told = is_bare and not by_itself and claims.claims(one_line(text), language)
     return bool(told) or cues.has("found_out", cues.line(text))

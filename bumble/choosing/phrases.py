@@ -2,8 +2,9 @@
 
 A phrase is a row of words, compared without case and accents, every run of a letter as one or
 two. In it, `word*` takes any ending and `*word` any beginning, `a/b` either word, `{names}` any
-phrase of the list of that name, `#` a number, `_` any one word, `...` up to five words, and what
-has a `?` behind it may be missing; a `^` before it begins a sentence, a `$` after it ends one.
+phrase of the list of that name, `#` a number in digits or one of the list `numbers`, `_` any one
+word, `...` up to five words, and what has a `?` behind it may be missing; a `^` before it begins a
+sentence, a `$` after it ends one.
 Knows no language.
 """
 
@@ -14,6 +15,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+NUMBERS = "numbers"  # the list of the words that `#` takes, too: `two`
 GAP = 5  # words at most that `...` stands for
 _FORMS = str.maketrans("’‘´`“”„«»‹›", '\'\'\'\'"""""""')
 _RUN = re.compile(r"([^\W\d_])\1{2,}")
@@ -107,7 +109,8 @@ class _Lists:
                 raise ValueError(f"there is no list `{name}`")
             return f"(?:{'|'.join(self.phrase(phrase) for phrase in self.lists[name])})"
         if choice == "#":
-            return r"\d[^ ]*"
+            words = "".join(f"|{self.phrase(word)}" for word in self.lists.get(NUMBERS, ()))
+            return rf"(?:\d[^ ]*{words})"
         if choice == "_":
             return _WORD + "+"
         if choice in '?!:,"':

@@ -18,7 +18,7 @@ MOST_CHARS = 2000  # of a message: what follows is pasted, not told
 LEAST_CONFIDED_WORDS = 6  # shorter: "this is secret", which says nothing yet
 LEAST_TOLD_WORDS = 2  # beside the request to be silent
 TELLING_WORDS = 8  # of a message that surely tells something, whatever it asks
-REQUESTED = "asked to keep"  # why something is kept
+REQUESTED, TOLD = "asked to keep", "told"  # why something is kept
 LEAST_REQUESTED_WORDS = 3  # beside the request to keep it in mind
 BARE_WORDS = 3  # beside the request, from which it may be about more than itself
 _ANNOUNCES = re.compile(r"(?:[:…?]|\.\.+)\s*$")  # what ends so is about what comes next
@@ -26,12 +26,12 @@ MANY_WORDS = 14  # from here on something else may be told beside the weather
 LEAD_WORDS = 3  # before a question, in its sentence: `hey ada, what …`
 SHORT_QUESTION = 8  # words; asks, and tells nothing
 FEW_WORDS = 4  # without a digit or somebody's own words that is no statement
-KEEPS = 2  # points from which a message is kept where no model is asked
-SURE = 3  # points from which none is asked
+KEEPS = 2  # points from which a message is kept: no model knows better (docs/log.md)
+SURE = 3  # points from which it is kept though it laughs, if it is meant
 SURE_LAUGHING = 5  # points from which what is told with a laugh may be meant
 # What a model has to give the kept labels where a message has so few points: the more the rules
-# see in a message, the less it says. Against two points stands only what it holds for small talk.
-LEAST_SHARES = (0.6, 0.4, 0.1)
+# see in a message, the less it says.
+LEAST_SHARES = (0.6, 0.4)
 LEAST_SHARE = 0.4  # of what is told with a laugh
 TELLS_BESIDE = 3  # points of the rest, where only a part of a message is no statement
 PARTIAL = frozenset({"imagined", "maybe", "a saying", "a task"})
@@ -136,7 +136,13 @@ class Wording:
             _SENTENCE_END.split(self.line[: match.start()])[-1]
             for match in self.language.hits("questions", self.line)
         )
-        return any(len(phrases.words(lead)) <= LEAD_WORDS for lead in before)
+        return any(
+            len(phrases.words(lead)) <= LEAD_WORDS and not self._names(lead) for lead in before
+        )
+
+    def _names(self, lead: str) -> bool:
+        """Whether words before a comma name what comes after it: `my landlord, who is …`."""
+        return "," in lead and self.language.has("kin", f" {lead.strip()} ")
 
     @property
     def _is_of_self(self) -> bool:
@@ -295,8 +301,10 @@ def _decided(wording: Wording, *, confided: bool) -> tuple[bool | None, str]:
             if rest is not None and rest.points >= TELLS_BESIDE:
                 return _decided(rest, confided=confided)
             return False, why
-    if wording.points >= SURE and (wording.has("earnest") or not wording.laughs):
-        return True, "told"
+    if wording.points >= KEEPS and not wording.laughs:
+        return True, TOLD
+    if wording.points >= SURE and wording.has("earnest"):
+        return True, TOLD
     return None, "open"
 
 

@@ -322,6 +322,44 @@ def test_what_a_third_person_would_have_to_do_is_imagined() -> None:
     assert rules.judge("if the bank asks for id i have my passport", "en").why != "imagined"
 
 
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("our twins turned four on sunday", "en"),
+        ("je suis facteur depuis quinze ans", "fr"),
+        ("sono tre anni che non bevo", "it"),
+    ],
+)
+def test_a_number_may_be_a_word(text: str, language: str) -> None:
+    assert rules.judge(text, language).keep
+
+
+def test_what_stands_behind_a_person_who_was_named_is_no_question() -> None:
+    told = "so my landlord, who is also my uncle, wants to raise the rent"
+    assert not rules.judge(told, "en").asks
+    assert rules.judge("so bumble, who is my landlord?", "en").asks
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("No, you have that wrong. Greta is my niece, not my daughter.", "en"),
+        ("das ist meine tante und nicht meine oma, hast du falsch verstanden", "de"),
+        ("te confundes, mi cita es el martes", "es"),
+        ("tu confonds, mon frère s'appelle Luc", "fr"),
+        ("ti sbagli, mia sorella si chiama Ada", "it"),
+        ("entendeu errado, meu irmão mora em Faro", "pt"),
+    ],
+)
+def test_who_was_misunderstood_puts_it_right(text: str, language: str) -> None:
+    assert rules.judge(text, language).corrects
+
+
+def test_in_case_something_happens_is_not_imagined() -> None:
+    assert rules.judge("falls mal was ist: ich hab ne nussallergie", "de").keep
+    assert rules.judge("falls ich mal reich bin kauf ich ne insel", "de").why == "imagined"
+
+
 def test_a_phrase_may_bar_the_word_after_it() -> None:
     language = language_file.parse('jests: ["cow !bell/shed"]')
     assert language.has("jests", language.line("a cow came in"))
