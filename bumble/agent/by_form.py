@@ -17,7 +17,7 @@ from itertools import permutations, product
 
 from bumble.agent import acts
 from bumble.choosing import rules
-from bumble.context.remembered import Quote
+from bumble.context.statements import Quote
 from bumble.forms.forms import Forms, Parts
 from bumble.grounding import claims
 from bumble.text import passed_on, stop_words, words

@@ -16,7 +16,8 @@ from bumble.agent.acts import Act
 from bumble.agent.by_form import Reply, Scene
 from bumble.agent.loop import Breakable, Outcome, Step
 from bumble.agent.turn_record import Turn
-from bumble.context import remembered
+from bumble.context import remembered, statements
+from bumble.context.statements import Question
 from bumble.forms import forms
 from bumble.grounding import replies
 from bumble.grounding.replies import Situation
@@ -136,7 +137,7 @@ def scene(life: Runtime, turn: Turn, act: Act) -> Scene:
     """Gather what a reply by form is made from."""
     code, root = turn.language, life.entity.root
     wordings = forms.load(code, root, life.tell) if forms.has(code, root) else None
-    question = remembered.Question(
+    question = Question(
         acts.asked(turn.message.text, code),
         code,
         number=acts.asks_number(turn.message.text, code),
@@ -160,7 +161,7 @@ def scene(life: Runtime, turn: Turn, act: Act) -> Scene:
         quotes=memory.quotes,
         nearest=memory.nearest,
         earlier=earlier_replies(life, turn),
-        people=remembered.names(life),
+        people=statements.names(life),
     )
 
 

@@ -15,7 +15,7 @@ from bumble.context import (
     transcript,
     working_memory,
 )
-from bumble.context.remembered import Quote
+from bumble.context.statements import Quote
 from bumble.context.system import Block, Stable
 from bumble.forms import forms
 from bumble.forms.forms import Forms

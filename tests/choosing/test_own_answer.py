@@ -8,7 +8,7 @@ import pytest
 from bumble.abilities.tiers import Abilities
 from bumble.choosing import by_form, notice, own_answer
 from bumble.context import remembered
-from bumble.context.remembered import Question
+from bumble.context.statements import Question
 from bumble.entity.folder import Entity
 from bumble.llm.scripted import ScriptedModel
 from bumble.records.sessions import Message, Session

@@ -1,0 +1,189 @@
+"""How much of a question a statement answers: the rare words they share, nearness, a number.
+
+A word counts in whatever form, compound or synonym. Knows neither where statements come from nor
+what is made of them.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from datetime import datetime
+
+from bumble.choosing import language_file
+from bumble.forms import forms
+from bumble.grounding import speakers
+from bumble.records import relationships
+from bumble.runtime.runtime import Runtime
+from bumble.text import synonyms, words
+from bumble.text.stop_words import telling_words
+
+COMPOUND = 5  # letters of a word that counts within another
+INEXACT = 0.8  # what such a word counts
+# Of the words of a question, in what answers it: where it has the number, is near, and else.
+LEAST_SHARED, NEAR_SHARED, MOST_SHARED = 0.3, 0.45, 0.6
+PASSING = 0.3  # what a word counts that stands in any talk
+LEAST_LETTERS = 3  # of a word that tells what is asked
+NEARNESS = 3.0  # what nearness counts beside a shared rare word
+NUMBER = 1.0  # what a number counts where one is asked for
+LEAST_NEAR = 0.15  # of the words of a question, in a guess that is not near it by its meaning
+_TITLED = re.compile(
+    r"\b(?:herrn?|frau|mr|mrs|ms|miss|dr|prof|sra?|senora?|don|dona|signora?|sig|mme|madame|monsieur"
+    r"|senhora?|seu)\b\.? \w+"
+)
+_DATE = re.compile(r"\b\d{1,2}\.\s?(?P<month>\d{1,2})\b(?!\d*:)|\b\d{4}-(?P<iso>\d{2})-\d{2}\b")
+
+
+@dataclass(frozen=True)
+class Quote:
+    """Words that were said or written down."""
+
+    text: str
+    at: datetime | None
+    speaker: str = ""  # id of the person; empty: it stands in the entity's own notes
+    name: str = ""  # of the person
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of memory."""
+
+    text: str
+    language: str
+    number: bool = False  # whether a number or a date is asked for
+    of_memory: bool = True  # whether it asks for what was told, rather than for advice
+    asks: Callable[[str], bool] = lambda text: text.rstrip().endswith(("?", "？"))
+    counts: Callable[[str], bool] = lambda text: any(char.isdigit() for char in text)
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What may answer: a message of a person, or words out of a note."""
+
+    quote: Quote
+    id: str  # of the message; empty: a note
+    nearness: float
+    is_near: bool
+
+    @property
+    def comes_near(self) -> bool:
+        """Whether it is near by its meaning: without vectors only words tell."""
+        return self.is_near and self.nearness > 0
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A statement with how much of a question it has."""
+
+    statement: Statement
+    place: int  # in what the index found
+    points: float  # for which it goes before others
+    part: float  # of the words that tell what is asked, in [0, 1]
+    shares: bool  # whether it has one of these, beside the names of whom it is asked of
+    answers: bool  # whether it has enough to answer
+
+    def comes_near(self, confided: Set[str], *, of_memory: bool) -> bool:
+        """Whether it is what a person said, and near enough to be offered as a guess."""
+        said = self.statement
+        if not said.id or not (said.comes_near or (of_memory and self.part >= LEAST_NEAR)):
+            return False
+        return self.shares or (said.comes_near and said.id not in confided)
+
+
+def score(life: Runtime, statements: Sequence[Statement], question: Question) -> list[Scored]:
+    """Rank statements, best first: an answer shares a good part of what tells what is asked.
+
+    Rare words tell most, and words that stand in any talk little.
+    """
+    code = question.language
+    asked = telling_stems(question.text, code, beside=(life.identity.name, *speakers.IN_TALK))
+    memory = forms.load(code, life.entity.root, life.tell).memory
+    texts = [
+        telling_stems(each.quote.text, code) | _dated(each.quote.text, memory.months)
+        for each in statements
+    ]
+    telling = _telling(asked, names(life) | _titled(question.text))
+    weights = {
+        stem: math.log(
+            1 + len(texts) / max(1, sum(part_of(stem, word, text) > 0 for text in texts))
+        )
+        * (PASSING if word in memory.passing_words else 1.0)
+        for stem, word in asked.items()
+    }
+    whole = sum(weights.values()) or 1.0
+    rows = []
+    for place, (each, text) in enumerate(zip(statements, texts, strict=True)):
+        shares = {stem: part_of(stem, word, text) for stem, word in asked.items()}
+        points = sum(weights[stem] * part for stem, part in shares.items())
+        counts = question.number and question.counts(each.quote.text)
+        least = LEAST_SHARED if counts else NEAR_SHARED if each.is_near else MOST_SHARED
+        has_word = any(shares[stem] for stem in telling)
+        part = points / whole
+        answers = part >= least and (has_word or not telling)
+        points += NUMBER * counts + NEARNESS * each.nearness
+        rows.append(Scored(each, place, points, part, has_word, answers))
+    return sorted(rows, key=lambda each: -each.points)
+
+
+def _titled(text: str) -> set[str]:
+    """Return the names that stand behind a title, and titles, folded: `herr kowalski`."""
+    return {word for match in _TITLED.finditer(words.folded(text)) for word in match[0].split()}
+
+
+def _telling(asked: Mapping[str, str], named: Set[str]) -> set[str]:
+    """Return what is asked, without the names of whom it is asked of."""
+    return {stem for stem, word in asked.items() if named.isdisjoint((word, word[:-1]))}
+
+
+def names(life: Runtime) -> set[str]:
+    """Return the parts of the names of people, folded, as questions may hold them."""
+    folder = life.entity.relationships
+    return {part for path in relationships.paths(folder) for part in re.split(r"[\W_]", path.stem)}
+
+
+def _dated(text: str, months: Sequence[str]) -> dict[str, str]:
+    """Return the months that stand in a text as numbers: `1.7.`, `2026-07-01`."""
+    numbers = (int(match["month"] or match["iso"]) for match in _DATE.finditer(text))
+    names = [words.folded(months[number - 1]) for number in numbers if 1 <= number <= len(months)]
+    return {name: name for name in names}
+
+
+def telling_stems(text: str, language: str, *, beside: Sequence[str] = ()) -> dict[str, str]:
+    """Return the stems of a text's telling words, each with a word as it is written, folded.
+
+    What people say for one thing has one stem: `mum` that of `mother`.
+    """
+    passing = {words.stem(words.folded(word), language) for word in beside}
+    written = language_file.load(language).spelled(text)
+    telling = {synonyms.stem(word, language): words.folded(word) for word in telling_words(written)}
+    return {
+        stem: word
+        for stem, word in telling.items()
+        if stem not in passing and (len(word) >= LEAST_LETTERS or word.isdigit())
+    }
+
+
+def part_of(stem: str, word: str, there: Mapping[str, str]) -> float:
+    """Say how much of a word stands in a text: itself, or as part of a compound."""
+    if stem in there:
+        return 1.0
+    if any(_is_ending(word, other) for other in there.values()):
+        return INEXACT
+    if len(word) < COMPOUND:
+        return 0.0
+    within = any(
+        word in other
+        or (len(other) >= COMPOUND and other in word)
+        or (len(stem) >= COMPOUND and stem in other)
+        or words.akin(stem, another, COMPOUND)
+        for another, other in there.items()
+    )
+    return INEXACT if within else 0.0
+
+
+def _is_ending(word: str, other: str) -> bool:
+    """Whether two words differ by an s, as a name does that owns: `Mira`, `Miras`."""
+    short, long = sorted((word, other), key=len)
+    return len(short) >= LEAST_LETTERS and long in (f"{short}s", f"{short}es")
