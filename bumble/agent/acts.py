@@ -138,7 +138,17 @@ def of(text: str, language: str) -> Act:
         asking = [part for part in asking if not _keeps_in_touch(part, listed)]
     if asking:
         return _question(plain, " ; ".join(asking), listed)
+    if verdict.keep is not True and _takes_leave(parts, listed):
+        return "goodbye"
     return _courtesy(plain, listed) or _statement(plain, parts, listed, verdict)
+
+
+def _takes_leave(parts: Sequence[str], listed: Cues) -> bool:
+    """Whether the end of a message takes leave, whatever is told before it."""
+    last = [part.strip(" .!") for part in parts[-2:]]
+    return any(listed.patterns["parting"].fullmatch(part) for part in last) or (
+        len(last[-1].split()) <= SHORT and listed.has("goodbye", last[-1])
+    )
 
 
 def _keeps_in_touch(clause: str, listed: Cues) -> bool:
@@ -221,7 +231,9 @@ def _statement(plain: str, parts: Sequence[str], listed: Cues, verdict: Verdict)
     if any(listed.begins("request", part) for part in parts):
         return "request"
     deadpan = verdict.why == "absurd" and not listed.has("bad", plain)
-    laughs = listed.has("joke", plain) and not verdict.corrects
+    noted = verdict.leans if verdict.keep is None else verdict.keep
+    # what is worth keeping is meant, however much somebody laughs
+    laughs = listed.has("joke", plain) and not verdict.corrects and not noted
     if laughs or verdict.why in _JOKES or deadpan:
         return "joke"
     if verdict.why == "imagined" or listed.has("hypothetical", plain):
@@ -235,7 +247,6 @@ def _statement(plain: str, parts: Sequence[str], listed: Cues, verdict: Verdict)
         return news
     if verdict.corrects:
         return "correction"
-    noted = verdict.leans if verdict.keep is None else verdict.keep
     return (
         "plan" if noted or (dated and verdict.keep is None and not verdict.fleeting) else "telling"
     )

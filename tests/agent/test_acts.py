@@ -71,6 +71,29 @@ def test_a_correction_told_with_a_laugh_is_one_where_it_has_a_date() -> None:
     assert acts.of(told, "en") == "correction"
 
 
+def test_what_is_worth_keeping_is_no_joke_whoever_laughs() -> None:
+    told = "lena meine freundin is schwanger, termin is der 3. august, weiß in der firma jeder lol"
+    assert acts.of(told, "de") == "good"
+    assert acts.of("the hoover wants a pay rise lol", "en") == "joke"
+
+
+@pytest.mark.parametrize(
+    ("message", "language"),
+    [
+        ("So, jetzt gieße ich noch die Blumen auf dem Balkon und gucke fern. Bis bald.", "de"),
+        ("right, that's me done for the day, kettle on. night, Ada", "en"),
+        ("bon, je finis mon café et je vais promener le chien dans le parc, bisous", "fr"),
+    ],
+)
+def test_what_ends_in_taking_leave_takes_leave(message: str, language: str) -> None:
+    assert acts.of(message, language) == "goodbye"
+
+
+def test_what_is_told_before_taking_leave_is_told() -> None:
+    told = "my sister Lena got married in Porto last May, she lives there now. bye"
+    assert acts.of(told, "en") != "goodbye"
+
+
 def test_what_is_asked_of_the_world_is_no_question_of_memory() -> None:
     told = "how many pints of blood in a grown man?? a patient asked and my mind went blank"
     assert acts.of(told, "en") == "question"
