@@ -17,6 +17,7 @@ from typing import Any
 
 from bench import truth_living
 from bench.truth_living import Planted
+from bumble.forms import forms
 from bumble.text import markdown, words
 from bumble.text.stop_words import telling_words
 
@@ -31,6 +32,9 @@ ATTRIBUTION_WORDS = 10  # around a quote; more are a statement of their own
 ECHO_WORDS = 5
 PROSE_WORDS = 3  # fewer in a front matter are a label
 NEAREST = 3
+# What only says how an entry came about, and says nothing of anybody: `distill by form`, levels of
+# the body, an episode's reference, and the fixed words between quotes.
+BOOKKEEPING = re.compile(r"\w+ by form|social=\d+%.*|\(?ep_\w+\)?")
 HELLO = (
     r"(?:hey|hi|hello|hallo|moin|na|dear|liebe[rs]?|bonjour|bonsoir|salut|hola|ciao|ol[áa]"
     r"|good (?:morning|afternoon|evening|night)|guten? (?:morgen|tag|abend|nacht)"
@@ -264,8 +268,11 @@ def nearest(sentence: str, turns: Sequence[Mapping[str, Any]]) -> tuple[str, ...
 def statements(lived: Lived) -> list[Statement]:
     """Return every sentence the entity holds as memory, each once a place."""
     seen: dict[tuple[str, str], Statement] = {}
+    fixed = fixed_words(lived)
     for entry in lived.entries:
         for heading, sentence in entry.sentences():
+            if BOOKKEEPING.fullmatch(sentence.strip(" ._")) or sentence.strip() in fixed:
+                continue
             seen.setdefault(
                 (entry.place, sentence),
                 Statement(
@@ -277,6 +284,14 @@ def statements(lived: Lived) -> list[Statement]:
                 ),
             )
     return list(seen.values())
+
+
+def fixed_words(lived: Lived) -> set[str]:
+    """Return the sentences of the forms that stand between quotes: `Before that it was:`."""
+    worded = forms.load(lived.life.language, Path()).memory
+    people = lived.life.people.values()
+    named = [worded.newer, *(worded.audience.format(people=name) for name in people)]
+    return {sentence for text in named for sentence in (text, *words.sentences(text))}
 
 
 def count(lived: Lived) -> Counts:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -174,6 +175,16 @@ def test_statements_are_what_stands_outside_of_conversations(tmp_path: Path) -> 
         ("ana", "", "how the tests went"),
     }
     assert not truth_counting.holds(entries[1].text, {"any": ["06-30"]})
+
+
+def test_how_an_entry_came_about_is_no_statement() -> None:
+    text = (
+        "Ana, 3 May: “I am tired of the rain”\n\nThis is the newer word. Before that it was:\n\n"
+        "Only for: Ana.\n\ndistill by form\n\nsocial=51% tension=15% mood=content\n"
+    )
+    entries = [MemoryEntry("knowledge.md", text)]
+    made = truth_counting.statements(replace(lived(), entries=entries))
+    assert [each.text for each in made] == ["Ana, 3 May: “I am tired of the rain”"]
 
 
 def test_nearest_messages_share_rare_words() -> None:
