@@ -11,6 +11,7 @@ from typing import Literal
 from bumble.agent import acts, outside_tools
 from bumble.choosing import rules
 from bumble.context import short
+from bumble.forms import forms
 from bumble.records.sessions import Session
 from bumble.runtime.runtime import ProfileName, Runtime
 
@@ -40,3 +41,14 @@ def of(life: Runtime, session: Session, code: str, asked: ProfileName | None) ->
     if asked == "deliberate" or needs_tools:
         return "tools"
     return "draw" if short.has(code) else "form"
+
+
+def asks_model(life: Runtime, code: str) -> bool:
+    """Whether a plain turn in a language may ask the model, and its beginning be read ahead.
+
+    Where forms do better in every act, nothing is drawn.
+    """
+    tier = life.abilities.tier("talk", code)
+    if tier == "choose":
+        return short.has(code) and bool(forms.load(code, life.entity.root, life.tell).talk.draws)
+    return tier == "write"

@@ -9,7 +9,7 @@ import threading
 from contextlib import suppress
 from dataclasses import replace
 
-from bumble.agent import turn
+from bumble.agent import manner, turn
 from bumble.errors import UserError
 from bumble.llm.protocol import Model, Request
 from bumble.records.sessions import Session
@@ -55,6 +55,6 @@ def request(life: Runtime, session: Session, person: str) -> Request | None:
     no model, and incognito nothing is kept.
     """
     language = spoken.language(life, session, person)
-    if not (life.local and life.writes) or life.abilities.tier("talk", language) == "none":
+    if not (life.local and life.writes and manner.asks_model(life, language)):
         return None
     return turn.next_request(life, session, person)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bumble.agent import turn
+from bumble.agent import manner, turn
 from bumble.context import topic_overview
 from bumble.records import session_files
-from bumble.runtime import people
+from bumble.runtime import people, spoken
 from bumble.runtime.job import Condition, Due, JobResult
 from bumble.runtime.runtime import Runtime
 
@@ -48,7 +48,8 @@ def run(life: Runtime, job: DayPrefix) -> JobResult:
     if topic_overview.is_wanted(life):
         session = session_files.find(life.entity.sessions, job.session)
         owner = people.owner_id(life.entity, life.identity)
-        life.model.warm(turn.next_request(life, session, owner, job.overview))
+        if manner.asks_model(life, spoken.language(life, session, owner)):
+            life.model.warm(turn.next_request(life, session, owner, job.overview))
     topic_overview.keep(life, job.readers, job.overview)
     topics = job.overview.count("\n- ") + job.overview.startswith("- ")
     line = f"The prompt of the day is ready, with {topics} topics."

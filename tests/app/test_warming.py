@@ -4,6 +4,7 @@ import threading
 from dataclasses import replace
 
 from bumble.abilities.tiers import Abilities
+from bumble.agent import manner
 from bumble.app import warming
 from bumble.app.warming import Warming
 from bumble.entity.folder import Entity
@@ -52,3 +53,11 @@ def test_only_a_model_in_this_process_that_talks_is_warmed(ada: Entity) -> None:
     assert warming.request(replace(local, writes=False), session, "sam") is None
     none = replace(local, abilities=Abilities("none"))
     assert warming.request(none, session, "sam") is None
+
+
+def test_where_forms_do_better_in_every_act_nothing_is_evaluated_ahead(ada: Entity) -> None:
+    life = replace(life_of(ada, ScriptedModel([])), local=True, abilities=Abilities("choose"))
+    assert manner.asks_model(life, "en")
+    assert not manner.asks_model(life, "de")
+    assert not manner.asks_model(life, "sw")
+    assert manner.asks_model(replace(life, abilities=Abilities("write")), "de")
