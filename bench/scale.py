@@ -21,7 +21,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -230,10 +230,13 @@ def disk(folder: Path) -> dict[str, float]:
     return {str(name): int(size) / 1e6 for name, size in rows} | {"full text": words / 1e6}
 
 
-def run(command: list[str]) -> tuple[float, subprocess.CompletedProcess[str]]:
+def run(
+    command: list[str], settings: Mapping[str, str] | None = None
+) -> tuple[float, subprocess.CompletedProcess[str]]:
     """Run a process to its end. Returns the seconds it took, and what it left."""
     # Where Python may not keep its bytecode, every process compiles all it imports: ours may.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    environment |= settings or {}
     started = time.perf_counter()
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     return time.perf_counter() - started, done
@@ -260,10 +263,15 @@ def rounds(command: list[str], count: int) -> dict[str, float]:
     return {name: median(times) for name, times in seen.items()}
 
 
-def command_line(folder: Path, count: int) -> float | None:
+def command_line(options: argparse.Namespace) -> float | None:
     """Time `bumble recall` itself; None where there is no such command, or no model for it."""
-    command = [sys.executable, "-m", "bumble", "-e", str(folder), "recall", QUERY, "--as", "sam"]
-    results = [run(command) for _ in range(count)]
+    folder = str(options.folder)
+    command = [sys.executable, "-m", "bumble", "-e", folder, "recall", QUERY, "--as", "sam"]
+    settings = {
+        "BUMBLE_EMBEDDING_MODEL": options.embedder,
+        "BUMBLE_WEIGHTS": str(options.weights_folder.absolute()),
+    }
+    results = [run(command, settings) for _ in range(options.rounds)]
     if any(done.returncode for _, done in results):
         return None
     return median(seconds for seconds, _ in results)
@@ -319,7 +327,7 @@ def measure(options: argparse.Namespace, count: int) -> dict[str, Any]:
     path.write_text(path.read_text() + "\nAnd then it rained.\n")
     result["recall, one file changed"] = rounds([*this, "--child", "recall"], 1)
     show("recall, one file changed", result["recall, one file changed"])
-    result["bumble recall"] = command_line(options.folder, options.rounds)
+    result["bumble recall"] = command_line(options)
     whole = result["bumble recall"]
     print("bumble recall            " + (f"{1000 * whole:.0f}" if whole else "not to be had here"))
     result["disk"] = disk(options.folder)
