@@ -137,10 +137,11 @@ class Wording:
             for match in self.language.hits("questions", self.line)
         )
         return any(
-            len(phrases.words(lead)) <= LEAD_WORDS and not self._names(lead) for lead in before
+            len(phrases.words(lead)) <= LEAD_WORDS and not self._leads_from_somebody(lead)
+            for lead in before
         )
 
-    def _names(self, lead: str) -> bool:
+    def _leads_from_somebody(self, lead: str) -> bool:
         """Whether words before a comma name what comes after it: `my landlord, who is …`."""
         return "," in lead and self.language.has("kin", f" {lead.strip()} ")
 
