@@ -53,7 +53,7 @@ def test_what_is_measured_here_counts_before_what_ships_once_it_is_whole(tmp_pat
 @pytest.mark.parametrize(
     ("name", "languages"),
     [
-        ("qwen2.5-coder-1.5b", ["de", "en", "es", "fr"]),
+        ("qwen2.5-coder-1.5b", ["de", "en", "es", "fr", "it", "pt"]),
         ("smollm2-135m", ["de", "en", "es", "fr", "it", "pt"]),
     ],
 )
