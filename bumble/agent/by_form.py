@@ -151,8 +151,13 @@ def gist(message: str, language: str) -> str:
     line = words.one_line(own).rstrip(" :") or words.one_line(message)
     if len(line) <= MOST_CHARS and len(line.split()) <= MOST_WORDS:
         return line.rstrip(".")
-    ends = [match.start() for match in _CLAUSE.finditer(line)]
-    starts = [0, *(match.end() for match in _CLAUSE.finditer(line))]
+    between = [
+        match
+        for match in _CLAUSE.finditer(line)
+        if not words.ends_in_abbreviation(line[: match.end()])
+    ]
+    ends = [match.start() for match in between]
+    starts = [0, *(match.end() for match in between)]
     rows = {
         line[start:end]: _weight(line[start:end], language)
         + MID_SENTENCE * (line[:start].endswith(", ") + line[end:].startswith(","))

@@ -67,12 +67,17 @@ def _goes_on(before: str, behind: str) -> bool:
     """Whether a full stop ends an abbreviation or an ordinal, not the sentence."""
     if behind[:1].islower():
         return before.rstrip().endswith(".")
-    if not _NO_END.search(before):
+    if not ends_in_abbreviation(before):
         return False
     if before.rstrip()[-2:-1].isdigit():  # "am 24. Mai", but not "She is 24. Then ..."
         following = _LETTER_RUN.match(behind)
         return following is not None and folded(following[0]) in _MONTH_NAMES
     return not before.rstrip().endswith(" I.")
+
+
+def ends_in_abbreviation(text: str) -> bool:
+    """Whether a text ends in an abbreviation or an ordinal and its full stop: `my boss Mr.`."""
+    return _NO_END.search(text) is not None
 
 
 def language(*texts: str, default: str = DEFAULT_LANGUAGE) -> str:

@@ -405,6 +405,14 @@ def test_a_quote_has_whole_sentences_and_nothing_that_was_passed_on() -> None:
     assert by_form.gist(mail, "en") == "my landlord wrote"
 
 
+def test_an_abbreviation_ends_no_part_of_what_is_repeated() -> None:
+    told = (
+        "My boss Mr. Quill is retiring in june, so maybe I will ask for his place, the salary is"
+        " much better than what I get for my work today"
+    )
+    assert by_form.gist(told, "en").startswith("My boss Mr. Quill is retiring in june")
+
+
 @pytest.mark.parametrize(
     ("told", "asked", "close"),
     [
