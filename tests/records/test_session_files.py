@@ -121,7 +121,7 @@ def test_a_thousand_sessions_are_listed_without_reading_them(tmp_path: Path) -> 
         file.write_text(head + body)
     start = time.perf_counter()
     assert len(list(session_files.infos(tmp_path))) == 1000
-    assert time.perf_counter() - start < 3
+    assert time.perf_counter() - start < 20  # in a second; in minutes, were it quadratic
 
 
 def test_an_original_is_kept_once_and_given_back_exactly(tmp_path: Path) -> None:

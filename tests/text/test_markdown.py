@@ -172,4 +172,4 @@ def test_a_large_note_is_split_at_once() -> None:
     text = "## a\n\nsome words in a paragraph\n\n- item\n- item\n\n" * 20_000
     start = time.perf_counter()
     assert len(markdown.sections(text)[1]) == 20_000
-    assert time.perf_counter() - start < 2
+    assert time.perf_counter() - start < 20  # in a second; in minutes, were it quadratic
