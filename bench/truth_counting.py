@@ -218,10 +218,10 @@ def confuses_roles(turn: Mapping[str, Any], entity: str, people: Sequence[str]) 
     own = re.escape(entity)
     if re.match(rf"\W*{HELLO}[\s,]+{own}\b", reply, re.IGNORECASE):
         return "greets itself"
+    outside = QUOTED.sub(" ", reply)  # a person's words in quotation marks are the person's
     for name in people:
-        if re.search(rf"\b{I_AM}\s+{re.escape(name)}\b", reply, re.IGNORECASE):
+        if re.search(rf"\b{I_AM}\s+{re.escape(name)}\b", outside, re.IGNORECASE):
             return "says it is somebody else"
-    outside = QUOTED.sub(" ", reply)
     if len(WORD.findall(turn["text"])) >= ECHO_WORDS and inside(turn["text"], outside):
         return "says the message as its own"
     return ""

@@ -108,6 +108,7 @@ def test_an_answer_with_what_was_corrected_is_none() -> None:
         ("I am Ada.", ""),
         ("Mira has a nut allergy!", "says the message as its own"),
         ("You wrote: “mira has a nut allergy”.", ""),
+        ("Noted: “I am Ana, 69, and I drew maps”.", ""),
     ],
 )
 def test_roles_are_confused_by_rule(reply: str, rule: str) -> None:
