@@ -355,6 +355,12 @@ def test_who_was_misunderstood_puts_it_right(text: str, language: str) -> None:
     assert rules.judge(text, language).corrects
 
 
+def test_the_word_correction_alone_puts_nothing_right() -> None:
+    told = "so proud, they accepted my thesis without a single correction"
+    assert not rules.judge(told, "en").corrects
+    assert rules.judge("correction: it's the 5th, not the 4th", "en").corrects
+
+
 def test_in_case_something_happens_is_not_imagined() -> None:
     assert rules.judge("falls mal was ist: ich hab ne nussallergie", "de").keep
     assert rules.judge("falls ich mal reich bin kauf ich ne insel", "de").why == "imagined"
