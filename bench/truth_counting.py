@@ -440,7 +440,10 @@ def _count_questions(lived: Lived, counts: Counts) -> None:
         counts.share(f"questions {name}: in the prompt", _questions(retrieved), of)
         counts.share(f"questions {name}: found by a search", _questions(hit), of)
         counts.share(f"questions {name}: answered", _questions(answered), of)
+        both = [each for each in answerable if names_newer_first(each)]
+        counts.share(f"questions {name}: both words, the newer first", _questions(both), of)
         stale = [each for each in answerable if has_any(each["reply"], each.get("stale", ()))]
+        stale = [each for each in stale if each not in both]
         counts.share(f"questions {name}: answered with what was corrected", _questions(stale), of)
         guarded = [each for each in asked if each.get("never")]
         broken = [each for each in guarded if has_any(each["reply"], each["never"])]
@@ -451,6 +454,15 @@ def is_answered(asked: Mapping[str, Any]) -> bool:
     """Whether a reply has what is expected, and nothing that was corrected or must not be said."""
     reply, wrong = asked["reply"], [*asked.get("stale", ()), *asked.get("never", ())]
     return has_any(reply, asked["expect"]) and not has_any(reply, wrong)
+
+
+def names_newer_first(asked: Mapping[str, Any]) -> bool:
+    """Whether a reply has what was put right, and behind it what stood before."""
+    reply, stale = asked["reply"], asked.get("stale", ())
+    first = min(
+        (reply.casefold().find(old.casefold()) for old in stale if has(reply, old)), default=0
+    )
+    return first > 0 and has_any(reply[:first], asked["expect"])
 
 
 def _evidence(asked: Mapping[str, Any]) -> str:

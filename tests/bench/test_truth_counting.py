@@ -89,6 +89,20 @@ def test_retrieval_and_answer_are_told_apart() -> None:
     assert counts.shares["questions in talks: in the prompt"] == (0, 1)
 
 
+@pytest.mark.parametrize(
+    ("reply", "newer_first"),
+    [
+        ("On 3 May: “it is the 28th”. Before that: “it is the 21st”", True),
+        ("On 1 May: “it is the 21st”. Later: “it is the 28th”", False),
+        ("It is the 28th.", False),
+        ("It is the 21st.", False),
+    ],
+)
+def test_both_words_may_be_named_the_newer_first(reply: str, newer_first: bool) -> None:
+    asked = {"reply": reply, "expect": ["28th"], "stale": ["21st"]}
+    assert truth_counting.names_newer_first(asked) is newer_first
+
+
 def test_an_answer_with_what_was_corrected_is_none() -> None:
     asked = {"expect": ["2 july"], "stale": ["30 june"], "reply": "2 july, or 30 june?"}
 
