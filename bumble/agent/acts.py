@@ -146,9 +146,9 @@ def of(text: str, language: str) -> Act:
 def _takes_leave(parts: Sequence[str], listed: Cues) -> bool:
     """Whether the end of a message takes leave, whatever is told before it."""
     last = [part.strip(" .!") for part in parts[-2:]]
-    return any(listed.patterns["parting"].fullmatch(part) for part in last) or (
-        len(last[-1].split()) <= SHORT and listed.has("goodbye", last[-1])
-    )
+    if any(listed.patterns["parting"].fullmatch(part) for part in last):
+        return True
+    return any(len(part.split()) <= SHORT and listed.has("goodbye", part) for part in last[-1:])
 
 
 def _keeps_in_touch(clause: str, listed: Cues) -> bool:

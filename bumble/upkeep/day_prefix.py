@@ -44,7 +44,10 @@ def check(life: Runtime) -> Due[DayPrefix]:
 
 
 def run(life: Runtime, job: DayPrefix) -> JobResult:
-    """Evaluate the prompt of the day, and keep its overview; nothing of it is a record."""
+    """Evaluate the prompt of the day where the model may be asked, and keep its overview.
+
+    Nothing of it is a record.
+    """
     if topic_overview.is_wanted(life):
         session = session_files.find(life.entity.sessions, job.session)
         owner = people.owner_id(life.entity, life.identity)

@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from bumble.agent import acts
 from bumble.agent.held import ASKS
@@ -87,6 +91,13 @@ def test_what_is_worth_keeping_is_no_joke_whoever_laughs() -> None:
 )
 def test_what_ends_in_taking_leave_takes_leave(message: str, language: str) -> None:
     assert acts.of(message, language) == "goodbye"
+
+
+@given(st.text(max_size=200), st.sampled_from(("de", "en", "es", "fr", "it", "pt", "nl")))
+@example("...", "en")
+@example("", "de")
+def test_any_text_is_some_act(text: str, language: str) -> None:
+    assert acts.of(text, language) in get_args(acts.Act)
 
 
 def test_what_is_told_before_taking_leave_is_told() -> None:
