@@ -1,7 +1,8 @@
 """The plan of a deep recall: a model chooses one action a step, of a closed set, within a budget.
 
-No code is run. The prompt of a step holds the looks so far, the notes, and the places found last as
-far as the window has room; places keep their numbers through all steps.
+No code is run. The prompt of a step holds the places as far as the window has room, the looks so
+far and the notes; places keep their numbers through all steps. What a step adds to the places
+comes last, so that a model here reads only that, and not again what it has evaluated.
 """
 
 from __future__ import annotations
@@ -92,7 +93,8 @@ class _Board:
     """What a plan has in front of it."""
 
     places: list[Source] = field(default_factory=list)  # number n is the n-th, from 1
-    latest: list[int] = field(default_factory=list)  # numbers that were found last come first
+    listed: list[int] = field(default_factory=list)  # in front of the model; newest last
+    whole: set[int] = field(default_factory=set)  # that were read: their lines are not cut
     notes: list[str] = field(default_factory=list)
     noted: list[int] = field(default_factory=list)
     trail: list[str] = field(default_factory=list)
@@ -100,8 +102,21 @@ class _Board:
     def put(self, sources: Sequence[Source]) -> list[int]:
         """Give places numbers; one that was there keeps its own, and gets what is new."""
         numbers = list(dict.fromkeys(self._number(source) for source in sources))
-        self.latest = [*numbers, *(old for old in self.latest if old not in numbers)]
+        self.listed += [number for number in numbers if number not in self.listed]
         return numbers
+
+    def lines(self, room: int) -> list[str]:
+        """Return the listed places as lines; beyond the room only the newest stay, and half of it.
+
+        Half, since each time that the first line goes a model has to read all of them again.
+        """
+        lines = {
+            number: _line(number, self.places[number - 1], whole=number in self.whole)
+            for number in self.listed
+        }
+        if sum(map(_line_cost, lines.values())) > room:
+            self.listed = _newest(lines, room // 2)
+        return [lines[number] for number in self.listed]
 
     def _number(self, source: Source) -> int:
         for number, place in enumerate(self.places, 1):
@@ -204,6 +219,8 @@ class _Plan:
             self.board.notes.append(f"{one_line(str(action['text']))} {action['from']}")
             self.board.noted += action["from"]
         places = f"places {numbers}" if numbers else "nothing"
+        if action["action"] == "read":
+            self.board.whole.update(numbers)
         self.board.trail.append(f"{_shown(action)}: {places}")
 
     def _sources(self, action: Mapping[str, Any]) -> list[Source]:
@@ -269,16 +286,9 @@ class _Plan:
         return self._ask_for(PURPOSE, slots, ANSWER_TOKENS, SCHEMA)
 
     def _lines(self) -> list[str]:
-        """Return the places as lines, those found last first, as far as the window has room."""
-        room = self.room - tokens.estimate("\n".join((*self.board.trail, *self.board.notes)))
-        lines = []
-        for number in self.board.latest:
-            line = _line(number, self.board.places[number - 1])
-            room -= tokens.estimate(line) + 1
-            if room < 0:
-                break
-            lines.append(line)
-        return lines
+        """Return the places as lines, as far as the looks and the notes leave room."""
+        looks = "\n".join((*self.board.trail, *self.board.notes))
+        return self.board.lines(self.room - tokens.estimate(looks))
 
     def _ask_for(
         self, prompt: str, slots: Mapping[str, str], max_tokens: int, schema: Mapping[str, Any]
@@ -315,13 +325,29 @@ def _shown(action: Mapping[str, Any]) -> str:
     return f"{action['action']} {json.dumps(rest, ensure_ascii=False)}"
 
 
-def _line(number: int, source: Source) -> str:
+def _line(number: int, source: Source, *, whole: bool = False) -> str:
     when = f" ({source.at:%Y-%m-%d %a})" if source.at else ""
     origin = QUOTED_FROM.get(source.trust, "")
     quoted = f" [quoted from {origin}]" if origin else ""
     who = f" {source.speaker}:" if source.speaker else ""
-    text = tokens.cut(one_line(source.text), LINE_TOKENS)
+    text = one_line(source.text)
+    text = text if whole else tokens.cut(text, LINE_TOKENS)
     return f"[{number}] {source.kind}{when}{quoted}{who} {text}"
+
+
+def _line_cost(line: str) -> int:
+    return tokens.estimate(line) + 1
+
+
+def _newest(lines: dict[int, str], room: int) -> list[int]:
+    """Return the numbers of the last lines that have room, in their order; of one at least."""
+    numbers: list[int] = []
+    for number, line in reversed(lines.items()):
+        room -= _line_cost(line)
+        if room < 0:
+            break
+        numbers.insert(0, number)
+    return numbers or list(lines)[-1:]
 
 
 def _cost(source: Source) -> int:

@@ -96,6 +96,30 @@ def number_of(life: Runtime, word: str) -> int:
     return next(n for n, hit in enumerate(hits, 1) if word in hit.text)
 
 
+def test_what_is_read_stands_there_whole(ada: Entity) -> None:
+    life = told(ada, f"Our hike: {'then a steep path through wet larches, ' * 30} up to Brenta.")
+    _, model = asked(
+        life,
+        step("search", query="hike larches"),
+        step("read", number=1),
+        step("final", answer="Brenta.", **{"from": [1]}),
+        question="What was the hut called?",
+    )
+    shown = [request.messages[-1].content for request in model.requests]
+    assert ["Brenta" in text for text in shown] == [False, False, True]
+
+
+def test_a_step_begins_as_the_last_did_up_to_what_was_found(roof: Runtime) -> None:
+    _, model = asked(
+        roof,
+        step("search", query="bees roof"),
+        step("find", pattern="toad*"),
+        step("final", answer="", **{"from": []}),
+    )
+    second, third = (request.messages[-1].content for request in model.requests[1:])
+    assert third.startswith(second.partition("</places>")[0])
+
+
 @pytest.mark.parametrize(
     ("answer", "places"),
     [
