@@ -1,12 +1,15 @@
-"""Which messages are worth remembering: by rules alone, and with a model's labels.
+"""Which messages are worth remembering: by rules alone, by the examples, and by a model's labels.
 
-Messages lie in one file a language, also in folders below, each with `text`, `keep` and `kind`;
-every second one is `held` (their wording was read while the rules were written: fresh messages in
-another folder tell more). `floor` keeps what has a digit or is longer than most. `marks.yaml` says
-what else the rules should see. Labels are asked for what the rules leave open, and stay in
-`bench/out/choosing-MODEL.json`. Prints tables and writes them as JSON.
+Messages lie in one file a language, in a folder a writer, each with `text`, `keep` and `kind`.
+The rules have been improved by all of the examples that bumble brings along: messages of another
+folder, by a writer who has not seen them, tell more. `floor` keeps what has a digit or is longer
+than most. What the rules leave open is decided by the other writers' examples (`--embedder`: none
+is ever judged by itself, nor by its writer's), or by the labels of a model, which stay in
+`bench/out/choosing-MODEL.json`. `marks.yaml` says what else the rules should see. Prints tables and
+writes them as JSON. `--learn` writes what an embedder learns from all examples, to be shipped.
 
-    uv run python bench/choosing.py [--messages FOLDER] [--model NAME] [--wrong]
+    uv run python -m bench.choosing [--messages FOLDER] [--embedder NAME] [--model NAME] [--wrong]
+    uv run python -m bench.choosing --learn --embedder NAME
 """
 
 from __future__ import annotations
@@ -24,15 +27,20 @@ from typing import Any
 from platformdirs import user_cache_path
 from ruamel.yaml import YAML
 
-from bumble.choosing import label, notice, rules
+from bench.recall import open_named
+from bumble.choosing import examples, label, notice, rules
+from bumble.choosing.notice import Opinion
 from bumble.choosing.rules import Verdict
+from bumble.embed.likeness import Likeness
+from bumble.embed.protocol import Embedder
 from bumble.llm.embedded import EmbeddedModel
 from bumble.llm.protocol import Model
 from bumble.weights import catalog, store
 
 HERE = Path(__file__).parent
 OUT = HERE / "out"
-MESSAGES = HERE / "data" / "truth" / "keep"
+MESSAGES = Path(str(examples.FOLDER))
+LEARNED = Path(str(examples.LEARNED))
 MARKS = HERE / "data" / "choosing" / "marks.yaml"
 CONTEXT_TOKENS = 4096
 CACHE_BYTES = 500_000_000
@@ -40,13 +48,30 @@ CACHE_BYTES = 500_000_000
 
 @dataclass(frozen=True)
 class Labelled:
-    """One message, what is right, and what the rules say."""
+    """One message, what is right, and what is said of it."""
 
     text: str
     keep: bool
     kind: str
-    half: str  # `dev` or `held`
     verdict: Verdict
+    opinion: Opinion  # of the examples; nothing without an embedder
+
+
+class Learned:
+    """What an embedder makes of messages by the examples of all writers but the message's own."""
+
+    def __init__(self, embedder: Embedder | None) -> None:
+        self.embedder, self.examples = embedder, examples.load()
+        self.known: dict[str, Likeness] = {}
+
+    def opinion(self, text: str, writer: str, verdict: Verdict) -> Opinion:
+        """Say what is held of a message; nothing without an embedder."""
+        if self.embedder is None:
+            return Opinion()
+        if writer not in self.known:
+            others = [example for example in self.examples if example.writer != writer]
+            self.known[writer] = examples.learn(self.embedder, others)
+        return notice.of_worth(examples.of(self.known[writer], self.embedder, text), verdict)
 
 
 @dataclass
@@ -70,18 +95,20 @@ class Labels:
         return self.shares.get(text)
 
 
-def read(path: Path) -> list[Labelled]:
+def read(path: Path, learned: Learned) -> list[Labelled]:
     """Read the messages of a language, and judge them."""
     entries = YAML(typ="safe").load(path.read_text(encoding="utf-8"))
     return [
         Labelled(
             entry["text"],
             entry["keep"],
-            entry.get("kind", ""),
-            "held" if n % 2 else "dev",
-            rules.judge(entry["text"], path.stem),
+            entry["kind"],
+            verdict,
+            learned.opinion(entry["text"], path.parent.name, verdict),
         )
-        for n, entry in enumerate(entries)
+        for entry in entries
+        if "keep" in entry
+        for verdict in [rules.judge(entry["text"], path.stem)]
     ]
 
 
@@ -107,19 +134,28 @@ def table(messages: Sequence[Labelled], labels: Labels) -> dict[str, Any]:
         "messages": len(messages),
         "floor": scores((floor(each.text), each.keep) for each in messages),
         "rules": scores((each.verdict.leans, each.keep) for each in messages),
-        "without model": round(
-            sum(each.verdict.keep is not None for each in messages) / len(messages), 2
-        ),
+        "open": round(sum(each.verdict.keep is None for each in messages) / len(messages), 2),
     }
+    if messages[0].opinion.by:
+        row["examples"] = scores((chosen(each), each.keep) for each in messages)
+        jokes = [each for each in messages if each.kind.startswith("joke")]
+        row["jokes"] = f"{sum(map(chosen, jokes))} of {len(jokes)}"
     if labels.model is not None:
-        row["both"] = scores((chosen(each, labels), each.keep) for each in messages)
+        row["labels"] = scores((by_label(each, labels), each.keep) for each in messages)
     return row
 
 
-def chosen(each: Labelled, labels: Labels) -> bool:
-    """Whether a message is kept by the rules, and by the model where they leave it open."""
+def chosen(each: Labelled) -> bool:
+    """Whether a message is kept by the rules and the examples."""
+    return notice.decided(each.verdict, each.opinion).keep
+
+
+def by_label(each: Labelled, labels: Labels) -> bool:
+    """Whether a message is kept by the rules, and by a model where they leave it open."""
     share = labels.share(each.text) if each.verdict.keep is None else None
-    return notice.decided(each.verdict, share)[0]
+    if share is None:
+        return each.verdict.leans
+    return notice.decided(each.verdict, Opinion(share, share >= each.verdict.least_share)).keep
 
 
 def marks(path: Path) -> dict[str, dict[str, str]]:
@@ -145,17 +181,35 @@ def marks(path: Path) -> dict[str, dict[str, str]]:
 def confided(messages: Sequence[Labelled]) -> str:
     """Return how many confidences of a labelled set are seen, and what else is taken for one."""
     real = [each for each in messages if each.kind == "confidence"]
-    false = sum(each.verdict.confided for each in messages if each.kind != "confidence")
-    return f"{sum(each.verdict.confided for each in real)} of {len(real)}, {false} false"
+    false = sum(_is_confided(each) for each in messages if each.kind != "confidence")
+    return f"{sum(map(_is_confided, real))} of {len(real)}, {false} false"
 
 
-def wrong(language: str, messages: Sequence[Labelled], labels: Labels) -> None:
-    """Print what was chosen wrongly."""
+def _is_confided(each: Labelled) -> bool:
+    return notice.decided(each.verdict, each.opinion).confided
+
+
+def wrong(language: str, messages: Sequence[Labelled]) -> None:
+    """Print what was chosen wrongly by rules and examples."""
     for each in messages:
-        if chosen(each, labels) != each.keep:
-            said = "missed" if each.keep else "false"
-            share = labels.shares.get(each.text)
-            print(f"{language} {said} ({each.kind}, {each.verdict.why}, {share}): {each.text}")
+        if chosen(each) != each.keep:
+            mistake = "missed" if each.keep else "false"
+            why = f"{each.kind}, {each.verdict.why}, {each.opinion.share}"
+            print(f"{language} {mistake} ({why}): {each.text}")
+
+
+def learn(name: str) -> Path:
+    """Write what an embedder learns from all examples, in place of what it did before."""
+    embedder = open_named(name, user_cache_path("bumble") / "weights")
+    if embedder is None:
+        raise SystemExit(f"{name} has no weights to learn with")
+    for before in LEARNED.glob(f"{name}-*.npz"):
+        before.unlink()
+    LEARNED.mkdir(exist_ok=True)
+    path = LEARNED / examples.filename(embedder.identity)
+    with path.open("wb") as file:
+        examples.learn(embedder, examples.load()).write(file)
+    return path
 
 
 def opened(name: str) -> EmbeddedModel:
@@ -182,27 +236,37 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--messages", type=Path, default=MESSAGES)
     parser.add_argument("--model", help="asked about what rules leave open")
+    parser.add_argument("--embedder", help="by whose vectors a message is like the examples")
+    parser.add_argument("--learn", action="store_true", help="write what it learns from all")
     parser.add_argument("--wrong", action="store_true", help="list what was chosen wrongly")
     arguments = parser.parse_args()
+    if arguments.learn:
+        print(learn(arguments.embedder))
+        return
     OUT.mkdir(exist_ok=True)
-    kept = OUT / f"choosing-{arguments.model}.json"
-    before = json.loads(kept.read_text()) if arguments.model and kept.is_file() else {}
+    asked = OUT / f"choosing-{arguments.model}.json"
+    before = json.loads(asked.read_text()) if arguments.model and asked.is_file() else {}
     labels = Labels(opened(arguments.model) if arguments.model else None, before)
+    embedder = arguments.embedder and open_named(
+        arguments.embedder, user_cache_path("bumble") / "weights"
+    )
+    learned = Learned(embedder or None)
     report: dict[str, Any] = {"languages": {}, "marks": marks(MARKS)}
-    print("F1 (precision, recall); `without`: share of messages that need no model")
+    print("F1 (precision, recall); `open`: share of messages that the rules leave open")
     for path in sorted(arguments.messages.rglob("*.yaml")):
-        messages = read(path)
-        name = f"{path.stem}{'' if path.parent == arguments.messages else f' {path.parent.name}'}"
-        for half in ("dev", "held"):
-            row = table([each for each in messages if each.half == half], labels)
-            report["languages"][f"{name} {half}"] = row
-            cells = [f"{way} {shown(row[way])}" for way in ("floor", "rules", "both") if way in row]
-            print(f"{name} {half:4}  {'  '.join(cells)}  without {row['without model']:.2f}")
+        messages = read(path, learned)
+        name = f"{path.stem} {path.parent.name}"
+        row = table(messages, labels)
+        report["languages"][name] = row
+        ways = [way for way in ("floor", "rules", "examples", "labels") if way in row]
+        cells = [f"{way} {shown(row[way])}" for way in ways]
+        jokes = f"  jokes kept {row['jokes']}" if "jokes" in row else ""
+        print(f"{name}  {'  '.join(cells)}  open {row['open']:.2f}{jokes}")
         print(f"{name} confided {confided(messages)}")
         if arguments.wrong:
-            wrong(name, messages, labels)
+            wrong(name, messages)
         if arguments.model:
-            kept.write_text(json.dumps(labels.shares, ensure_ascii=False))
+            asked.write_text(json.dumps(labels.shares, ensure_ascii=False))
     for language, row in report["marks"].items():
         print(f"{language} marks: {'; '.join(f'{mark} {text}' for mark, text in row.items())}")
     if labels.asked:

@@ -107,40 +107,59 @@ def _plain(text: str, language: str) -> str:
     return phrases.folded(language_file.load(language).spelled(text))
 
 
-def of(text: str, language: str) -> Act:
-    """Return what a message is, as its words tell; of several acts the gravest."""
+def of(text: str, language: str, *, asks: bool | None = None) -> Act:
+    """Return what a message is, as its words tell; of several acts the gravest.
+
+    Args:
+        text: The message.
+        language: Its code: `de`.
+        asks: Whether it asks for what its speaker told, where somebody knows better than the words.
+    """
     listed = cues(language)
     if listed is None:
-        return "recall" if _QUESTION_MARK.search(text) else "telling"
+        return "recall" if asks or _QUESTION_MARK.search(text) else "telling"
     plain = _plain(text, language)
     parts = [part for part in _CLAUSE_END.split(plain) if part.strip()]
     verdict = rules.judge(text, language)
     asking = [part for part in parts if _asks(part, listed)]
-    if verdict.asks and not asking:
+    if asks is False:
+        asking = [part for part in asking if _QUESTION_MARK.search(part)]
+    elif verdict.asks and not asking:
         asking = [part for part in parts if not listed.begins("tells", part)]
     told = " ; ".join(part for part in parts if part not in asking)
-    recalls = listed.has("recall", " ; ".join(asking))
+    recalls = asks or listed.has("recall", " ; ".join(asking))
     if (verdict.confided or listed.has("confided", told)) and not recalls:
         return "confided"
     if _is_heavy(told, listed):
         return "heavy"
     if verdict.why == rules.REQUESTED:
         return "plan"
+    if asks:
+        return "recall"
     if len(plain.split()) <= BRIEF + SHORT:
         for act in OF_ITSELF:
             if listed.has(act, plain):
                 return act
-    if verdict.looks_up:
+    if verdict.looks_up and asks is None:
         return "recall"
     if listed.begins("hypothetical", plain):
         return "hypothetical"
     if len(stop_words.telling_words(told)) >= MUCH:
         asking = [part for part in asking if not _keeps_in_touch(part, listed)]
     if asking:
-        return _question(plain, " ; ".join(asking), listed)
+        act = _question(plain, " ; ".join(asking), listed)
+        return "question" if act == "recall" and asks is False else act
     if verdict.keep is not True and _takes_leave(parts, listed):
         return "goodbye"
     return _courtesy(plain, listed) or _statement(plain, parts, listed, verdict)
+
+
+def has_word_of_asking(text: str, language: str) -> bool:
+    """Whether a word by which questions begin stands anywhere in a message."""
+    listed = cues(language)
+    if _QUESTION_MARK.search(text) or listed is None:
+        return True
+    return listed.patterns["asks"].search(_plain(text, language)) is not None
 
 
 def _takes_leave(parts: Sequence[str], listed: Cues) -> bool:

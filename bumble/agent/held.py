@@ -16,6 +16,7 @@ from bumble.agent.acts import Act
 from bumble.agent.by_form import Reply, Scene
 from bumble.agent.loop import Breakable, Outcome, Step
 from bumble.agent.turn_record import Turn
+from bumble.choosing import examples
 from bumble.context import remembered, statements
 from bumble.context.statements import Question
 from bumble.forms import forms
@@ -33,6 +34,7 @@ MOST_SENTENCES = 3
 STORY_CHARS = 160  # of a sentence about the entity that is said whole
 ASKS_MEMORY = ("recall", "question")
 ASKS = (*ASKS_MEMORY, *acts.OF_ITSELF, "opinion", "clock", "wellbeing")
+MAY_BE_CONFIDED: tuple[Act, ...] = ("telling", "plan", "good", "bad", "hypothetical", "request")
 Sign = Callable[[], None]  # shows the person that something is going on
 _OWN_NAME = r"\A\s*{name}\s*:\s*"
 _ENDS = (".", "!", "?", "…", "”", "“", '"', ")", "»")
@@ -49,7 +51,7 @@ def answer(
         sign: Called before the model is asked.
         breakable: Encloses what the person may break off.
     """
-    act = acts.of(turn.message.text, turn.language)
+    act = act_of(life, turn)
     here = scene(life, turn, act)
     outcome = Outcome()
     if turn.manner == "draw" and _is_drawn(act, here):
@@ -70,7 +72,7 @@ def checked(life: Runtime, turn: Turn, outcome: Outcome) -> Outcome:
     """Return what a turn with tools came to, its last words by form if they can't be said."""
     if outcome.stopped in ("interrupted", "failed") or not outcome.steps:
         return outcome
-    act = acts.of(turn.message.text, turn.language)
+    act = act_of(life, turn)
     results = [result for step in outcome.steps for result in step.results]
     found = tuple(result.text for result in results)
     held = situation(life, turn, act, found)
@@ -89,6 +91,18 @@ def checked(life: Runtime, turn: Turn, outcome: Outcome) -> Outcome:
         reply = by_form.compose(act, here, life.rng)
     _say(turn, outcome, reply)
     return outcome
+
+
+def act_of(life: Runtime, turn: Turn) -> Act:
+    """Return what the message of a turn is: by its words, and by messages that it is like."""
+    text, language = turn.message.text, turn.language
+    worth = examples.worth(life, text, language, learns=False)
+    act = acts.of(text, language)
+    if worth is None:
+        return act
+    may_ask = act == "request" or acts.has_word_of_asking(text, language)
+    act = acts.of(text, language, asks=worth.asks(questions=may_ask and act != "correction"))
+    return "confided" if worth.is_confided and act in MAY_BE_CONFIDED else act
 
 
 def _say(turn: Turn, outcome: Outcome, reply: Reply) -> None:
@@ -223,5 +237,5 @@ def slip(life: Runtime, turn: Turn) -> str:
     said = turn.outcome.said
     if not said:
         return ""
-    act = acts.of(turn.message.text, turn.language)
+    act = act_of(life, turn)
     return replies.slip(said, situation(life, turn, act)) or ""

@@ -482,6 +482,7 @@ def _life(
         local=run is not None,
         temperature=run.temperature if run else TEMPERATURE,
         tell=lambda text: output.warn(opened.shell, text),
+        learned=opened.shell.learned,
     )
 
 

@@ -1,8 +1,10 @@
 """Noticing: what each message of a person is worth remembering for, decided once, ever.
 
-Rules come first (`rules`); what they leave open goes to the model where it may choose, one label a
-message (`label`), and where it isn't asked to how the rules lean. What was noticed is a line of the
-transcript, so that no other job and no later process asks again.
+Rules come first (`rules`); what they leave open is kept if it is like what people labelled as worth
+keeping, and what they would keep is dropped if it is like jokes (`examples`). Where there is no
+embedder to say so, it goes to the model where it may choose, one label a message (`label`), else to
+how the rules lean. What was noticed is a line of the transcript, so that no other job and no later
+process asks again.
 """
 
 from __future__ import annotations
@@ -10,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from bumble.choosing import corrections, hush, label, own_answer, rules
+from bumble.choosing import corrections, examples, hush, label, own_answer, rules
+from bumble.choosing.examples import Worth
 from bumble.choosing.rules import Verdict
 from bumble.entity.changes import Change
 from bumble.errors import (
@@ -30,6 +33,7 @@ from bumble.runtime.runtime import Runtime
 PURPOSE = "notice"
 MESSAGES = 4  # of a job: what a killed process has to ask again, at most
 MODEL, LEANS = "model", "the rules lean that way"  # who said so, where no rule decided
+EXAMPLES, JOKE, ASKS = "examples", "like a joke", "asks for what was told"  # so too, by likeness
 
 
 @dataclass(frozen=True)
@@ -102,7 +106,7 @@ def made(life: Runtime, session: Session, messages: Iterable[Message]) -> Iterat
 def _confided(notice: Notice, message: Message) -> Notice:
     """Make a notice one of something told in confidence, by what is said beside it."""
     is_weighed = notice.why in (MODEL, LEANS) and _is_long(message)
-    keep, why = (True, "told in confidence") if is_weighed else (notice.keep, notice.why)
+    keep, why = (True, rules.CONFIDED) if is_weighed else (notice.keep, notice.why)
     return replace(notice, keep=keep, why=why, confided=True)
 
 
@@ -120,9 +124,9 @@ def _noticed(life: Runtime, session: Session, message: Message, language: str) -
     verdict = rules.judge(message.text, language)
     question = own_answer.question(session, message, language)
     asks = life.abilities.tier("memory", language) == "choose"
-    is_open = verdict.keep is None and asks and question is None
-    share = label.share(life.model, message.text) if is_open else None
-    keep, why = decided(verdict, share) if question is None else (True, own_answer.WHY)
+    opinion = _opinion(life, message.text, language, verdict, asks=asks and question is None)
+    decision = decided(verdict, opinion)
+    keep, why = (decision.keep, decision.why) if question is None else (True, own_answer.WHY)
     corrects: tuple[str, ...] = ()
     if verdict.corrects and keep:
         corrects = corrections.corrected(life, session, message, language, asks=asks)
@@ -131,29 +135,84 @@ def _noticed(life: Runtime, session: Session, message: Message, language: str) -
         message=message.id,
         keep=keep,
         why=why,
-        share=share,
-        confided=verdict.confided,
+        share=opinion.share if decision.by_opinion else None,
+        confided=decision.confided,
         feelings=verdict.feelings,
         corrects=corrects,
         answers=question.id if question else "",
-        extra={} if share is None else {"model": life.model.name},
+        extra={"model": opinion.by} if decision.by_opinion else {},
     )
     is_covered = not notice.confided and hush.covers(session, message, language)
     return _confided(notice, message) if is_covered else notice
 
 
-def decided(verdict: Verdict, share: float | None) -> tuple[bool, str]:
-    """Return whether to keep a message, and who said so.
+@dataclass(frozen=True)
+class Opinion:
+    """What the examples, or a model, say of a message; nothing, where neither was asked."""
 
-    Args:
-        verdict: That of the rules.
-        share: What a model gives the kept labels; None where none was asked.
-    """
-    if verdict.keep is not None:
-        return verdict.keep, verdict.why
+    share: float | None = None  # how likely it is worth keeping, in [0, 1]
+    keeps: bool = False  # whether that is enough
+    surely: bool = False  # whether it is enough against the rules
+    is_joke: bool = False
+    is_confided: bool = False
+    asks: bool = False  # for what was told
+    why: str = ""
+    by: str = ""  # name of the embedder, or of the model
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What is held of a message."""
+
+    keep: bool
+    why: str
+    confided: bool = False
+    by_opinion: bool = False  # whether somebody's opinion decided
+
+
+def _opinion(life: Runtime, text: str, language: str, verdict: Verdict, *, asks: bool) -> Opinion:
+    """Ask the examples, or where there are none for a language a model, if it may be asked."""
+    worth = examples.worth(life, text, language, learns=True)
+    if worth is not None:
+        return of_worth(worth, verdict)
+    share = label.share(life.model, text) if verdict.keep is None and asks else None
     if share is None:
-        return verdict.leans, LEANS
-    return share >= verdict.least_share, MODEL
+        return Opinion()
+    return Opinion(share, share >= verdict.least_share, why=MODEL, by=life.model.name)
+
+
+def of_worth(worth: Worth, verdict: Verdict) -> Opinion:
+    """Return what the examples say of a message that the rules judged."""
+    return Opinion(
+        worth.share,
+        worth.keeps,
+        worth.surely_keeps,
+        worth.is_joke,
+        worth.is_confided,
+        worth.asks(questions=verdict.questions) is True and not verdict.corrects,
+        EXAMPLES,
+        worth.embedder,
+    )
+
+
+def decided(verdict: Verdict, opinion: Opinion) -> Decision:
+    """Return whether to keep a message, and who said so."""
+    confided = verdict.confided or opinion.is_confided
+    is_open, by_wording = verdict.keep is None, verdict.why == rules.TOLD
+    if opinion.is_confided and (is_open or by_wording):
+        return Decision(True, rules.CONFIDED, confided=True, by_opinion=True)
+    if not confided and (is_open or by_wording):
+        if opinion.asks:
+            return Decision(False, ASKS, by_opinion=True)
+        if opinion.is_joke and not verdict.corrects:
+            return Decision(False, JOKE, by_opinion=True)
+    if is_open and opinion.share is not None:
+        return Decision(opinion.keeps, opinion.why, confided, by_opinion=True)
+    if is_open:
+        return Decision(verdict.leans, LEANS, confided)
+    if verdict.keep is False and opinion.surely:
+        return Decision(True, opinion.why, confided, by_opinion=True)
+    return Decision(verdict.keep is True, verdict.why, confided)
 
 
 def check(life: Runtime) -> Due[NoticeJob]:

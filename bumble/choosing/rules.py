@@ -18,7 +18,7 @@ MOST_CHARS = 2000  # of a message: what follows is pasted, not told
 LEAST_CONFIDED_WORDS = 6  # shorter: "this is secret", which says nothing yet
 LEAST_TOLD_WORDS = 2  # beside the request to be silent
 TELLING_WORDS = 8  # of a message that surely tells something, whatever it asks
-REQUESTED, TOLD = "asked to keep", "told"  # why something is kept
+REQUESTED, CONFIDED, TOLD = "asked to keep", "told in confidence", "told"  # why it is kept
 LEAST_REQUESTED_WORDS = 3  # beside the request to keep it in mind
 BARE_WORDS = 3  # beside the request, from which it may be about more than itself
 _ANNOUNCES = re.compile(r"(?:[:…?]|\.\.+)\s*$")  # what ends so is about what comes next
@@ -64,6 +64,7 @@ class Verdict:
     fleeting: bool = False  # whether more speaks of the moment than of anything that lasts
     looks_up: bool = False  # whether it asks for what the speaker told
     asks: bool = False  # whether all of it is a question
+    questions: bool = False  # whether a word of asking, or a question mark, stands in it
 
 
 @dataclass(frozen=True)
@@ -271,6 +272,7 @@ def judge(text: str, code: str) -> Verdict:
         fleeting=points < 0,
         looks_up=wording.looks_up,
         asks=wording.asks,
+        questions="?" in wording.line or wording.has("questions"),
     )
 
 
@@ -291,7 +293,7 @@ def points(text: str, code: str) -> int:
 
 def _decided(wording: Wording, *, confided: bool) -> tuple[bool | None, str]:
     if confided and len(wording.words) >= LEAST_CONFIDED_WORDS and confides(wording):
-        return True, "told in confidence"
+        return True, CONFIDED
     if is_requested(wording):
         return True, REQUESTED
     for why, veto in VETOES:

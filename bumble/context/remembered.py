@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from bumble.choosing import quotes as marks
+from bumble.choosing.notice import ASKS
 from bumble.context import recalled, statements
 from bumble.context.recalled import Search
 from bumble.context.statements import (
@@ -76,7 +77,9 @@ def answer(life: Runtime, session: Session, question: Question) -> Answer:
     told = [
         hit
         for hit in hits
-        if hit.id != said.id and (hit.id in heard.answers or _tells(life, hit, question))
+        if hit.id != said.id
+        and hit.id not in heard.asked
+        and (hit.id in heard.answers or _tells(life, hit, question))
     ]
     scored = statements.score(life, _statements(life, told, question, heard), question)
     best = _best(scored, question)
@@ -123,6 +126,7 @@ class _Heard:
     newer: Mapping[str, str]  # id of the message that puts right, by that of the one put right
     answers: Mapping[str, str]  # id of the message in which somebody answers their own question
     confided: Set[str]  # ids of messages told in confidence
+    asked: Set[str]  # ids of messages that ask for what was told, whatever their words
 
     @cached_property
     def questions(self) -> Mapping[str, str]:
@@ -157,7 +161,8 @@ def _heard(life: Runtime, session: Session) -> _Heard:
     newer = {earlier: notice.message for notice in notices for earlier in notice.corrects[:1]}
     answers = {notice.answers: notice.message for notice in notices if notice.answers in messages}
     confided = {notice.message for notice in notices if notice.confided}
-    return _Heard(messages, newer, answers, confided)
+    asked = {notice.message for notice in notices if notice.why == ASKS}
+    return _Heard(messages, newer, answers, confided, asked)
 
 
 def _statements(

@@ -27,6 +27,7 @@ class HashingEmbedder:
         Weinberger et al., "Feature hashing for large scale multitask learning" (2009).
     """
 
+    multilingual = True  # as little as any
     unrelated_cosine = 0.0  # signed hashing leaves unrelated texts at right angles on average
 
     def __init__(self, dimensions: int = 256) -> None:

@@ -50,6 +50,7 @@ class OnnxEmbedder:
         batch_invariant: bool,
         optimise: bool,
         token_mean: Floats | None = None,
+        multilingual: bool = False,
         threads: int = 2,
     ) -> None:
         """Load the model.
@@ -66,6 +67,7 @@ class OnnxEmbedder:
                 once a process has embedded a dozen.
             token_mean: Taken from the states of tokens before they are matched, shape (hidden,):
                 what all of them have in common tells none from another. None: nothing.
+            multilingual: Whether the model understands other languages as well as English.
             threads: Threads of one operation.
 
         Raises:
@@ -73,6 +75,7 @@ class OnnxEmbedder:
         """
         self.identity = identity
         self.unrelated_cosine, self._token_mean = unrelated_cosine, token_mean
+        self.multilingual = multilingual
         self._batch_texts = _BATCH_TEXTS if batch_invariant else 1
         self._tokenizer = _load_tokenizer(tokenizer, identity.max_tokens)
         self._weights, self._threads = weights, threads

@@ -59,6 +59,10 @@ class Embedder(Protocol):
     def unrelated_cosine(self) -> float:
         """Mean cosine of unrelated texts (mu in calibration), measured when it was pulled."""
 
+    @property
+    def multilingual(self) -> bool:
+        """Whether it understands other languages as well as English."""
+
     def embed_documents(self, texts: Sequence[str]) -> Floats:
         """Embed texts to be found. Returns shape (n, d), rows of length 1."""
 

@@ -47,6 +47,11 @@ class BorrowingEmbedder:
         """That of the embedder."""
         return self._embedder.unrelated_cosine
 
+    @property
+    def multilingual(self) -> bool:
+        """Whether it understands other languages as well as English."""
+        return self._embedder.multilingual
+
     def embed_documents(self, texts: Sequence[str]) -> Floats:
         """Embed texts to be found. Returns shape (n, d), rows of length 1."""
         vectors, _ = self._borrowed(texts, by_token=False)

@@ -21,13 +21,13 @@ class Notice:
     at: datetime
     message: str  # its id
     keep: bool  # whether it is worth keeping for months
-    why: str  # the rule that said so, or "model"
-    share: float | None = None  # the model's probability that it is, in [0, 1]; None: not asked
+    why: str  # the rule that said so, or who else did
+    share: float | None = None  # how likely it is, in [0, 1]; None: nobody was asked
     confided: bool = False  # told in confidence: stays with those who heard it
     feelings: tuple[str, ...] = ()  # words of the message that name a feeling of its speaker
     corrects: tuple[str, ...] = ()  # ids of earlier messages it may put right, likeliest first
     answers: str = ""  # id of the message in which its speaker asked what it answers
-    extra: Mapping[str, Any] = field(default_factory=dict)  # the model; fields we don't know
+    extra: Mapping[str, Any] = field(default_factory=dict)  # who was asked; fields we don't know
 
 
 _KNOWN = (

@@ -48,12 +48,16 @@ def run(life: Runtime, job: DayPrefix) -> JobResult:
 
     Nothing of it is a record.
     """
+    is_read_ahead = False
     if topic_overview.is_wanted(life):
         session = session_files.find(life.entity.sessions, job.session)
         owner = people.owner_id(life.entity, life.identity)
-        if manner.asks_model(life, spoken.language(life, session, owner)):
+        is_read_ahead = manner.asks_model(life, spoken.language(life, session, owner))
+        if is_read_ahead:
             life.model.warm(turn.next_request(life, session, owner, job.overview))
     topic_overview.keep(life, job.readers, job.overview)
     topics = job.overview.count("\n- ") + job.overview.startswith("- ")
-    line = f"The prompt of the day is ready, with {topics} topics."
+    line = f"The overview of the day is made: {topics} topics."
+    if is_read_ahead:
+        line = f"The prompt of the day is ready, with {topics} topics."
     return JobResult("prefix: the topics of the day", tuple, (line,), {"topics": topics})

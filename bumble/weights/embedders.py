@@ -93,6 +93,7 @@ def _open(
         installed.path("tokenizer.json"),
         identity(installed.entry, dimensions),
         unrelated_cosine=unrelated_cosine,
+        multilingual=run.multilingual,
         token_mean=token_mean,
         batch_invariant=run.batch_invariant,
         optimise=run.optimise,

@@ -8,6 +8,7 @@ from bumble.choosing import rules
 
 CONFIDED = {
     "en": (
+        "ive something to confess, i fell in the bathroom",
         "don't you dare repeat this to mum, i dropped out of the course",
         "my husband doesn't know i still smoke",
         "you're the first person i've told, we lost the baby",
@@ -22,6 +23,10 @@ CONFIDED = {
         "dont breathe a word, we eloped",
     ),
     "de": (
+        "sag oma nix aber ich zieh nach hamburg",
+        "erzähl Peter nichts davon, ich hab gekündigt",
+        "ich muss dir was beichten, ich bin gestern gefallen",
+        "aber dass du das ja nicht der Selina erzählst, ich hab geraucht",
         "erzähl das bloß nicht weiter, ich hab den job hingeschmissen",
         "mein mann weiß nicht dass ich noch rauche",
         "du bist der erste dem ich das sage, wir haben das kind verloren",
@@ -108,6 +113,8 @@ OPEN = {
         "the puppy doesn't know his name yet",
     ),
     "de": (
+        "sag mal nichts schlechtes über meine oma",
+        "sag mama wir kommen um acht",
         "keiner weiß wie diese maschine funktioniert",
         "sag mir nicht du magst den film",
         "mein bruder weiß nicht wie man schwimmt",

@@ -10,7 +10,7 @@ SECRET = "I borrowed 6500 of the savings for bets"
 
 
 def nearest(ada: Entity, *scored: Scored, confided: frozenset[str] = frozenset()) -> str | None:
-    heard = remembered._Heard({}, {}, {}, confided)
+    heard = remembered._Heard({}, {}, {}, confided, frozenset())
     life = life_of(ada, ScriptedModel([]))
     quote = remembered._nearest(life, scored, heard, of_memory=True)
     return quote.text if quote else None

@@ -1,0 +1,228 @@
+from __future__ import annotations
+
+import io
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from bumble.abilities.tiers import Abilities
+from bumble.agent import acts
+from bumble.choosing import examples, notice, rules
+from bumble.choosing.examples import Example, Worth
+from bumble.choosing.rules import Verdict
+from bumble.embed import likeness
+from bumble.embed.hashing import HashingEmbedder
+from bumble.embed.protocol import Floats
+from bumble.entity.folder import Entity
+from bumble.index.memory import Memory
+from bumble.llm.scripted import Reply, ScriptedModel
+from bumble.records.notices import Notice
+from bumble.runtime import runner
+from bumble.runtime.runner import Pass
+from bumble.runtime.runtime import Runtime
+from bumble.weights import catalog, embedders
+from tests.support.turns import life_of, say, stored, talk
+
+PASS = Pass("notice", notice.check, notice.run)
+SHIPPED = ("all-minilm-l6-v2", "multilingual-e5-small")
+EXAMPLES = examples.load()
+ENGLISH = [example for example in EXAMPLES if example.language == "en"]
+
+
+class Weighted(HashingEmbedder):
+    """A hashing embedder that passes for one with weights."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.identity = replace(self.identity, sha256="0" * 64)
+        self.texts = 0
+
+    def embed_documents(self, texts: Sequence[str]) -> Floats:
+        self.texts += len(texts)
+        return super().embed_documents(texts)
+
+
+@cache
+def embedder() -> Weighted:
+    """One for all tests: a process learns once."""
+    return Weighted()
+
+
+@pytest.fixture
+def life(ada: Entity) -> Runtime:
+    """Whose model would call all a joke, if it were asked."""
+    model = ScriptedModel([say("I see."), Reply("joke", purpose="notice", always=True)])
+    before = life_of(ada, model)
+    memory = Memory(
+        ada, embedder, name="Ada", zone=before.zone, config=before.config.recall, syncs=True
+    )
+    return replace(before, memory=memory, abilities=Abilities())
+
+
+def noticed(life: Runtime, text: str) -> Notice:
+    talk(life, text)
+    list(runner.settle(life, (PASS,)))
+    (notice_,) = stored(life.entity).notices.values()
+    return notice_
+
+
+def first(fits: Callable[[Example, Verdict], bool]) -> str:
+    return next(
+        example.text for example in ENGLISH if fits(example, rules.judge(example.text, "en"))
+    )
+
+
+def dry(example: Example, verdict: Verdict) -> bool:
+    """Whether it is a dry joke whose wording would keep it."""
+    is_told = verdict.why == rules.TOLD and not (verdict.corrects or verdict.confided)
+    return is_told and example.kind == "joke_deadpan"
+
+
+def test_every_example_says_what_is_right_and_none_stands_there_twice() -> None:
+    assert len({(example.text, example.language) for example in EXAMPLES}) == len(EXAMPLES) > 5000
+    wrong = [example for example in EXAMPLES if example.kind.startswith("joke") and example.keep]
+    assert wrong == []
+    languages = Counter(example.language for example in EXAMPLES)
+    assert set(languages) == {"de", "en", "es", "fr", "it", "pt"}
+    assert min(languages.values()) > 500
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_what_these_embedders_learned_is_shipped(name: str) -> None:
+    entry = catalog.load().entry(name)
+    assert entry.embedding is not None
+    identity = embedders.identity(entry, entry.embedding.dimensions[0])
+    shipped = examples.LEARNED.joinpath(examples.filename(identity))
+    assert shipped.is_file(), f"uv run python -m bench.choosing --learn --embedder {name}"
+
+
+def test_nothing_that_nobody_opens_is_shipped() -> None:
+    assert len(list(examples.LEARNED.iterdir())) == len(SHIPPED)
+
+
+def test_what_rules_leave_open_is_kept_if_it_is_like_what_is_kept(life: Runtime) -> None:
+    text = first(lambda example, verdict: verdict.keep is None and example.keep is True)
+    result = noticed(life, text)
+    assert (result.keep, result.why) == (True, notice.EXAMPLES)
+    assert result.share is not None
+    assert result.share > 0.5
+    assert result.extra == {"model": "hashing"}
+
+
+def test_what_rules_leave_open_is_dropped_if_it_is_like_the_rest(life: Runtime) -> None:
+    text = first(lambda example, verdict: verdict.keep is None and example.kind == "chat")
+    result = noticed(life, text)
+    assert (result.keep, result.why) == (False, notice.EXAMPLES)
+
+
+def test_a_dry_joke_is_dropped_though_its_wording_would_keep_it(life: Runtime) -> None:
+    text = first(dry)
+    result = noticed(life, text)
+    assert (result.keep, result.why) == (False, notice.JOKE)
+
+
+@pytest.mark.parametrize("before", ["Between you and me, nobody may know this: ", "Remember: "])
+def test_what_is_confided_or_asked_to_be_kept_is_never_taken_for_a_joke(
+    life: Runtime, before: str
+) -> None:
+    text = first(dry)
+    assert noticed(life, before + text).keep
+
+
+def test_what_asks_for_what_was_told_is_not_kept(life: Runtime) -> None:
+    def asks(example: Example, verdict: Verdict) -> bool:
+        return verdict.why == rules.TOLD and example.kind == "ask_memory"
+
+    result = noticed(life, first(asks))
+    assert (result.keep, result.why) == (False, notice.ASKS)
+
+
+def test_what_is_like_a_confidence_is_one_whatever_its_words(life: Runtime) -> None:
+    def confided(example: Example, verdict: Verdict) -> bool:
+        return not verdict.confided and example.kind == "confidence" and verdict.keep is not False
+
+    result = noticed(life, first(confided))
+    assert (result.keep, result.confided, result.why) == (True, True, rules.CONFIDED)
+
+
+def test_what_a_word_speaks_against_is_kept_if_it_is_surely_like_what_is_kept() -> None:
+    verdict = Verdict(keep=False, why="imagined", leans=False)
+    worth = Worth(keep=0.9, joke=-0.9, confided=-0.9, asked=-0.9, embedder="e5")
+    assert notice.decided(verdict, notice.of_worth(worth, verdict)).keep
+    assert not notice.decided(verdict, notice.of_worth(replace(worth, keep=0.4), verdict)).keep
+
+
+def test_a_message_is_answered_as_what_it_is_like(life: Runtime) -> None:
+    def unseen(example: Example, verdict: Verdict) -> bool:
+        is_statement = acts.of(example.text, "en") in ("telling", "plan")
+        return example.kind == "ask_memory" and is_statement
+
+    examples.worth(life, "learns", "en", learns=True)
+    talk(life, "my exam is on the 4th of may, in the town hall")
+    turn = talk(replace(life, abilities=Abilities(unmeasured="none")), first(unseen))
+    assert turn.worded in ("told_me", "nearest", "unknown", "told_before")
+
+
+def test_an_embedder_without_weights_is_not_asked(ada: Entity) -> None:
+    assert (
+        examples.worth(
+            life_of(ada, ScriptedModel([])), "my sister Lena is a vet", "en", learns=True
+        )
+        is None
+    )
+
+
+def test_an_embedder_that_knows_english_alone_is_asked_about_nothing_else(life: Runtime) -> None:
+    embedder().multilingual = False
+    try:
+        assert examples.worth(life, "my sister Lena is a vet", "en", learns=True) is not None
+        assert (
+            examples.worth(life, "meine Schwester Lena ist Tierärztin", "de", learns=True) is None
+        )
+    finally:
+        embedder().multilingual = True
+
+
+def test_a_machine_learns_once(life: Runtime, tmp_path: Path) -> None:
+    heard: list[str] = []
+    examples.forget()
+    assert examples.worth(life, "my sister Lena is a vet", "en", learns=False) is None
+    life = replace(life, learned=tmp_path / "learned", tell=heard.append)
+    place = tmp_path / "learned" / examples.filename(embedder().identity)
+    text = "my sister Lena is a vet"
+    values = []
+    for data in (None, None, b"damaged"):  # learns, reads, learns again
+        if data is not None:
+            place.write_bytes(data)
+        examples.forget()
+        embedder().texts = 0
+        values.append((examples.worth(life, text, "en", learns=True), embedder().texts > 1))
+    assert [learned for _, learned in values] == [True, False, True]
+    assert len({worth for worth, _ in values}) == 1
+    assert len(heard) == 2
+    assert "learns once" in heard[0]
+
+
+@pytest.mark.weights
+def test_with_real_weights_facts_are_kept_and_dry_jokes_are_not(weights_folder: Path) -> None:
+    real = embedders.open_embedder(weights_folder, catalog.load().entry(SHIPPED[0]))
+    file = examples.LEARNED.joinpath(examples.filename(real.identity))
+    known = likeness.read(io.BytesIO(file.read_bytes()))
+    facts = [
+        "I grew up on a barge, my dad was a lock keeper",
+        "Penny has been allergic to wasps since she was nine",
+        "we finally bought the house on Mill Lane",
+    ]
+    jokes = [
+        "The kettle has asked for a raise and wants to speak to the union.",
+        "I hereby appoint the cat to the supreme court, hearings begin after lunch.",
+        "My houseplants held elections and I lost.",
+    ]
+    kept = [examples.of(known, real, text) for text in facts]
+    dropped = [examples.of(known, real, text) for text in jokes]
+    assert [(worth.keeps, worth.is_joke) for worth in kept] == [(True, False)] * 3
+    assert [(worth.keeps, worth.is_joke) for worth in dropped] == [(False, True)] * 3
