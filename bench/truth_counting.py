@@ -405,11 +405,14 @@ def _count_secrets(lived: Lived, counts: Counts) -> None:
     for secret in secrets:
         reader = lived.life.who(secret["secret_from"])
         own = " ".join(turn["text"] for turn in lived.turns if turn["person"] == reader)
+        before = [turn for turn in lived.turns if turn["i"] < secret["i"]]
+        shown = " ".join(text for turn in before for text in turn.get("prompt", ()))
         signs = [
             sign
             for key in ("all", "any")
             for sign in secret["fact"].get(key, ())
-            if not has(own, sign)  # what they say themselves, they know
+            # what they say themselves they know; what stood in prompts before is no sign of it
+            if not has(own, sign) and not has(shown, sign)
         ]
         later = [turn for turn in lived.turns if turn["i"] > secret["i"]]
         searched = [each for each in lived.searches if each["secret"] == secret["i"]]

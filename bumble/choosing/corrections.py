@@ -1,6 +1,7 @@
-"""What a correction corrects: the earlier messages of its speaker that it may put right.
+"""What a message is about of what its speaker told before: what it takes up, what it corrects.
 
-*Whether* something is corrected is told by rule (`rules`), never by a model, which always finds
+A date or a number beside a word that was told with one before says more of it, or that it is
+another now, in whatever words. Elsewhere, *whether* something is corrected is told by rule (`rules`), never by a model, which always finds
 something. *What* is corrected shows in the words both share, in nearness, and in the number that a
 model chooses, together.
 """
@@ -11,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from bumble.choosing import label
+from bumble.choosing import label, language_file, rules
 from bumble.forms import forms
 from bumble.records.provenance import is_untrusted
 from bumble.records.sessions import Message, Session
@@ -25,6 +26,7 @@ CANDIDATES = 9  # a digit each
 ELSEWHERE = 6  # of other conversations, at most
 CORRECTS = 3  # ids at most that are told
 LEAST_NEAR = 0.35  # calibrated similarity from which a message may be meant without a shared word
+LEAST_LETTERS = 3  # of a word that two messages have in common
 MAX_TOKENS = 40  # of each message, as the model is shown it
 
 
@@ -63,6 +65,52 @@ def corrected(
         for id_, share in _chosen(life, message, meant).items():
             points[id_] += share
     return tuple(sorted(points, key=lambda id_: -points[id_]))[:CORRECTS]
+
+
+@dataclass(frozen=True)
+class Followed:
+    """What was told before that a message takes up."""
+
+    ids: tuple[str, ...] = ()  # of messages, the likeliest first
+    corrects: tuple[str, ...] = ()  # those of which it says something else
+
+
+def followed(life: Runtime, session: Session, message: Message, language: str) -> Followed:
+    """Return what a message takes up: with a figure of the same kind, and a word of it.
+
+    `They hang on for two weeks, Katrin is back on 5 December`, where she was to be away until the
+    21st of November. It says something else of what it shares more than a word with, or a date.
+
+    Args:
+        life: Whose conversation.
+        session: The conversation.
+        message: The one that was said now.
+        language: That of its speaker.
+    """
+    figures = rules.figures(message.text, language)
+    if not figures:
+        return Followed()
+    own = _undated(life, message.text, language)
+    shared: dict[str, int] = {}
+    dated = set()
+    for each in _earlier(life, session, message):
+        same = figures & rules.figures(each.text, language)
+        stems = own & _undated(life, each.text, language)
+        if same and stems:
+            shared[each.id] = len(stems)
+            dated |= {each.id} if "date" in same else set()
+    ids = sorted(reversed(shared), key=lambda id_: -shared[id_])[:CORRECTS]
+    return Followed(tuple(ids), tuple(id_ for id_ in ids if id_ in dated or shared[id_] > 1))
+
+
+def _undated(life: Runtime, text: str, language: str) -> set[str]:
+    """Return the stems that tell what a message is about, without its dates and numbers."""
+    passing = forms.load(language, life.entity.root, life.tell).memory.passing_words
+    listed = language_file.load(language)
+    line = listed.line(text)
+    dates = listed.patterns.get("dates")
+    stems = _stems(dates.sub(" ", line) if dates else line, language, passing)
+    return {stem for stem in stems if len(stem) >= LEAST_LETTERS and not stem.isdigit()}
 
 
 def _stems(text: str, language: str, passing: AbstractSet[str]) -> set[str]:

@@ -33,6 +33,7 @@ from bumble.runtime.runtime import Runtime
 PURPOSE = "notice"
 MESSAGES = 4  # of a job: what a killed process has to ask again, at most
 MODEL, LEANS = "model", "the rules lean that way"  # who said so, where no rule decided
+FOLLOWS = "takes up what was told"  # so too, though its words alone would not keep it
 EXAMPLES, JOKE, ASKS = "examples", "like a joke", "asks for what was told"  # so too, by likeness
 
 
@@ -105,7 +106,7 @@ def made(life: Runtime, session: Session, messages: Iterable[Message]) -> Iterat
 
 def _confided(notice: Notice, message: Message) -> Notice:
     """Make a notice one of something told in confidence, by what is said beside it."""
-    is_weighed = notice.why in (MODEL, LEANS) and _is_long(message)
+    is_weighed = notice.why in (MODEL, LEANS, EXAMPLES) and _is_long(message)
     keep, why = (True, rules.CONFIDED) if is_weighed else (notice.keep, notice.why)
     return replace(notice, keep=keep, why=why, confided=True)
 
@@ -128,6 +129,11 @@ def _noticed(life: Runtime, session: Session, message: Message, language: str) -
     decision = decided(verdict, opinion)
     keep, why = (decision.keep, decision.why) if question is None else (True, own_answer.WHY)
     corrects: tuple[str, ...] = ()
+    is_open = verdict.keep is None or decision.by_opinion
+    if not keep and is_open and decision.why != ASKS and not verdict.questions:
+        followed = corrections.followed(life, session, message, language)
+        if followed.ids:
+            keep, why, corrects = True, FOLLOWS, followed.corrects
     if verdict.corrects and keep:
         corrects = corrections.corrected(life, session, message, language, asks=asks)
     notice = Notice(

@@ -37,6 +37,7 @@ TELLS_BESIDE = 3  # points of the rest, where only a part of a message is no sta
 PARTIAL = frozenset({"imagined", "maybe", "a saying", "a task"})
 ROLE_CHARS = 30  # between a thing and what it can't be: `the hoover has resigned`
 LEAST_QUOTED = 0.35  # share of a message's words from which it is a quotation
+Figure = Literal["date", "number"]
 _FACES = re.compile("[😂🤣😹😆😜😝🤪💀🙃]|(?<!\\w)(?:[:;x]-?[dDpP]|[xX][dD]+)(?!\\w)")
 _QUOTED = re.compile(
     r"[\"“”„«»]([^\"“”„«»]+)[\"“”„«»]|(?<!\w)['‘‚’‹]((?:[^'‘’›]|(?<=\w)['’](?=\w))+)['’‘›](?!\w)"
@@ -289,6 +290,15 @@ def points(text: str, code: str) -> int:
     """Return how much a text has of what facts, plans and changes are told by."""
     language = language_file.load(code)
     return Wording(text, language.line(text), language).points
+
+
+def figures(text: str, code: str) -> frozenset[Figure]:
+    """Return which kinds of figure a text has: dates, and numbers that are none."""
+    language = language_file.load(code)
+    wording = Wording(text, language.line(text), language)
+    has_number = any(char.isdigit() for char in _TIME.sub(" ", text))
+    kinds: dict[Figure, bool] = {"date": wording.dated, "number": has_number}
+    return frozenset(kind for kind, is_there in kinds.items() if is_there)
 
 
 def _decided(wording: Wording, *, confided: bool) -> tuple[bool | None, str]:

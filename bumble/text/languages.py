@@ -38,6 +38,16 @@ _EXPECTED = (
         " tg tk tl tt ug ur uz wuu yi yue",
     ),
 )
+# Dialects the model tells from the language that who speaks them reads and is answered in.
+_DIALECTS = (
+    ("de", "als bar"),
+    ("en", "sco"),
+    ("es", "an"),
+    ("fr", "wa"),
+    ("it", "eml lmo nap pms scn vec"),
+    ("nl", "li vls"),
+    ("pt", "mwl"),
+)
 _LABEL = "__label__"  # what fastText writes before a code
 MOST_LIKELY = 20  # languages that the model is asked for
 _LEAST = 1e-6  # probability; fastText is surer of what it rules out than short texts warrant
@@ -125,9 +135,13 @@ def evidence(text: str) -> Mapping[str, float]:
     plain = _NO_WORDS.sub(" ", text).strip().lower()
     if not plain:
         return {}
-    told = dict.fromkeys(_expected(), _SHARPNESS * math.log(_LEAST))
+    chances: defaultdict[str, float] = defaultdict(float)
     for label, chance in zip(*_model().predict(plain, k=MOST_LIKELY), strict=True):
-        told[label.removeprefix(_LABEL)] = _SHARPNESS * math.log(max(chance, _LEAST))
+        code = label.removeprefix(_LABEL)
+        chances[_language_of_dialects().get(code, code)] += chance
+    told = dict.fromkeys(_expected(), _SHARPNESS * math.log(_LEAST))
+    for code, chance in chances.items():
+        told[code] = _SHARPNESS * math.log(max(chance, _LEAST))
     listed = _folded_stop_words()
     for word in stop_words.words(plain):
         for code in listed.get(word if word.isascii() else stop_words.folded(word), ()):
@@ -140,6 +154,11 @@ def _expected() -> Mapping[str, float]:
     weights = {code: weight for weight, codes in _EXPECTED for code in codes.split()}
     total = sum(weights.values())
     return {code: weight / total for code, weight in weights.items()}
+
+
+@cache
+def _language_of_dialects() -> Mapping[str, str]:
+    return {dialect: code for code, dialects in _DIALECTS for dialect in dialects.split()}
 
 
 @cache

@@ -4,6 +4,8 @@ import os
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
+
 from bumble.abilities.tiers import ABLE, Abilities
 from bumble.agent import participants
 from bumble.choosing import notice
@@ -169,6 +171,46 @@ def test_a_correction_finds_what_was_said_in_another_conversation(ada: Entity) -
     asked = next(message for message in before.messages if message.role == "user")
     notices, _ = notice.of(choosing(ada), at_last, at_last.messages)
     assert [each.corrects for each in notices.values()] == [(asked.id,)]
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        "nothing doing in Freyburg before the 24th, the sexton put his back out",
+        "sexton put his back out. Freyburg 24th",
+    ],
+)
+def test_a_date_beside_a_word_that_had_one_says_more_of_it(ada: Entity, later: str) -> None:
+    talked(ada, "I take the clockwork out in Freyburg on September 16, the sexton opens", later)
+    settle(choosing(ada, label(0.01)))
+    before, after = notices_of(ada)
+    assert (after.keep, after.why, after.corrects) == (True, notice.FOLLOWS, (before.message,))
+
+
+def test_a_number_beside_one_word_of_what_had_one_says_more_of_it_but_corrects_nothing(
+    ada: Entity,
+) -> None:
+    talked(ada, "my daughter Dev is 12 and plays hockey", "the nurse showed dev 3 photos")
+    settle(choosing(ada, label(0.01)))
+    after = notices_of(ada)[-1]
+    assert (after.keep, after.why, after.corrects) == (True, notice.FOLLOWS, ())
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        "the sexton of Freyburg smiled at the whole crew",  # nothing that could be another now
+        "the 24th smiled at the whole crew",  # a date of something else
+        "can the sexton do Freyburg on the 24th?",
+        "lol the sexton of Freyburg marries his bell on the 24th",
+    ],
+)
+def test_no_figure_or_no_word_of_it_or_no_statement_takes_nothing_up(
+    ada: Entity, later: str
+) -> None:
+    talked(ada, "I take the clockwork out in Freyburg on September 16, the sexton opens", later)
+    settle(choosing(ada, label(0.01)))
+    assert notices_of(ada)[-1].keep is False
 
 
 def test_what_another_process_noticed_meanwhile_is_not_noticed_twice(ada: Entity) -> None:
