@@ -1,9 +1,9 @@
 """What a message is about of what its speaker told before: what it takes up, what it corrects.
 
 A date or a number beside a word that was told with one before says more of it, or that it is
-another now, in whatever words. Elsewhere, *whether* something is corrected is told by rule (`rules`), never by a model, which always finds
-something. *What* is corrected shows in the words both share, in nearness, and in the number that a
-model chooses, together.
+another now, in whatever words. Elsewhere, *whether* something is corrected is told by rule
+(`rules`), never by a model, which always finds something. *What* is corrected shows in the words
+both share, in nearness, and in the number that a model chooses, together.
 """
 
 from __future__ import annotations
@@ -99,7 +99,8 @@ def followed(life: Runtime, session: Session, message: Message, language: str) -
         if same and stems:
             shared[each.id] = len(stems)
             dated |= {each.id} if "date" in same else set()
-    ids = sorted(reversed(shared), key=lambda id_: -shared[id_])[:CORRECTS]
+    newest_first = list(reversed(shared))
+    ids = sorted(newest_first, key=lambda id_: -shared[id_])[:CORRECTS]
     return Followed(tuple(ids), tuple(id_ for id_ in ids if id_ in dated or shared[id_] > 1))
 
 

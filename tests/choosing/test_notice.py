@@ -190,7 +190,7 @@ def test_a_date_beside_a_word_that_had_one_says_more_of_it(ada: Entity, later: s
 def test_a_number_beside_one_word_of_what_had_one_says_more_of_it_but_corrects_nothing(
     ada: Entity,
 ) -> None:
-    talked(ada, "my daughter Dev is 12 and plays hockey", "the nurse showed dev 3 photos")
+    talked(ada, "my daughter Dev is 12 and plays hockey", "the crew gave Dev 3 photos")
     settle(choosing(ada, label(0.01)))
     after = notices_of(ada)[-1]
     assert (after.keep, after.why, after.corrects) == (True, notice.FOLLOWS, ())

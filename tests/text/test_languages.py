@@ -37,7 +37,10 @@ def test_what_people_type_tells_its_language(text: str, code: str) -> None:
         (["nu prüf isch disch ma, zu wem geh isch immer zum kartenspieln"], "de"),
         (["i mog di, des woast scho", "mia fahrn morgn auf minga eini"], "de"),
         (["i bi hüt z'bärn gsi und ha nüt gässe", "chasch mer hälfe, i weiss nid was mache"], "de"),
-        (["so' juto 'o mare cu frateme", "faceva nu friddo 'e pazze ma nuje simme trasute"], "it"),
+        (
+            ["aggio visto a frateto, steva cu 'a mugliera", "nun ce sta niente 'a fa, nun vene"],
+            "it",
+        ),
     ],
 )
 def test_a_dialect_is_answered_in_the_language_it_belongs_to(texts: list[str], code: str) -> None:
