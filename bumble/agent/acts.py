@@ -219,8 +219,8 @@ def _question(plain: str, asked: str, listed: Cues) -> Act:
     for act in ("opinion", "request"):
         if listed.has(act, asked):
             return act
-    if listed.has("advice", asked):
-        return "opinion"
+    if listed.has("advice", asked) and not listed.has("number", asked):
+        return "opinion"  # `when must I be there` is none: that was told
     of_somebody = listed.has("own", asked) or listed.has("absent", asked)
     return "recall" if of_somebody else "question"
 

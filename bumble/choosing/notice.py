@@ -221,6 +221,11 @@ def decided(verdict: Verdict, opinion: Opinion) -> Decision:
     return Decision(verdict.keep is True, verdict.why, confided)
 
 
+def tells_nothing(notice: Notice) -> bool:
+    """Whether a message is surely no statement: a joke, a moment, what is only imagined."""
+    return not notice.keep and notice.why not in (MODEL, LEANS, EXAMPLES)
+
+
 def check(life: Runtime) -> Due[NoticeJob]:
     """Find messages that wait to be remembered and were not noticed yet, oldest talk first."""
     jobs: list[NoticeJob] = []

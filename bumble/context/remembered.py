@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 
+from bumble.choosing import notice
 from bumble.choosing import quotes as marks
-from bumble.choosing.notice import ASKS
 from bumble.context import recalled, statements
 from bumble.context.recalled import Search
 from bumble.context.statements import (
@@ -79,7 +79,7 @@ def answer(life: Runtime, session: Session, question: Question) -> Answer:
         for hit in hits
         if hit.id != said.id
         and hit.id not in heard.asked
-        and (hit.id in heard.answers or _tells(life, hit, question))
+        and (hit.id in heard.answers or hit.id in heard.kept or _tells(life, hit, question))
     ]
     scored = statements.score(life, _statements(life, told, question, heard), question)
     best = _best(scored, question)
@@ -110,7 +110,12 @@ def _nearest(
 
     What was told in confidence is no guess: it comes only where the question has a word of it.
     """
-    near = [each for each in scored if each.comes_near(heard.confided, of_memory=of_memory)]
+    near = [
+        each
+        for each in scored
+        if each.statement.id not in heard.idle
+        and each.comes_near(heard.confided, of_memory=of_memory)
+    ]
     if not near:
         return None
     statement = max(near, key=lambda each: each.part + each.statement.nearness).statement
@@ -127,6 +132,8 @@ class _Heard:
     answers: Mapping[str, str]  # id of the message in which somebody answers their own question
     confided: Set[str]  # ids of messages told in confidence
     asked: Set[str]  # ids of messages that ask for what was told, whatever their words
+    kept: Set[str]  # ids of messages that tell something, though they may look like questions
+    idle: Set[str]  # ids of messages that tell nothing: jokes, what was only imagined
 
     @cached_property
     def questions(self) -> Mapping[str, str]:
@@ -157,12 +164,16 @@ def _heard(life: Runtime, session: Session) -> _Heard:
         for message in talk.messages
         if message.role == "user" and message.text.strip()
     }
-    notices = [notice for talk in talks for notice in talk.notices.values()]
-    newer = {earlier: notice.message for notice in notices for earlier in notice.corrects[:1]}
-    answers = {notice.answers: notice.message for notice in notices if notice.answers in messages}
-    confided = {notice.message for notice in notices if notice.confided}
-    asked = {notice.message for notice in notices if notice.why == ASKS}
-    return _Heard(messages, newer, answers, confided, asked)
+    notices = [each for talk in talks for each in talk.notices.values()]
+    return _Heard(
+        messages,
+        newer={earlier: each.message for each in notices for earlier in each.corrects[:1]},
+        answers={each.answers: each.message for each in notices if each.answers in messages},
+        confided={each.message for each in notices if each.confided},
+        asked={each.message for each in notices if each.why == notice.ASKS},
+        kept={each.message for each in notices if each.keep},
+        idle={each.message for each in notices if notice.tells_nothing(each)},
+    )
 
 
 def _statements(

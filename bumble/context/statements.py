@@ -30,8 +30,9 @@ NEARNESS = 3.0  # what nearness counts beside a shared rare word
 NUMBER = 1.0  # what a number counts where one is asked for
 LEAST_NEAR = 0.15  # of the words of a question, in a guess that is not near it by its meaning
 _TITLED = re.compile(
-    r"\b(?:herrn?|frau|mr|mrs|ms|miss|dr|prof|sra?|senora?|don|dona|signora?|sig|mme|madame|monsieur"
-    r"|senhora?|seu)\b\.? \w+"
+    r"(?<!mein )(?<!meine )(?<!meiner )(?<!deine )(?<!seine )(?<!unsere )"  # `my wife is away`
+    r"\b(?:herrn?|frau|mr|mrs|ms|miss|dr|prof|sra?|senora?|don|dona|signora?|sig|mme|madame"
+    r"|monsieur|senhora?|seu)\b\.? \w+"
 )
 _DATE = re.compile(r"\b\d{1,2}\.\s?(?P<month>\d{1,2})\b(?!\d*:)|\b\d{4}-(?P<iso>\d{2})-\d{2}\b")
 

@@ -1,16 +1,31 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from bumble.abilities.tiers import Abilities
+from bumble.agent import acts
+from bumble.choosing import notice
 from bumble.context import remembered
 from bumble.context.statements import Quote, Scored, Statement
 from bumble.entity.folder import Entity
 from bumble.llm.scripted import ScriptedModel
-from tests.support.turns import life_of
+from bumble.runtime import runner
+from bumble.runtime.runner import Pass
+from tests.support.turns import Clock, life_of, talk
 
 SECRET = "I borrowed 6500 of the savings for bets"
 
 
-def nearest(ada: Entity, *scored: Scored, confided: frozenset[str] = frozenset()) -> str | None:
-    heard = remembered._Heard({}, {}, {}, confided, frozenset())
+def nearest(
+    ada: Entity,
+    *scored: Scored,
+    confided: frozenset[str] = frozenset(),
+    idle: frozenset[str] = frozenset(),
+) -> str | None:
+    heard = remembered._Heard({}, {}, {}, confided, asked=set(), kept=set(), idle=idle)
     life = life_of(ada, ScriptedModel([]))
     quote = remembered._nearest(life, scored, heard, of_memory=True)
     return quote.text if quote else None
@@ -39,3 +54,49 @@ def test_of_several_guesses_words_and_nearness_choose_together(ada: Entity) -> N
     far = scored("I am proud of the new method.", part=0.2, nearness=0.01, near=False)
     near = scored("I must not take ibuprofen.", part=0.1, nearness=0.4)
     assert nearest(ada, far, near) == "I must not take ibuprofen."
+
+
+def test_a_joke_is_no_guess(ada: Entity) -> None:
+    joke = scored("My boots applied for a medal.", part=0.4)
+    assert nearest(ada, joke) is not None
+    assert nearest(ada, joke, idle=frozenset({"My boots applied for a medal."})) is None
+
+
+def answered(ada: Entity, told: str, asked: str) -> str:
+    """Tell something in German, have it noticed, and ask for it the next day."""
+    clock = Clock()
+    life = replace(life_of(ada, ScriptedModel([]), clock), abilities=Abilities(unmeasured="none"))
+    talk(life, told)
+    list(runner.settle(life, (Pass("notice", notice.check, notice.run),)))
+    clock.at += timedelta(days=1)
+    return talk(life, asked).outcome.said
+
+
+def test_what_was_kept_answers_though_it_begins_as_questions_do(ada: Entity) -> None:
+    told = "was wichtiges: wespenstich ist bei mir notarzt, ich hab eine allergie dagegen"
+    assert "wespenstich" in answered(ada, told, "auf welchen stich reagier ich allergisch?")
+
+
+def test_my_wife_is_no_title(ada: Entity) -> None:
+    told = "meine frau ist köchin auf einem schiff, sie ist bis zum 21. november weg"
+    assert "21. november" in answered(ada, told, "bis wann ist meine frau unterwegs")
+
+
+def test_when_i_must_do_something_is_asked_of_memory() -> None:
+    assert acts.of("wann muss ich das schlagwerk ausbauen?", "de") == "recall"
+    assert acts.of("muss ich das schlagwerk ausbauen?", "de") == "opinion"
+
+
+@pytest.mark.parametrize(
+    ("asked", "language"),
+    [
+        ("was hat die seilwinde gekostet", "de"),
+        ("what did I pay for the winch", "en"),
+        ("cuánto costó la grúa", "es"),
+        ("combien a coûté le treuil", "fr"),
+        ("quanto è costato l'argano", "it"),
+        ("quanto custou o guincho", "pt"),
+    ],
+)
+def test_what_something_cost_is_a_number(asked: str, language: str) -> None:
+    assert acts.asks_number(asked, language)
