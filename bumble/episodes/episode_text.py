@@ -16,6 +16,7 @@ from bumble import prompts
 from bumble.choosing import by_form
 from bumble.choosing.by_form import Saying, Wording
 from bumble.errors import AnswerInvalidError
+from bumble.forms import forms
 from bumble.grounding import grounded, secrets, speakers, support
 from bumble.grounding.speakers import Speakers
 from bumble.llm import structured
@@ -109,7 +110,7 @@ def tell(life: Runtime, scene: Scene) -> TellingResult:
             excerpt(scene), f"the model did not name {scene.people}", dropped=dropped
         )
     limit = life.config.memory.episode_reflection_max_chars
-    why = _fitting(reflection, limit) or felt(scene)
+    why = _fitting(reflection, limit) or felt(life, scene)
     return TellingResult(Telling(text, why), dropped=dropped)
 
 
@@ -119,14 +120,19 @@ def quoted(sayings: Sequence[Saying], wording: Wording) -> TellingResult:
     return TellingResult(Telling(text), by_form=True)
 
 
-def felt(scene: Scene) -> str:
-    """Say by the appraisals what a stretch left behind, where no telling of it holds."""
-    left = [appraisal for appraisal in scene.appraisals.values() if appraisal.emotion]
-    strongest = max(left, key=lambda appraisal: appraisal.intensity, default=None)
+def felt(life: Runtime, scene: Scene) -> str:
+    """Say by the appraisals what a stretch left behind, where no telling of it holds.
+
+    In the language that was spoken, where there are forms for it.
+    """
+    moving = [appraisal for appraisal in scene.appraisals.values() if appraisal.emotion]
+    strongest = max(moving, key=lambda appraisal: appraisal.intensity, default=None)
     if strongest is None:
         return ""
     trigger = f": {strongest.trigger.rstrip('.')}" if strongest.trigger else ""
-    return f"It left me {strongest.emotion}{trigger}."
+    language = words.language(*(message.text for message in scene.spoken_messages))
+    left = forms.load(language, life.entity.root, life.tell).memory.left
+    return f"{left.get(strongest.emotion, f'It left me {strongest.emotion}')}{trigger}."
 
 
 def excerpt(scene: Scene) -> Telling:

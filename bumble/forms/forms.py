@@ -78,6 +78,7 @@ class MemoryForms:
     topical: Plain
     passing: tuple[str, ...] = ()  # rows of words that stand in any talk, and tell nothing
     emotions: Mapping[Emotion, str] = field(default_factory=dict)  # words that name each
+    left: Mapping[Emotion, str] = field(default_factory=dict)  # what a conversation left behind
 
     @cached_property
     def passing_words(self) -> frozenset[str]:

@@ -50,6 +50,9 @@ _NO_END = re.compile(
     re.IGNORECASE,
 )
 
+# `im 2. Stock`; behind `am` it may be a day, which ends a sentence as well
+_COUNTED = re.compile(r"\b(?:im|der|die|das|dem|des|ins|beim)\s+\d{1,2}\.\s*\Z", re.IGNORECASE)
+
 
 def sentences(text: str) -> list[str]:
     """Split a text into sentences, at full stops and line ends."""
@@ -69,6 +72,8 @@ def _goes_on(before: str, behind: str) -> bool:
         return before.rstrip().endswith(".")
     if not ends_in_abbreviation(before):
         return False
+    if _COUNTED.search(before):
+        return True
     if before.rstrip()[-2:-1].isdigit():  # "am 24. Mai", but not "She is 24. Then ..."
         following = _LETTER_RUN.match(behind)
         return following is not None and folded(following[0]) in _MONTH_NAMES

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -8,6 +9,7 @@ from bumble.entity.folder import Entity
 from bumble.episodes import episode_text, remember
 from bumble.episodes.episode_text import Scene, TellingResult
 from bumble.llm.scripted import Reply, ScriptedModel
+from bumble.records.sessions import Appraised
 from bumble.runtime.runtime import Runtime
 from tests.support.remembering import DOG, FOUND, GLAD, OURS, held, tells
 from tests.support.turns import NOON, Clock, life_of
@@ -182,3 +184,18 @@ def test_the_reflection_ends_at_its_limit_with_a_whole_sentence(ada: Entity) -> 
     file.write_text(f"{file.read_text()}\nmemory:\n  episode_reflection_max_chars: 40\n")
     found = told(ada, tells(GOOD, "I was moved. I was very happy too. I wanted to hear more."))
     assert found.telling.reflection == "I was moved. I was very happy too."
+
+
+def test_what_it_left_behind_is_said_in_the_language_that_was_spoken(ada: Entity) -> None:
+    life, stage = scene(ada)
+    moved = Appraised(
+        NOON, "", {}, emotion="amused", intensity=0.5, trigger="der Hund auf dem Dach"
+    )
+    german = [
+        replace(message, text="Mein Hund sitzt schon wieder auf dem Dach und bellt.")
+        for message in stage.messages
+    ]
+    appraisals = {german[0].id: moved}
+    told_in_german = replace(stage, messages=german, appraisals=appraisals)
+    assert episode_text.felt(life, told_in_german) == "Es hat mich amüsiert: der Hund auf dem Dach."
+    assert episode_text.felt(life, replace(stage, appraisals=appraisals)).startswith("It left me")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bumble.body.config import EMOTIONS
+from bumble.body.config import EMOTIONS, NEUTRAL
 from bumble.entity.folder import Entity
 from bumble.forms import forms
 
@@ -13,6 +13,7 @@ from bumble.forms import forms
 def test_each_language_words_everything(language: str, tmp_path: Path) -> None:
     memory = forms.load(language, tmp_path).memory
     assert set(memory.emotions) <= set(EMOTIONS)
+    assert set(memory.left) == set(EMOTIONS) - {NEUTRAL}
     assert memory.passing
     assert len({*memory.months}) == 12
     assert memory.quote.format(name="Kim", date="x", words="y") != memory.quote

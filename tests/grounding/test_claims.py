@@ -174,6 +174,9 @@ def test_abbreviations_and_ordinals_end_no_sentence(one: str) -> None:
 
 
 def test_a_number_may_end_a_sentence() -> None:
+    for counted in ("Die Werkstatt ist im 2. Stock ohne Aufzug.", "Er ist in der 3. Klasse."):
+        assert sentences(counted) == [counted]
+    assert sentences("Wir kommen am 24. Danach nicht.") == ["Wir kommen am 24.", "Danach nicht."]
     assert sentences("She is 24. Then she left.") == ["She is 24.", "Then she left."]
 
 
