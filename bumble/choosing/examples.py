@@ -34,12 +34,12 @@ FOLDER = resources.files(__package__).joinpath("examples")
 LEARNED = resources.files(__package__).joinpath("learned")
 KEEP, JOKE, CONFIDED, ASKED = "keep", "joke", "confided", "asked"
 # Likeness from which a message is kept that rules leave open; that rules drop for one of its words.
-KEPT_FROM, SURE_FROM = 0.1, 0.6
-JOKE_FROM = 0.1  # likeness to jokes from which a message is one that rules would keep
+KEPT_FROM, SURE_FROM = 0.0, 0.6
+JOKE_FROM = 0.2  # likeness to jokes from which a message is one that rules would keep
 CONFIDED_FROM = 0.0  # likeness to confidences from which a message is one, whatever its words
 # Likeness to questions of memory from which a message is one, with a word of asking and without;
 # below which it is none.
-ASKED_FROM, SURELY_ASKED_FROM, NOT_ASKED_BELOW = 0.0, 0.4, -0.6
+ASKED_FROM, SURELY_ASKED_FROM, NOT_ASKED_BELOW = 0.0, 0.4, -0.8
 ENGLISH = "en"  # which every embedder understands
 MAX_TOKENS = 150  # of a message: examples are short
 _LEARNED_HERE: dict[EmbedderIdentity, Likeness] = {}  # by this process
