@@ -192,7 +192,8 @@ def _asks(clause: str, listed: Cues) -> bool:
     if listed.begins("relative", clause):
         return False
     count = len(clause.split())
-    if count <= SHORT and listed.has("recall", clause) and listed.patterns["asks"].search(clause):
+    recalls = count <= MOST_ASKED and listed.has("recall", clause)
+    if recalls and listed.patterns["asks"].search(clause):
         return True  # `the surveyor again which day`
     return count <= MOST_ASKED and not clause.endswith("!") and _begins_asking(clause, listed)
 
