@@ -57,7 +57,6 @@ _FILE = re.compile(r"\b[\w-]+\.(?:txt|md|pdf|csv|json|ya?ml|py|log|html?|docx?|i
 _JOKES = ("a jest", "a riddle", "a laugh")  # as the rules for keeping call them
 SHORT, BRIEF = 6, 10  # words of a message that only greets; that only asks how one is
 MOST_ASKED = 14  # words of a question without a question mark
-LEAST_ASKED = 2  # telling words of a question that stand for all that is asked
 MUCH = 3  # telling words beside a question that make it the lesser part
 NEGATED = 2  # words between a negation and what it turns round
 
@@ -329,6 +328,6 @@ def asked(text: str, language: str) -> str:
     about = " ".join(asking)
     for cue in ("recall", "asks"):
         about = listed.patterns[cue].sub(" ", about)
-    if len(stop_words.telling_words(about)) >= LEAST_ASKED:
+    if stop_words.telling_words(about):
         return about
     return listed.patterns["recall"].sub(" ", plain)
