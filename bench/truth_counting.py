@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -67,9 +67,24 @@ class MemoryEntry:
                 heading = block.strip("# \n")
                 continue
             lines = "\n".join(MARKS.sub("", line).strip() for line in block.splitlines())
-            for sentence in words.sentences(lines):
+            for sentence in _whole_quotes(words.sentences(lines)):
                 if WORD.search(sentence):
                     yield heading, sentence
+
+
+def _whole_quotes(sentences: Iterable[str]) -> Iterator[str]:
+    """Join the sentences of a quotation: who said it stands before the first of them."""
+    open_ = ""
+    for sentence in sentences:
+        open_ = f"{open_} {sentence}".strip()
+        opened, closed = (sum(open_.count(mark) for mark in marks) for marks in ("“„«", "”»"))
+        closed += open_.count("“") if "„" in open_ else 0
+        opened -= open_.count("“") if "„" in open_ else 0
+        if opened <= closed:
+            yield open_
+            open_ = ""
+    if open_:
+        yield open_
 
 
 @dataclass(frozen=True)

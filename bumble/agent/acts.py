@@ -122,7 +122,9 @@ def of(text: str, language: str, *, asks: bool | None = None) -> Act:
     verdict = rules.judge(text, language)
     asking = [part for part in parts if _asks(part, listed)]
     if asks is False:
-        sure = (part for part in asking if _QUESTION_MARK.search(part) or listed.has("recall", part))
+        sure = (
+            part for part in asking if _QUESTION_MARK.search(part) or listed.has("recall", part)
+        )
         asking = list(sure)
     elif verdict.asks and not asking:
         asking = [part for part in parts if not listed.begins("tells", part)]
