@@ -4,8 +4,8 @@ Lives the planted lives of `data/truth` by the commands of one bumble, keeps eve
 folder a life, counts them, prints a table and writes it as JSON. `--count` counts what was lived
 before, so that anybody can; several folders (before, after) stand beside each other.
 
-    uv run python -m bench.truth --out OUT [--bumble PATH] [--model embedded:NAME]
-                                 [--lives aylin,ravi] [--messages N]
+    uv run python -m bench.truth --out OUT [--bumble PATH] [--model embedded:NAME|able]
+                                 [--plans FOLDER] [--lives aylin,ravi] [--messages N]
     uv run python -m bench.truth --count OUT [OUT …] [--list] [--judge-sheet FILE]
                                  [--judged FILE FILE]
 """
@@ -16,13 +16,14 @@ import argparse
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict
 from operator import itemgetter
 from pathlib import Path
 
 from platformdirs import user_cache_path
 
-from bench import truth_counting, truth_judging, truth_living
+from bench import truth_able, truth_counting, truth_judging, truth_living
 from bench.truth_counting import Counts, Lived
 from bench.truth_living import Living
 
@@ -32,15 +33,18 @@ COUNTED = "truth.json"
 def live(arguments: argparse.Namespace) -> None:
     """Live some lives, one after another."""
     for name in arguments.lives.split(","):
-        living = Living(
-            arguments.bumble.absolute(),
-            (arguments.out / name).absolute(),
-            arguments.model,
-            user_cache_path("bumble") / "weights",
-        )
-        plan = truth_living.LIVES / f"{name}.yaml"
-        for line in truth_living.live(truth_living.planted(plan, arguments.messages), living):
-            print(line, flush=True)
+        life = truth_living.planted(arguments.plans / f"{name}.yaml", arguments.messages)
+        is_able = arguments.model == truth_able.MODEL
+        with truth_able.serving(life) if is_able else nullcontext("") as base_url:
+            living = Living(
+                arguments.bumble.absolute(),
+                (arguments.out / name).absolute(),
+                arguments.model,
+                user_cache_path("bumble") / "weights",
+                base_url,
+            )
+            for line in truth_living.live(life, living):
+                print(line, flush=True)
 
 
 def lived_in(out: Path) -> list[Lived]:
@@ -155,7 +159,10 @@ def _arguments() -> argparse.Namespace:
     place.add_argument("--out", type=Path, help="live, and keep the raw outputs here")
     place.add_argument("--count", type=Path, nargs="+", help="raw outputs of earlier runs")
     parser.add_argument("--bumble", type=Path, default=Path(sys.executable).with_name("bumble"))
-    parser.add_argument("--model", default="embedded:qwen2.5-coder-1.5b")
+    parser.add_argument(
+        "--model", default="embedded:qwen2.5-coder-1.5b", help="`able`: one that writes well"
+    )
+    parser.add_argument("--plans", type=Path, default=truth_living.LIVES, help="where lives lie")
     parser.add_argument("--lives", default=every, help="their names, with commas between")
     parser.add_argument("--messages", type=int, help="the first so many of each")
     parser.add_argument("--list", action="store_true", help="print every case that was counted")

@@ -35,6 +35,7 @@ RESTS_AFTER = timedelta(minutes=20)  # the last message of a talk
 ASKED_AFTER = timedelta(days=1)  # the last message of all: in talks of their own
 OTHER_DATE = timedelta(minutes=10)  # between two such talks
 PRIVATE = ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME")
+COMPILES = "PYTHONDONTWRITEBYTECODE"  # compiling all modules anew is no part of a command
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,7 @@ class Living:
     place: Path  # of its raw outputs
     model: str
     weights: Path
+    base_url: str = ""  # of the endpoint, where the model stands behind one
     entries: int = 0  # of the ledger that were read
 
     @property
@@ -122,14 +124,20 @@ class Living:
         return self.run(*command.split(), "-e", str(self.folder), "--json", *argv, *more)
 
     def _environ(self) -> dict[str, str]:
-        environ = {name: text for name, text in os.environ.items() if name not in PRIVATE}
-        return environ | {
-            "HOME": str(self.place / "home"),
-            "BUMBLE_WEIGHTS": str(self.weights),
-            "BUMBLE_LLM_MODEL": self.model.removeprefix("embedded:"),
-            "BUMBLE_LIMITS_SETTLE": "later",  # the commands below do it, and are counted
-            "OMP_WAIT_POLICY": "passive",  # threads that wait for another program cost nothing
-        }
+        dropped = (*PRIVATE, COMPILES)
+        environ = {name: text for name, text in os.environ.items() if name not in dropped}
+        endpoint = {"BUMBLE_LLM_BASE_URL": self.base_url} if self.base_url else {}
+        return (
+            environ
+            | endpoint
+            | {
+                "HOME": str(self.place / "home"),
+                "BUMBLE_WEIGHTS": str(self.weights),
+                "BUMBLE_LLM_MODEL": self.model.removeprefix("embedded:"),
+                "BUMBLE_LIMITS_SETTLE": "later",  # the commands below do it, and are counted
+                "OMP_WAIT_POLICY": "passive",  # threads that wait for another program cost nothing
+            }
+        )
 
     def new_calls(self) -> list[dict[str, Any]]:
         """Return what was written into the ledger since the last time."""
@@ -152,6 +160,10 @@ def live(life: Planted, living: Living) -> Iterator[str]:
     shutil.copyfile(life.path, living.place / PLAN)
     whole = {"life": life.name, "messages": len(life.messages), "model": living.model}
     _write(living.place / LIFE, {**whole, "bumble": str(living.bumble)})
+    if living.base_url:  # nothing is known of what stands behind an endpoint
+        probed = living.on("model probe", "--yes", "--language", life.language)
+        if probed.problem:
+            raise SystemExit(probed.problem)
     for n, message in enumerate(life.messages):
         begins = not n or life.messages[n - 1]["session"] != message["session"]
         following = life.messages[n + 1 : n + 2]

@@ -43,6 +43,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="bumble-tests-")
 atexit.register(shutil.rmtree, os.environ["XDG_STATE_HOME"], ignore_errors=True)
 
+# Commands that tests start would compile six hundred modules each time, a second of CPU.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 NEEDED = ("all-minilm-l6-v2", "smollm2-135m")
 
 

@@ -15,6 +15,8 @@ from bumble.text import stop_words, yaml_read
 
 MAX_NAME_CHARS = 60
 MOST_INITIALS = 2  # `JO` is a name, `TIRED` is shouted
+MOST_GREETING_WORDS = 6  # before a name: `good evening Ada, my name is`
+_PART = re.compile(r"(?<=[.!?,;:\n…])\s+")
 # A clause begins, or a greeting without a mark goes before; nothing is quoted.
 _HEAD = r"(?:^(?:[^\W\d_]+\s+){0,2}|[.!?,;:\n–—-]\s*|\b(?:and|und|et|y|e)\s+)"
 _WORD = r"[^\W\d_][^\W\d_'’.-]*(?:['’-][^\W\d_]+)*"
@@ -29,6 +31,16 @@ def name_in(text: str) -> str:
         if name and len(name) <= MAX_NAME_CHARS:
             return name
     return ""
+
+
+def is_bare(text: str) -> bool:
+    """Whether a message tells a name, greets and asks, and tells nothing else."""
+    name = name_in(text)
+    if not name:
+        return False
+    before, _, after = text.casefold().partition(name.casefold())
+    asks = [part for part in _PART.split(after.strip(" .!,;:\n")) if part]
+    return len(before.split()) <= MOST_GREETING_WORDS and all(part.endswith("?") for part in asks)
 
 
 def _plain(language: str, text: str) -> str:

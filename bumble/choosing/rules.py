@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from bumble.choosing import feelings, language_file, phrases
+from bumble.choosing import feelings, introduction, language_file, phrases
 from bumble.choosing.language_file import Language
 
 MOST_CHARS = 2000  # of a message: what follows is pasted, not told
@@ -346,6 +346,7 @@ VETOES: tuple[tuple[str, Callable[[Wording], bool]], ...] = (
     ("a quotation", lambda wording: wording.reported),
     ("a saying", lambda wording: wording.has("sayings")),
     ("a task", lambda wording: wording.has("tasks")),
+    ("a name", lambda wording: introduction.is_bare(wording.text)),
     ("a question", lambda wording: wording.asks and not wording.tells_in_asking),
     ("a laugh", lambda wording: wording.laughs and not wording.means_it),
     ("passing", lambda wording: wording.passes and len(wording.words) <= MANY_WORDS),

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bumble.choosing.introduction import name_in
+from bumble.choosing.introduction import is_bare, name_in
 
 
 @pytest.mark.parametrize(
@@ -52,3 +52,20 @@ def test_a_name_that_somebody_gives_themselves(text: str, name: str) -> None:
 )
 def test_what_names_nobody(text: str) -> None:
     assert name_in(text) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "is_all"),
+    [
+        ("Hello Ada, I'm Sam. Who are you?", True),
+        ("my name is sam", True),
+        ("Guten Abend Ada, ich heiße Jonas.", True),
+        ("I'm Sam, Biscuit's owner", False),
+        ("my name is sam, 45", False),
+        ("ich heiße Lena und wohn in Fürth", False),
+        ("since you ask, the person who fixed your clock in May is me: I'm Sam.", False),
+        ("Who are you?", False),
+    ],
+)
+def test_a_name_and_nothing_else_is_no_news(text: str, is_all: bool) -> None:
+    assert is_bare(text) is is_all

@@ -1,0 +1,156 @@
+"""A server that answers as a careful model would which writes well: by what a planted life says.
+
+It stands in for the models that cannot be fetched here. A plan for it has two fields more: a
+message's `reply`, what a good companion answers, and its `statement`, what a good note-taker writes
+down; of messages without a statement it notes nothing. The cases of the probe it answers rightly.
+Whatever else it is asked, it answers with as little as the schema allows.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from bench.truth_living import Planted
+from bumble.llm.scripted import Reply
+from bumble.text.words import one_line
+from tests.support import able, openai_wire
+from tests.support.fake_server import Exchange, FakeServer
+
+MODEL = "able"
+CONTEXT_TOKENS = 32768
+NUMBERED = re.compile(r"^\[(\d+)\] ", re.MULTILINE)
+STATEMENTS = re.compile(r"<statements>\n(.*)\n</statements>", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Able:
+    """What is answered to the requests of a life."""
+
+    life: Planted
+    probe: Sequence[Reply]
+
+    def answer(self, body: Mapping[str, Any]) -> str:
+        """Answer a request of OpenAI's form."""
+        asked = str(body["messages"][-1]["content"])
+        schema = body.get("response_format", {}).get("json_schema", {}).get("schema")
+        cases = [reply.text for reply in self.probe if str(reply.contains) in asked]
+        if cases:
+            return cases[0]
+        if schema is None:
+            return self._reply(asked)
+        return json.dumps(self._filled(schema, asked), ensure_ascii=False)
+
+    def _reply(self, asked: str) -> str:
+        """Return the reply to the message that stands last in a prompt."""
+        there = self._there(asked)
+        return str(there[-1].get("reply", "…")) if there else "…"
+
+    def _there(self, text: str) -> list[Mapping[str, Any]]:
+        """Return the messages of the life that stand in a text, in its order."""
+        line = one_line(text).replace('\\"', '"')
+        places = [(line.rfind(one_line(each["text"])), each) for each in self._messages()]
+        return [each for place, each in sorted(places, key=lambda row: row[0]) if place >= 0]
+
+    def _messages(self) -> Iterator[Mapping[str, Any]]:
+        yield from self.life.messages
+        yield from self.life.questions
+
+    def _told(self, text: str) -> list[str]:
+        return [str(each["statement"]) for each in self._there(text) if each.get("statement")]
+
+    def _filled(self, schema: Mapping[str, Any], asked: str) -> Any:
+        """Fill a schema by what it asks for."""
+        fields = schema.get("properties", {})
+        if "actions" in fields:
+            said = {"tool": "say", "arguments": {"text": self._reply(asked)}}
+            return {"actions": [said, {"tool": "end_turn", "arguments": {}}]}
+        if "knowledge" in fields:
+            return {"knowledge": self._knowledge(asked), "beliefs": [], "journal_entry": ""}
+        if "narrative" in fields:
+            return {"narrative": self._told(asked)[:5], "reflection": "I was glad to listen."}
+        if "about" in fields:
+            return {"about": self._told(asked)[-10:], "mine": "I like to talk with them."}
+        if "said" in fields:
+            return {"said": self._said(asked)}
+        return _least(schema)
+
+    def _knowledge(self, asked: str) -> list[dict[str, Any]]:
+        """Return a fact of every numbered message of a window that tells something."""
+        window = asked.rpartition("<messages>")[2]
+        parts = NUMBERED.split(window)[1:]
+        return [
+            {"from": [int(number)], "title": " ".join(told.split()[:4]), "body": told}
+            for number, text in zip(parts[::2], parts[1::2], strict=True)
+            for told in self._told(text)
+        ]
+
+    def _said(self, asked: str) -> list[int]:
+        """Return the numbers of the statements that the life bears out."""
+        listed = STATEMENTS.findall(asked)
+        lines = listed[-1].splitlines() if listed else []
+        known = {str(each.get("statement")) for each in self.life.messages}
+        return [
+            n
+            for n, line in enumerate(lines, start=1)
+            if any(statement in line for statement in known)
+        ]
+
+
+def _least(schema: Mapping[str, Any]) -> Any:
+    """Return the least that a schema allows."""
+    if "const" in schema:
+        return schema["const"]
+    if "enum" in schema:
+        return schema["enum"][0]
+    for choices in ("anyOf", "oneOf"):
+        if choices in schema:
+            return _least(schema[choices][0])
+    kind = schema.get("type")
+    if kind == "object":
+        required = schema.get("required", ())
+        return {name: _least(schema["properties"][name]) for name in required}
+    if kind == "array":
+        return [_least(schema["items"]) for _ in range(schema.get("minItems", 0))]
+    if kind in ("integer", "number"):
+        return schema.get("minimum", 0)
+    return False if kind == "boolean" else "" if kind == "string" else None
+
+
+@contextmanager
+def serving(life: Planted) -> Iterator[str]:
+    """Serve the answers to one life on this machine; yields the base address."""
+    answers = Able(life, [*able.replies(life.language), *able.replies("en")])
+    server = FakeServer()
+    server.routes["/v1/models"] = partial(_models)
+    server.routes[openai_wire.CHAT] = partial(_respond, answers)
+    try:
+        yield f"{server.url}/v1"
+    finally:
+        server.close()
+
+
+def _models(exchange: Exchange) -> None:
+    exchange.json({"data": [{"id": MODEL, "max_model_len": CONTEXT_TOKENS}]})
+
+
+def _respond(answers: Able, exchange: Exchange) -> None:
+    text = answers.answer(exchange.body)
+    logprobs = None
+    if exchange.body.get("logprobs"):
+        shares = next(
+            (r.probabilities for r in answers.probe if r.text == text and r.probabilities), {}
+        )
+        logprobs = openai_wire.candidates(**{label: -1 / share for label, share in shares.items()})
+    events = (
+        openai_wire.event({"content": text}, logprobs=logprobs),
+        openai_wire.event({}, "stop"),
+        openai_wire.usage(),
+        openai_wire.DONE,
+    )
+    openai_wire.says(*events)(exchange)
