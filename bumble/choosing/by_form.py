@@ -61,15 +61,11 @@ class Wording:
         return quotes.telling(message.text, self.forms, self.language, names)
 
     def title(self, sayings: Sequence[Saying]) -> str:
-        """Return a title: who said it, and words of it; the date, where none of them tells.
-
-        Without who said it, a name among the words would seem to be whom it is about.
-        """
+        """Return a title of words of some messages; the date, where they hold none that tells."""
         texts = [saying.quote.words for saying in sayings]
         names = [self.entity, *(saying.quote.name for saying in sayings)]
         title = quotes.title(texts, self.forms, self.language, without=names, people=self.people)
-        speakers = ", ".join(dict.fromkeys(saying.quote.name for saying in sayings))
-        return f"{speakers}: {title or quotes.day(sayings[0].quote.at, self.forms, year=True)}"
+        return title or quotes.day(sayings[0].quote.at, self.forms, year=True)
 
 
 @dataclass(frozen=True)
