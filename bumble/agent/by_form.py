@@ -64,7 +64,7 @@ class Scene:
     at: datetime  # in the entity's time zone
     quotes: Sequence[Quote]  # what answers the message
     earlier: Sequence[str]  # the entity's replies, oldest first
-    nearest: Quote | None = None  # without quotes, what comes nearest to an answer
+    nearest: Sequence[Quote] = ()  # without quotes, what comes nearest to an answer
     people: AbstractSet[str] = frozenset()  # parts of the names of those it knows, folded
     story: Sequence[str] = ()  # what it says of itself, in the words of its owner
 
@@ -95,7 +95,7 @@ def _worded(act: acts.Act, scene: Scene, wordings: Forms, worder: _Worder) -> Re
     if act in ("recall", "question") and scene.quotes:
         return worder.remembered()
     of_somebody = act == "recall" or (act == "question" and names_somebody(scene))
-    nearest = scene.nearest or next(iter(scene.quotes), None)
+    nearest = scene.nearest or scene.quotes[:1]
     if nearest and (of_somebody or act == "opinion"):
         return worder.nearest(nearest)
     if of_somebody:
@@ -236,8 +236,13 @@ class _Worder:
             parts.append(self.worded(self.wordings.talk.acts[before], self._of(quote)))
         return Reply(" ".join([*map(_closed, parts[:-1]), parts[-1]]), act)
 
-    def nearest(self, quote: Quote) -> Reply:
-        return Reply(self.worded(self.wordings.talk.acts["nearest"], self._of(quote)), "nearest")
+    def nearest(self, quotes: Sequence[Quote]) -> Reply:
+        acts_of = ("nearest", *("or" for _ in quotes[1:]))
+        parts = [
+            self.worded(self.wordings.talk.acts[act], self._of(quote))
+            for act, quote in zip(acts_of, quotes, strict=True)
+        ]
+        return Reply(" ".join([*map(_closed, parts[:-1]), parts[-1]]), "nearest")
 
     def worded(self, parts: Parts, slots: Mapping[str, str]) -> str:
         """Return one wording of each part, filled, such as was not said lately."""

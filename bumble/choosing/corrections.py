@@ -2,32 +2,29 @@
 
 A date or a number beside a word that was told with one before says more of it, or that it is
 another now, in whatever words. Elsewhere, *whether* something is corrected is told by rule
-(`rules`), never by a model, which always finds something. *What* is corrected shows in the words
-both share, in nearness, and in the number that a model chooses, together.
+(`rules`) or by examples, never by a model, which always finds something. *What* is corrected is
+near it, as an answer is to a question, or shares its words.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from bumble.choosing import label, language_file, rules
+from bumble.choosing import language_file, rules
 from bumble.forms import forms
 from bumble.records.provenance import is_untrusted
 from bumble.records.sessions import Message, Session
 from bumble.runtime.runtime import Runtime
-from bumble.text import stop_words, tokens, words
-from bumble.text.words import one_line
+from bumble.text import stop_words, words
 
-PURPOSE = "correction"
 KIND = "message"  # of the index
-CANDIDATES = 9  # a digit each
-ELSEWHERE = 6  # of other conversations, at most
+ELSEWHERE = 12  # of other conversations, at most
 CORRECTS = 3  # ids at most that are told
-LEAST_NEAR = 0.35  # calibrated similarity from which a message may be meant without a shared word
+LEAST_NEAR = 0.3  # calibrated similarity from which a message may be meant
+SHARED, MOST_SHARED = 0.15, 3  # what a shared word counts beside it, and how many count
 LEAST_LETTERS = 3  # of a word that two messages have in common
-MAX_TOKENS = 40  # of each message, as the model is shown it
 
 
 @dataclass(frozen=True)
@@ -38,32 +35,26 @@ class Earlier:
     text: str
 
 
-def corrected(
-    life: Runtime, session: Session, message: Message, language: str, *, asks: bool
-) -> tuple[str, ...]:
+def corrected(life: Runtime, session: Session, message: Message, language: str) -> tuple[str, ...]:
     """Return the ids of what a message may put right, likeliest first; none if nothing fits.
+
+    Without an embedder, words that both share have to tell.
 
     Args:
         life: Whose conversation.
         session: The conversation.
         message: The one that corrects.
         language: That of its speaker.
-        asks: Whether the model may be asked too.
     """
     earlier = _earlier(life, session, message)
     near = _nearness(life, message.text, earlier)
     passing = forms.load(language, life.entity.root, life.tell).memory.passing_words
     own = _stems(message.text, language, passing)
-    shared = {each.id: _shared(own, _stems(each.text, language, passing)) for each in earlier}
-    # what both speak of by name tells more than nearness, which is vague in many languages
-    meant_ids = [id_ for id_, share in shared.items() if share] or [
-        each.id for each in earlier if near.get(each.id, 0.0) >= LEAST_NEAR
-    ]
-    points = {id_: shared[id_] + near.get(id_, 0.0) for id_ in meant_ids}
-    if asks and len(points) > 1:
-        meant = [each for each in earlier if each.id in points][-CANDIDATES:]
-        for id_, share in _chosen(life, message, meant).items():
-            points[id_] += share
+    points = {}
+    for each in earlier:
+        shared = min(MOST_SHARED, len(own & _stems(each.text, language, passing)))
+        if near.get(each.id, 0.0) >= LEAST_NEAR or (shared and not near):
+            points[each.id] = near.get(each.id, 0.0) + SHARED * shared
     return tuple(sorted(points, key=lambda id_: -points[id_]))[:CORRECTS]
 
 
@@ -111,18 +102,14 @@ def _undated(life: Runtime, text: str, language: str) -> set[str]:
     line = listed.line(text)
     dates = listed.patterns.get("dates")
     stems = _stems(dates.sub(" ", line) if dates else line, language, passing)
-    return {stem for stem in stems if len(stem) >= LEAST_LETTERS and not stem.isdigit()}
+    return {stem for stem in stems if not stem.isdigit()}
 
 
 def _stems(text: str, language: str, passing: AbstractSet[str]) -> set[str]:
     """Return the stems of the words that tell what a message is about."""
     telling = [word for word in stop_words.words(text) if words.folded(word) not in passing]
-    return words.stems(" ".join(telling), language)
-
-
-def _shared(stems: set[str], other: set[str]) -> float:
-    """Return how many of their stems two messages share, in [0, 1] of the shorter."""
-    return len(stems & other) / max(1, min(len(stems), len(other)))
+    stems = words.stems(" ".join(telling), language)
+    return {stem for stem in stems if len(stem) >= LEAST_LETTERS}
 
 
 def _earlier(life: Runtime, session: Session, message: Message) -> list[Earlier]:
@@ -163,25 +150,11 @@ def _elsewhere(life: Runtime, session: Session, message: Message) -> list[Earlie
 
 
 def _nearness(life: Runtime, text: str, earlier: Sequence[Earlier]) -> dict[str, float]:
-    """Return how near each is to a text, in [0, 1]; nothing where nothing can embed."""
+    """Return how near each is to a text that asks for it; nothing where nothing can embed."""
     embedder = life.memory.embedder
     if embedder is None or not earlier:
         return {}
-    vectors = embedder.embed_documents([text, *(each.text for each in earlier)])
+    vectors = embedder.embed_documents([each.text for each in earlier])
     usual = embedder.unrelated_cosine
-    cosines = (vectors[1:] @ vectors[0] - usual) / (1 - usual)
+    cosines = (vectors @ embedder.embed_query(text) - usual) / (1 - usual)
     return {each.id: max(0.0, float(cosine)) for each, cosine in zip(earlier, cosines, strict=True)}
-
-
-def _chosen(life: Runtime, message: Message, earlier: Sequence[Earlier]) -> Mapping[str, float]:
-    """Ask which of some messages is meant; what each has of the probability."""
-    numbered = {str(n): each for n, each in enumerate(earlier, 1)}
-    lines = "\n".join(f"{n}. {_shown(each.text)}" for n, each in numbered.items())
-    slots = {"earlier": lines, "message": _shown(message.text)}
-    answer = life.model.complete(label.request(PURPOSE, slots))
-    shares = label.of_first_token(answer, tuple(numbered))
-    return {numbered[n].id: share for n, share in shares.items()}
-
-
-def _shown(text: str) -> str:
-    return tokens.cut(one_line(text), MAX_TOKENS)

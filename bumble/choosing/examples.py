@@ -32,7 +32,7 @@ from bumble.text.words import one_line
 
 FOLDER = resources.files(__package__).joinpath("examples")
 LEARNED = resources.files(__package__).joinpath("learned")
-KEEP, JOKE, CONFIDED, ASKED = "keep", "joke", "confided", "asked"
+KEEP, JOKE, CONFIDED, ASKED, CHANGED = "keep", "joke", "confided", "asked", "changed"
 # Likeness from which a message is kept that rules leave open; that rules drop for one of its words.
 KEPT_FROM, SURE_FROM = 0.0, 0.6
 JOKE_FROM = 0.2  # likeness to jokes from which a message is one that rules would keep
@@ -40,6 +40,7 @@ CONFIDED_FROM = 0.0  # likeness to confidences from which a message is one, what
 # Likeness to questions of memory from which a message is one, with a word of asking and without;
 # below which it is none.
 ASKED_FROM, SURELY_ASKED_FROM, NOT_ASKED_BELOW = 0.0, 0.4, -0.8
+CHANGED_FROM = -0.25  # likeness to what is another now, from which a message says so
 ENGLISH = "en"  # which every embedder understands
 MAX_TOKENS = 150  # of a message: examples are short
 _LEARNED_HERE: dict[EmbedderIdentity, Likeness] = {}  # by this process
@@ -64,6 +65,7 @@ class Worth:
     joke: float  # likeness to jokes, against what is kept
     confided: float  # likeness to what is told in confidence, against all else
     asked: float  # likeness to questions for what the same person told
+    changed: float  # likeness to what is another now, against what else is kept
     embedder: str  # its name
 
     @property
@@ -80,6 +82,11 @@ class Worth:
     def is_confided(self) -> bool:
         """Whether it is told in confidence."""
         return self.confided > CONFIDED_FROM
+
+    @property
+    def is_change(self) -> bool:
+        """Whether it says that something is another now than it was told."""
+        return self.changed > CHANGED_FROM
 
     def asks(self, *, questions: bool) -> bool | None:
         """Whether it asks for what the same person told; None: its words may say.
@@ -131,9 +138,7 @@ def of(known: Likeness, embedder: Embedder, text: str) -> Worth:
     """Say what examples make of a message."""
     vector = embedder.embed_documents([tokens.cut(one_line(text), MAX_TOKENS)])[0]
     values = known.of(vector)
-    return Worth(
-        values[KEEP], values[JOKE], values[CONFIDED], values[ASKED], embedder.identity.model
-    )
+    return Worth(**values, embedder=embedder.identity.model)
 
 
 def load() -> tuple[Example, ...]:
@@ -161,7 +166,7 @@ def learn(embedder: Embedder, examples: Sequence[Example]) -> Likeness:
     drop = np.array([example.keep is False for example in examples])
     kinds = np.array([example.kind for example in examples])
     joke = np.char.startswith(kinds, "joke")
-    confided, asked = kinds == "confidence", kinds == "ask_memory"
+    confided, asked, changed = (kinds == kind for kind in ("confidence", "ask_memory", "change"))
     labelled = keep | drop  # by somebody who looked for confidences
     return likeness.fit(
         vectors,
@@ -170,6 +175,7 @@ def learn(embedder: Embedder, examples: Sequence[Example]) -> Likeness:
             JOKE: Class(joke, keep),
             CONFIDED: Class(confided, labelled & ~confided),
             ASKED: Class(asked, ~asked & ~np.char.startswith(kinds, "question")),
+            CHANGED: Class(changed, keep & ~changed),
         },
     )
 

@@ -134,8 +134,8 @@ def _noticed(life: Runtime, session: Session, message: Message, language: str) -
         followed = corrections.followed(life, session, message, language)
         if followed.ids:
             keep, why, corrects = True, FOLLOWS, followed.corrects
-    if verdict.corrects and keep:
-        corrects = corrections.corrected(life, session, message, language, asks=asks)
+    if keep and (verdict.corrects or (opinion.is_change and not decision.confided)):
+        corrects = corrections.corrected(life, session, message, language) or corrects
     notice = Notice(
         at=life.now(),
         message=message.id,
@@ -162,6 +162,7 @@ class Opinion:
     is_joke: bool = False
     is_confided: bool = False
     asks: bool = False  # for what was told
+    is_change: bool = False  # of what was told
     why: str = ""
     by: str = ""  # name of the embedder, or of the model
 
@@ -196,6 +197,7 @@ def of_worth(worth: Worth, verdict: Verdict) -> Opinion:
         worth.is_joke,
         worth.is_confided,
         worth.asks(questions=verdict.questions) is True and not verdict.corrects,
+        worth.is_change,
         EXAMPLES,
         worth.embedder,
     )
@@ -224,6 +226,11 @@ def decided(verdict: Verdict, opinion: Opinion) -> Decision:
 def tells_nothing(notice: Notice) -> bool:
     """Whether a message is surely no statement: a joke, a moment, what is only imagined."""
     return not notice.keep and notice.why not in (MODEL, LEANS, EXAMPLES)
+
+
+def asks(notice: Notice) -> bool:
+    """Whether a message was held for a question, and nothing else."""
+    return not notice.keep and notice.why in (ASKS, rules.QUESTION)
 
 
 def check(life: Runtime) -> Due[NoticeJob]:

@@ -19,6 +19,7 @@ LEAST_CONFIDED_WORDS = 6  # shorter: "this is secret", which says nothing yet
 LEAST_TOLD_WORDS = 2  # beside the request to be silent
 TELLING_WORDS = 8  # of a message that surely tells something, whatever it asks
 REQUESTED, CONFIDED, TOLD = "asked to keep", "told in confidence", "told"  # why it is kept
+QUESTION = "a question"  # why it is not
 LEAST_REQUESTED_WORDS = 3  # beside the request to keep it in mind
 BARE_WORDS = 3  # beside the request, from which it may be about more than itself
 _ANNOUNCES = re.compile(r"(?:[:…?]|\.\.+)\s*$")  # what ends so is about what comes next
@@ -347,7 +348,7 @@ VETOES: tuple[tuple[str, Callable[[Wording], bool]], ...] = (
     ("a saying", lambda wording: wording.has("sayings")),
     ("a task", lambda wording: wording.has("tasks")),
     ("a name", lambda wording: introduction.is_bare(wording.text)),
-    ("a question", lambda wording: wording.asks and not wording.tells_in_asking),
+    (QUESTION, lambda wording: wording.asks and not wording.tells_in_asking),
     ("a laugh", lambda wording: wording.laughs and not wording.means_it),
     ("passing", lambda wording: wording.passes and len(wording.words) <= MANY_WORDS),
     (

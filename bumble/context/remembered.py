@@ -1,8 +1,9 @@
 """What answers a question without a model: the words that were said or written down, quoted.
 
-The index names candidates; of these the one answers that shares the question's rare words, in
-whatever form or compound, is near it in meaning, and has a number where one is asked for. Wording
-a quote is a form's work. What the entity said itself is no source, nor is a question.
+The index names candidates; of these the one answers that is nearest in meaning, shares the
+question's rare words, in whatever form or compound, was worth keeping, and has a number where one
+is asked for. Wording a quote is a form's work. What the entity said itself is no source, nor is a
+question.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ SEARCHED = 80  # hits that are looked through
 KINDS = ("message", "knowledge", "journal", "episode", "belief", "person")
 LATEST_TALKS = 200  # whose corrections are known
 CLOSE = 0.6  # of the best one's points, from which another may be the answer as well
-MOST_QUOTES = 2
+CLOSE_MEANING = 0.7  # points below the best, where meaning tells
+MOST_QUOTES, MOST_GUESSES = 2, 3
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class Answer:
     """What memory has on a question."""
 
     quotes: tuple[Quote, ...] = ()  # what answers it, the newest first
-    nearest: Quote | None = None  # without such, what somebody said that comes nearest to it
+    nearest: tuple[Quote, ...] = ()  # without such, what people said that comes nearest to it
 
 
 def answer(life: Runtime, session: Session, question: Question) -> Answer:
@@ -89,24 +91,21 @@ def answer(life: Runtime, session: Session, question: Question) -> Answer:
 
 
 def _best(scored: Sequence[Scored], question: Question) -> list[Statement]:
-    """Return what answers, best first; what the index ranks first if it has a word of it."""
+    """Return what answers, best first: of what is nearest in meaning, what has words of it too."""
+    if scored and scored[0].statement.cosine is not None:
+        close = [each for each in scored if each.points >= scored[0].points - CLOSE_MEANING]
+        return [each.statement for each in close if each.answers]
     ranked = [each for each in scored if each.answers]
-    if not ranked:
-        return []
     best = [each for each in ranked if each.points >= CLOSE * ranked[0].points]
     if question.number:
         best = [each for each in best if question.counts(each.statement.quote.text)] or best
-    said = [each for each in scored if each.statement.id]
-    first = min(said, key=lambda each: each.place, default=None)
-    if first is not None and first.shares and first.statement.comes_near and first not in best:
-        best = [best[0], first, *best[1:]]
     return [each.statement for each in best]
 
 
 def _nearest(
     life: Runtime, scored: Sequence[Scored], heard: _Heard, *, of_memory: bool
-) -> Quote | None:
-    """Return what a person said that comes nearest, in its newest word.
+) -> tuple[Quote, ...]:
+    """Return what people said that comes nearest, each in its newest word, the nearest first.
 
     What was told in confidence is no guess: it comes only where the question has a word of it.
     """
@@ -116,11 +115,12 @@ def _nearest(
         if each.statement.id not in heard.idle
         and each.comes_near(heard.confided, of_memory=of_memory)
     ]
-    if not near:
-        return None
-    statement = max(near, key=lambda each: each.part + each.statement.nearness).statement
-    later = heard.newest(statement.id)
-    return statement.quote if later == statement.id else _said(life, heard, later)
+    quotes: dict[str, Quote] = {}
+    for each in near:
+        said = each.statement
+        later = heard.newest(said.id)
+        quotes.setdefault(later, said.quote if later == said.id else _said(life, heard, later))
+    return tuple(quotes.values())[:MOST_GUESSES]
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ def _heard(life: Runtime, session: Session) -> _Heard:
         newer={earlier: each.message for each in notices for earlier in each.corrects[:1]},
         answers={each.answers: each.message for each in notices if each.answers in messages},
         confided={each.message for each in notices if each.confided},
-        asked={each.message for each in notices if each.why == notice.ASKS},
+        asked={each.message for each in notices if notice.asks(each)},
         kept={each.message for each in notices if each.keep},
         idle={each.message for each in notices if notice.tells_nothing(each)},
     )
@@ -187,7 +187,14 @@ def _statements(
         id_ = heard.answers.get(hit.id, hit.id)
         quoted = [_spoken(life, heard, hit, id_)] if hit.kind == "message" else _noted(hit)
         rows += [
-            Statement(quote, id_ if quote.speaker else "", nearness, near)
+            Statement(
+                quote,
+                id_ if quote.speaker else "",
+                nearness,
+                near,
+                hit.parts.cosine,
+                worth=(id_ in heard.kept) - (id_ in heard.idle) if quote.speaker else 0,
+            )
             for quote in quoted
             if quote.speaker or not (_bare(quote.text) in spoken or question.asks(quote.text))
         ]
@@ -196,7 +203,7 @@ def _statements(
 
 def _noted(hit: Hit) -> list[Quote]:
     """Return the sentences of a note, and what is quoted in it in the words of who said it."""
-    rows = [row for row in hit.text.splitlines() if not row.startswith("#")]
+    rows = [row for row in hit.text.splitlines() if not row.startswith("#") and row[-1:] != ":"]
     cited = {row: marks.citations(marks.MARK + row.lstrip("> ")) for row in rows}
     own = [row.lstrip("> -").strip('“”„«»"') for row in rows if not cited[row]]
     quoted = [Quote(each.words, hit.at, "", each.name) for row in rows for each in cited[row]]

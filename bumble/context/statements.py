@@ -1,7 +1,7 @@
-"""How much of a question a statement answers: the rare words they share, nearness, a number.
+"""How much of a question a statement answers: its meaning, the rare words they share, a number.
 
-A word counts in whatever form, compound or synonym. Knows neither where statements come from nor
-what is made of them.
+A word counts in whatever form, compound or synonym; without vectors words alone tell. Knows neither
+where statements come from nor what is made of them.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
+from statistics import fmean, pstdev
 
 from bumble.choosing import language_file
 from bumble.forms import forms
@@ -26,8 +27,11 @@ INEXACT = 0.8  # what such a word counts
 LEAST_SHARED, NEAR_SHARED, MOST_SHARED = 0.3, 0.45, 0.6
 PASSING = 0.3  # what a word counts that stands in any talk
 LEAST_LETTERS = 3  # of a word that tells what is asked
-NEARNESS = 3.0  # what nearness counts beside a shared rare word
-NUMBER = 1.0  # what a number counts where one is asked for
+# What orders statements, fitted on the questions of eleven lives (docs/log.md): how far a cosine is
+# above those of the others, in their deviations, and beside that the share of the question's words,
+# that a person said it, that it was worth keeping, and that it has a number where one is asked for.
+WORDS, SAID, KEPT, NUMBER = 1.5, 1.5, 0.8, 0.5
+RARE_NUMBER = 1.0  # what a number counts beside a shared rare word, without vectors
 LEAST_NEAR = 0.15  # of the words of a question, in a guess that is not near it by its meaning
 _TITLED = re.compile(
     r"(?<!mein )(?<!meine )(?<!meiner )(?<!deine )(?<!seine )(?<!unsere )"  # `my wife is away`
@@ -67,6 +71,8 @@ class Statement:
     id: str  # of the message; empty: a note
     nearness: float
     is_near: bool
+    cosine: float | None = None  # of its passage with the question; None: no vector
+    worth: int = 0  # 1: held to be worth keeping, -1: to be a joke or the like; 0: open
 
     @property
     def comes_near(self) -> bool:
@@ -96,7 +102,8 @@ class Scored:
 def score(life: Runtime, statements: Sequence[Statement], question: Question) -> list[Scored]:
     """Rank statements, best first: an answer shares a good part of what tells what is asked.
 
-    Rare words tell most, and words that stand in any talk little.
+    Rare words tell most, and words that stand in any talk little. Meaning puts them in order where
+    there are vectors.
     """
     code = question.language
     asked = telling_stems(question.text, code, beside=(life.identity.name, *speakers.IN_TALK))
@@ -114,6 +121,7 @@ def score(life: Runtime, statements: Sequence[Statement], question: Question) ->
         for stem, word in asked.items()
     }
     whole = sum(weights.values()) or 1.0
+    above = _above(statements)
     rows = []
     for place, (each, text) in enumerate(zip(statements, texts, strict=True)):
         shares = {stem: part_of(stem, word, text) for stem, word in asked.items()}
@@ -123,9 +131,24 @@ def score(life: Runtime, statements: Sequence[Statement], question: Question) ->
         has_word = any(shares[stem] for stem in telling)
         part = points / whole
         answers = part >= least and (has_word or not telling)
-        points += NUMBER * counts + NEARNESS * each.nearness
+        points += RARE_NUMBER * counts
+        if above is not None:
+            of_person = bool(each.id)
+            points = above[place] + WORDS * part + NUMBER * counts
+            points += SAID * of_person + KEPT * each.worth
         rows.append(Scored(each, place, points, part, has_word, answers))
     return sorted(rows, key=lambda each: -each.points)
+
+
+def _above(statements: Sequence[Statement]) -> list[float] | None:
+    """Return how far the cosine of each is above their mean, in deviations; None without any."""
+    cosines = [each.cosine for each in statements if each.cosine is not None]
+    if not cosines:
+        return None
+    middle, deviation = fmean(cosines), pstdev(cosines) or 1.0
+    return [
+        0.0 if each.cosine is None else (each.cosine - middle) / deviation for each in statements
+    ]
 
 
 def _titled(text: str) -> set[str]:

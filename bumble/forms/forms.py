@@ -93,6 +93,7 @@ ACTS = (
     *(
         "before",
         "nearest",
+        "or",
         "unknown",
         "opinion",
         "question",

@@ -151,7 +151,7 @@ def test_what_is_like_a_confidence_is_one_whatever_its_words(life: Runtime) -> N
 
 def test_what_a_word_speaks_against_is_kept_if_it_is_surely_like_what_is_kept() -> None:
     verdict = Verdict(keep=False, why="imagined", leans=False)
-    worth = Worth(keep=0.9, joke=-0.9, confided=-0.9, asked=-0.9, embedder="e5")
+    worth = Worth(keep=0.9, joke=-0.9, confided=-0.9, asked=-0.9, changed=-0.9, embedder="e5")
     assert notice.decided(verdict, notice.of_worth(worth, verdict)).keep
     assert not notice.decided(verdict, notice.of_worth(replace(worth, keep=0.4), verdict)).keep
 

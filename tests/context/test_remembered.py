@@ -8,8 +8,8 @@ import pytest
 from bumble.abilities.tiers import Abilities
 from bumble.agent import acts
 from bumble.choosing import notice
-from bumble.context import remembered
-from bumble.context.statements import Quote, Scored, Statement
+from bumble.context import remembered, statements
+from bumble.context.statements import Question, Quote, Scored, Statement
 from bumble.entity.folder import Entity
 from bumble.llm.scripted import ScriptedModel
 from bumble.runtime import runner
@@ -27,8 +27,8 @@ def nearest(
 ) -> str | None:
     heard = remembered._Heard({}, {}, {}, confided, asked=set(), kept=set(), idle=idle)
     life = life_of(ada, ScriptedModel([]))
-    quote = remembered._nearest(life, scored, heard, of_memory=True)
-    return quote.text if quote else None
+    quotes = remembered._nearest(life, scored, heard, of_memory=True)
+    return quotes[0].text if quotes else None
 
 
 def scored(text: str, *, part: float = 0.0, nearness: float = 0.5, near: bool = True) -> Scored:
@@ -50,10 +50,35 @@ def test_a_guess_has_a_word_of_the_question_or_is_near_it(ada: Entity) -> None:
     assert nearest(ada, scored("I row on Tuesdays.", part=0.2, near=False)) is not None
 
 
-def test_of_several_guesses_words_and_nearness_choose_together(ada: Entity) -> None:
-    far = scored("I am proud of the new method.", part=0.2, nearness=0.01, near=False)
-    near = scored("I must not take ibuprofen.", part=0.1, nearness=0.4)
-    assert nearest(ada, far, near) == "I must not take ibuprofen."
+def statement(text: str, cosine: float, worth: int = 1) -> Statement:
+    quote = Quote(text, None, "sam", "Sam")
+    return Statement(quote, text, 0.5, is_near=True, cosine=cosine, worth=worth)
+
+
+def ranked(ada: Entity, asked: str, *told: Statement) -> list[str]:
+    scored = statements.score(life_of(ada, ScriptedModel([])), told, Question(asked, "en"))
+    return [each.statement.quote.text for each in scored]
+
+
+def test_meaning_puts_answers_in_order_and_a_shared_word_by_chance_does_not(ada: Entity) -> None:
+    asked = "what was that date with the ear clinic?"
+    near = statement("Castle Hill want me in on the 21st for my hearing.", 0.8)
+    far = statement("The date palm on the landing has died.", 0.2)
+    other = statement("My dog is called Biscuit.", 0.1)
+    assert ranked(ada, asked, far, other, near)[0] == near.id
+
+
+def test_a_joke_answers_after_what_was_worth_keeping(ada: Entity) -> None:
+    joke = statement("My boots have applied for the clinic.", 0.5, worth=-1)
+    told = statement("The clinic will see me on the 21st.", 0.5)
+    assert ranked(ada, "when is the clinic?", joke, told)[0] == told.id
+
+
+def test_without_vectors_words_alone_tell(ada: Entity) -> None:
+    quote = Quote("The clinic will see me on the 21st.", None, "sam", "Sam")
+    told = Statement(quote, quote.text, 0.0, is_near=True)
+    other = replace(told, quote=replace(quote, text="It rained."), id="It rained.")
+    assert ranked(ada, "when is the clinic?", other, told)[0] == told.id
 
 
 def test_a_joke_is_no_guess(ada: Entity) -> None:
