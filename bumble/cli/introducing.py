@@ -49,13 +49,17 @@ def _new_name(opened: Opened, text: str) -> str:
     name = introduction.name_in(text)
     if not name or files.same_name(name) == files.same_name(opened.identity.name):
         return ""
-    owner = files.same_name(opened.identity.owner.name)
-    if files.same_name(name) in (owner, *map(files.same_name, opened.identity.owner.name.split())):
+    if _is_part(name, opened.identity.owner.name) or _is_part(opened.identity.owner.name, name):
         return ""
     if next(session_files.infos(opened.entity.sessions), None) is not None:
         return ""
     people = relationships.read(opened.entity.relationships)
     return "" if relationships.match(people, name) else name
+
+
+def _is_part(name: str, whole: str) -> bool:
+    """Whether a name is another, or one of its words: who says `Sam Miller` may be known as Sam."""
+    return files.same_name(name) in map(files.same_name, (whole, *whole.split()))
 
 
 def _renamed(opened: Opened, name: str) -> Opened:

@@ -83,3 +83,8 @@ def test_aliases_are_names(run: Run) -> None:
     assert (shown["id"], shown["names"]) == ("bo", ["bo", "Robert", "Bobby"])
     run.write("relationships/bo.md", "---\nnames: [Bo]\naliases: Robert\n---\n\nLikes rain.\n")
     assert run.ok("person", "show", "Robert", "--json").data["names"] == ["Bo", "Robert"]
+
+
+def test_who_says_a_surname_too_is_the_owner_already(ada: Run) -> None:
+    assert "takes you for" not in ada.ok("chat", "--yes", "Hello, I'm Sam Haslinger.").err
+    assert owner(ada) == "Sam"
