@@ -458,6 +458,11 @@ def _count_questions(lived: Lived, counts: Counts) -> None:
         counts.share(f"questions {name}: in the prompt", _questions(retrieved), of)
         counts.share(f"questions {name}: found by a search", _questions(hit), of)
         counts.share(f"questions {name}: answered", _questions(answered), of)
+        for what, some in (("in the prompt", retrieved), ("told by who asks", _own(lived, asked))):
+            right = [each for each in some if is_answered(each)]
+            counts.share(
+                f"questions {name}: answered, of those {what}", _questions(right), len(some)
+            )
         both = [each for each in answerable if names_newer_first(each)]
         counts.share(f"questions {name}: both words, the newer first", _questions(both), of)
         stale = [each for each in answerable if has_any(each["reply"], each.get("stale", ()))]
@@ -466,6 +471,19 @@ def _count_questions(lived: Lived, counts: Counts) -> None:
         guarded = [each for each in asked if each.get("never")]
         broken = [each for each in guarded if has_any(each["reply"], each["never"])]
         counts.share(f"questions {name}: said what must not be", _questions(broken), len(guarded))
+
+
+def _own(lived: Lived, asked: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the questions whose answer their asker told: what others did is not theirs to hear."""
+    texts: dict[str, str] = {}
+    for message in lived.life.messages:
+        speaker = message["speaker"]
+        texts[speaker] = f"{texts.get(speaker, '')}\n{message['text']}"
+    return [
+        each
+        for each in asked
+        if each.get("expect") and has_any(texts.get(each["speaker"], ""), each["expect"])
+    ]
 
 
 def is_answered(asked: Mapping[str, Any]) -> bool:

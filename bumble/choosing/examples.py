@@ -32,15 +32,19 @@ from bumble.text.words import one_line
 
 FOLDER = resources.files(__package__).joinpath("examples")
 LEARNED = resources.files(__package__).joinpath("learned")
-KEEP, JOKE, CONFIDED, ASKED, CHANGED = "keep", "joke", "confided", "asked", "changed"
-# Likeness from which a message is kept that rules leave open; that rules drop for one of its words.
-KEPT_FROM, SURE_FROM = 0.0, 0.6
+KEEP, JOKE, CONFIDED, ASKED = "keep", "joke", "confided", "asked"
+CHANGED, IMAGINED = "changed", "imagined"
+CLASSES = (KEEP, JOKE, CONFIDED, ASKED, CHANGED, IMAGINED)
+# Likeness from which a message is kept that rules leave open; that rules drop for one of its words;
+# below which one is dropped that rules keep for its wording.
+KEPT_FROM, SURE_FROM, DROPPED_BELOW = 0.0, 0.6, -0.8
 JOKE_FROM = 0.2  # likeness to jokes from which a message is one that rules would keep
 CONFIDED_FROM = 0.0  # likeness to confidences from which a message is one, whatever its words
 # Likeness to questions of memory from which a message is one, with a word of asking and without;
 # below which it is none.
 ASKED_FROM, SURELY_ASKED_FROM, NOT_ASKED_BELOW = 0.0, 0.4, -0.8
 CHANGED_FROM = -0.25  # likeness to what is another now, from which a message says so
+IMAGINED_FROM = 0.0  # likeness to what is only imagined, from which a message is no fact
 ENGLISH = "en"  # which every embedder understands
 MAX_TOKENS = 150  # of a message: examples are short
 _LEARNED_HERE: dict[EmbedderIdentity, Likeness] = {}  # by this process
@@ -66,6 +70,7 @@ class Worth:
     confided: float  # likeness to what is told in confidence, against all else
     asked: float  # likeness to questions for what the same person told
     changed: float  # likeness to what is another now, against what else is kept
+    imagined: float  # likeness to what is only imagined or perhaps, against what is kept
     embedder: str  # its name
 
     @property
@@ -82,6 +87,11 @@ class Worth:
     def is_confided(self) -> bool:
         """Whether it is told in confidence."""
         return self.confided > CONFIDED_FROM
+
+    @property
+    def tells_nothing(self) -> bool:
+        """Whether it is only imagined, or surely nothing to keep, though its wording would."""
+        return self.imagined > IMAGINED_FROM or self.keep < DROPPED_BELOW
 
     @property
     def is_change(self) -> bool:
@@ -167,6 +177,7 @@ def learn(embedder: Embedder, examples: Sequence[Example]) -> Likeness:
     kinds = np.array([example.kind for example in examples])
     joke = np.char.startswith(kinds, "joke")
     confided, asked, changed = (kinds == kind for kind in ("confidence", "ask_memory", "change"))
+    imagined = (kinds == "hypothetical") | (kinds == "maybe")
     labelled = keep | drop  # by somebody who looked for confidences
     return likeness.fit(
         vectors,
@@ -176,6 +187,7 @@ def learn(embedder: Embedder, examples: Sequence[Example]) -> Likeness:
             CONFIDED: Class(confided, labelled & ~confided),
             ASKED: Class(asked, ~asked & ~np.char.startswith(kinds, "question")),
             CHANGED: Class(changed, keep & ~changed),
+            IMAGINED: Class(imagined, keep),
         },
     )
 
@@ -232,8 +244,9 @@ def _write(place: Path, known: Likeness) -> None:
 
 
 def _digest(identity: EmbedderIdentity) -> str:
-    """Return what changes with the examples and with the embedder."""
-    return hashlib.sha256(f"{astuple(identity)} {_examples_digest()}".encode()).hexdigest()[:16]
+    """Return what changes with the examples, with their classes and with the embedder."""
+    learned_from = f"{astuple(identity)} {CLASSES} {_examples_digest()}"
+    return hashlib.sha256(learned_from.encode()).hexdigest()[:16]
 
 
 @cache

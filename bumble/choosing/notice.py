@@ -34,7 +34,8 @@ PURPOSE = "notice"
 MESSAGES = 4  # of a job: what a killed process has to ask again, at most
 MODEL, LEANS = "model", "the rules lean that way"  # who said so, where no rule decided
 FOLLOWS = "takes up what was told"  # so too, though its words alone would not keep it
-EXAMPLES, JOKE, ASKS = "examples", "like a joke", "asks for what was told"  # so too, by likeness
+# so too, by likeness
+EXAMPLES, JOKE, ASKS, NOTHING = "examples", "like a joke", "asks for what was told", "like no fact"
 
 
 @dataclass(frozen=True)
@@ -160,6 +161,7 @@ class Opinion:
     keeps: bool = False  # whether that is enough
     surely: bool = False  # whether it is enough against the rules
     is_joke: bool = False
+    tells_nothing: bool = False
     is_confided: bool = False
     asks: bool = False  # for what was told
     is_change: bool = False  # of what was told
@@ -195,6 +197,7 @@ def of_worth(worth: Worth, verdict: Verdict) -> Opinion:
         worth.keeps,
         worth.surely_keeps,
         worth.is_joke,
+        worth.tells_nothing,
         worth.is_confided,
         worth.asks(questions=verdict.questions) is True and not verdict.corrects,
         worth.is_change,
@@ -214,6 +217,8 @@ def decided(verdict: Verdict, opinion: Opinion) -> Decision:
             return Decision(False, ASKS, by_opinion=True)
         if opinion.is_joke and not verdict.corrects:
             return Decision(False, JOKE, by_opinion=True)
+        if by_wording and opinion.tells_nothing and not verdict.corrects:
+            return Decision(False, NOTHING, by_opinion=True)
     if is_open and opinion.share is not None:
         return Decision(opinion.keeps, opinion.why, confided, by_opinion=True)
     if is_open:

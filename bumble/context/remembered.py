@@ -37,8 +37,9 @@ SEARCHED = 80  # hits that are looked through
 KINDS = ("message", "knowledge", "journal", "episode", "belief", "person")
 LATEST_TALKS = 200  # whose corrections are known
 CLOSE = 0.6  # of the best one's points, from which another may be the answer as well
-CLOSE_MEANING = 0.7  # points below the best, where meaning tells
-MOST_QUOTES, MOST_GUESSES = 2, 3
+CLEAR = 1.0  # points that the best is ahead, where meaning tells: then it alone is the answer
+ENOUGH = 0.6  # of the words of a question, with which what answers needs no other beside it
+MOST_QUOTES = 2
 
 
 @dataclass(frozen=True)
@@ -79,8 +80,8 @@ def answer(life: Runtime, session: Session, question: Question) -> Answer:
     told = [
         hit
         for hit in hits
-        if hit.id != said.id
-        and hit.id not in heard.asked
+        if hit.id not in {said.id, *heard.asked}
+        and _bare(hit.text) != _bare(said.text)
         and (hit.id in heard.answers or hit.id in heard.kept or _tells(life, hit, question))
     ]
     scored = statements.score(life, _statements(life, told, question, heard), question)
@@ -91,10 +92,17 @@ def answer(life: Runtime, session: Session, question: Question) -> Answer:
 
 
 def _best(scored: Sequence[Scored], question: Question) -> list[Statement]:
-    """Return what answers, best first: of what is nearest in meaning, what has words of it too."""
+    """Return what answers, best first; beside it what may answer as well.
+
+    Where there are vectors, nothing answers if what is nearest in meaning has too few words of it.
+    """
     if scored and scored[0].statement.cosine is not None:
-        close = [each for each in scored if each.points >= scored[0].points - CLOSE_MEANING]
-        return [each.statement for each in close if each.answers]
+        first, *others = scored
+        if not first.answers:
+            return []
+        close = [each for each in others if each.points > first.points - CLEAR]
+        beside = [each for each in close if each.answers or first.part < ENOUGH]
+        return [each.statement for each in (first, *beside) if each.statement.id or each is first]
     ranked = [each for each in scored if each.answers]
     best = [each for each in ranked if each.points >= CLOSE * ranked[0].points]
     if question.number:
@@ -120,7 +128,7 @@ def _nearest(
         said = each.statement
         later = heard.newest(said.id)
         quotes.setdefault(later, said.quote if later == said.id else _said(life, heard, later))
-    return tuple(quotes.values())[:MOST_GUESSES]
+    return tuple(quotes.values())[:MOST_QUOTES]
 
 
 @dataclass(frozen=True)

@@ -31,8 +31,10 @@ LEAST_LETTERS = 3  # of a word that tells what is asked
 # above those of the others, in their deviations, and beside that the share of the question's words,
 # that a person said it, that it was worth keeping, and that it has a number where one is asked for.
 WORDS, SAID, KEPT, NUMBER = 1.5, 1.5, 0.8, 0.5
+FIRST = 1.0  # what the first place in the index counts; the second a half of it, and so on
 RARE_NUMBER = 1.0  # what a number counts beside a shared rare word, without vectors
-LEAST_NEAR = 0.15  # of the words of a question, in a guess that is not near it by its meaning
+LEAST_PART = 0.15  # of the words of a question, in a guess that is not near it by its meaning
+GUESS_NEAR = 0.21  # nearness of a guess, where somebody asks for what was told
 _TITLED = re.compile(
     r"(?<!mein )(?<!meine )(?<!meiner )(?<!deine )(?<!seine )(?<!unsere )"  # `my wife is away`
     r"\b(?:herrn?|frau|mr|mrs|ms|miss|dr|prof|sra?|senora?|don|dona|signora?|sig|mme|madame"
@@ -74,10 +76,9 @@ class Statement:
     cosine: float | None = None  # of its passage with the question; None: no vector
     worth: int = 0  # 1: held to be worth keeping, -1: to be a joke or the like; 0: open
 
-    @property
-    def comes_near(self) -> bool:
+    def comes_near(self, *, of_memory: bool) -> bool:
         """Whether it is near by its meaning: without vectors only words tell."""
-        return self.is_near and self.nearness > 0
+        return self.nearness > 0 and (self.is_near or (of_memory and self.nearness >= GUESS_NEAR))
 
 
 @dataclass(frozen=True)
@@ -94,9 +95,11 @@ class Scored:
     def comes_near(self, confided: Set[str], *, of_memory: bool) -> bool:
         """Whether it is what a person said, and near enough to be offered as a guess."""
         said = self.statement
-        if not said.id or not (said.comes_near or (of_memory and self.part >= LEAST_NEAR)):
+        by_name = self.part > 0 and not self.shares  # near for the name in both, perhaps
+        is_near = said.comes_near(of_memory=of_memory and not by_name)
+        if not said.id or not (is_near or (of_memory and self.part >= LEAST_PART)):
             return False
-        return self.shares or (said.comes_near and said.id not in confided)
+        return self.shares or (is_near and said.id not in confided)
 
 
 def score(life: Runtime, statements: Sequence[Statement], question: Question) -> list[Scored]:
@@ -121,7 +124,7 @@ def score(life: Runtime, statements: Sequence[Statement], question: Question) ->
         for stem, word in asked.items()
     }
     whole = sum(weights.values()) or 1.0
-    above = _above(statements)
+    above, heard = _above(statements), 0
     rows = []
     for place, (each, text) in enumerate(zip(statements, texts, strict=True)):
         shares = {stem: part_of(stem, word, text) for stem, word in asked.items()}
@@ -136,6 +139,9 @@ def score(life: Runtime, statements: Sequence[Statement], question: Question) ->
             of_person = bool(each.id)
             points = above[place] + WORDS * part + NUMBER * counts
             points += SAID * of_person + KEPT * each.worth
+            if of_person:
+                heard += 1
+                points += FIRST / heard
         rows.append(Scored(each, place, points, part, has_word, answers))
     return sorted(rows, key=lambda each: -each.points)
 

@@ -149,9 +149,27 @@ def test_what_is_like_a_confidence_is_one_whatever_its_words(life: Runtime) -> N
     assert (result.keep, result.confided, result.why) == (True, True, rules.CONFIDED)
 
 
+def like(*, keep: float = -0.9, changed: float = -0.9, imagined: float = -0.9) -> Worth:
+    nothing = {"joke": -0.9, "confided": -0.9, "asked": -0.9}
+    return Worth(keep=keep, changed=changed, imagined=imagined, embedder="e5", **nothing)
+
+
+@pytest.mark.parametrize(
+    ("worth", "is_kept"),
+    [(like(keep=0.1), True), (like(keep=-0.9), False), (like(keep=0.1, imagined=0.1), False)],
+)
+def test_what_rules_keep_for_its_wording_is_dropped_if_it_is_like_no_fact(
+    worth: Worth, is_kept: bool
+) -> None:
+    told = Verdict(keep=True, why=rules.TOLD, leans=True)
+    assert notice.decided(told, notice.of_worth(worth, told)).keep is is_kept
+    confided = replace(told, why=rules.CONFIDED, confided=True)
+    assert notice.decided(confided, notice.of_worth(worth, confided)).keep
+
+
 def test_what_a_word_speaks_against_is_kept_if_it_is_surely_like_what_is_kept() -> None:
     verdict = Verdict(keep=False, why="imagined", leans=False)
-    worth = Worth(keep=0.9, joke=-0.9, confided=-0.9, asked=-0.9, changed=-0.9, embedder="e5")
+    worth = like(keep=0.9)
     assert notice.decided(verdict, notice.of_worth(worth, verdict)).keep
     assert not notice.decided(verdict, notice.of_worth(replace(worth, keep=0.4), verdict)).keep
 

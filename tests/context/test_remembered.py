@@ -46,8 +46,10 @@ def test_what_was_told_in_confidence_comes_where_it_is_asked_for(ada: Entity) ->
 
 
 def test_a_guess_has_a_word_of_the_question_or_is_near_it(ada: Entity) -> None:
-    assert nearest(ada, scored("It rained.", part=0.1, near=False)) is None
-    assert nearest(ada, scored("I row on Tuesdays.", part=0.2, near=False)) is not None
+    few = scored("It rained.", part=0.1, nearness=0.1, near=False)
+    some = scored("I row on Tuesdays.", part=0.2, nearness=0.1, near=False)
+    assert nearest(ada, few) is None
+    assert nearest(ada, some) is not None
 
 
 def statement(text: str, cosine: float, worth: int = 1) -> Statement:
