@@ -21,7 +21,6 @@ from bumble.records import base, session_files
 from bumble.runtime.runtime import Runtime
 
 Scope = Literal["current_session", "recent_sessions", "all_sessions", "all"]
-SCOPES: tuple[Scope, ...] = ("current_session", "recent_sessions", "all_sessions", "all")
 RECENT = 5  # conversations
 RESULTS = 10  # of a search
 MATCHES = 30  # of a pattern
