@@ -15,7 +15,7 @@ from bumble.app.opening import Opened
 from bumble.cli import commit, listing, people, run_job, text_input
 from bumble.cli.entity_command import reads, runs_job, writes
 from bumble.cli.listing import LimitOption
-from bumble.cli.options import DryRunOption, YesOption
+from bumble.cli.options import DryRunOption, IdArgument, YesOption
 from bumble.cli.run_job import JobFlags
 from bumble.cli.text_input import EditorOption, TextArgument
 from bumble.errors import UsageError
@@ -30,9 +30,6 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Have something said at some time.",
 )
-IdArgument = Annotated[
-    str, typer.Argument(metavar="ID", help="Its id, an end of it that no other has, or `last`.")
-]
 NONE = 'No reminders. Add one with `bumble remind add "..." --in 2h`.'
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 DURATION = re.compile(
