@@ -16,9 +16,8 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from bumble import files
 from bumble.app import after_turn, output
 from bumble.app.speech import Speech
-from bumble.cli import directives, introducing, turn_view
+from bumble.cli import context_view, directives, introducing, turn_view
 from bumble.cli.directives import Wishes
-from bumble.commands import context
 from bumble.errors import UserError
 from bumble.text.whole_text import whole
 
@@ -230,7 +229,7 @@ def _me(mind: OpenMind, talk: Talk, rest: str) -> bool:
 
 def _context(mind: OpenMind, talk: Talk, rest: str) -> bool:
     report = mind.report()
-    shown = context.detailed if rest == "detail" else context.listed
+    shown = context_view.detailed if rest == "detail" else context_view.listed
     output.say("\n".join(shown(report)) if report else "Nothing has been sent yet.")
     return False
 

@@ -138,7 +138,7 @@ def chat(
     ) as mind:
         mind.begin(session_id=session, new=new_session)
         if first is None:
-            from bumble.commands import repl
+            from bumble.cli import repl
 
             wants_usage = usage or opened.config.output.usage
             repl.run(mind, usage=wants_usage, debug_prefix=debug_prefix)
@@ -151,7 +151,7 @@ def chat(
 
 def _make_if_missing(ctx: typer.Context, entity: Path | None, text: str, *, yes: bool) -> None:
     from bumble.choosing import introduction
-    from bumble.commands import new
+    from bumble.cli import new_entity
     from bumble.entity.folder import ENTITY_FILE
 
     shell = shell_of(ctx)
@@ -160,7 +160,7 @@ def _make_if_missing(ctx: typer.Context, entity: Path | None, text: str, *, yes:
         raise UsageError("--new needs to know where: bumble chat -e DIR --new")
     if not (shell.path(folder) / ENTITY_FILE).exists():
         introduced = introduction.name_in(text) if yes or shell.interactive else ""
-        identity = new.make(shell, folder, introduced=introduced, asks=not yes)
+        identity = new_entity.make(shell, folder, introduced=introduced, asks=not yes)
         output.say(f"{identity['name']} lives in {identity['folder']} from now on.")
 
 

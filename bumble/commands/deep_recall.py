@@ -9,10 +9,10 @@ import typer
 
 from bumble.app import conversation, output
 from bumble.app.opening import Opened
-from bumble.cli import commit, people
+from bumble.cli import commit, memory_query, people
 from bumble.cli.entity_command import writes
+from bumble.cli.memory_query import AsOption, QueryArgument
 from bumble.cli.options import DryRunOption, YesOption
-from bumble.commands.recall import AsOption, QueryArgument, query_of
 from bumble.entity.changes import ChangeSet
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def deep_recall(
     from bumble.agent import deep_recall as deep
     from bumble.runtime.people import owner_id
 
-    question = query_of(query)
+    question = memory_query.text_of(query)
     reader = (
         owner_id(opened.entity, opened.identity)
         if speaker is None

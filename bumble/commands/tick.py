@@ -56,11 +56,10 @@ def tick(
     from contextlib import closing
 
     from bumble.app import abilities, conversation, models, probing
-    from bumble.commands import dream
     from bumble.upkeep import jobs, locks
     from bumble.upkeep import tick as upkeep
 
-    dreaming = dream.dreaming(opened)
+    dreaming = models.dreaming(opened)
     asleep = models.lazy_model(dreaming, "tick", yes=flags.yes)
     wanted = jobs.AFTER_TURN if settle_only else (*jobs.everything(), probing.as_pass(opened))
     wanted = tuple(run_job.showing_reminders(opened, each) for each in wanted)
