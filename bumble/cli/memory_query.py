@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,7 +13,6 @@ from bumble.cli import conversations, people, text_input
 from bumble.errors import UsageError
 
 if TYPE_CHECKING:
-    from bumble.body.config import BodyConfig
     from bumble.context.recalled import Search
     from bumble.embed.protocol import Embedder
     from bumble.index.memory import Memory
@@ -60,28 +58,19 @@ def memory_of(opened: Opened, open_embedder: Callable[[], Embedder | None], plac
 
 
 def search_of(
-    opened: Opened,
-    body: BodyConfig,
-    at: datetime,
-    speaker: str | None,
-    person: str | None,
-    session: str | None,
+    opened: Opened, speaker: str | None, person: str | None, session: str | None
 ) -> Search:
     """Return the talk that a search is for: with who asks, else the person, else the owner."""
-    from bumble.body import affects
+    from bumble.app import body_view
     from bumble.context.recalled import Search
-    from bumble.records import soma
-    from bumble.runtime import body_state
     from bumble.runtime.people import owner_id
 
-    place, zone = opened.entity.soma, opening.zone(opened)
-    felt = body_state.present(place, soma.read(place), at, zone, body.soma)
     about = () if person is None else (people.id_of(opened, person),)
     asker = () if speaker is None else (people.id_of(opened, speaker),)
     return Search(
         readers=asker or about or (owner_id(opened.entity, opened.identity),),
-        mood=affects.mood(felt.bars, body.soma.affects).name,
-        at=at,
+        mood=body_view.look(opened).mood.name,
+        at=opened.shell.now(),
         people=about,
         sessions=() if session is None else (conversations.find(opened, session).id,),
     )

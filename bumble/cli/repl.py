@@ -19,6 +19,7 @@ from bumble.app.speech import Speech
 from bumble.cli import context_view, directives, introducing, turn_view
 from bumble.cli.directives import Wishes
 from bumble.errors import UserError
+from bumble.runtime import people
 from bumble.text.whole_text import whole
 
 if TYPE_CHECKING:
@@ -215,8 +216,6 @@ def _status(mind: OpenMind, talk: Talk, rest: str) -> bool:
 
 
 def _me(mind: OpenMind, talk: Talk, rest: str) -> bool:
-    from bumble.runtime import people
-
     person = people.readable_person(mind.life, mind.person.id)
     if person is None:
         output.say("You have not talked yet.")

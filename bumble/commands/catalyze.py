@@ -50,8 +50,8 @@ def catalyze(
     if register not in two_stages.REGISTERS:
         near = listing.missing("register", register, two_stages.REGISTERS)
         raise UsageError(f"{near}\nThere are {', '.join(two_stages.REGISTERS)}.")
-    asked, body, at = memory_query.text_of(query), body_view.body_of(opened), opened.shell.now()
-    search = memory_query.search_of(opened, body, at, speaker, None, None)
+    asked, body = memory_query.text_of(query), body_view.body_of(opened)
+    search = memory_query.search_of(opened, speaker, None, None)
     embedder = weights.embedder(opened)
     _, place = index_sync.up_to_date(opened, embedder, wait_seconds=memory_query.WAIT_SECONDS)
     catalyzed = two_stages.find(

@@ -12,6 +12,7 @@ import typer
 from bumble.app import output
 from bumble.app.opening import Opened, open_entity, shell_of
 from bumble.app.speech import Speech
+from bumble.choosing import introduction
 from bumble.cli import directives, introducing, turn_view
 from bumble.cli.directives import Wishes
 from bumble.cli.options import (
@@ -22,6 +23,7 @@ from bumble.cli.options import (
     SeedOption,
     YesOption,
 )
+from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import UsageError
 
 if TYPE_CHECKING:
@@ -150,9 +152,7 @@ def chat(
 
 
 def _make_if_missing(ctx: typer.Context, entity: Path | None, text: str, *, yes: bool) -> None:
-    from bumble.choosing import introduction
     from bumble.cli import new_entity
-    from bumble.entity.folder import ENTITY_FILE
 
     shell = shell_of(ctx)
     folder = entity or shell.entity

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -137,8 +138,6 @@ def _reader(opened: Opened, speaker: str | None) -> Person:
 
 def _memory(opened: Opened) -> Callable[[], Memory]:
     """Return what gives the memory with its index brought up to date; the model stays open."""
-    from functools import cache
-
     embedder = cache(lambda: weights.embedder(opened))
 
     def memory() -> Memory:

@@ -9,7 +9,7 @@ import typer
 
 from bumble.app import opening, output, weights
 from bumble.app.opening import Opened
-from bumble.cli import index_sync, listing, memory_query
+from bumble.cli import index_sync, listing, memory_query, people
 from bumble.cli.entity_command import reads
 from bumble.cli.memory_query import AsOption
 from bumble.cli.options import LimitOption
@@ -76,7 +76,6 @@ def _now(opened: Opened) -> datetime:
 
 def _readers(opened: Opened, speaker: str | None) -> tuple[str, ...]:
     """Return who sees it: the one who asks, else the owner."""
-    from bumble.cli import people
     from bumble.runtime.people import owner_id
 
     if speaker is None:

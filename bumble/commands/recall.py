@@ -89,9 +89,8 @@ def recall(
 
     asked = memory_query.text_of(query)
     body, at = body_view.body_of(opened), opened.shell.now()
-    search = replace(
-        memory_query.search_of(opened, body, at, speaker, person, session), tags=tuple(tag or ())
-    )
+    search = memory_query.search_of(opened, speaker, person, session)
+    search = replace(search, tags=tuple(tag or ()))
     embedder = weights.embedder(opened)
     if embedder is None and opened.config.embedding.model == "none":
         output.say("By words alone: `embedding.model` is none.")

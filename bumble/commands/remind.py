@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -215,8 +216,6 @@ def list_(
 @runs_job
 def run(opened: Opened, flags: JobFlags) -> None:
     """Say the reminders that are due, and nothing else of what `bumble tick` does."""
-    from dataclasses import replace
-
     from bumble.app import conversation
     from bumble.runtime.runner import Pass
     from bumble.upkeep import reminders as delivery
