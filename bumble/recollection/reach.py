@@ -55,7 +55,7 @@ def source_of(hit: Hit) -> Source:
         id=hit.id,
         path=hit.path,
         line=hit.line,
-        text=f"{hit.newer} {recalled.told(hit)}".lstrip(),
+        text=f"{hit.newer} {recalled.content(hit)}".lstrip(),
         at=hit.at,
         speaker=hit.speaker,
         audience=hit.audience,
