@@ -84,7 +84,7 @@ def show(
         typer.Option("--limit", "-n", min=1, metavar="N", help="The newest N messages only."),
     ] = None,
 ) -> None:
-    """Show a conversation."""
+    """Show a conversation word for word, with the brief it left for the next."""
     session = _load(opened, session_id)
     brief = session_files.read_handover(opened.entity.sessions, session.id)
     data = _data(session) | {"handover": brief.body.strip() if brief else None}

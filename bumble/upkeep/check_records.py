@@ -117,7 +117,7 @@ def _edit_command(entity: Entity, kind: Kind, path: Path) -> str:
 
 
 def _check_file(context: CheckContext, file: _File, registry: _Registry) -> Iterator[Finding]:
-    """Check one file."""
+    """Yield what is wrong with a file; of one that can't be read, that alone."""
     relative = context.entity.relative(file.path)
     try:
         files.inside(context.entity.root, relative)
