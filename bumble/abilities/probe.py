@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from bumble.abilities import probe_cases
 from bumble.abilities.grading import KINDS
@@ -20,15 +20,6 @@ VERSION = 1  # of the cases, prompts and checks: what another measured is measur
 REASONING_TOKENS = 2048  # more room for a model that reasons though it is asked not to
 
 Note = Callable[[LanguageResult], None]
-
-
-@dataclass(frozen=True)
-class Answered:
-    """A case, what a model answered, and whether that was right."""
-
-    case: Case
-    texts: tuple[str, ...]
-    is_right: bool
 
 
 def start(day: str, before: LanguageResult | None = None) -> LanguageResult:
@@ -51,7 +42,7 @@ def run(
     model: Model,
     cases: Sequence[Case],
     result: LanguageResult,
-    note: Callable[[LanguageResult, Answered], None],
+    note: Note,
 ) -> LanguageResult:
     """Ask what is left of a language.
 
@@ -75,7 +66,7 @@ def run(
             seconds=round(result.seconds + time.perf_counter() - seconds, 2),
             cpu_seconds=round(result.cpu_seconds + time.process_time() - cpu_seconds, 2),
         )
-        note(result, Answered(case, tuple(one.text for one in completions), is_right))
+        note(result)
     return result
 
 

@@ -120,7 +120,7 @@ def plan(life: Runtime, result: Recollection, readers: Sequence[str]) -> Change 
 
 
 def data(result: Recollection) -> dict[str, Any]:
-    """Return an answer as data."""
+    """Return an answer as JSON holds it, here and in the cache, from which `_read` takes it."""
     sources = [
         {**asdict(source), "at": source.at.isoformat() if source.at else None}
         for source in result.sources

@@ -132,12 +132,13 @@ class _Speaker:
         say: Say,
         said_before: Sequence[str],
         each: list[str],
-        theirs: Sequence[str],
+        own_sentences: Sequence[str],
         *,
         goes_on: bool,
     ) -> None:
         self.reader, self.gap = SayReader(each), GOES_ON if goes_on else PAUSE
-        self.say, self.said_before, self.theirs = say, said_before, theirs
+        self.say, self.said_before = say, said_before
+        self.own_sentences = own_sentences  # of the person, about themselves
         self.heard = ""
         self.shown = self.echoed = False
 
@@ -150,11 +151,11 @@ class _Speaker:
     def _hear(self, text: str) -> None:
         self.heard += text
         if not self.shown:  # what may turn out to be a repetition is held back as long as it may
-            rest = echo.without(self.heard, self.theirs)
+            rest = echo.without(self.heard, self.own_sentences)
             self.echoed = self.echoed or rest != self.heard
             # the sign that ends an echo may come with a later piece
             self.heard = rest.lstrip(echo.ENDS) if self.echoed else rest
-            if echo.may_become_one(self.heard, self.theirs) or any(
+            if echo.may_become_one(self.heard, self.own_sentences) or any(
                 before.startswith(self.heard.strip()) for before in self.said_before
             ):
                 return
@@ -170,12 +171,12 @@ class _Speaker:
     def finish(self) -> str:
         """Return what was said in all; an echo of something said before counts as nothing."""
         self._hear(self.reader.finish())
-        said = self.heard.strip()
-        if said in self.said_before:
+        speech = self.heard.strip()
+        if speech in self.said_before:
             return ""
         if not self.shown:
             self._show(self.heard)
-        return said
+        return speech
 
 
 def run(
@@ -220,9 +221,9 @@ def run(
         over = tries.rounds >= config.max_tool_rounds or _goes_in_circles(outcome.steps)
         answers = schema(tools, speech_only=over)
         asked = fits(replace(request, messages=tuple(messages), schema=answers))
-        said = [step.said for step in outcome.steps if step.said]
-        goes_on = tries.cuts > 0 and bool(said)
-        speaker = _Speaker(say, said, each, echo.own_sentences(gate.message), goes_on=goes_on)
+        speeches = [step.said for step in outcome.steps if step.said]
+        goes_on = tries.cuts > 0 and bool(speeches)
+        speaker = _Speaker(say, speeches, each, echo.own_sentences(gate.message), goes_on=goes_on)
         done = len(outcome.steps)
         carries = _no_more if over else carry_out  # not every backend keeps to a schema
         try:
@@ -312,11 +313,11 @@ def _goes_in_circles(steps: Sequence[Step]) -> bool:
     """Whether a call was refused, or three answers had the same effect: only speech is left."""
     if steps and any(result.text.startswith(REFUSED) for result in steps[-1].results):
         return True
-    done = [
-        [(call.name, result.text) for call, result in zip(one.calls, one.results, strict=True)]
-        for one in steps[max(0, len(steps) - 3) :]
+    effects = [
+        [(call.name, result.text) for call, result in zip(step.calls, step.results, strict=True)]
+        for step in steps[max(0, len(steps) - 3) :]
     ]
-    return len(done) == 3 and bool(done[0]) and done[0] == done[1] == done[2]
+    return len(effects) == 3 and bool(effects[0]) and effects[0] == effects[1] == effects[2]
 
 
 def _back(
@@ -353,7 +354,7 @@ def _unfinished(outcome: Outcome, missing: str, person: str) -> str:
 
 def _step(
     calls: Sequence[ToolCall],
-    said: str,
+    speech: str,
     carry_out: Callable[[ToolCall], Result],
     before: Sequence[Step],
     repeat_limit: int,
@@ -363,17 +364,17 @@ def _step(
     earlier = [call for step in before for call in step.calls]
     results: list[Result] = []
     for read_only, group in groupby(work, lambda call: call.name in READ_ONLY):
-        some = list(group)
-        refused = [_refused(one, [*earlier, *some[:n]], repeat_limit) for n, one in enumerate(some)]
-        pairs = list(zip(some, refused, strict=True))
-        if read_only and len(some) > 1:  # they change nothing, so none waits for another
-            with ThreadPoolExecutor(len(some)) as pool:
+        row = list(group)
+        refused = [_refused(call, [*earlier, *row[:n]], repeat_limit) for n, call in enumerate(row)]
+        pairs = list(zip(row, refused, strict=True))
+        if read_only and len(row) > 1:  # they change nothing, so none waits for another
+            with ThreadPoolExecutor(len(row)) as pool:
                 results += pool.map(lambda pair: pair[1] or carry_out(pair[0]), pairs)
         else:
             results += [refusal or carry_out(call) for call, refusal in pairs]
-        earlier += some
-    thinks_only = agency == {"think"} and not said
-    return Step(said, work, tuple(results), not thinks_only, "wait" in agency)
+        earlier += row
+    thinks_only = agency == {"think"} and not speech
+    return Step(speech, work, tuple(results), not thinks_only, "wait" in agency)
 
 
 def _no_more(call: ToolCall) -> Result:
@@ -383,8 +384,8 @@ def _no_more(call: ToolCall) -> Result:
 def _refused(call: ToolCall, earlier: Sequence[ToolCall], limit: int) -> Result | None:
     """Refuse a call that was made so often in a row just before."""
     count = 0
-    for one in reversed(earlier):
-        if (one.name, one.arguments) != (call.name, call.arguments):
+    for last in reversed(earlier):
+        if (last.name, last.arguments) != (call.name, call.arguments):
             break
         count += 1
     if count < limit:
@@ -409,8 +410,9 @@ def _nudge(outcome: Outcome, step: Step, person: str, message: str) -> str:
     failed = [
         call.name for call, result in zip(step.calls, step.results, strict=True) if result.failed
     ]
-    calls = [call for one in outcome.steps for call in one.calls if call.name in SEARCHES]
-    asked = [f'"{value}"' for call in calls for value in call.arguments.values()]
+    steps = outcome.steps
+    searches = [call for each in steps for call in each.calls if call.name in SEARCHES]
+    asked = [f'"{value}"' for call in searches for value in call.arguments.values()]
     slots = {
         "asked": f" Already searched: {', '.join(dict.fromkeys(asked))}." if asked else "",
         "said": f" {person} has heard this already: {outcome.said}" if outcome.said else "",

@@ -57,7 +57,6 @@ class Turn:
     warned: set[str] = field(default_factory=set)  # texts that were about to lose most they say
     manner: Manner = "stream"
     language: str = ""  # that the person speaks
-    memories: tuple[str, ...] = ()  # the lines of what was recalled, where they stand bare
     worded: str = ""  # the act that the reply is a fixed form of; empty: the model wrote it
     refused: list[str] = field(default_factory=list)  # why drafts were not said, one each
     stirring: Stirring | None = None  # the anchor that came back by itself

@@ -30,11 +30,12 @@ from bumble.llm.protocol import Model
 from bumble.llm.wrappers import AbsentModel
 from bumble.records import session_files
 from bumble.runtime import body_state
-from bumble.runtime.job import apply
+from bumble.runtime.job import Due, apply
 from bumble.runtime.outside import OutsideTools
+from bumble.runtime.runner import Pass
 from bumble.runtime.runtime import TEMPERATURE, ProfileName, Runtime
 from bumble.text import tokens
-from bumble.upkeep import locks, reminders
+from bumble.upkeep import locks, reminders, tick
 from bumble.weights.choice import Choice
 
 if TYPE_CHECKING:
@@ -173,10 +174,11 @@ class OpenMind:
         life = replace(self.life, model=model)
         bar = output.Progress("looking back", self.opened.shell.environ)
         with self._timed("handover"), suppress(UserError):  # `tick` tells of it
-            for job in handover.check(life).jobs:
-                if job.session.by == self.person.id:
-                    bar(0, 1)
-                    apply(life, handover.run(life, job))
+            jobs = handover.check(life).jobs
+            due = Due((), tuple(job for job in jobs if job.session.by == self.person.id))
+            if due.due:
+                bar(0, 1)
+                list(tick.run(life, "chat", [Pass("handover", lambda _: due, handover.run)]))
         bar.clear()
 
     def _listen(self, text: str) -> Session:

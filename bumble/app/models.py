@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from bumble import files
 from bumble.app import output, weights
 from bumble.app.model_choice import choose_model, window
-from bumble.app.opening import Configured, Opened
+from bumble.app.opening import Configured, Opened, with_settings
 from bumble.entity import credentials
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import UserError
@@ -46,6 +46,12 @@ def lazy_model(opened: Opened, command: str, *, yes: bool, needed: bool = True) 
         return recorded(opened, model, command, writes=True)
 
     return LazyModel(opens)
+
+
+def dreaming(opened: Opened) -> Opened:
+    """Return an entity with the model that it dreams with, where that is another."""
+    model = opened.config.soma.dreams.model
+    return with_settings(opened, llm__model=model) if model else opened
 
 
 def budgeted(opened: Opened, model: Model, *, calls: int | None) -> Budgeted:

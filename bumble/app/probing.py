@@ -5,12 +5,12 @@ What came of it is written after each case, so that whatever stops a probe loses
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bumble.abilities import probe, probe_cases, results
-from bumble.abilities.probe import Answered
+from bumble.abilities.probe import Note
 from bumble.abilities.results import LanguageResult, ModelResult
 from bumble.abilities.tiers import ANY
 from bumble.app import abilities, weights
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 LATEST_CONVERSATIONS = 5  # in which is looked for languages
 IN_THE_CLOUD = "cloud"  # at the end of the names of models that Ollama asks elsewhere
-
-Note = Callable[[str, LanguageResult, Answered], None]
 
 
 @dataclass(frozen=True)
@@ -118,11 +116,11 @@ def measure(
     before = results.own(identity, folder).get(language)
     result = probe.start(opened.shell.now().date().isoformat(), None if again else before)
 
-    def keep(part: LanguageResult, answered: Answered) -> None:
+    def keep(part: LanguageResult) -> None:
         if part.is_whole or before is None or not before.is_whole:
             others = results.own(identity, folder)
             results.save(ModelResult(identity, chosen.model, {**others, language: part}), folder)
-        note(language, part, answered)
+        note(part)
 
     return probe.run(model, probe.left(language, result), result, keep)
 
@@ -184,7 +182,7 @@ def _run(opened: Opened, life: Runtime, job: ProbeJob) -> JobResult:
     name = probe_cases.name(job.language)
     chosen = choose_model(opened)
 
-    def note(language: str, part: LanguageResult, answered: Answered) -> None:
+    def note(_: LanguageResult) -> None:
         if locks.is_turn_running(opened.entity):
             raise StoppedError
 

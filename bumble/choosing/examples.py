@@ -192,11 +192,6 @@ def learn(embedder: Embedder, examples: Sequence[Example]) -> Likeness:
     )
 
 
-def forget() -> None:
-    """Let this process read again what was learned."""
-    _LEARNED_HERE.clear()
-
-
 def filename(identity: EmbedderIdentity) -> str:
     """Name the file of what an embedder learned from the examples as they are."""
     return f"{identity.model}-{identity.dimensions}-{_digest(identity)}.npz"

@@ -30,7 +30,6 @@ from bumble.runtime import cursors, spoken
 from bumble.runtime.job import Condition, Due, JobResult
 from bumble.runtime.runtime import Runtime
 
-PURPOSE = "notice"
 MESSAGES = 4  # of a job: what a killed process has to ask again, at most
 MODEL, LEANS = "model", "the rules lean that way"  # who said so, where no rule decided
 FOLLOWS = "takes up what was told"  # so too, though its words alone would not keep it

@@ -81,11 +81,6 @@ def line(quote: Quote, forms: MemoryForms, *, year: bool = True) -> str:
     return MARK + forms.quote.format(name=quote.name, date=date, words=text)
 
 
-def block(quotes: Iterable[Quote], forms: MemoryForms, *, year: bool = True) -> str:
-    """Word quotes one below the other."""
-    return "\n\n".join(line(quote, forms, year=year) for quote in quotes)
-
-
 def plain(text: str) -> str:
     """Return a text as one line of a prompt: headings end in a colon, quotes have no mark."""
     rows = []

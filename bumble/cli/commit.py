@@ -36,6 +36,7 @@ def commit(
     *,
     unchanged: str = "Nothing to do: it says so already.",
     dry_run: bool,
+    trailers: tuple[tuple[str, str], ...] = (),
     **data: Any,
 ) -> None:
     """Write what was planned, or show it, and print what came of it.
@@ -47,6 +48,7 @@ def commit(
         sentence: What to say once they are written.
         unchanged: What to say when there are none.
         dry_run: Whether to show them only.
+        trailers: For the history.
         data: What else JSON tells.
 
     Raises:
@@ -55,7 +57,7 @@ def commit(
     wanted = [change for change in planned if change is not None]
     shown = [shown_change(opened, change) for change in wanted]
     if wanted and not dry_run:
-        apply(opened, ChangeSet(f"{command}: {wanted[0].why}", tuple(wanted)))
+        apply(opened, ChangeSet(f"{command}: {wanted[0].why}", tuple(wanted), trailers))
     answer = {"changed": bool(wanted), "dry_run": dry_run, **data}
     answer["changes"] = shown if dry_run else [_without_diff(change) for change in shown]
     lines = [unchanged if not wanted else sentence]

@@ -32,7 +32,7 @@ def look(opened: Opened) -> Waiting:
 
 
 def data(commit: Commit, undone: Collection[str] = ()) -> dict[str, Any]:
-    """Return a commit as data."""
+    """Return a commit as JSON tells it, with the kinds of memories in its files."""
     return {
         "id": commit.short,
         "commit": commit.id,

@@ -10,7 +10,6 @@ from typing import Any
 import typer
 
 from bumble.abilities import grading, probe_cases
-from bumble.abilities.probe import Answered
 from bumble.abilities.results import LanguageResult, ModelResult
 from bumble.app import abilities, conversation, models, opening, output, probing, weights
 from bumble.app.model_choice import choose_model
@@ -111,7 +110,7 @@ def _measure(opened: Configured, chosen: Choice, model: Model, code: str, *, aga
     bar = output.Progress(name, opened.shell.environ)
     started = time.monotonic()
 
-    def note(language: str, part: LanguageResult, answered: Answered) -> None:
+    def note(part: LanguageResult) -> None:
         bar(sum(map(len, part.answers.values())), total)
 
     try:

@@ -9,6 +9,13 @@ import typer
 
 NOTHING_DUE = 4  # with --exit-code
 
+IdArgument = Annotated[
+    str, typer.Argument(metavar="ID", help="Its id, an end of it that no other has, or `last`.")
+]
+TagOption = Annotated[
+    list[str] | None,
+    typer.Option("--tag", "-t", metavar="TAG", help="With or without `#`; may be repeated."),
+]
 EntityOption = Annotated[
     Path | None,
     typer.Option(

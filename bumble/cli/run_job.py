@@ -154,7 +154,7 @@ def show_check(
 
 
 def gates(due: Due[Any]) -> list[dict[str, Any]]:
-    """Return gates as data."""
+    """Return conditions as JSON tells them, under the name that owners know them by."""
     return [
         {
             "name": condition.name,

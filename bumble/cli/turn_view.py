@@ -37,7 +37,7 @@ def tell_more(turn: Turn, wishes: Wishes) -> None:
 
 
 def data(turn: Turn) -> dict[str, Any]:
-    """Return a turn as data."""
+    """Return a turn as `chat --json` tells it: the reply, each step, and what kept others back."""
     used = [completion.usage for completion in turn.outcome.completions]
     return {
         "reply": turn.outcome.said,

@@ -26,7 +26,7 @@ from bumble.cli.listing import (
     show_list,
     when,
 )
-from bumble.cli.options import DryRunOption, YesOption
+from bumble.cli.options import DryRunOption, IdArgument, YesOption
 from bumble.cli.text_input import EditorOption, TextArgument
 from bumble.entity.changes import Change
 from bumble.errors import UsageError
@@ -42,9 +42,6 @@ app = typer.Typer(
     help="Look at and change what it holds to be true.",
 )
 TOLD_SOURCES = tuple(name for name in beliefs.ORIGINS if name != "dream")
-IdArgument = Annotated[
-    str, typer.Argument(metavar="ID", help="Its id, an end of it that no other has, or `last`.")
-]
 CategoryOption = Annotated[
     str | None, typer.Option(help=f"One of {', '.join(beliefs.CATEGORIES)}.")
 ]

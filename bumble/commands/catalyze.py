@@ -9,18 +9,10 @@ import typer
 
 from bumble.app import body_view, output, weights
 from bumble.app.opening import Opened
-from bumble.cli import listing
+from bumble.cli import index_sync, listing, memory_query
 from bumble.cli.entity_command import reads
+from bumble.cli.memory_query import AsOption, QueryArgument
 from bumble.cli.options import LimitOption
-from bumble.commands.index import up_to_date
-from bumble.commands.recall import (
-    WAIT_SECONDS,
-    AsOption,
-    QueryArgument,
-    memory_of,
-    query_of,
-    search_of,
-)
 from bumble.errors import UsageError
 
 if TYPE_CHECKING:
@@ -58,12 +50,18 @@ def catalyze(
     if register not in two_stages.REGISTERS:
         near = listing.missing("register", register, two_stages.REGISTERS)
         raise UsageError(f"{near}\nThere are {', '.join(two_stages.REGISTERS)}.")
-    asked, body, at = query_of(query), body_view.body_of(opened), opened.shell.now()
-    search = search_of(opened, body, at, speaker, None, None)
+    asked, body = memory_query.text_of(query), body_view.body_of(opened)
+    search = memory_query.search_of(opened, speaker, None, None)
     embedder = weights.embedder(opened)
-    _, place = up_to_date(opened, embedder, wait_seconds=WAIT_SECONDS)
+    _, place = index_sync.up_to_date(opened, embedder, wait_seconds=memory_query.WAIT_SECONDS)
     catalyzed = two_stages.find(
-        *(memory_of(opened, embedder, place), opened.config, body, search, asked),
+        *(
+            memory_query.memory_of(opened, lambda: embedder, place),
+            opened.config,
+            body,
+            search,
+            asked,
+        ),
         register=register,
         limit=limit,
     )

@@ -12,6 +12,7 @@ import typer
 from bumble.app import output
 from bumble.app.opening import Opened, open_entity, shell_of
 from bumble.app.speech import Speech
+from bumble.choosing import introduction
 from bumble.cli import directives, introducing, turn_view
 from bumble.cli.directives import Wishes
 from bumble.cli.options import (
@@ -22,6 +23,7 @@ from bumble.cli.options import (
     SeedOption,
     YesOption,
 )
+from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import UsageError
 
 if TYPE_CHECKING:
@@ -138,7 +140,7 @@ def chat(
     ) as mind:
         mind.begin(session_id=session, new=new_session)
         if first is None:
-            from bumble.commands import repl
+            from bumble.cli import repl
 
             wants_usage = usage or opened.config.output.usage
             repl.run(mind, usage=wants_usage, debug_prefix=debug_prefix)
@@ -150,9 +152,7 @@ def chat(
 
 
 def _make_if_missing(ctx: typer.Context, entity: Path | None, text: str, *, yes: bool) -> None:
-    from bumble.choosing import introduction
-    from bumble.commands import new
-    from bumble.entity.folder import ENTITY_FILE
+    from bumble.cli import new_entity
 
     shell = shell_of(ctx)
     folder = entity or shell.entity
@@ -160,7 +160,7 @@ def _make_if_missing(ctx: typer.Context, entity: Path | None, text: str, *, yes:
         raise UsageError("--new needs to know where: bumble chat -e DIR --new")
     if not (shell.path(folder) / ENTITY_FILE).exists():
         introduced = introduction.name_in(text) if yes or shell.interactive else ""
-        identity = new.make(shell, folder, introduced=introduced, asks=not yes)
+        identity = new_entity.make(shell, folder, introduced=introduced, asks=not yes)
         output.say(f"{identity['name']} lives in {identity['folder']} from now on.")
 
 

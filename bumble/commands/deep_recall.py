@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
+from bumble.agent import deep_recall as deep
+from bumble.agent.deep_recall import Asked
 from bumble.app import conversation, output
 from bumble.app.opening import Opened
-from bumble.cli import commit, people
+from bumble.cli import commit, memory_query, people
 from bumble.cli.entity_command import writes
+from bumble.cli.memory_query import AsOption, QueryArgument
 from bumble.cli.options import DryRunOption, YesOption
-from bumble.commands.recall import AsOption, QueryArgument, query_of
 from bumble.entity.changes import ChangeSet
-
-if TYPE_CHECKING:
-    from bumble.agent.deep_recall import Asked
-    from bumble.recollection.meter import Spent
-    from bumble.runtime.runtime import Runtime
+from bumble.recollection.meter import Spent
+from bumble.recollection.reach import Scope
+from bumble.runtime.people import owner_id
+from bumble.runtime.runtime import Runtime
 
 app = typer.Typer(rich_markup_mode=None)
-# As `recollection.reach.Scope`, which isn't imported until it is needed.
-Scope = Literal["current_session", "recent_sessions", "all_sessions", "all"]
 ScopeOption = Annotated[
     Scope,
     typer.Option(help="The newest conversation, the newest five, all of them, or all memory."),
@@ -57,10 +56,7 @@ def deep_recall(
     what memory says is quoted. What nothing answers is kept in questions/ until something does;
     with --dry-run it isn't.
     """
-    from bumble.agent import deep_recall as deep
-    from bumble.runtime.people import owner_id
-
-    question = query_of(query)
+    question = memory_query.text_of(query)
     reader = (
         owner_id(opened.entity, opened.identity)
         if speaker is None
@@ -82,11 +78,9 @@ def deep_recall(
 
 
 def _data(life: Runtime, asked: Asked, *, kept: bool) -> dict[str, Any]:
-    from bumble.agent.deep_recall import data
-
     limits = vars(life.config.recall.deep)
     return {
-        **data(asked.recollection),
+        **deep.data(asked.recollection),
         "found": not asked.recollection.is_miss,
         "cached": asked.cached,
         "limits": {name: limits[name] for name in _LIMITS},
@@ -98,8 +92,6 @@ _LIMITS = ("steps", "sub_calls", "step_seconds", "max_tokens", "max_dollars")
 
 
 def _lines(asked: Asked) -> Iterator[str]:
-    from bumble.agent import deep_recall as deep
-
     result = asked.recollection
     if result.is_miss:
         return

@@ -12,9 +12,8 @@ import typer
 from bumble.app import index_place, output, weights
 from bumble.app.opening import Opened, locate, shell_of
 from bumble.app.process import Shell
-from bumble.cli import listing
+from bumble.cli import index_sync, listing
 from bumble.cli.options import EntityOption, JsonOption, LockTimeoutOption, NowOption
-from bumble.commands import index
 from bumble.entity.commits import Keeping
 from bumble.entity.folder import Entity
 from bumble.errors import LockedError, RecordInvalidError, UserError
@@ -184,7 +183,7 @@ def _mend_index(shell: Shell, inputs: DoctorInput, why: str, report: DoctorRepor
     opened = Opened(shell, inputs.entity, why, report.settings, report.settings.identity)
     broken = any(finding.code in ("index-unusable", "index-orphans") for finding in report.findings)
     at = index_place.of(opened.entity, opened.config.index)
-    index.synced(opened, weights.embedder(opened), at, rebuild=broken)
+    index_sync.synced(opened, weights.embedder(opened), at, rebuild=broken)
 
 
 def _lines(report: DoctorReport, mended: Sequence[Finding], aim: str) -> list[str]:

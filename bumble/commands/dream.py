@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from bumble.app import conversation
-from bumble.app.opening import Opened, with_settings
+from bumble.app import conversation, models
+from bumble.app.opening import Opened
 from bumble.cli import listing, run_job
 from bumble.cli.entity_command import runs_job
 from bumble.cli.run_job import JobFlags
@@ -37,7 +37,7 @@ def command(
 
     Off unless soma.dreams.enabled; safe to run every few minutes.
     """
-    opened = dreaming(opened)
+    opened = models.dreaming(opened)
     with conversation.open_life(opened, "dream", yes=flags.yes) as life:
         if memory:
             look = partial(living_memory.check, force=force)
@@ -51,12 +51,6 @@ def command(
             run_job.finish(condition_report.due, exit_code=flags.exit_code)
             return
         run_job.carry_out(opened, life, "dream", due, dream.run, flags)
-
-
-def dreaming(opened: Opened) -> Opened:
-    """Return an entity with the model that it dreams with, where that is another."""
-    model = opened.config.soma.dreams.model
-    return with_settings(opened, llm__model=model) if model else opened
 
 
 def _pairs(opened: Opened, life: Runtime) -> tuple[dict[str, object], str]:

@@ -17,7 +17,7 @@ from bumble.cli.commit import FromOption
 from bumble.cli.conversations import OfSessionOption
 from bumble.cli.entity_command import looks_back, writes
 from bumble.cli.listing import LimitOption, SinceOption
-from bumble.cli.options import DryRunOption, YesOption
+from bumble.cli.options import DryRunOption, IdArgument, TagOption, YesOption
 from bumble.cli.text_input import EditorOption, TextArgument
 from bumble.records import base, episodes
 from bumble.records.episodes import Episode
@@ -29,16 +29,9 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Look at and change what happened.",
 )
-IdArgument = Annotated[
-    str, typer.Argument(metavar="ID", help="Its id, an end of it that no other has, or `last`.")
-]
 PeopleOption = Annotated[
     list[str] | None,
     typer.Option("--person", metavar="NAME", help="Who took part; may be repeated."),
-]
-TagOption = Annotated[
-    list[str] | None,
-    typer.Option("--tag", "-t", metavar="TAG", help="With or without `#`; may be repeated."),
 ]
 NONE = 'No episodes. Conversations become some; add one with `bumble episode add "..."`.'
 TOLD_SIGNIFICANCE = 0.5  # of what the owner finds worth writing down

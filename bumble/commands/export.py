@@ -34,7 +34,6 @@ class Asked:
 
     dest: Path
     reader: Reader
-    force: bool
     picture: Path | None
     recipients: tuple[str, ...]
     encrypt: bool
@@ -82,7 +81,7 @@ def command(
     target = Path(os.path.abspath(opened.shell.path(dest)))  # noqa: PTH100  (no link)
     place.check(target, opened.root, force=force)
     reader = Reader(people.find(opened, person).id) if person is not None else EVERYTHING
-    asked = Asked(target, reader, force, picture, tuple(recipient or ()), encrypt)
+    asked = Asked(target, reader, picture, tuple(recipient or ()), encrypt)
     data, lines = WRITERS[form](opened, asked)
     data = {"form": form, "to": str(target), "for": reader.id or None, **data}
     output.result(opened.shell, "export", data, [f"Wrote {target}", *lines])

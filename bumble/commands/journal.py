@@ -14,7 +14,7 @@ from bumble.cli import commit, listing, text_input
 from bumble.cli.commit import FromOption
 from bumble.cli.entity_command import reads, writes
 from bumble.cli.listing import LimitOption, Listing, SinceOption
-from bumble.cli.options import DryRunOption
+from bumble.cli.options import DryRunOption, TagOption
 from bumble.cli.text_input import EditorOption, TextArgument
 from bumble.errors import UsageError
 from bumble.records import journal
@@ -28,10 +28,6 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Read and write the diary.",
 )
-TagOption = Annotated[
-    list[str] | None,
-    typer.Option("--tag", "-t", metavar="TAG", help="With or without `#`; may be repeated."),
-]
 NONE = 'No entries. Write one with `bumble journal add "..."`.'
 NO_MATCH = "No entry has these words."
 EXCERPT_CHARS = 100

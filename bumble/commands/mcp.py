@@ -5,16 +5,16 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from bumble.app import opening, output, weights
+from bumble.app import output, weights
 from bumble.app.mcp import library, servers
 from bumble.app.opening import Opened
-from bumble.cli import listing, mcp_clients
+from bumble.cli import index_sync, listing, mcp_clients, memory_query
 from bumble.cli.entity_command import writes
-from bumble.commands.index import up_to_date
 from bumble.errors import UsageError
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ NO_SERVERS = (
     "No MCP servers. Add one with "
     '`bumble config set --user tools.servers.NAME.command "[PROGRAM, ARGUMENT]"`.'
 )
-WAIT_SECONDS = 3.0  # for another process that indexes; then what it has is searched
 AsOption = Annotated[
     str | None, typer.Option("--as", metavar="PERSON", help="Who reads. Default: the owner.")
 ]
@@ -139,22 +138,11 @@ def _reader(opened: Opened, speaker: str | None) -> Person:
 
 def _memory(opened: Opened) -> Callable[[], Memory]:
     """Return what gives the memory with its index brought up to date; the model stays open."""
-    from functools import cache
-
-    from bumble.index.memory import Memory
-
     embedder = cache(lambda: weights.embedder(opened))
 
     def memory() -> Memory:
-        _, place = up_to_date(opened, embedder(), wait_seconds=WAIT_SECONDS)
-        return Memory(
-            opened.entity,
-            embedder,
-            name=opened.identity.name,
-            zone=opening.zone(opened),
-            config=opened.config.recall,
-            place=place,
-        )
+        _, place = index_sync.up_to_date(opened, embedder(), wait_seconds=memory_query.WAIT_SECONDS)
+        return memory_query.memory_of(opened, embedder, place)
 
     return memory
 

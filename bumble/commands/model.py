@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -473,7 +474,5 @@ def remove(
 
 
 def _nearest(name: str, names: Sequence[str]) -> str | None:
-    import difflib
-
     near = difflib.get_close_matches(name, names, 1)
     return near[0] if near else None

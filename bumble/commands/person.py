@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from bumble import git
 from bumble.app import index_place, output
 from bumble.app.opening import Opened, zone
 from bumble.cli import commit, people, text_input
@@ -21,6 +22,7 @@ from bumble.cli.options import (
     YesOption,
 )
 from bumble.cli.text_input import EditorOption, TextArgument
+from bumble.entity import review_branch
 from bumble.errors import RecordExistsError, RecordInvalidError
 from bumble.records import base as stored
 from bumble.records import relationships
@@ -212,9 +214,6 @@ def forget(
 
 def _tell_of_copies(opened: Opened) -> None:
     """Say what still holds the old bytes, and how git is made to drop them."""
-    from bumble import git
-    from bumble.entity import review_branch
-
     place = git.at(opened.entity.root)
     if place is None:
         output.say("Copies of the folder elsewhere still hold the old bytes.")

@@ -9,11 +9,10 @@ import typer
 
 from bumble.app import opening, output, weights
 from bumble.app.opening import Opened
-from bumble.cli import listing
+from bumble.cli import index_sync, listing, memory_query, people
 from bumble.cli.entity_command import reads
+from bumble.cli.memory_query import AsOption
 from bumble.cli.options import LimitOption
-from bumble.commands.index import up_to_date
-from bumble.commands.recall import WAIT_SECONDS, AsOption, memory_of, query_of
 
 if TYPE_CHECKING:
     from bumble.index.memory import Memory
@@ -49,10 +48,10 @@ def petri(
     from bumble.topics import survey
 
     if query is not None:
-        query = query_of([query])
+        query = memory_query.text_of([query])
     embedder = weights.embedder(opened) if query is not None else None
-    _, place = up_to_date(opened, embedder, wait_seconds=WAIT_SECONDS)
-    memory, now = memory_of(opened, embedder, place), _now(opened)
+    _, place = index_sync.up_to_date(opened, embedder, wait_seconds=memory_query.WAIT_SECONDS)
+    memory, now = memory_query.memory_of(opened, lambda: embedder, place), _now(opened)
     taken = survey.take(memory, now, _readers(opened, speaker))
     if topic is not None:
         _show(opened, taken, topic, now, limit)
@@ -77,7 +76,6 @@ def _now(opened: Opened) -> datetime:
 
 def _readers(opened: Opened, speaker: str | None) -> tuple[str, ...]:
     """Return who sees it: the one who asks, else the owner."""
-    from bumble.cli import people
     from bumble.runtime.people import owner_id
 
     if speaker is None:

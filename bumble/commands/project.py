@@ -65,7 +65,7 @@ def list_(
 @app.command()
 @reads
 def show(opened: Opened, title: TitleArgument) -> None:
-    """Show a project."""
+    """Show a project: why it is worked on, its next steps, and who has part in it."""
     project = _find(opened, title)
     rows = [
         ("status", project.status),

@@ -4,31 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bumble.app import body_view, opening, output, weights
+from bumble.app import body_view, output, weights
 from bumble.app.opening import Opened
-from bumble.cli import conversations, listing, people, text_input
+from bumble.cli import index_sync, listing, memory_query, people
 from bumble.cli.entity_command import looks_back
+from bumble.cli.memory_query import AsOption, QueryArgument
 from bumble.cli.options import LimitOption
-from bumble.commands.index import up_to_date
 from bumble.errors import UsageError
 
 if TYPE_CHECKING:
     from bumble.body.config import BodyConfig, ImprintConfig
     from bumble.context.emotion_weight import Weight
     from bumble.context.recalled import Search
-    from bumble.embed.protocol import Embedder
     from bumble.index.memory import Memory
     from bumble.index.place import Place
     from bumble.index.search import Hit, Parts
 
 app = typer.Typer(rich_markup_mode=None)
-MAX_QUERY_CHARS = 10_000
-WAIT_SECONDS = 3.0  # for another process that indexes; then what it has is searched
 SHARES = {  # how `--explain` calls what counts, and what it is
     "tokens": ("meaning", "best match of each token of the query"),
     "before": ("before", "what the turns before match better"),
@@ -40,10 +36,6 @@ SHARES = {  # how `--explain` calls what counts, and what it is
     "asked_when": ("when", "and a time is asked for"),
     "named": ("named", "who says it, or whom it is about, is asked for"),
 }
-QueryArgument = Annotated[
-    list[str],
-    typer.Argument(metavar="QUERY", help="What to look for; `-` reads it from standard input."),
-]
 KindOption = Annotated[
     list[str] | None,
     typer.Option("--kind", metavar="KIND", help="Records of this kind alone; may be repeated."),
@@ -51,9 +43,6 @@ KindOption = Annotated[
 PersonOption = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="What is about, or with, this person, and they may hear."),
-]
-AsOption = Annotated[
-    str | None, typer.Option("--as", metavar="PERSON", help="Who asks. Default: the owner.")
 ]
 TagOption = Annotated[
     list[str] | None,
@@ -98,14 +87,15 @@ def recall(
     from bumble.context import emotion_weight
     from bumble.context.recalled import is_near
 
-    asked = query_of(query)
+    asked = memory_query.text_of(query)
     body, at = body_view.body_of(opened), opened.shell.now()
-    search = replace(search_of(opened, body, at, speaker, person, session), tags=tuple(tag or ()))
+    search = memory_query.search_of(opened, speaker, person, session)
+    search = replace(search, tags=tuple(tag or ()))
     embedder = weights.embedder(opened)
     if embedder is None and opened.config.embedding.model == "none":
         output.say("By words alone: `embedding.model` is none.")
-    _, place = up_to_date(opened, embedder, wait_seconds=WAIT_SECONDS)
-    memory = memory_of(opened, embedder, place)
+    _, place = index_sync.up_to_date(opened, embedder, wait_seconds=memory_query.WAIT_SECONDS)
+    memory = memory_query.memory_of(opened, lambda: embedder, place)
     kinds = _kinds(kind or ())
     hits = _hits(opened, memory, body, search, asked, kinds, limit, plain=plain, faded=faded)
     weighted = [
@@ -128,47 +118,6 @@ def recall(
     output.result(opened.shell, "recall", data, lines)
     if not hits:
         output.say(_nothing(opened, place, person=person, plain=plain))
-
-
-def search_of(
-    opened: Opened,
-    body: BodyConfig,
-    at: datetime,
-    speaker: str | None,
-    person: str | None,
-    session: str | None,
-) -> Search:
-    """Return the talk that a search is for: with who asks, else the person, else the owner."""
-    from bumble.body import affects
-    from bumble.context.recalled import Search
-    from bumble.records import soma
-    from bumble.runtime import body_state
-    from bumble.runtime.people import owner_id
-
-    place, zone = opened.entity.soma, opening.zone(opened)
-    felt = body_state.present(place, soma.read(place), at, zone, body.soma)
-    about = () if person is None else (people.id_of(opened, person),)
-    asker = () if speaker is None else (people.id_of(opened, speaker),)
-    return Search(
-        readers=asker or about or (owner_id(opened.entity, opened.identity),),
-        mood=affects.mood(felt.bars, body.soma.affects).name,
-        at=at,
-        people=about,
-        sessions=() if session is None else (conversations.find(opened, session).id,),
-    )
-
-
-def memory_of(opened: Opened, embedder: Embedder | None, place: Place) -> Memory:
-    from bumble.index.memory import Memory
-
-    return Memory(
-        opened.entity,
-        lambda: embedder,
-        name=opened.identity.name,
-        zone=opening.zone(opened),
-        config=opened.config.recall,
-        place=place,
-    )
 
 
 def _hits(
@@ -207,15 +156,6 @@ def _hits(
         faded=faded or None,
         touching=True,
     )
-
-
-def query_of(words: Sequence[str]) -> str:
-    text = text_input.standard_input() if list(words) == ["-"] else " ".join(words)
-    if not text.strip():
-        raise UsageError("There is nothing to look for: the query is empty.")
-    if len(text) > MAX_QUERY_CHARS:
-        raise UsageError(f"That query is longer than {MAX_QUERY_CHARS:,} characters.")
-    return text.strip()
 
 
 def _kinds(names: Sequence[str]) -> tuple[str, ...]:

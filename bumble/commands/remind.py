@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -15,7 +16,7 @@ from bumble.app.opening import Opened
 from bumble.cli import commit, listing, people, run_job, text_input
 from bumble.cli.entity_command import reads, runs_job, writes
 from bumble.cli.listing import LimitOption
-from bumble.cli.options import DryRunOption, YesOption
+from bumble.cli.options import DryRunOption, IdArgument, YesOption
 from bumble.cli.run_job import JobFlags
 from bumble.cli.text_input import EditorOption, TextArgument
 from bumble.errors import UsageError
@@ -30,9 +31,6 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Have something said at some time.",
 )
-IdArgument = Annotated[
-    str, typer.Argument(metavar="ID", help="Its id, an end of it that no other has, or `last`.")
-]
 NONE = 'No reminders. Add one with `bumble remind add "..." --in 2h`.'
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 DURATION = re.compile(
@@ -218,8 +216,6 @@ def list_(
 @runs_job
 def run(opened: Opened, flags: JobFlags) -> None:
     """Say the reminders that are due, and nothing else of what `bumble tick` does."""
-    from dataclasses import replace
-
     from bumble.app import conversation
     from bumble.runtime.runner import Pass
     from bumble.upkeep import reminders as delivery

@@ -14,7 +14,14 @@ from bumble.app import body_view, opening, output
 from bumble.app.opening import Opened
 from bumble.cli import people
 from bumble.cli.entity_command import reads
-from bumble.errors import RefusedError, UsageError, UserError
+from bumble.errors import (
+    HistoryClosedError,
+    HistoryMissingError,
+    HistoryUnreadableError,
+    RefusedError,
+    UsageError,
+    UserError,
+)
 
 if TYPE_CHECKING:
     from bumble.exports.memories import Reader
@@ -132,7 +139,6 @@ def _history(opened: Opened) -> tuple[list[Commit] | None, list[Moment]]:
 
     Only the owner gets them: when it moved, others talked.
     """
-    from bumble.errors import HistoryClosedError, HistoryMissingError, HistoryUnreadableError
     from bumble.history import log
     from bumble.report import body_over_time, changed
 

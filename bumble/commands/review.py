@@ -16,7 +16,10 @@ from bumble.cli.commit import apply
 from bumble.cli.entity_command import reads, writes
 from bumble.cli.listing import Listing
 from bumble.cli.options import DryRunOption
+from bumble.entity import review_branch
+from bumble.entity.changes import Version
 from bumble.errors import RefusedError, ReviewError, UserError
+from bumble.runtime import review as held
 
 if TYPE_CHECKING:
     from bumble.history.review import Decision, Proposal
@@ -144,8 +147,6 @@ def _decide(
 ) -> None:
     """Accept or reject one proposal after the other; one that is refused keeps no other back."""
     from bumble.cli import commits_view
-    from bumble.entity.changes import Version
-    from bumble.runtime import review as held
 
     root = opened.entity.root
     done: list[dict[str, Any]] = []
@@ -198,7 +199,6 @@ def _chosen(opened: Opened, names: Sequence[str] | None, *, every: bool) -> list
 
 def _waiting(opened: Opened) -> list[Proposal]:
     """Return what waits, and say where the setting can't be obeyed."""
-    from bumble.entity import review_branch
     from bumble.history import review as proposals
 
     root, cycles = opened.entity.root, ", ".join(opened.config.git.review)
@@ -212,7 +212,6 @@ def _waiting(opened: Opened) -> list[Proposal]:
 
 def _data(proposal: Proposal) -> dict[str, Any]:
     from bumble.cli import commits_view
-    from bumble.entity import review_branch
 
     commit = proposal.commit
     return {

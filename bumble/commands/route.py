@@ -6,11 +6,14 @@ from typing import Annotated, Any
 
 import typer
 
+from bumble.agent.route import decide
 from bumble.app import conversation, output
 from bumble.app.opening import Opened
 from bumble.cli import text_input
 from bumble.cli.entity_command import reads
 from bumble.errors import UsageError
+from bumble.runtime import body_state, people, spoken
+from bumble.text import languages
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -32,10 +35,6 @@ def route(
 
     Says by which rule, and how sure that is; the model is asked only where the rules are unsure.
     """
-    from bumble.agent import route
-    from bumble.runtime import body_state, people, spoken
-    from bumble.text import languages
-
     message = text_input.standard_input() if text == ["-"] else " ".join(text)
     if not message.strip():
         raise UsageError("There is nothing to route: the message is empty.")
@@ -45,7 +44,7 @@ def route(
         before = spoken.by_person(life.entity, life.config.language, owner)
         language = languages.spoken([message], before) or before
         able = life.abilities.tier("talk", language) == "write"
-        decision = route.decide(
+        decision = decide(
             life.model if able and not no_model else None,
             message,
             opened.config.cognition.router,

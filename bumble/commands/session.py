@@ -27,7 +27,7 @@ from bumble.cli.listing import (
 from bumble.cli.options import (
     DryRunOption,
 )
-from bumble.entity.changes import Change
+from bumble.entity.changes import ChangeSet
 from bumble.errors import RefusedError, UserError
 from bumble.records import session_files, sessions
 from bumble.records.sessions import End, Message, Session
@@ -84,7 +84,7 @@ def show(
         typer.Option("--limit", "-n", min=1, metavar="N", help="The newest N messages only."),
     ] = None,
 ) -> None:
-    """Show a conversation."""
+    """Show a conversation word for word, with the brief it left for the next."""
     session = _load(opened, session_id)
     brief = session_files.read_handover(opened.entity.sessions, session.id)
     data = _data(session) | {"handover": brief.body.strip() if brief else None}
@@ -114,42 +114,43 @@ def end(
             f"{session.id} was imported: it is over\nName the conversation that is to end."
         )
     at = max(opened.shell.now(), session.last_at)  # the end is never before the last word
-    planned: list[Change | None] = []
-    lines: list[str] = []
+    ending, lines = ChangeSet(""), list[str]()
     if session.ended is None:
         if not dry_run:
-            planned, lines = _brief(opened, session)
-        planned.insert(0, sessions.plan_append(session, [End(at)], "end the conversation"))
+            ending, lines = _brief(opened, session)
+        last = sessions.plan_append(session, [End(at)], "end the conversation")
+        ending = replace(ending, changes=(last, *ending.changes))
     path = f"{sessions.FOLDER}/{session.id}/handover.md"
     commit.commit(
         opened,
         "session end",
-        planned,
+        ending.changes,
         "\n".join([f"Ended {session.id}.", *lines]),
         unchanged=f"Nothing to do: {session.id} ended {when(session.ended, opened)}.",
         dry_run=dry_run,
+        trailers=ending.trailers,
         id=session.id,
-        handover=any(change and change.path == path for change in planned),
+        handover=any(change.path == path for change in ending.changes),
         handover_note=lines[0] if lines else None,
     )
 
 
-def _brief(opened: Opened, session: Session) -> tuple[list[Change | None], list[str]]:
+def _brief(opened: Opened, session: Session) -> tuple[ChangeSet, list[str]]:
     """Plan the brief for the next conversation; whatever stands in its way is said, and it ends."""
     from bumble.app import conversation
     from bumble.context import handover
 
     if not handover.is_worth(session):
-        return [], []
+        return ChangeSet(""), []
     try:
         with conversation.open_life(opened, "session end", needs_model=False) as life:
-            outcome = handover.run(life, handover.HandoverJob(session))
-            return list(outcome.change_set().changes), [_sentence(outcome.lines[0])]
+            result, change_set = handover.run(life, handover.HandoverJob(session)).planned()
+            return change_set, [_sentence(line) for line in result.told]
     except UserError as error:
         why = str(error).splitlines()[0]
     except KeyboardInterrupt:
         why = "interrupted"
-    return [], [f"No brief for the next conversation: {why}"]
+    return ChangeSet(""), [f"No brief for the next conversation: {why}"]
 
 
 def _sentence(text: str) -> str:

@@ -63,7 +63,7 @@ def show(
     opened: Opened,
     name: NameArgument,
 ) -> None:
-    """Show a skill."""
+    """Show a skill: how it is done, what for, and who wrote that down."""
     skill = _find(opened, name)
     written = ("written", listing.origin(skill.provenance))
     rows = [("description", skill.description), written, ("file", skill.path)]

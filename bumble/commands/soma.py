@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
@@ -27,7 +27,6 @@ app = typer.Typer(
     help="Look at the body.",
 )
 WIDTH = 30  # characters of a full bar
-Rendering = Literal["tag", "line", "dream"]
 AsOption = Annotated[
     str | None,
     typer.Option(

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
+from bumble import git
 from bumble.app import body_view, index_place, model_choice, opening, output, weights
 from bumble.app.opening import Opened
 from bumble.cli import listing, people, waiting_imports
 from bumble.cli.entity_command import reads
+from bumble.entity import commits, git_locks
 from bumble.errors import UserError
 from bumble.llm import engine_probe
 from bumble.records import kinds, session_files, sessions, state
@@ -199,9 +201,6 @@ def _today(opened: Opened) -> dict[str, int | None]:
 
 def _uncommitted(opened: Opened) -> dict[str, Any] | None:
     """Say what is written and waits for git, and why; None where nothing does."""
-    from bumble import git
-    from bumble.entity import commits, git_locks
-
     waiting = commits.notes(opened.entity.root)
     place = git.at(opened.entity.root)
     if not waiting or place is None:

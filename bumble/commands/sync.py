@@ -10,6 +10,7 @@ import typer
 from bumble.app import index_place, opening, output, weights
 from bumble.app.opening import Opened
 from bumble.cli.entity_command import writes
+from bumble.entity import commits
 from bumble.errors import RecordInvalidError
 from bumble.records import knowledge
 from bumble.records.knowledge import Knowledge
@@ -41,7 +42,6 @@ def sync(opened: Opened, *, push: PushOption = False) -> None:
     Reaches out to the remote that the branch follows, and pushes only with --push. Ends with exit
     code 12 if something is wrong with the folder then; it is not pushed in that case.
     """
-    from bumble.entity import commits
     from bumble.history import remote
 
     shell, root = opened.shell, opened.entity.root

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
@@ -53,14 +54,11 @@ def tick(
     Never asks a model while somebody talks, unless --settle says so. Run it as often as you like:
     where nothing is due, nothing changes.
     """
-    from contextlib import closing
-
     from bumble.app import abilities, conversation, models, probing
-    from bumble.commands import dream
     from bumble.upkeep import jobs, locks
     from bumble.upkeep import tick as upkeep
 
-    dreaming = dream.dreaming(opened)
+    dreaming = models.dreaming(opened)
     asleep = models.lazy_model(dreaming, "tick", yes=flags.yes)
     wanted = jobs.AFTER_TURN if settle_only else (*jobs.everything(), probing.as_pass(opened))
     wanted = tuple(run_job.showing_reminders(opened, each) for each in wanted)

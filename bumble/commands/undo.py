@@ -13,6 +13,7 @@ from bumble.app.opening import Opened
 from bumble.cli.commit import apply
 from bumble.cli.entity_command import writes
 from bumble.cli.options import DryRunOption
+from bumble.entity.changes import Version
 from bumble.errors import UsageError
 
 if TYPE_CHECKING:
@@ -49,7 +50,6 @@ def undo(
     or the undo is refused with exit code 13. Conversations stay word for word.
     """
     from bumble.cli import commits_view
-    from bumble.entity.changes import Version
     from bumble.history import undo
 
     if sum((what is not None, last, bool(cycle))) != 1:

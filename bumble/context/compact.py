@@ -287,7 +287,7 @@ def _summary_input(
     new = tuple(message for message in stretch if message.id not in covered)
     worth = frozenset(line.message for line in session.notices.values() if line.keep)
     wording = by_form.wording(life, session, stretch)
-    return SummaryInput(text, new, tuple(stretch), budget, wording, worth)
+    return SummaryInput(text, new, budget, wording, worth)
 
 
 def _summary(

@@ -91,19 +91,19 @@ def _relationships(life: Runtime, session: Session, person: str, at: datetime) -
     """Say what the entity knows of those it talks with; in company one line a person."""
     if len(session.people) > 1:
         return _company(life, session, at)
-    known = people.readable_person(life, person)
-    if known is None or not base.may_read(known.audience, session.people):
+    record = people.readable_person(life, person)
+    if record is None or not base.may_read(record.audience, session.people):
         return []
     budget = life.config.memory.relational.max_context_tokens
-    told = [
-        *([f"- {quotes.plain(known.text)}"] if known.text else []),
-        *([f"- between you: {known.dynamic}"] if known.dynamic else []),
-        *_scalar(life, known, at),
-        *(f"- still open: {topic}" for topic in known.unresolved),
+    lines = [
+        *([f"- {quotes.plain(record.text)}"] if record.text else []),
+        *([f"- between you: {record.dynamic}"] if record.dynamic else []),
+        *_scalar(life, record, at),
+        *(f"- still open: {topic}" for topic in record.unresolved),
     ]
-    heading = f"What you know of {prompts.harmless(known.name)}:"
-    tier = known.provenance.trust
-    return _blocks("relationship", heading, [(tier, line) for line in _within(told, budget)])
+    heading = f"What you know of {prompts.harmless(record.name)}:"
+    tier = record.provenance.trust
+    return _blocks("relationship", heading, [(tier, line) for line in _within(lines, budget)])
 
 
 def _scalar(life: Runtime, person: Relationship, at: datetime) -> list[str]:
@@ -118,31 +118,31 @@ def _scalar(life: Runtime, person: Relationship, at: datetime) -> list[str]:
 
 def _within(lines: Sequence[str], budget_tokens: int) -> list[str]:
     """Keep lines as far as a budget goes; the one that does not fit is cut."""
-    kept: list[str] = []
+    fitting: list[str] = []
     for text in lines:
         if budget_tokens <= 0:
             break
-        kept.append(tokens.cut(text, budget_tokens))
-        budget_tokens -= tokens.estimate(kept[-1]) + 1
-    return kept
+        fitting.append(tokens.cut(text, budget_tokens))
+        budget_tokens -= tokens.estimate(fitting[-1]) + 1
+    return fitting
 
 
 def _company(life: Runtime, session: Session, at: datetime) -> list[Block]:
     """Say a line of each who is there: of a portrait only what all of them may hear."""
     config = life.config.memory.relational
-    each = min(COMPANY_TOKENS, config.max_context_tokens // len(session.people))
+    line_tokens = min(COMPANY_TOKENS, config.max_context_tokens // len(session.people))
     lines = []
-    for one in session.people:
-        known = people.readable_person(life, one)
-        if known is None:
-            lines.append(("", f"- {one}: you have just met"))
+    for person_id in session.people:
+        person = people.readable_person(life, person_id)
+        if person is None:
+            lines.append(("", f"- {person_id}: you have just met"))
             continue
-        standing = people.standing(known, config.stages, at)
-        about = _shared(life, known, session.people)
-        about = f" {about}" if about else ""
-        talks = f"{known.interaction_count} talk{'' if known.interaction_count == 1 else 's'}"
-        told = f"- {known.name} ({standing.stage}, {talks} so far){':' if about else ''}{about}"
-        lines.append((known.provenance.trust, tokens.cut(told, max(1, each - 1))))
+        standing = people.standing(person, config.stages, at)
+        about = _shared(life, person, session.people)
+        about = f": {about}" if about else ""
+        talks = f"{person.interaction_count} talk{'' if person.interaction_count == 1 else 's'}"
+        text = f"- {person.name} ({standing.stage}, {talks} so far){about}"
+        lines.append((person.provenance.trust, tokens.cut(text, max(1, line_tokens - 1))))
     return _blocks("relationship", "Who is here:", lines)
 
 
@@ -242,12 +242,12 @@ def named_projects(entity: Entity, session: Session) -> list[Project]:
 def _skills(entity: Entity, config: Config, session: Session) -> list[Block]:
     recent = " ".join(message.text for message in session.messages[-1 - CONTEXT_TURNS :])
     limits = config.memory.skills
-    theirs = [
-        one
-        for one in skills.read(entity.skills)
-        if base.may_read(one.provenance.audience, session.people)
+    readable = [
+        skill
+        for skill in skills.read(entity.skills)
+        if base.may_read(skill.provenance.audience, session.people)
     ]
-    hits = skills.query(theirs, recent, limit=limits.max_results)
+    hits = skills.query(readable, recent, limit=limits.max_results)
     lines = [
         (
             hit.skill.provenance.trust,
@@ -261,17 +261,17 @@ def _skills(entity: Entity, config: Config, session: Session) -> list[Block]:
 def _blocks(name: str, heading: str, lines: Sequence[tuple[str, str]]) -> list[Block]:
     """Make the blocks of some lines, each with its tier: what is remembered, then quotations."""
     own = [text for tier, text in lines if not provenance.is_untrusted(tier)]
-    found = []
+    parts = []
     if own:
         inside = prompts.tagged("memory", "\n".join(own))
-        found.append(Block(name, f"{heading}\n{inside}"))
+        parts.append(Block(name, f"{heading}\n{inside}"))
     for tier, origin in QUOTED_FROM.items():
-        read = [text for one, text in lines if one == tier]
-        if read:
-            inside = prompts.tagged("memory", "\n".join(read), f' trust="{tier}"')
-            said = f"Not your own memory, but quoted from {origin}:\n{inside}"
-            found.append(Block(f"{name}, {tier}", said, tier))
-    return found
+        quoted = [text for line_tier, text in lines if line_tier == tier]
+        if quoted:
+            inside = prompts.tagged("memory", "\n".join(quoted), f' trust="{tier}"')
+            text = f"Not your own memory, but quoted from {origin}:\n{inside}"
+            parts.append(Block(f"{name}, {tier}", text, tier))
+    return parts
 
 
 @dataclass(frozen=True)
@@ -485,12 +485,12 @@ def line(hit: Hit, limit_tokens: int) -> str:
     """Word a memory: when, and what was said, by whom, or happened; what puts it right first."""
     when = f"({hit.at:%Y-%m-%d}) " if hit.at else ""
     who = f"{hit.speaker}: " if hit.speaker else _hearsay(hit.trust)
-    text = _cut(told(hit), limit_tokens, whole_record.reference(hit.kind, hit.id))
+    text = _cut(content(hit), limit_tokens, whole_record.reference(hit.kind, hit.id))
     newer = f"{quotes.plain(hit.newer)} " if hit.newer else ""
     return f"{newer}{when}{who}{FADED if hit.faded else ''}{text}"
 
 
-def told(hit: Hit) -> str:
+def content(hit: Hit) -> str:
     """Return what a memory says; of an episode, what happened rather than why it mattered."""
     if hit.kind != "episode":
         return hit.text

@@ -48,7 +48,6 @@ class SummaryInput:
 
     earlier: str  # the summary before it; empty if there is none
     new: tuple[Message, ...]  # messages that no summary has stood for yet
-    stretch: tuple[Message, ...]  # all messages it stands for
     budget_tokens: int
     wording: Wording | None = None  # where no model is trusted to write
     worth: frozenset[str] = frozenset()  # ids of the messages that are worth keeping

@@ -12,7 +12,7 @@ from importlib import resources
 import numpy as np
 from numpy.typing import NDArray
 
-from bumble.embed.protocol import Embedder, Floats
+from bumble.embed.protocol import Floats
 
 
 def similarity(cosine: Floats, unrelated_cosine: float) -> Floats:
@@ -58,11 +58,6 @@ def unrelated_sentences() -> list[str]:
     """Read the built-in sentences that have nothing to do with each other."""
     source = resources.files("bumble.embed").joinpath("data", "unrelated.txt")
     return [line for line in source.read_text(encoding="utf-8").splitlines() if line]
-
-
-def measure(embedder: Embedder) -> float:
-    """Measure a model's mean cosine of unrelated texts. Returns a value in [-1, 1)."""
-    return mean_cosine(embedder.embed_documents(unrelated_sentences()))
 
 
 def _check(unrelated_cosine: float) -> None:

@@ -199,9 +199,9 @@ def _note_files(root: Path) -> list[Path]:
     place = root / ".bumble" / NOTES
     if place.is_symlink() or not files.settled(place).is_dir():  # no writer makes it a link
         return []
-    there = sorted(one for one in place.glob("*.json") if one.stem.isdecimal())
-    known = git.tracked(root, f".bumble/{NOTES}") if there else {}
-    return [one for one in there if f".bumble/{NOTES}/{one.name}" not in known]
+    numbered = sorted(file for file in place.glob("*.json") if file.stem.isdecimal())
+    tracked = git.tracked(root, f".bumble/{NOTES}") if numbered else {}
+    return [file for file in numbered if f".bumble/{NOTES}/{file.name}" not in tracked]
 
 
 def _note(file: Path, change_set: ChangeSet, after: Mapping[str, str | None]) -> Note:
@@ -259,18 +259,18 @@ class Commits:
         """
         if not self.commits and not self.repository.under_way:
             return
-        mine = [path for path in map(self._place, (one.path for one in steps)) if path]
+        paths = [path for path in map(self._place, (step.path for step in steps)) if path]
         waiting = notes(self.root)
-        looked = self._look({*mine, *(path for one in waiting for path in one.after)})
-        clash = [one.path for one in looked if one.unmerged and one.path in mine]
+        entries = self._look({*paths, *(path for note in waiting for path in note.after)})
+        clash = [entry.path for entry in entries if entry.unmerged and entry.path in paths]
         if clash:
             raise MergeUnfinishedError(self.root, clash)
         if not self.commits:
             return
         if not self.waits:
-            self._commit_earlier(looked, waiting, mine)
-        after = {self._place(one.path): one.after for one in steps}
-        self.own.append(self._noted(change_set, {path: after[path] for path in mine}))
+            self._commit_earlier(entries, waiting, paths)
+        after = {self._place(step.path): step.after for step in steps}
+        self.own.append(self._noted(change_set, {path: after[path] for path in paths}))
 
     def end(self) -> None:
         """Commit what was written."""
@@ -284,51 +284,55 @@ class Commits:
 
     def adopt(self, change_set: ChangeSet) -> None:
         """Commit the files of a set as they lie in the folder."""
-        paths = [path for one in change_set.changes if (path := self._place(one.path))]
+        paths = [path for change in change_set.changes if (path := self._place(change.path))]
         note = self._noted(change_set, {path: self._digest(path) for path in paths})
-        looked = self._look(paths)
+        entries = self._look(paths)
         if not self.waits:
-            self._commit([note], looked)
+            self._commit([note], entries)
         if self.waits:
             self.keeping.tell(f"made, but not committed yet: {self.waits}")
 
     def catch_up(self) -> Waiting:
         """Commit what is noted, without a set of its own; return what has to wait."""
-        waiting = [one for one in notes(self.root) if not one.opens]
-        looked = self._look([path for one in waiting for path in one.after])
+        waiting = [note for note in notes(self.root) if not note.opens]
+        entries = self._look([path for note in waiting for path in note.after])
         if not self.waits:
-            self._commit_earlier(looked, waiting, [])
+            self._commit_earlier(entries, waiting, [])
         if not self.waits:
             return Waiting()
-        changed = {one.path for one in looked}
-        left = (one for one in waiting if self.blind or not changed.isdisjoint(one.after))
+        changed = {entry.path for entry in entries}
+        left = (note for note in waiting if self.blind or not changed.isdisjoint(note.after))
         return Waiting(tuple(left), self.waits)
 
     def _commit_earlier(
-        self, looked: Sequence[Entry], waiting: Sequence[Note], mine: Sequence[str]
+        self, entries: Sequence[Entry], waiting: Sequence[Note], paths: Sequence[str]
     ) -> None:
         """Commit what was written earlier, then what was edited by hand in the set's files."""
-        changed = {one.path: one for one in looked}
-        still = {
+        changed = {entry.path for entry in entries}
+        as_written = {
             path
             for note in waiting
             for path, after in note.after.items()
             if path in changed and self._digest(path) == after
         }
-        self.own = [one for one in waiting if one.opens and any(path in mine for path in one.after)]
-        told = {path for note in self.own for path in note.after}
-        earlier = [one for one in waiting if one not in self.own]
+        self.own = [
+            note for note in waiting if note.opens and any(path in paths for path in note.after)
+        ]
+        own_paths = {path for note in self.own for path in note.after}
+        earlier = [note for note in waiting if note not in self.own]
         if earlier:
-            left = {path for one in earlier for path in one.after} & still - told
-            self._commit(earlier, [one for one in looked if one.path in left])
-        hand = [one for one in looked if one.path in mine and one.path not in still]
-        if hand and not self.waits:
-            self._record(_by_hand(hand), hand)
+            left = {path for note in earlier for path in note.after} & as_written - own_paths
+            self._commit(earlier, [entry for entry in entries if entry.path in left])
+        edited = [
+            entry for entry in entries if entry.path in paths and entry.path not in as_written
+        ]
+        if edited and not self.waits:
+            self._record(_by_hand(edited), edited)
 
-    def _commit(self, sets: Sequence[Note], looked: Sequence[Entry]) -> None:
+    def _commit(self, sets: Sequence[Note], entries: Sequence[Entry]) -> None:
         """Commit some sets as one, and drop their notes."""
-        if looked:
-            self._record(_message(sets), looked)
+        if entries:
+            self._record(_message(sets), entries)
         if not self.waits:
             for note in sets:
                 files.remove(note.file)
@@ -342,21 +346,21 @@ class Commits:
             return []
         self._let_others_finish()
         specs = wanted if len(wanted) <= MAX_PATHSPECS else ["."]
-        done = self.git.call(
+        status = self.git.call(
             "--no-optional-locks",
             "--literal-pathspecs",
             *("status", "--porcelain=v2", "--branch", "-z", "--no-renames"),
             *("--untracked-files=all", "--ignore-submodules=all", "--", *specs),
         )
-        self.blind = done.code != 0
+        self.blind = status.code != 0
         if self.blind:
-            self.waits = f"git refuses: {done.why}"
-            self.commits = self.commits and done.code != git.NOT_INSTALLED
+            self.waits = f"git refuses: {status.why}"
+            self.commits = self.commits and status.code != git.NOT_INSTALLED
             return []
-        detached, found = _entries(done, self.repository.prefix)
-        kept = [one for one in found if one.path in wanted]
-        self.waits = self._in_the_way(kept, detached=detached)
-        return kept
+        detached, every = _entries(status, self.repository.prefix)
+        entries = [entry for entry in every if entry.path in wanted]
+        self.waits = self._in_the_way(entries, detached=detached)
+        return entries
 
     def _let_others_finish(self) -> None:
         """Wait a moment for another git, such as that of a writer which was killed."""
@@ -366,17 +370,17 @@ class Commits:
                 break
             time.sleep(BUSY_WAIT_SECONDS)
 
-    def _in_the_way(self, looked: Sequence[Entry], *, detached: bool) -> str:
+    def _in_the_way(self, entries: Sequence[Entry], *, detached: bool) -> str:
         if self.repository.under_way:
             return f"{self.repository.under_way} is under way; finish it first"
         if (self.repository.private / "index.lock").exists():
             return self._busy
         if detached:
             return "no branch is checked out (`git switch main` goes back to one)"
-        staged = [one.path for one in looked if one.staged or one.unmerged]
+        staged = [entry.path for entry in entries if entry.staged or entry.unmerged]
         if staged:
             return f"you have staged {', '.join(staged)}; commit or unstage it"
-        return self._untrusted([one.path for one in looked])
+        return self._untrusted([entry.path for entry in entries])
 
     def _trapped(self, paths: Sequence[str]) -> str:
         """Say what git would wait for without end; empty if nothing."""
@@ -403,40 +407,40 @@ class Commits:
             f"{path} needs git's filter `{name}`, which is not yours; set it up, or {self._advice}"
         )
 
-    def _record(self, message: str, looked: Sequence[Entry]) -> None:
+    def _record(self, message: str, entries: Sequence[Entry]) -> None:
         """Make one commit of some files as they are in the folder, and of nothing else."""
-        new = [one.path for one in looked if one.unknown]
+        new = [entry.path for entry in entries if entry.unknown]
         if new:  # a commit of chosen files takes only those git knows
             self._git(["add", "--intent-to-add"], new)
         if not self.waits:
             options = ["--only", "--quiet", "--no-verify", "--no-gpg-sign", "--cleanup=whitespace"]
-            self._git(["commit", *options, "-m", message], [one.path for one in looked])
+            self._git(["commit", *options, "-m", message], [entry.path for entry in entries])
 
     def _git(self, command: Sequence[str], paths: Sequence[str]) -> None:
         """Run a command that writes, on some files; why it fails is why they wait."""
         at = self.keeping.clock().isoformat(timespec="seconds")
         dates = {"GIT_AUTHOR_DATE": at, "GIT_COMMITTER_DATE": at}
-        who: dict[str, str] = {}
+        author: dict[str, str] = {}
         for _ in range(BUSY_TRIES):
             with git_locks.noted(self.root) as results:
-                done = self.git.call(
+                result = self.git.call(
                     *REAL_NAME,
                     *("-c", "i18n.commitEncoding=UTF-8"),
                     *("--literal-pathspecs", *command),
                     *("--pathspec-from-file=-", "--pathspec-file-nul"),
                     stdin="\0".join(paths).encode(errors="surrogateescape"),
-                    environ={**dates, **who},
+                    environ={**dates, **author},
                 )
-                results.append(done)
-            if done.code == 0 or (done.code == 1 and not done.err):
+                results.append(result)
+            if result.code == 0 or (result.code == 1 and not result.err):
                 return  # or there is nothing left to commit: the git of a killed writer did it
-            if _is_held(done):
+            if _is_held(result):
                 time.sleep(BUSY_WAIT_SECONDS)
-            elif not who and ("ident" in done.err or "email" in done.err):
-                who = _author(self.keeping.name)
+            elif not author and ("ident" in result.err or "email" in result.err):
+                author = _author(self.keeping.name)
             else:
                 break
-        self.waits = self._busy if _is_held(done) else f"git refuses: {done.why}"
+        self.waits = self._busy if _is_held(result) else f"git refuses: {result.why}"
 
     @property
     def _busy(self) -> str:
@@ -449,7 +453,7 @@ class Commits:
         folder = self.root / ".bumble" / NOTES
         with files.refusing(folder):
             files.make_folder(folder)
-        numbers = [int(one.stem) for one in folder.glob("*.json") if one.stem.isdigit()]
+        numbers = [int(file.stem) for file in folder.glob("*.json") if file.stem.isdigit()]
         note = _note(folder / f"{max(numbers, default=0) + 1:08}.json", change_set, after)
         _put_note(note)
         return note
@@ -463,14 +467,14 @@ class Commits:
 
 def committed_path(root: Path, repository: Repository, path: str) -> str | None:
     """Return a path as git names it in the entity's folder; None for what is never committed."""
-    there = files.inside(root, path)
-    if not there.is_relative_to(repository.folder):  # the owner lets a link lead there
+    file = files.inside(root, path)
+    if not file.is_relative_to(repository.folder):  # the owner lets a link lead there
         return None
-    place = there.relative_to(repository.folder)
+    place = file.relative_to(repository.folder)
     if place.parts[0] in (".bumble", str(changes.HISTORY)):
         return None
-    above = [repository.folder / one for one in place.parents if one.parts]
-    return None if any((one / ".git").exists() for one in above) else place.as_posix()
+    above = [repository.folder / folder for folder in place.parents if folder.parts]
+    return None if any((folder / ".git").exists() for folder in above) else place.as_posix()
 
 
 def conclude(place: Git, keeping: Keeping) -> str:
@@ -478,8 +482,8 @@ def conclude(place: Git, keeping: Keeping) -> str:
     at = keeping.clock().isoformat(timespec="seconds")
     dates = {"GIT_AUTHOR_DATE": at, "GIT_COMMITTER_DATE": at}
     options = ("--no-edit", "--quiet", "--no-verify", "--no-gpg-sign")
-    for who in ({}, _author(keeping.name)):
-        result = place.call(*REAL_NAME, "commit", *options, environ={**dates, **who})
+    for author in ({}, _author(keeping.name)):
+        result = place.call(*REAL_NAME, "commit", *options, environ={**dates, **author})
         if result.code == 0:
             return ""
     return result.why
@@ -498,10 +502,10 @@ def merge(place: Git, keeping: Keeping, commit: str, key: str, driver: str) -> G
     at = keeping.clock().isoformat(timespec="seconds")
     dates = {"GIT_AUTHOR_DATE": at, "GIT_COMMITTER_DATE": at}
     options = ("--no-edit", "--quiet", "--no-verify", "--no-gpg-sign", "--no-stat")
-    for who in ({}, _author(keeping.name)):
+    for author in ({}, _author(keeping.name)):
         result = place.call(
             *(*REAL_NAME, "-c", f"{key}={driver}", "merge", *options, commit),
-            environ={**dates, **who},
+            environ={**dates, **author},
             timeout_seconds=git.NETWORK_TIMEOUT_SECONDS,  # our driver runs once a file
         )
         if "ident" not in result.err and "email" not in result.err:
@@ -509,37 +513,37 @@ def merge(place: Git, keeping: Keeping, commit: str, key: str, driver: str) -> G
     return result
 
 
-def _is_held(done: GitResult) -> bool:
+def _is_held(result: GitResult) -> bool:
     """Whether git found another's lock; a full disk makes it name its own."""
-    return ".lock'" in done.err and "File exists" in done.err
+    return ".lock'" in result.err and "File exists" in result.err
 
 
-def _entries(done: GitResult, prefix: str) -> tuple[bool, list[Entry]]:
+def _entries(status: GitResult, prefix: str) -> tuple[bool, list[Entry]]:
     """Read what `git status` says: whether no branch is checked out, and the files."""
-    detached, found = False, []
-    for row in done.text.split("\0"):
+    detached, entries = False, []
+    for row in status.text.split("\0"):
         kind, _, rest = row.partition(" ")
         if kind == "#":
             detached = detached or rest == "branch.head (detached)"
         elif kind == "?":
-            found.append(Entry(rest.removeprefix(prefix), False, False, True))
+            entries.append(Entry(rest.removeprefix(prefix), False, False, True))
         elif kind in ("1", "u"):
             path = rest.split(" ", 7 if kind == "1" else 9)[-1]
             staged = kind == "1" and rest[0] != "."
-            found.append(Entry(path.removeprefix(prefix), staged, kind == "u", False))
-    return detached, found
+            entries.append(Entry(path.removeprefix(prefix), staged, kind == "u", False))
+    return detached, entries
 
 
 def _author(name: str) -> dict[str, str]:
     """Name the entity as the author, where the owner has told git no name; writes no config."""
     plain = "".join(c for c in name if c.isprintable() and c not in "<>").strip() or "bumble"
-    people = ("AUTHOR", "COMMITTER")
-    names = {f"GIT_{one}_NAME": plain for one in people}
-    return names | {f"GIT_{one}_EMAIL": "bumble@localhost" for one in people}
+    roles = ("AUTHOR", "COMMITTER")
+    names = {f"GIT_{role}_NAME": plain for role in roles}
+    return names | {f"GIT_{role}_EMAIL": "bumble@localhost" for role in roles}
 
 
-def _by_hand(looked: Sequence[Entry]) -> str:
-    paths = [one.path for one in looked]
+def _by_hand(entries: Sequence[Entry]) -> str:
+    paths = [entry.path for entry in entries]
     shown = ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
     return f"{BY_HAND}: {shown}\n\nCommitted by bumble before it wrote to the same files.\n"
 
@@ -552,16 +556,16 @@ def message(change_set: ChangeSet) -> str:
 def _message(sets: Sequence[Note]) -> str:
     """Write the message of a commit of one set or of several."""
     title = sets[-1].title
-    others = [one for one in sets if not one.opens and one is not sets[-1]]
+    others = [note for note in sets if not note.opens and note is not sets[-1]]
     if others:
         title += f" (and {len(others)} more)"
-    lines = dict.fromkeys(line for one in sets for line in one.body)
+    lines = dict.fromkeys(line for note in sets for line in note.body)
     body = [line for line in lines if line not in title]
     left = len(body) - MAX_BODY_LINES
     shown = [*body[:MAX_BODY_LINES], *([f"and {left} more"] if left > 0 else [])]
-    trailers = list(dict.fromkeys(pair for one in sets for pair in one.trailers))
+    trailers = list(dict.fromkeys(pair for note in sets for pair in note.trailers))
     if all(key != CYCLE for key, _ in trailers):
-        kinds = dict.fromkeys(one.cycle for one in (*others, sets[-1]))
+        kinds = dict.fromkeys(note.cycle for note in (*others, sets[-1]))
         trailers.append((CYCLE, " and ".join(kinds)))
     tail = [f"{key}: {_line(value)}" for key, value in trailers]
     return "\n\n".join(filter(None, [title, "\n".join(shown), "\n".join(tail)])) + "\n"

@@ -35,7 +35,6 @@ class Concept:
     description: str
     body: str
     generated_by: str  # the actor; empty where nothing says so
-    verified_by: tuple[str, ...]
     status: str  # one of STATUSES, or empty
     meta: Mapping[str, Any]  # all of the front matter
 
@@ -54,8 +53,6 @@ def parse(meta: Mapping[str, Any], body: str, stem: str) -> Concept:
     kind = one_line(lenient.text(meta.get("type")))
     if not kind:
         raise ValueError("it has no `type`")
-    verified = meta.get("verified")
-    checks = [verified] if isinstance(verified, dict) else lenient.mappings(verified)
     status = lenient.text(meta.get("status"))
     return Concept(
         type=kind,
@@ -63,7 +60,6 @@ def parse(meta: Mapping[str, Any], body: str, stem: str) -> Concept:
         description=one_line(lenient.text(meta.get("description"))),
         body=body,
         generated_by=lenient.text(lenient.mapping(meta.get("generated")).get("by")),
-        verified_by=tuple(filter(None, (lenient.text(check.get("by")) for check in checks))),
         status=status if status in STATUSES else "",
         meta=meta,
     )

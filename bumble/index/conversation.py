@@ -7,7 +7,6 @@ a column a unit: a unit is a turn with all its chunks, or a chunk of another rec
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -25,7 +24,6 @@ BEST_AROUND = 3  # of these count
 # in terms, those that say when and who included.
 OWN_TERMS, TERMS_BEFORE = 18, 33
 _STOP_WORDS = stop_words.WORDS | terms.MORE_STOP_WORDS
-_WORD = re.compile(r"[^\W_]+")
 Numbers = NDArray[np.int64]
 
 
@@ -124,6 +122,6 @@ def surroundings(scores: Floats, each: Units) -> Floats:
 
 def asked_about(query: str, name: str) -> bool:
     """Say whether a query names somebody, by any part of the name that is no common word."""
-    asked = set(_WORD.findall(terms.fold(query)))
-    parts = set(_WORD.findall(terms.fold(name))) - _STOP_WORDS
+    asked = set(stop_words.WORD_PART.findall(terms.fold(query)))
+    parts = set(stop_words.WORD_PART.findall(terms.fold(name))) - _STOP_WORDS
     return any(part in asked for part in parts if len(part) > 1)

@@ -16,12 +16,11 @@ from functools import cache, lru_cache
 from importlib import resources
 
 from bumble.index import splitting
-from bumble.text import yaml_read
+from bumble.text import stop_words, yaml_read
 
 VERSION = "1"  # raise it when the same text would have another form
 FOLDER = resources.files(__package__).joinpath("languages")
 FIRST = "en"  # taken for a text whose words don't tell
-_WORD = re.compile(r"[^\W_]+")
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _ASKS = re.compile(r"\?(?!\w)|[？؟]")  # not the one in an address
 
@@ -72,7 +71,11 @@ def form(text: str, language: str) -> Form:
 
 
 def language(text: str, otherwise: str = FIRST) -> str:
-    """Say which language a text is in, by its commonest words; `otherwise` if they don't tell."""
+    """Say whose rules fit a text, by its commonest words; `otherwise` if they don't tell.
+
+    Not `text.languages`, which knows far more languages than have rules, and takes some ten times
+    as long: every passage of an index is asked, and its chunks are ranked by what was said here.
+    """
     words = set(_words(text))
     counts = {name: len(words & rules.common) for name, rules in _languages().items()}
     most = max(counts.values())
@@ -93,7 +96,7 @@ def is_own(text: str) -> bool:
 
 @lru_cache(maxsize=16)  # a text is asked for its language first, then for its form
 def _words(text: str) -> tuple[str, ...]:
-    return tuple(_WORD.findall(unicodedata.normalize("NFC", text).casefold()))
+    return tuple(stop_words.WORD_PART.findall(unicodedata.normalize("NFC", text).casefold()))
 
 
 @cache

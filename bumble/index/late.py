@@ -11,7 +11,6 @@ Source:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -26,7 +25,6 @@ TOKENS_AT_ONCE = 2_048  # of texts: so many, unpacked, stay in the cache of a co
 # BLAS gives a larger product to several threads, which then wait for each other: on two busy cores
 # that took five times as long.
 ROWS_A_PRODUCT = 64
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _STOP_WORDS = stop_words.WORDS | terms.MORE_STOP_WORDS
 
 
@@ -55,7 +53,7 @@ def _stop_tokens(query: str, tokens: QueryTokens) -> list[int]:
     """Return which tokens belong to a word that says little."""
     stops = [
         word.span()
-        for word in _WORD.finditer(query)
+        for word in stop_words.WORD.finditer(query)
         if terms.fold(word[0]) in _STOP_WORDS or terms.fold(word[0]).split("'")[0] in _STOP_WORDS
     ]
     return [

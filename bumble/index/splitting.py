@@ -12,6 +12,8 @@ from dataclasses import dataclass
 MAX_TOKENS = 220  # all-MiniLM-L6-v2 reads 256; date and speaker come on top
 OVERLAP_TOKENS = 40  # a part that is no longer than this begins the next piece as well
 _PARAGRAPH = re.compile(r"(?:[^\n]*\S[^\n]*(?:\n|$))+")
+# Rougher than `words.sentences`: every sign of a text is in one, and where the passages of long
+# texts end stands in each index, with a vector of its own.
 SENTENCE = re.compile(r".+?(?:[.!?…]+[\"'”’)\]]*(?=\s)|[。！？]+|\n|$)", re.DOTALL)
 
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
-from bumble.text import languages, stop_words
+from bumble.text import languages, stop_words, words
 
 VERSION = "2"  # raise it when the same text would give other terms
 MAX_TERM_BYTES = 80  # longer ones are keys and encoded data, which nobody asks for by heart
@@ -48,8 +48,6 @@ _LATIN = {  # Snowball's stemmers, by the code of their language
 }
 _OTHER_SCRIPTS = {"ru": "russian", "el": "greek", "ar": "arabic", "ta": "tamil"}
 FIRST = "en"  # whose stemmer the words of a language without one go through
-# Snowball's stems keep these: "wohnt" beside "wohn" of "wohne", "annas" beside "anna".
-_GERMAN_ENDING = re.compile(r"(?:(?<=\w{3})e?t|(?<=\w{3}[aio])s)\Z")
 _BY_SNOWBALL = frozenset(("da", "de", "fi", "hu", "no", "sv"))  # where our list is short, or none
 _ACCENT = re.compile("([a-z])[\u0300-\u036f]+")
 
@@ -64,7 +62,7 @@ def terms(text: str, language: str = FIRST) -> list[str]:
     folded = fold(text.encode("utf-8", "replace").decode())  # a lone surrogate is no text
     parsed = _analyzer(language).analyze(folded)
     if language == "de":
-        parsed = [_GERMAN_ENDING.sub("", term) for term in parsed]
+        parsed = [words.GERMAN_ENDING.sub("", term) for term in parsed]
     if folded.isascii():
         return list(parsed)
     return [part for term in parsed for part in _parts(term)]
@@ -80,9 +78,9 @@ def of_query(text: str, chunks: Mapping[str, int]) -> list[str]:
     if not chunks:
         return list(dict.fromkeys(terms(text)))
     own = next(iter(chunks)) if len(chunks) == 1 else languages.among(text, chunks)
-    words = " ".join(_words(own).analyze(fold(text.encode("utf-8", "replace").decode())))
+    bare = " ".join(_words(own).analyze(fold(text.encode("utf-8", "replace").decode())))
     others = sorted(chunks.keys() - {own})
-    return list(dict.fromkeys(term for code in (own, *others) for term in terms(words, code)))
+    return list(dict.fromkeys(term for code in (own, *others) for term in terms(bare, code)))
 
 
 def fold(text: str) -> str:

@@ -166,11 +166,6 @@ class EmbeddedModel:
         """
         return len(engine.encode(self._body(request)))
 
-    def count_tokens(self, text: str) -> int:
-        """Count the tokens of a text exactly, without those a chat template puts around it."""
-        body = {"content": text, "add_special": False, "parse_special": False}
-        return len(self._loaded().post("/tokenize", body)["tokens"])
-
     def close(self) -> None:
         """Save the conversation's prefix and let go of the weights."""
         loaded, self._engine = self._engine, None

@@ -189,21 +189,6 @@ def append_line(path: Path, values: Mapping[str, Any]) -> None:
     files.append(path, (json.dumps(kept, ensure_ascii=False) + "\n").encode(errors="replace"))
 
 
-def read(path: Path) -> Iterator[Entry]:
-    """Yield the entries of a ledger, oldest first; lines that were torn are left out."""
-    for line in _lines(path):
-        try:
-            entry = _parse(json.loads(line))
-        except (ValueError, TypeError, KeyError, RecursionError):
-            continue
-        yield entry
-
-
-def _lines(path: Path) -> Iterator[str]:
-    with contextlib.suppress(*_NOT_THERE), files.reading(path) as stream:
-        yield from (line.decode(errors="replace") for line in stream)
-
-
 def read_newest(path: Path) -> Iterator[Entry]:
     """Yield the entries of a ledger, newest first, reading no more of it than is asked for."""
     for line in newest_lines(path):

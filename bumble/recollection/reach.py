@@ -21,7 +21,6 @@ from bumble.records import base, session_files
 from bumble.runtime.runtime import Runtime
 
 Scope = Literal["current_session", "recent_sessions", "all_sessions", "all"]
-SCOPES: tuple[Scope, ...] = ("current_session", "recent_sessions", "all_sessions", "all")
 RECENT = 5  # conversations
 RESULTS = 10  # of a search
 MATCHES = 30  # of a pattern
@@ -56,7 +55,7 @@ def source_of(hit: Hit) -> Source:
         id=hit.id,
         path=hit.path,
         line=hit.line,
-        text=f"{hit.newer} {recalled.told(hit)}".lstrip(),
+        text=f"{hit.newer} {recalled.content(hit)}".lstrip(),
         at=hit.at,
         speaker=hit.speaker,
         audience=hit.audience,

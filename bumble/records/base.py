@@ -21,7 +21,7 @@ from typing import Any, TypeVar, cast
 from bumble import files
 from bumble.entity import changes
 from bumble.entity.changes import Change
-from bumble.errors import RecordInvalidError, RecordMissingError, UnsafePathError
+from bumble.errors import RecordInvalidError, UnsafePathError
 from bumble.text import markdown, moments
 from bumble.text.markdown import Document
 from bumble.text.yaml_edit import SourceError
@@ -349,19 +349,6 @@ def load_all(paths: Iterable[Path], read: Callable[[Path], T]) -> tuple[list[T],
         except RecordInvalidError:
             broken.append(path)
     return found, broken
-
-
-def find(folder: Path, record_id: str, what: str, parse: Callable[[str, str], T]) -> T:
-    """Read the record `<id>.md` of a flat folder.
-
-    Raises:
-        RecordMissingError: If there is none, naming the nearest id.
-    """
-    file = folder / f"{record_id}.md"
-    if not is_id(record_id) or not file.is_file():
-        known = [other.stem for other in folder.glob("*.md")]
-        raise RecordMissingError(what, record_id, nearest(record_id, known))
-    return load(file, parse)
 
 
 def _line_of(source: str, problem: str) -> int:

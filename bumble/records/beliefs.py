@@ -128,15 +128,6 @@ def read(folder: Path) -> Iterator[Belief]:
         yield base.load(file, parse)
 
 
-def find(folder: Path, belief_id: str) -> Belief:
-    """Read one belief.
-
-    Raises:
-        RecordMissingError: If there is none of that id.
-    """
-    return base.find(folder, belief_id, "belief", parse)
-
-
 def plan_new(belief: Belief, why: str) -> Change:
     """Plan to put a new belief into the folder."""
     return base.plan_new(path(belief.id), belief.source, why)

@@ -6,7 +6,7 @@ Layout: `checks/<name>.yaml`, one mapping. Knows nothing of how a check is made.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -156,12 +156,6 @@ def load(file: Path) -> Check:
         RecordInvalidError: If it is none.
     """
     return base.load(file, parse)
-
-
-def read(folder: Path) -> Iterator[Check]:
-    """Yield every check, by name."""
-    for file in paths(folder):
-        yield load(file)
 
 
 def plan_new(check: Check, why: str) -> Change:

@@ -118,15 +118,6 @@ def read(folder: Path) -> Iterator[Dream]:
         yield base.load(file, parse)
 
 
-def find(folder: Path, dream_id: str) -> Dream:
-    """Read one dream.
-
-    Raises:
-        RecordMissingError: If there is none of that id.
-    """
-    return base.find(folder, dream_id, "dream", parse)
-
-
 def plan_new(dream: Dream, why: str) -> Change:
     """Plan to put a new dream into the folder."""
     return base.plan_new(path(dream.id), dream.source, why)

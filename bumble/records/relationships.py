@@ -363,8 +363,3 @@ def plan_met(
     return plan_update(
         person, why, names=names, interaction_count=count, last_interaction=at, scores=scores
     )
-
-
-def plan_forget(person: Relationship, why: str) -> Change:
-    """Plan to remove a person's file."""
-    return base.plan_remove(path(person.id), person.source, why)

@@ -150,7 +150,7 @@ class Session:
     @property
     def people(self) -> tuple[str, ...]:
         """Ids of those who took part, the one who began first."""
-        speakers = (one.speaker for one in self.messages if one.role == "user")
+        speakers = (message.speaker for message in self.messages if message.role == "user")
         return tuple(filter(None, dict.fromkeys((self.by, *self.present, *speakers))))
 
     @property
@@ -180,26 +180,25 @@ def parse(source: str, stem: str = "") -> Session:
     if not lines or lines[0].data.get("type") != "session":
         raise SourceError('the first line should be the session\'s own: {"type": "session", …}', 1)
     head = lines[0].data
-    found = [(one, _record(one)) for one in jsonl.unique(lines[1:])]
-    by_time = sorted((record for _, record in found if record), key=lambda record: record.at)
+    in_file = [_record(line) for line in jsonl.unique(lines[1:])]
+    by_time = sorted((record for record in in_file if record), key=lambda record: record.at)
     undone = {record.undoes for record in by_time if isinstance(record, Undo)}
     messages = tuple(record for record in by_time if isinstance(record, Message))
     compactions = [record for record in by_time if isinstance(record, Compaction)]
-    known = ("type", "id", "at", "by", "with")
     return Session(
         id=_field(lines[0], "id"),
         at=_at(lines[0]),
         by=_field(lines[0], "by", ""),
         present=_present(lines[0]),
         messages=messages,
-        appraisals={one.message: one for one in by_time if isinstance(one, Appraised)},
-        notices={line.message: line for line in by_time if isinstance(line, Notice)},
-        compactions=tuple(one for one in compactions if one.id not in undone),
+        appraisals={record.message: record for record in by_time if isinstance(record, Appraised)},
+        notices={record.message: record for record in by_time if isinstance(record, Notice)},
+        compactions=tuple(record for record in compactions if record.id not in undone),
         ended=_ended(by_time),
         torn_line=torn_line,
-        extra=_extra(head, known),
+        extra=_extra(head, _HEAD_FIELDS),
         source=source,
-        distilled=_distilled([record for _, record in found]),
+        distilled=_distilled(in_file),
     )
 
 
@@ -253,6 +252,7 @@ def _message(data: Mapping[str, Any]) -> Message:
     )
 
 
+_HEAD_FIELDS = ("type", "id", "at", "by", "with")
 _MESSAGE_FIELDS = (
     "type",
     "id",
@@ -408,19 +408,22 @@ def _message_data(message: Message) -> dict[str, Any]:
     return {**head, **speaker, "text": message.text, **optional, **message.extra}
 
 
-def _compaction_data(one: Compaction) -> dict[str, Any]:
-    head = {"id": one.id, "at": _stamp(one.at)}
-    kind = {"kind": one.kind} if one.kind != "summary" else {"summary": one.summary}
-    limits = {"message_tokens": one.limits[0], "result_tokens": one.limits[1]}
-    cut = limits if one.kind == "cut" else {}
-    return {**head, **kind, **cut, "first": one.first, "last": one.last, **one.extra}
+def _compaction_data(record: Compaction) -> dict[str, Any]:
+    head = {"id": record.id, "at": _stamp(record.at)}
+    kind = {"kind": record.kind} if record.kind != "summary" else {"summary": record.summary}
+    message_tokens, result_tokens = record.limits
+    limits = {"message_tokens": message_tokens, "result_tokens": result_tokens}
+    cut = limits if record.kind == "cut" else {}
+    return {**head, **kind, **cut, "first": record.first, "last": record.last, **record.extra}
 
 
-def _appraised_data(one: Appraised) -> dict[str, Any]:
-    imprint = {"emotion": one.emotion, "intensity": one.intensity, "trigger": one.trigger}
-    head = {"at": _stamp(one.at), "message": one.message, "points": dict(one.points)}
-    felt = base.filled({"felt": one.felt})
-    return {**head, **felt, **(base.filled(imprint) if one.emotion else {}), **one.extra}
+def _appraised_data(record: Appraised) -> dict[str, Any]:
+    imprint = base.filled(
+        {"emotion": record.emotion, "intensity": record.intensity, "trigger": record.trigger}
+    )
+    head = {"at": _stamp(record.at), "message": record.message, "points": dict(record.points)}
+    felt = base.filled({"felt": record.felt})
+    return {**head, **felt, **(imprint if record.emotion else {}), **record.extra}
 
 
 def _stamp(at: datetime) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from bumble import files
 from bumble.entity.changes import Change
-from bumble.errors import RecordExistsError, RecordMissingError, UsageError
+from bumble.errors import RecordExistsError, UsageError
 from bumble.records import base
 from bumble.records.base import Provenance
 from bumble.text import markdown, stop_words
@@ -104,20 +104,6 @@ def match(skills: Iterable[Skill], name: str) -> Skill | None:
     return next(
         (one for tier in spellings for key, one in tier if files.same_name(key) == wanted), None
     )
-
-
-def find(folder: Path, name: str) -> Skill:
-    """Read one skill by name.
-
-    Raises:
-        RecordMissingError: If there is none of that name.
-    """
-    everything = list(read(folder))
-    found = match(everything, name)
-    if found is None:
-        known = [other for one in everything for other in (one.name, one.slug)]
-        raise RecordMissingError("skill", name, base.nearest(name, known))
-    return found
 
 
 def plan_set(

@@ -20,7 +20,6 @@ from bumble.text import markdown, words
 from bumble.text.markdown import Document
 
 FOLDER = "topics"
-FORM = "form"  # under `summary_source`: questions that people asked, quoted
 _LINE = re.compile(r"[-*]\s+(?P<text>.*?)(?:\s+\((?P<ids>\w+_\w+(?:,\s*\w+_\w+)*)\))?")
 _OWN = ("by", "model", "from", "trust", "audience", "fingerprint", "summary_source")
 

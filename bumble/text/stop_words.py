@@ -69,16 +69,17 @@ _FIRST_PERSON = {
 SAYING_I, SAYING_MY, SAYING_ME = (
     frozenset(" ".join(forms).split()) for forms in zip(*_FIRST_PERSON.values(), strict=True)
 )
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")  # "don't" is one
+WORD_PART = re.compile(r"[^\W_]+")  # "don't" is two
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
 
 
 def words(text: str) -> list[str]:
     """Return the words of a text, case folded; scripts without spaces as pairs of characters."""
     if text.isascii():
-        return _WORD.findall(text.lower())
+        return WORD.findall(text.lower())
     parts: list[str] = []
-    for word in _WORD.findall(unicodedata.normalize("NFKC", text).casefold()):
+    for word in WORD.findall(unicodedata.normalize("NFKC", text).casefold()):
         if _UNSPACED.search(word):
             parts += [word] if len(word) == 1 else [word[n : n + 2] for n in range(len(word) - 1)]
         else:

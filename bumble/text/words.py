@@ -40,8 +40,8 @@ _SCRIPTS = (  # the stemmers of languages that their letters tell, by the ranges
     ("hi", range(0x900, 0x980)),
     ("ta", range(0xB80, 0xC00)),
 )
-# German verbs keep this ending in Snowball's stems: "wohnt" beside "wohn" of "wohne".
-_GERMAN_ENDING = re.compile(r"(?<=\w{3})e?t\Z")
+# Snowball's German stems keep these: "wohnt" beside "wohn" of "wohne", "annas" beside "anna".
+GERMAN_ENDING = re.compile(r"(?:(?<=\w{3})e?t|(?<=\w{3}[aio])s)\Z")
 _LETTER_RUN = re.compile(r"[^\W\d_]+")
 _END = re.compile(r"(?:[.!?…]+[\"'”’»)]*(?=\s)|[。！？]+[」』”]*|\n)\s*")
 _NO_END = re.compile(
@@ -101,7 +101,7 @@ def stem(word: str, language: str) -> str:
     first = ord(word[:1] or " ")
     code = next((code for code, letters in _SCRIPTS if first in letters), language)
     stemmed: str = _stemmer(code).stemWord(word.removesuffix("'s").removesuffix("'"))
-    return folded(_GERMAN_ENDING.sub("", stemmed) if code == "de" else stemmed)
+    return folded(GERMAN_ENDING.sub("", stemmed) if code == "de" else stemmed)
 
 
 @lru_cache(maxsize=64)

@@ -13,8 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from bumble import prompts
-from bumble.agent import budget, loop, participants, route, tools, turn, turn_record
-from bumble.agent.completion_gate import Gate
+from bumble.agent import alone, budget, loop, participants, route, tools, turn, turn_record
 from bumble.choosing import by_form, quotes
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError, RecordInvalidError
@@ -134,29 +133,20 @@ def _think(life: Runtime, automation: Automation, at: datetime) -> loop.Outcome:
     # never written: what was said before is searched, this talk is nobody's
     talk = sessions.new(base.new_id(sessions.PREFIX, at, life.rng), at, owner.id)
     context = turn.tool_context(life, talk, _origin(life, automation), TAG)
-    written: set[str] = set()
 
     def carry_out(call: ToolCall) -> tools.Result:
         if call.name == tools.COMMAND.name and not life.writes:
             return tools.Result("failed: no program is run in a dry run", failed=True)
-        result = tools.run(call.name, call.arguments, context)
-        changed = [change for plan in result.plans if (change := plan()) and not change.adds]
-        for change in changed:
-            if change.path in written:  # the second would be planned on a file without the first
-                return tools.Result(f"failed: {change.path} was written already", failed=True)
-        written.update(change.path for change in changed)
-        return result
+        return tools.run(call.name, call.arguments, context)
 
-    return loop.run(
-        life.model,
+    return alone.act(
+        life,
         _request(life, automation, owner.name, at),
         tools.declared(life.config.tools),
         life.config.cognition.loop,
         carry_out,
-        lambda _: None,
         person=owner.name,
-        gate=Gate(life.model, life.config.cognition.gate, automation.prompt, judges=False),
-        fits=lambda request: budget.fitting(life, request),
+        task=automation.prompt,
     )
 
 

@@ -65,6 +65,14 @@ class _Registry:
     sources: Sources
 
 
+@dataclass(frozen=True)
+class _Reading:
+    """What a file says when it is read."""
+
+    times: Sequence[Dated]
+    findings: Sequence[Finding]  # beside those of its times
+
+
 def check(context: CheckContext, report_progress: ProgressCallback) -> Iterator[Finding]:
     """Read every record and yield what is wrong, in the order of the files."""
     record_files = _list_files(context.entity)
@@ -109,7 +117,7 @@ def _edit_command(entity: Entity, kind: Kind, path: Path) -> str:
 
 
 def _check_file(context: CheckContext, file: _File, registry: _Registry) -> Iterator[Finding]:
-    """Check one file."""
+    """Yield what is wrong with a file; of one that can't be read, that alone."""
     relative = context.entity.relative(file.path)
     try:
         files.inside(context.entity.root, relative)
@@ -117,11 +125,12 @@ def _check_file(context: CheckContext, file: _File, registry: _Registry) -> Iter
         return  # the link is a finding of its own
     try:
         yield from _find_conflict(file, relative)
-        for at, line in _read_times(context, file, relative, registry, findings := list[Finding]()):
+        reading = _read(context, file, relative, registry)
+        for at, line in reading.times:
             if at - context.now > AHEAD:
                 sentence = f"{at.isoformat()} is more than a day from now"
                 yield Finding("clock-ahead", sentence, relative, line(), file.edit)
-        yield from findings
+        yield from reading.findings
         yield from _find_secret(file, relative)
     except RecordInvalidError as error:
         yield Finding("record-invalid", error.problem, relative, error.line, file.edit)
@@ -151,21 +160,20 @@ def _find_secret(file: _File, relative: str) -> Iterator[Finding]:
             return
 
 
-def _read_times(
-    context: CheckContext, file: _File, relative: str, registry: _Registry, also: list[Finding]
-) -> list[Dated]:
-    """Read a file's records and return their times; what else is wrong goes to `also`.
+def _read(context: CheckContext, file: _File, relative: str, registry: _Registry) -> _Reading:
+    """Read a file's records, and enter them into the registry.
 
     Raises:
         RecordInvalidError: If it can't be read.
     """
     if file.kind is kinds.SESSION:
-        return _read_session(file, relative, registry, also)
+        return _read_session(file, relative, registry)
     if file.kind is kinds.SOMA:
         body_state.stored(file.path, soma.read(file.path))
     views = file.kind.read(file.path, context.zone)
+    findings: list[Finding] = []
     if file.kind is kinds.KNOWLEDGE:
-        also += _check_sections(views, relative, file)
+        findings += _check_sections(views, relative, file)
     if file.kind is kinds.PERSON:
         for name in _names_of(file.path, views):
             registry.names[name].append(relative)
@@ -174,8 +182,9 @@ def _read_times(
         registry.sources.record(record_id, view, relative, file.edit)
         for note in view.notes:
             registry.sources.record("", note, relative, file.edit)
-        also += _check_schedules(view, relative, file)
-    return [(at, partial(view.line_of, key)) for view in views for key, at in view.times.items()]
+        findings += _check_schedules(view, relative, file)
+    times = [(at, partial(view.line_of, key)) for view in views for key, at in view.times.items()]
+    return _Reading(times, findings)
 
 
 def _names_of(path: Path, views: Sequence[RecordView]) -> set[str]:
@@ -205,31 +214,32 @@ def _check_sections(views: Sequence[RecordView], relative: str, file: _File) -> 
         first.setdefault(key, section)
 
 
-def _read_session(
-    file: _File, relative: str, registry: _Registry, also: list[Finding]
-) -> list[Dated]:
+def _read_session(file: _File, relative: str, registry: _Registry) -> _Reading:
     """Read a transcript, naming each line that is not what it should be, not only the first."""
     source = base.read_text(file.path, max_bytes=session_files.MAX_TRANSCRIPT_BYTES)
     lines = source.split("\n")
     session: Session | None = None
+    findings: list[Finding] = []
     for _ in range(MOST_LINES):
         try:
             session = sessions.parse("\n".join(lines))
             break
         except SourceError as error:
-            also.append(Finding("record-invalid", error.problem, relative, error.line, file.edit))
+            findings.append(
+                Finding("record-invalid", error.problem, relative, error.line, file.edit)
+            )
             if error.line in (None, 1) or not lines[(error.line or 1) - 1].strip():
                 break
             lines[(error.line or 1) - 1] = ""
     if session is None:
-        return []
+        return _Reading([], findings)
     if session.torn_line is not None:
         sentence = "the line was cut off; it is passed over"
-        also.append(Finding("line-torn", sentence, relative, session.torn_line))
+        findings.append(Finding("line-torn", sentence, relative, session.torn_line))
     registry.sources.session(file.path.parent.name, session)
-    also += _check_blobs(file.path.parent / "blobs", session, relative, lines)
+    findings += _check_blobs(file.path.parent / "blobs", session, relative, lines)
     spoken = [(message.at, partial(_line_of, lines, message.id)) for message in session.messages]
-    return [(session.at, partial(int, 1)), *spoken]
+    return _Reading([(session.at, partial(int, 1)), *spoken], findings)
 
 
 def _line_of(lines: Sequence[str], record_id: str) -> int | None:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from bumble import prompts
-from bumble.agent import budget, loop, tools, turn
-from bumble.agent.completion_gate import Gate
+from bumble.agent import alone, budget, loop, tools, turn
 from bumble.body import ebb, noise
 from bumble.body.soma import is_open, shown_to
 from bumble.choosing import by_form, recent
@@ -80,18 +79,18 @@ MEANINGS = {
 }
 
 
-@dataclass
+@dataclass(frozen=True)
 class Deed:
     """What a wake did."""
 
     intent: str
     why: str = ""
     model: str = ""  # empty: by rule
-    plans: list[tools.Plan] = field(default_factory=list)
-    lines: list[str] = field(default_factory=list)  # what a person is told
+    plans: tuple[tools.Plan, ...] = ()
+    lines: tuple[str, ...] = ()  # what a person is told
     messages: int = 0
     steps: int = 0
-    events: list[str] = field(default_factory=list)  # what it did to the body
+    events: tuple[str, ...] = ()  # what it did to the body
 
 
 @dataclass(frozen=True)
@@ -228,12 +227,10 @@ def _by_model(life: Runtime, wake: Wake) -> Deed:
     mind = _mind(life, wake)
     try:
         intent, why = _chosen(bounded, wake, mind)
-        deed = Deed(intent, why, life.model.name)
-        if intent != REST:
-            _session(bounded, wake, deed, mind)
+        chosen = Deed(intent, why, life.model.name)
+        return chosen if intent == REST else _session(bounded, wake, chosen, mind)
     except EnoughError as error:
         raise AnswerInvalidError("the time of the wake is over", answer="") from error
-    return deed
 
 
 def _chosen(life: Runtime, wake: Wake, mind: str) -> tuple[str, str]:
@@ -280,7 +277,7 @@ def _mind(life: Runtime, wake: Wake) -> str:
     return "\n".join(block.text for block in working_memory.fitting(blocks, MIND_TOKENS))
 
 
-def _session(life: Runtime, wake: Wake, deed: Deed, mind: str) -> None:
+def _session(life: Runtime, wake: Wake, chosen: Deed, mind: str) -> Deed:
     """Let the model act on what it chose, within the bounds."""
     at, origin = wake.decision.at, _origin(life, wake, life.model.name)
     talk = sessions.new(base.new_id(sessions.PREFIX, at, life.rng), at, wake.person or WAKE)
@@ -290,43 +287,42 @@ def _session(life: Runtime, wake: Wake, deed: Deed, mind: str) -> None:
             life.config.tools, notes=True, projects=True, files=False, run_command=False
         ),
     )
-    declared = _declared(deed.intent)
+    declared = _declared(chosen.intent)
     names = {tool.name for tool in declared}
-    paths: set[str] = set()
+    messages: list[str] = []
 
     def carry_out(call: ToolCall) -> tools.Result:
         if call.name not in names:
             return tools.Result(f"failed: this time there is {', '.join(sorted(names))}", True)
-        if call.name == LEAVE_MESSAGE:
-            return _left(life, wake, deed, str(call.arguments.get("text", "")))
-        result = tools.run(call.name, call.arguments, context)
-        change = result.plan() if result.plan else None
-        if change is None or change.adds:
-            return result
-        if change.path in paths:  # the second would be planned on a file without the first
-            return tools.Result(f"failed: {change.path} was written already", failed=True)
-        paths.add(change.path)
+        if call.name != LEAVE_MESSAGE:
+            return tools.run(call.name, call.arguments, context)
+        text = str(call.arguments.get("text", ""))
+        result = _left(life, wake, messages, text)
+        if not result.failed:
+            messages.append(text)
         return result
 
-    outcome = loop.run(
-        life.model,
-        _request(life, wake, deed, mind, declared),
+    outcome = alone.act(
+        life,
+        _request(life, wake, chosen, mind, declared),
         declared,
         replace(life.config.cognition.loop, max_tool_rounds=ROUNDS),
         carry_out,
-        lambda _: None,
         person=wake.name or life.identity.name,
-        gate=Gate(life.model, life.config.cognition.gate, deed.why, judges=False),
-        fits=lambda request: budget.fitting(life, request),
+        task=chosen.why,
     )
-    deed.steps = len(outcome.steps)
-    deed.plans += outcome.plans
     results = [result for step in outcome.steps for result in step.results]
-    deed.events += ["tool_failed" if result.failed else "tool" for result in results]
+    used = ["tool_failed" if result.failed else "tool" for result in results]
     aloud = "\n\n".join([step.said for step in outcome.steps if step.said][:MOST_SAYS])
-    if aloud:
-        deed.plans.append(lambda: _diary(life, wake, aloud, origin))
-        deed.lines.append(aloud)
+    diary: tools.Plan = lambda: _diary(life, wake, aloud, origin)  # noqa: E731
+    return replace(
+        chosen,
+        plans=(*outcome.plans, *((diary,) if aloud else ())),
+        lines=(*(f"to {wake.name}: {text}" for text in messages), *((aloud,) if aloud else ())),
+        messages=len(messages),
+        steps=len(outcome.steps),
+        events=(*(body_state.SPOKE for _ in messages), *used),
+    )
 
 
 def _declared(intent: str) -> tuple[Tool, ...]:
@@ -348,14 +344,16 @@ def _declared(intent: str) -> tuple[Tool, ...]:
     )
 
 
-def _request(life: Runtime, wake: Wake, deed: Deed, mind: str, declared: Sequence[Tool]) -> Request:
+def _request(
+    life: Runtime, wake: Wake, chosen: Deed, mind: str, declared: Sequence[Tool]
+) -> Request:
     profile = budget.profile(life.config, "deliberate", life.temperature)
     asked = prompts.load("wake").fill(
         now=f"It is {wake.decision.at:%A %d %B %Y, %H:%M}.",
         cause=prompts.harmless(wake.cause),
-        intent=MEANINGS[deed.intent],
+        intent=MEANINGS[chosen.intent],
         person=prompts.harmless(wake.name) or "nobody",
-        why=prompts.harmless(deed.why),
+        why=prompts.harmless(chosen.why),
         mind=mind,
     )
     return Request(
@@ -373,17 +371,16 @@ def _request(life: Runtime, wake: Wake, deed: Deed, mind: str, declared: Sequenc
     )
 
 
-def _left(life: Runtime, wake: Wake, deed: Deed, text: str) -> tools.Result:
-    """Leave a message, delivered as reminders are; not in quiet hours, and not many."""
+def _left(life: Runtime, wake: Wake, before: Sequence[str], text: str) -> tools.Result:
+    """Leave a message after others, delivered as reminders are; not in quiet hours, and few."""
     at = life.now()
     if not text.strip():
         return tools.Result("failed: the message is empty", failed=True)
-    if deed.messages >= MOST_MESSAGES:
+    if len(before) >= MOST_MESSAGES:
         return tools.Result(f"failed: {MOST_MESSAGES} messages are enough", failed=True)
     if wake_gates.is_quiet(life, at):
         return tools.Result("failed: these are quiet hours", failed=True)
-    line = f"to {wake.name}: {text}"
-    if line in deed.lines or _waits(life, wake, text):
+    if text in before or _waits(life, wake, text):
         return tools.Result("failed: the same waits for them already", failed=True)
     try:
         secrets.refuse(text)
@@ -397,9 +394,6 @@ def _left(life: Runtime, wake: Wake, deed: Deed, text: str) -> tools.Result:
         deliver=SESSION,
         provenance=_origin(life, wake, life.model.name),
     )
-    deed.messages += 1
-    deed.events.append(body_state.SPOKE)
-    deed.lines.append(line)
     return tools.Result(
         "left for them", plan=lambda: reminders.plan_new(made, f"leave {wake.name} a message")
     )
@@ -430,7 +424,7 @@ def _by_rule(life: Runtime, wake: Wake) -> Deed:
         text, thought = f"“{cause.thought.text}”", cause.thought
         origin = Provenance(WAKE, "", (), "entity", thought.audience)
         diary: tools.Plan = lambda: _diary(life, wake, text, origin)  # noqa: E731
-        return Deed(JOURNAL, "by rule", plans=[diary], lines=[text])
+        return Deed(JOURNAL, "by rule", plans=(diary,), lines=(text,))
     remark = _unnoted(life, wake) if NOTE in wake.intents else None
     if remark is None and PROJECT in wake.intents and (step := _next_step(life, wake)):
         return step
@@ -442,7 +436,7 @@ def _by_rule(life: Runtime, wake: Wake) -> Deed:
     def note() -> Change:
         return scratch.plan_add(at, "experience", remark.line, life.zone, origin, "note it down")
 
-    return Deed(NOTE, "by rule", plans=[note], lines=[remark.line])
+    return Deed(NOTE, "by rule", plans=(note,), lines=(remark.line,))
 
 
 def _next_step(life: Runtime, wake: Wake) -> Deed | None:
@@ -460,7 +454,7 @@ def _next_step(life: Runtime, wake: Wake) -> Deed | None:
             at = wake.decision.at
             return scratch.plan_add(at, "experience", line, life.zone, origin, "note it down")
 
-        return Deed(PROJECT, "by rule", plans=[note], lines=[line])
+        return Deed(PROJECT, "by rule", plans=(note,), lines=(line,))
     return None
 
 

@@ -7,7 +7,6 @@ import pytest
 
 from bumble.abilities import checks, grading, probe, probe_cases
 from bumble.abilities.grading import KINDS, LEAST_CASES
-from bumble.abilities.probe import Answered
 from bumble.abilities.results import LanguageResult
 from bumble.errors import ModelUnreachableError
 from bumble.llm.protocol import Completion, OnText, Request
@@ -17,7 +16,7 @@ from tests.support import able
 LANGUAGES = ["de", "en", "es", "fr", "it", "pt"]
 
 
-def unheard(result: LanguageResult, answered: Answered) -> None:
+def unheard(result: LanguageResult) -> None:
     """Nobody watches."""
 
 
@@ -109,7 +108,7 @@ def test_what_is_done_is_noted_and_gone_on_with() -> None:
             Leaving(able.replies("en")),
             probe.left("en", started),
             started,
-            lambda result, answered: noted.append(result),
+            noted.append,
         )
     assert sum(rights(noted[-1]).values()) == len(noted) == 30
     again = probe.start("2026-11-24", noted[-1])

@@ -9,7 +9,7 @@ from bumble.abilities.tiers import Abilities
 from bumble.agent import acts, by_form, context_report, turn
 from bumble.agent.by_form import Scene
 from bumble.agent.turn_record import Turn
-from bumble.commands import context
+from bumble.cli import context_view
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
@@ -449,7 +449,7 @@ def test_the_report_of_a_turn_by_form_says_that_nothing_was_sent(ada: Entity) ->
     life = choosing(ada)
     report = context_report.of(life, talk(life, "Mein Hund heißt Rollo."), "run")
     assert (report.source, asked(life)) == ("form", 0)
-    assert any(line.startswith("Nothing was sent") for line in context.listed(report))
+    assert any(line.startswith("Nothing was sent") for line in context_view.listed(report))
 
 
 def test_a_name_behind_a_title_is_no_answer_by_itself(ada: Entity) -> None:

@@ -207,7 +207,7 @@ def test_an_embedder_that_knows_english_alone_is_asked_about_nothing_else(life: 
 
 def test_a_machine_learns_once(life: Runtime, tmp_path: Path) -> None:
     heard: list[str] = []
-    examples.forget()
+    examples._LEARNED_HERE.clear()
     assert examples.worth(life, "my sister Lena is a vet", "en", learns=False) is None
     life = replace(life, learned=tmp_path / "learned", tell=heard.append)
     place = tmp_path / "learned" / examples.filename(embedder().identity)
@@ -216,7 +216,7 @@ def test_a_machine_learns_once(life: Runtime, tmp_path: Path) -> None:
     for data in (None, None, b"damaged"):  # learns, reads, learns again
         if data is not None:
             place.write_bytes(data)
-        examples.forget()
+        examples._LEARNED_HERE.clear()
         embedder().texts = 0
         values.append((examples.worth(life, text, "en", learns=True), embedder().texts > 1))
     assert [learned for _, learned in values] == [True, False, True]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,9 @@ import pytest
 
 from bumble.records import sessions
 from bumble.records.sessions import Compaction, End, Message, Record, ToolCall
+from bumble.upkeep import runs
 from tests.support import chatting, looking
+from tests.support.repository import git
 from tests.support.running import NOON, Run
 
 TALKS = "ses_01JVTA1KS00000000000000042"
@@ -203,6 +206,17 @@ def test_ending_leaves_a_brief_that_is_shown(run: Run) -> None:
     assert "Porto" in run.ok("session", "show", "--json").data["handover"]
 
 
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_the_history_says_what_a_brief_rests_on(run: Run) -> None:
+    mended(run)
+    chatting.script(run, BRIEF)
+    git(run.entity.root, "init", "-q", "-b", "main")
+    run.ok("session", "end")
+    message = git(run.entity.root, "log", "-1", "--format=%B")
+    assert f"Evidence: {TALKS}" in message
+    assert "Model: script" in message
+
+
 def test_json_says_whether_there_is_a_brief(run: Run) -> None:
     mended(run)
     chatting.script(run, BRIEF)
@@ -253,6 +267,12 @@ def test_the_next_start_after_the_idle_time_leaves_the_brief_that_nobody_wrote(r
         assert not brief.exists()
     run.ok("chat", "Has the loudspeaker come?")
     assert "Porto" in brief.read_text()
+    [line] = runs.read(run.entity.runs)
+    assert (line.command, line.calls) == ("chat", 1)
+    assert [event.event for event in line.events] == [
+        "handover_cycle_start",
+        "handover_cycle_completed",
+    ]
     assert run.ok("context", "json").data["handover"]["session"] == TALKS
 
 

@@ -143,7 +143,8 @@ def test_injected_text_stays_data_and_teaches_nothing(ada: Entity, item: dict[st
         )
 
     assert owners(ada) == before
-    assert skills.find(ada.skills, "Bake bread").text == "Knead."
+    skill = skills.match(skills.read(ada.skills), "Bake bread")
+    assert skill is not None and skill.text == "Knead."
     private = ("kim",) if where == "person" else None
     for origin in learnt(ada):
         assert where in ("person", "name"), "nothing that was only read is learnt"

@@ -187,7 +187,7 @@ def test_what_matters_too_little_leaves_no_file_but_a_reason(ada: Entity) -> Non
     assert len(list(episodes.read(ada.episodes))) == 1
     assert waits(life) == {}
     assert "is below 0.30" in outcome.lines[0]
-    (line,) = ledger.read(ada.ledger)
+    (line,) = ledger.read_newest(ada.ledger)
     assert (line.purpose, line.finish_reason, line.model) == ("remember", "skipped", "")
     assert line.detail["reason"] == outcome.data["why"]
     assert line.detail["session"] == jobs[1].session_id

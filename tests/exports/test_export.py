@@ -205,14 +205,14 @@ def test_okf_gives_the_records_with_their_sources(lived: Run, tmp_path: Path) ->
     belief = concepts["bel_01KSA0000000000000000000B1"]
     assert (belief.type, belief.description) == ("Belief", "Sam loves the sea.")
     assert belief.generated_by == "bumble/m"
-    assert belief.verified_by == ("human:sam",)
+    assert belief.meta["verified"]["by"] == "human:sam"
     assert belief.status == "stable"
     assert belief.meta["stale_after"] > "2026-05-20"
     [source_of] = belief.meta["sources"]
     assert source_of == {"resource": f"/sessions/{TALK}/messages.md#{SAID}", "id": SAID}
     talk = (place / "sessions" / TALK / "messages.md").read_text()
     assert f"## {SAID}" in talk
-    assert concepts["bel_01KSA0000000000000000000B2"].verified_by == ()
+    assert "verified" not in concepts["bel_01KSA0000000000000000000B2"].meta
 
 
 def test_every_link_of_the_reading_copy_leads_to_a_page(lived: Run, tmp_path: Path) -> None:

@@ -79,13 +79,18 @@ def test_what_is_below_the_floor_does_not_rise(life: Runtime) -> None:
     assert beliefs.strength(one, later, life.config.memory.beliefs) == 0.02
 
 
+def stored(life: Runtime, belief_id: str) -> Belief:
+    [belief] = [one for one in store.read(life.entity.beliefs) if one.id == belief_id]
+    return belief
+
+
 @pytest.mark.parametrize(("by", "after"), [("user", 0.7), ("extracted", 0.66), ("dream", 0.64)])
 def test_a_confirmation_counts_by_who_made_it(life: Runtime, by: str, after: float) -> None:
     one = hold(life, "bel_1", "Tea is good.", confidence=0.6)
     change = beliefs.plan_confirm(one, by, NOON, life.config.memory.beliefs)
     assert change is not None
     life.apply(ChangeSet("", (change,)))
-    assert store.find(life.entity.beliefs, "bel_1").confidence == pytest.approx(after)
+    assert stored(life, "bel_1").confidence == pytest.approx(after)
 
 
 def test_no_number_of_confirmations_makes_certain(life: Runtime) -> None:
@@ -94,7 +99,7 @@ def test_no_number_of_confirmations_makes_certain(life: Runtime) -> None:
         change = beliefs.plan_confirm(one, "user", NOON, life.config.memory.beliefs)
         if change is not None:
             life.apply(ChangeSet("", (change,)))
-        one = store.find(life.entity.beliefs, "bel_1")
+        one = stored(life, "bel_1")
     assert one.confidence == 0.99
 
 
@@ -104,7 +109,7 @@ def test_a_confirmation_starts_from_what_is_left(life: Runtime) -> None:
     change = beliefs.plan_confirm(one, "user", later, life.config.memory.beliefs)
     assert change is not None
     life.apply(ChangeSet("", (change,)))
-    found = store.find(life.entity.beliefs, "bel_1")
+    found = stored(life, "bel_1")
     assert found.confidence == pytest.approx(1 - 0.55 * 0.75, abs=1e-4)
     assert found.reinforced == later
 

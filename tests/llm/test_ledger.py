@@ -40,7 +40,7 @@ def test_each_call_is_one_line_with_its_costs(tmp_path: Path) -> None:
     path = tmp_path / ".bumble" / "calls.jsonl"
     model: Model = recorded(path, Reply(text="Hello"))
     model.complete(REQUEST)
-    [entry] = ledger.read(path)
+    [entry] = ledger.read_newest(path)
     assert (entry.at, entry.purpose, entry.model) == (NOON, "chat", "scripted")
     assert (entry.ms, entry.finish_reason, entry.first_token_ms) == (1000, "stop", 0)
     assert (entry.prompt_tokens, entry.completion_tokens) == (10, 2)
@@ -59,7 +59,7 @@ def test_a_failure_is_recorded_too(tmp_path: Path) -> None:
     path = tmp_path / "calls.jsonl"
     with pytest.raises(AnswerInvalidError):
         recorded(path).complete(REQUEST)
-    [entry] = ledger.read(path)
+    [entry] = ledger.read_newest(path)
     assert (entry.finish_reason, entry.error) == ("failed", "AnswerInvalidError")
 
 
@@ -70,13 +70,13 @@ def test_an_interrupt_is_recorded_and_passed_on(tmp_path: Path) -> None:
     path = tmp_path / "calls.jsonl"
     with pytest.raises(KeyboardInterrupt):
         recorded(path, Reply(text="Hello")).complete(REQUEST, interrupt)
-    assert [entry.error for entry in ledger.read(path)] == ["KeyboardInterrupt"]
+    assert [entry.error for entry in ledger.read_newest(path)] == ["KeyboardInterrupt"]
 
 
 def test_warming_is_recorded_as_such(tmp_path: Path) -> None:
     path = tmp_path / "calls.jsonl"
     recorded(path).warm(REQUEST)
-    assert [entry.finish_reason for entry in ledger.read(path)] == ["warm"]
+    assert [entry.finish_reason for entry in ledger.read_newest(path)] == ["warm"]
 
 
 def test_without_a_path_nothing_is_written(tmp_path: Path) -> None:
@@ -102,13 +102,13 @@ def test_a_torn_line_spoils_neither_those_before_nor_those_after(tmp_path: Path)
     recorded(path, Reply(text="Hello")).complete(REQUEST)
     with path.open("a", encoding="utf-8") as file:
         file.write('{"at": "2026-11-21T12:00')
-    assert len(list(ledger.read(path))) == 1
+    assert len(list(ledger.read_newest(path))) == 1
     recorded(path, Reply(text="Hello")).complete(REQUEST)
-    assert len(list(ledger.read(path))) == 2
+    assert len(list(ledger.read_newest(path))) == 2
 
 
 def test_a_ledger_that_is_not_there_is_empty(tmp_path: Path) -> None:
-    assert list(ledger.read(tmp_path / "none.jsonl")) == []
+    assert list(ledger.read_newest(tmp_path / "none.jsonl")) == []
 
 
 def test_a_ledger_that_cannot_be_written_costs_no_answer(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
-from bumble.errors import RecordExistsError, RecordInvalidError, RecordMissingError, UsageError
+from bumble.errors import RecordExistsError, RecordInvalidError, UsageError
 from bumble.records import skills
 from bumble.records.base import Provenance
 from bumble.records.skills import Skill
@@ -36,13 +36,18 @@ def set_skill(root: Path, name: str, text: str = "text", **more: bool) -> None:
         changes.apply(root, ChangeSet("learn", (change,)))
 
 
+def find(root: Path, name: str) -> Skill:
+    skill = skills.match(skills.read(root / "skills"), name)
+    assert skill is not None
+    return skill
+
+
 def test_a_skill_is_a_file_of_its_own_found_in_any_spelling(tmp_path: Path) -> None:
     set_skill(tmp_path, "Boil an Egg")
     assert [path.name for path in skills.paths(tmp_path / "skills")] == ["boil-an-egg.md"]
     for name in ("boil an egg", "BOIL-AN-EGG", "Boil  an_egg"):
-        assert skills.find(tmp_path / "skills", name).text == "text"
-    with pytest.raises(RecordMissingError, match="Boil an Egg"):
-        skills.find(tmp_path / "skills", "Boil an eg")
+        assert find(tmp_path, name).text == "text"
+    assert skills.match(skills.read(tmp_path / "skills"), "Boil an eg") is None
 
 
 @pytest.mark.parametrize("name", ["../../x", "CON", "🐝", "a/b", "..", "x" * 300, "Ünïcode 汉字"])
@@ -50,7 +55,7 @@ def test_any_name_makes_a_safe_file_inside_the_folder(name: str, tmp_path: Path)
     set_skill(tmp_path, name)
     (file,) = skills.paths(tmp_path / "skills")
     assert file.parent == tmp_path / "skills"
-    assert skills.find(tmp_path / "skills", name).name == name
+    assert find(tmp_path, name).name == name
 
 
 def test_the_folder_form_is_read_and_edited_in_place(tmp_path: Path) -> None:
@@ -61,7 +66,7 @@ def test_the_folder_form_is_read_and_edited_in_place(tmp_path: Path) -> None:
     assert file.read_text() == (
         "---\nname: Egg\nlicense: MIT # theirs\ndescription: about egg\n---\nnew\n"
     )
-    assert skills.find(tmp_path / "skills", "EGG").path == "skills/egg/SKILL.md"
+    assert find(tmp_path, "EGG").path == "skills/egg/SKILL.md"
     file.write_text("---\nname: [\n---\n")
     with pytest.raises(RecordInvalidError, match=r"SKILL\.md:\d"):
         skills.load(file)
@@ -73,7 +78,7 @@ def test_overwriting_has_to_be_asked_for(tmp_path: Path) -> None:
     with pytest.raises(RecordExistsError, match="--yes"):
         set_skill(tmp_path, "egg", "other")
     set_skill(tmp_path, "Egg", "text")  # the same again is no overwriting
-    assert skills.find(tmp_path / "skills", "egg").text == "text"
+    assert find(tmp_path, "egg").text == "text"
 
 
 def test_an_overwritten_skill_says_who_wrote_it_now() -> None:

@@ -356,8 +356,7 @@ READERS: Mapping[str, Reader] = {
     "pattern": of_text(pattern.parse, "bo*t|my ship"),
     "schedule": of_text(lambda text: schedule.following(text, AT, ZONE), "0 8 * * 1-5"),
     "id": of_text(base.time_of, "msg_01JW0Q6ZV3K8M2N4P6R8T0VXYZ"),
-    "ledger": of_file("calls.jsonl", lambda path: [*ledger.read(path)], CALL * 2),
-    "ledger backward": of_file("calls.jsonl", lambda path: [*ledger.read_newest(path)], CALL * 2),
+    "ledger": of_file("calls.jsonl", lambda path: [*ledger.read_newest(path)], CALL * 2),
     "runs": of_file("runs.jsonl", lambda path: [*runs.read(path)], RUN * 2),
     "stamp": of_file(
         fulltext.STAMP,

@@ -18,6 +18,8 @@ import gguf
 import numpy as np
 from gguf import MODEL_ARCH, MODEL_TENSOR, TENSOR_NAMES, GGUFWriter, TokenType
 
+from bumble.llm.embedded import EmbeddedModel
+
 DATA = Path(__file__).parents[1] / "data"
 WIDTH, HEADS, HEAD_WIDTH, FEED_FORWARD = 64, 2, 32, 96
 NOISE = 0.02  # of the weights of the layers
@@ -209,3 +211,9 @@ def _weights(family: Family) -> list[tuple[str, Any]]:
                 value = np.full(WIDTH, NOISE if behind else 1.0)
             made.append((f"{name.format(bid=layer)}.weight", value.astype(np.float32)))
     return made
+
+
+def count_tokens(model: EmbeddedModel, text: str) -> int:
+    """Count the tokens of a text as the weights do, without those of a chat template."""
+    body = {"content": text, "add_special": False, "parse_special": False}
+    return len(model._loaded().post("/tokenize", body)["tokens"])

@@ -15,6 +15,7 @@ from bumble.text import words
         ("de", "wohnt", "wohne"),
         ("de", "arbeitet", "arbeiten"),
         ("de", "häuser", "haus"),
+        ("de", "annas", "anna"),
         ("en", "lives", "living"),
         ("en", "sam's", "sam"),
         ("pt", "moro", "morar"),

@@ -16,10 +16,10 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from bumble import files
 from bumble.app import after_turn, output
 from bumble.app.speech import Speech
-from bumble.cli import directives, introducing, turn_view
+from bumble.cli import context_view, directives, introducing, turn_view
 from bumble.cli.directives import Wishes
-from bumble.commands import context
 from bumble.errors import UserError
+from bumble.runtime import people
 from bumble.text.whole_text import whole
 
 if TYPE_CHECKING:
@@ -216,8 +216,6 @@ def _status(mind: OpenMind, talk: Talk, rest: str) -> bool:
 
 
 def _me(mind: OpenMind, talk: Talk, rest: str) -> bool:
-    from bumble.runtime import people
-
     person = people.readable_person(mind.life, mind.person.id)
     if person is None:
         output.say("You have not talked yet.")
@@ -230,7 +228,7 @@ def _me(mind: OpenMind, talk: Talk, rest: str) -> bool:
 
 def _context(mind: OpenMind, talk: Talk, rest: str) -> bool:
     report = mind.report()
-    shown = context.detailed if rest == "detail" else context.listed
+    shown = context_view.detailed if rest == "detail" else context_view.listed
     output.say("\n".join(shown(report)) if report else "Nothing has been sent yet.")
     return False
 
