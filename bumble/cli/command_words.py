@@ -81,7 +81,12 @@ def words() -> str:
         for name in COMMANDS:
             command: Any = root.get_command(above, name)  # type: ignore[attr-defined]
             commands |= dict(_command(name, command, above))
-    data = {"commands": commands, "values": _values()}
+    data = {
+        "commands": commands,
+        "values": _values(),
+        "places": {kind.name: kind.patterns for kind in kinds.KINDS if not kind.is_file},
+        "ids": [kind.name for kind in kinds.KINDS if kind.prefix],
+    }
     return json.dumps(data, indent=0, sort_keys=True) + "\n"
 
 
