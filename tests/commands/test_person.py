@@ -154,7 +154,7 @@ def test_it_is_shown_which_language_somebody_speaks(run: Run) -> None:
 def appraised(run: Run, **points: float) -> dict[str, Any]:
     """Talk with Sam, whose words do so much to the body, and return how Sam then stands."""
     bars = {"social": 0, "curiosity": 0, "creative": 0, "tension": 0, "comfort": 0, **points}
-    felt = {"bars": bars, "affects": [], "felt": "", "imprint": None}
+    felt: dict[str, Any] = {"bars": bars, "affects": [], "felt": "", "imprint": None}
     chatting.script(
         run,
         {"purpose": "chat", "text": "I see.", "always": True},

@@ -399,7 +399,7 @@ def test_a_dream_by_form_passes_over_what_a_model_told(ada: Entity) -> None:
         )  # fmt: skip
         life.apply(ChangeSet("", (episodes.plan_new(told, ""),)))
     [job] = dream.check(life, force=True, seed=3).jobs
-    assert dream.run(life, job).data["ran"]
+    assert dream.run(life, job).ran
 
 
 def test_a_stray_thought_is_a_quote_for_those_who_heard_it(ada: Entity) -> None:
