@@ -6,7 +6,7 @@ applied with the turn, on the files as they are then.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -29,18 +29,12 @@ from bumble.llm.protocol import Tool
 from bumble.records import base, journal, knowledge, projects, provenance, scratch, skills
 from bumble.records.base import Provenance
 from bumble.records.projects import Project
+from bumble.records.sessions import Message
 from bumble.records.skills import Skill
 from bumble.runtime.outside import OutsideResult
-from bumble.text import stop_words
+from bumble.text import passed_on, stop_words
 
-AGENCY = frozenset({"say", "think", "wait", "end_turn"})  # all others do work
-# Whose earlier queries the model is reminded of.
-SEARCHES = frozenset({"recall", "deep_recall", "list_skills"})
-READ_ONLY = frozenset({"recall", "expand_message", "list_skills", "read_skill", "read_file"})
-READ_ONLY |= {"list_files", "list_projects"}
 LEAST_WORDS, LEAST_KEPT = 6, 0.5  # of a text that is rewritten: so many telling words, this share
-WRITES = frozenset({"update_knowledge", "write_journal", "update_skill", "working_memory_note"})
-WRITES |= {"make_anchor", "update_project"}
 
 Plan = Callable[[], Change | None]  # made when it is applied; None: nothing to write
 
@@ -243,13 +237,13 @@ def run(name: str, arguments: Mapping[str, Any], context: Context) -> Result:
     if problem is not None:
         return Result(f"failed: {problem.message}", failed=True)
     try:
-        if name in WRITES or found in others:
+        if found in others or WORK[name].keeps:
             secrets.refuse(*(str(value) for value in arguments.values()))
         if context.outside and found in others:
             result = _call_outside(context.outside, name, arguments)
         else:
-            result = _RUNNERS[name](dict(arguments), context)
-        context.read.update({provenance.of_result(name, result.trust)} - {""})
+            result = WORK[name].run(dict(arguments), context)
+        context.read.update({tier_of(name, result.trust)} - {""})
         return result
     except (UserError, ValueError) as error:
         return Result(f"failed: {error}", failed=True)
@@ -506,22 +500,57 @@ def _run_command(arguments: Mapping[str, str], context: Context) -> Result:
     return Result(text, failed=not text.startswith("exit 0"))
 
 
-_RUNNERS: Mapping[str, Callable[[dict[str, Any], Context], Result]] = {
-    "recall": _recall,
-    deep_recall.NAME: _deep_recall,
-    "expand_message": _expand,
-    "update_knowledge": _update_knowledge,
-    "write_journal": _write_journal,
-    "working_memory_note": _note,
-    "make_anchor": _make_anchor,
-    "recall_anchor": _recall_anchor,
-    "list_projects": _list_projects,
-    "update_project": _update_project,
-    "list_skills": _list_skills,
-    "read_skill": _read_skill,
-    "update_skill": _update_skill,
-    "list_files": _list_files,
-    "read_file": _read_file,
-    "write_file": _write_file,
-    "run_command": _run_command,
+@dataclass(frozen=True)
+class Work:
+    """What a tool does, and what has to be known of that; what is not here only speaks or waits."""
+
+    run: Callable[[dict[str, Any], Context], Result]
+    only_reads: bool = False  # nothing moves, so that several may run at once
+    searches: bool = False  # the model is reminded of what it has looked for by it
+    keeps: bool = False  # its arguments become memory: no secret may stand in them
+    # What it gives is the entity's own, each with its tier. What any other gives is from outside;
+    # so is what was cut, for it may be what a tool gave.
+    own: bool = False
+
+
+WORK: Mapping[str, Work] = {
+    "recall": Work(_recall, only_reads=True, searches=True, own=True),
+    deep_recall.NAME: Work(_deep_recall, searches=True, own=True),
+    "expand_message": Work(_expand, only_reads=True),
+    "update_knowledge": Work(_update_knowledge, keeps=True, own=True),
+    "write_journal": Work(_write_journal, keeps=True, own=True),
+    "working_memory_note": Work(_note, keeps=True, own=True),
+    "make_anchor": Work(_make_anchor, keeps=True, own=True),
+    "recall_anchor": Work(_recall_anchor, own=True),
+    "list_projects": Work(_list_projects, only_reads=True, own=True),
+    "update_project": Work(_update_project, keeps=True, own=True),
+    "list_skills": Work(_list_skills, only_reads=True, searches=True, own=True),
+    "read_skill": Work(_read_skill, only_reads=True, own=True),
+    "update_skill": Work(_update_skill, keeps=True, own=True),
+    "list_files": Work(_list_files, only_reads=True),
+    "read_file": Work(_read_file, only_reads=True),
+    "write_file": Work(_write_file),
+    "run_command": Work(_run_command),
 }
+AGENCY = frozenset(tool.name for tool in DECLARED) - WORK.keys()  # say, think, wait, end_turn
+SEARCHES = frozenset(name for name, work in WORK.items() if work.searches)
+READ_ONLY = frozenset(name for name, work in WORK.items() if work.only_reads)
+
+
+def tier_of(tool: str, trust: str = "") -> str:
+    """Return the tier of what a tool gave, `trust` being the lowest among what it read."""
+    if tool in WORK and WORK[tool].own:
+        return provenance.lowest_untrusted((trust,))
+    return base.lowest_trust(("tool", trust))
+
+
+def tiers_read(messages: Iterable[Message]) -> set[str]:
+    """Return the untrusted tiers of what was read in a conversation: by tools, or passed on."""
+    tiers = {""}
+    for message in messages:
+        if message.role == "tool":
+            origin = str(message.extra.get("origin", ""))
+            tiers.add(tier_of(str(message.extra.get("tool", "")), origin))
+        elif message.role == "user" and passed_on.is_in(message.text):
+            tiers.add("imported")
+    return tiers - {""}

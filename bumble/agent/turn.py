@@ -61,7 +61,7 @@ from bumble.errors import (
 )
 from bumble.llm.protocol import Message as PromptMessage
 from bumble.llm.protocol import Request, Tool, ToolCall
-from bumble.records import provenance, session_files
+from bumble.records import session_files
 from bumble.records.base import Provenance
 from bumble.records.sessions import Message, Session
 from bumble.runtime import anchor_recall, body_state, people, spoken
@@ -150,7 +150,7 @@ def prepare(
     turn.manner, turn.language, turn.stirring = how, language, stirring
     turn.outside = outside
     turn.read |= {block.trust for block in kept if block.trust}
-    turn.read |= provenance.untrusted_tiers(session.messages)
+    turn.read |= tools.tiers_read(session.messages)
     turn.notes += _notes(life, compacted, trouble, seen)
     return turn
 

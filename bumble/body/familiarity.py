@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bumble.body.config import ScalarConfig
 
@@ -56,29 +56,27 @@ def after_exchange(
     silence_hours: float,
     interactions: int,
     meaningful: bool,
-    warmth_direction: int,
-    trust_direction: int,
     config: ScalarConfig,
 ) -> Bond:
-    """Let one exchange with a person move the bond.
+    """Let one exchange with a person make them more familiar.
 
     Args:
         bond: As stored after the last exchange.
         silence_hours: Since then; it fades familiarity first.
         interactions: How many exchanges there have been, this one included.
         meaningful: Whether anything of substance was said or done.
-        warmth_direction: 1, 0 or −1.
-        trust_direction: 1, 0 or −1.
-        config: The steps.
+        config: How fast it fades and rises.
     """
     faded = decayed(bond.familiarity, silence_hours, config)
     bump = config.meaningful_bump if meaningful else config.plain_bump
     risen = max(faded, min(faded + bump, ceiling(interactions, config)))
-    return Bond(
-        familiarity=risen,
-        warmth=_clamp(bond.warmth + config.step * warmth_direction),
-        trust=_clamp(bond.trust + config.step * trust_direction),
-    )
+    return replace(bond, familiarity=risen)
+
+
+def felt(bond: Bond, direction: int, config: ScalarConfig) -> Bond:
+    """Let the good (1) or harm (−1) that an exchange did move warmth and trust by a step."""
+    step = config.step * direction
+    return replace(bond, warmth=_clamp(bond.warmth + step), trust=_clamp(bond.trust + step))
 
 
 def _clamp(value: float) -> float:

@@ -291,6 +291,8 @@ LISTED_BY = {
     "commit or record": "log",
     "conversation": "session list",
     "episode": "episode list",
+    "journal": "journal list",
+    "knowledge": "knowledge list",
     "model": "model list",
     "person": "person list",
     "project": "project list",

@@ -66,9 +66,6 @@ TAKES: Mapping[tuple[str, str], str] = {
     ("completion", "shell"): "shell",
     ("mcp", "print_config"): "client",
 }
-# What the commits of a pass are called, where it isn't its own name; one makes none.
-WRITES_AS = {"reminders": "remind", "automations": "automation", "prefix": ""}
-CYCLES_BESIDE = ("chat", "compact", "narrate", "soma", "catalysts")
 SHELLS = ("bash", "zsh", "fish")
 
 
@@ -81,7 +78,12 @@ def words() -> str:
         for name in COMMANDS:
             command: Any = root.get_command(above, name)  # type: ignore[attr-defined]
             commands |= dict(_command(name, command, above))
-    data = {"commands": commands, "values": _values()}
+    data = {
+        "commands": commands,
+        "values": _values(),
+        "places": {kind.name: kind.patterns for kind in kinds.KINDS if not kind.is_file},
+        "ids": [kind.name for kind in kinds.KINDS if kind.prefix],
+    }
     return json.dumps(data, indent=0, sort_keys=True) + "\n"
 
 
@@ -112,12 +114,6 @@ def _entry(path: str, command: Any, below: list[str]) -> dict[str, Any]:
     return {"commands": below, "options": options, "arguments": arguments}
 
 
-def cycles() -> list[str]:
-    """Return what makes commits by itself: every pass of a tick, and the cycles beside it."""
-    named = {WRITES_AS.get(each.name, each.name) for each in jobs.everything()}
-    return sorted({*filter(None, named), *CYCLES_BESIDE})
-
-
 def _values() -> dict[str, list[str]]:
     text = defaults.FILE.read_text("utf-8")
     settings = {".".join(keys) for keys, value, _ in settings_page.explanations(text) if value}
@@ -125,7 +121,7 @@ def _values() -> dict[str, list[str]]:
         "indexed": list(kinds.INDEXED),
         "explained": [kind.name for kind in kinds.KINDS if kind.explained],
         "category": list(beliefs.CATEGORIES),
-        "cycle": cycles(),
+        "cycle": sorted(jobs.cycles()),
         "setting": sorted(settings),
         "archetype": list(create.archetypes()),
         "format": list(formats.NAMES),

@@ -18,21 +18,7 @@ WORDS = Path(__file__).with_name("words.json")
 ENTITY_FILE = "entity.yaml"
 MAX_VALUES = 200
 MAX_BOOK_BYTES = 4_000_000
-# Where the records of a kind lie, and whether a file's stem or its folder names one.
-PLACES = {
-    "session": ("sessions", "*/messages.jsonl"),
-    "belief": ("beliefs", "*.md"),
-    "episode": ("episodes", "*/*/*.md"),
-    "reminder": ("reminders", "*.md"),
-    "proposal": ("evolution", "*.md"),
-    "person": ("relationships", "*.md"),
-    "project": ("projects", "*.md"),
-    "anchor": ("anchors", "*.yaml"),
-    "dream": ("dreams", "*.md"),
-    "held": (".git/refs/heads/bumble-review", "*"),
-}
-OF_IDS = ("session", "belief", "episode", "reminder", "proposal", "dream")  # the newest first
-ANY_ID = ("belief", "episode", "dream", "session")
+HELD = ".git/refs/heads/bumble-review"
 _SPECIAL = re.compile(r"""([^\w@%+=:,./-])""")
 _IN_DOUBLE = re.compile(r"""([\\"$`])""")
 _MARKED = re.compile(r"\s*\\?\[\s*locked\s*\\?\]\s*", re.IGNORECASE)
@@ -116,12 +102,11 @@ def values(takes: str, words: dict[str, Any], entity: str) -> list[str]:
         return []
     if takes == "knowledge":
         return _titles(root)
-    if takes == "skill":
-        paths = [*_below(root, "skills", "*.md"), *_below(root, "skills", "*/SKILL.md")]
-        return sorted(path.parent.name if path.name == "SKILL.md" else path.stem for path in paths)
-    if takes == "id":
-        return [word for kind in ANY_ID for word in _names(root, kind)]
-    return _names(root, takes) if takes in PLACES else []
+    if takes == "held":
+        return sorted(path.name for path in _below(root, HELD, "*"))
+    explained = [kind for kind in words["ids"] if kind in words["values"]["explained"]]
+    kinds = explained if takes == "id" else [takes]
+    return [name for kind in kinds for name in _names(root, kind, words)]
 
 
 def _root(entity: str) -> Path | None:
@@ -147,11 +132,15 @@ def _below(root: Path, folder: str, pattern: str) -> list[Path]:
         return []
 
 
-def _names(root: Path, kind: str) -> list[str]:
-    folder, pattern = PLACES[kind]
-    paths = _below(root, folder, pattern)
-    names = [path.parent.name if kind == "session" else path.stem for path in paths]
-    return sorted(names, reverse=kind in OF_IDS)
+def _names(root: Path, kind: str, words: dict[str, Any]) -> list[str]:
+    """Return what the files of a kind, or their folders, are named; by ids, the newest first."""
+    names = []
+    for place in words["places"].get(kind, ()):
+        folder, _, pattern = place.partition("/")
+        in_folder = not Path(pattern).name.startswith("*")
+        paths = _below(root, folder, pattern)
+        names += [path.parent.name if in_folder else path.stem for path in paths]
+    return sorted(names, reverse=kind in words["ids"])
 
 
 def _titles(root: Path) -> list[str]:

@@ -62,6 +62,7 @@ def carry_out(
         show_check(opened, command, due)
         finish(due.due, exit_code=flags.exit_code)
         return
+    ran = False
     runs: list[dict[str, Any]] = []
     lines: list[str] = []
     for settled in _settled(opened, life, command, due, run, limit, dry_run=flags.dry_run):
@@ -69,14 +70,13 @@ def carry_out(
             raise settled.problem or TypeError("a command's job is not held back")
         late = {"late": list(settled.outcome.late)} if settled.outcome.late else {}
         held = {"review": True} if settled.outcome.held else {}
-        data = {"title": settled.outcome.title, **settled.outcome.data, **late, **held}
+        data = {**settled.outcome.report, **late, **held}
         runs.append({**data, "changes": settled.outcome.written})
+        ran = ran or settled.outcome.ran  # a job may find that there was nothing in it
         lines += settled.outcome.told
         lines += described(settled.outcome.written) if flags.dry_run else []
     if not due.due:
         lines = [f"Nothing to do: {why_not(due)}."]
-    # A job may find that there was nothing in it.
-    ran = any(entry.get("ran", True) for entry in runs)
     data = {"ran": ran, "dry_run": flags.dry_run, "gates": gates(due), "done": runs}
     tell(opened, command, data, lines, verbose=flags.verbose or flags.dry_run)
     finish(due.due, exit_code=flags.exit_code)

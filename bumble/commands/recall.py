@@ -85,7 +85,7 @@ def recall(
     What has faded comes where nothing else answers, or with --faded.
     """
     from bumble.context import emotion_weight
-    from bumble.context.recalled import is_near
+    from bumble.context.recalled import comes_to_mind
 
     asked = memory_query.text_of(query)
     body, at = body_view.body_of(opened), opened.shell.now()
@@ -108,7 +108,10 @@ def recall(
         "embedding": embedder.identity.model if embedder else None,
         "mood": mood,
         "hits": [
-            {**_data(hit, felt, rank), "unasked": None if plain else is_near(hit, opened.config)}
+            {
+                **_data(hit, felt, rank),
+                "unasked": None if plain else comes_to_mind(hit, opened.config),
+            }
             for rank, (hit, felt) in enumerate(weighted, 1)
         ],
     }
@@ -198,16 +201,20 @@ def _lines(
         if explained:
             explanation = [*_explained_felt(felt, explained)] if felt else []
             explanation += _explained(hit.parts)
-            explanation += [] if plain else [_explained_near(opened, hit)]
+            explanation += [] if plain else [_explained_unasked(opened, hit)]
             yield from (f"    | {line}" for line in explanation)
 
 
-def _explained_near(opened: Opened, hit: Hit) -> str:
-    """Say whether a prompt gets a memory unasked."""
+def _explained_unasked(opened: Opened, hit: Hit) -> str:
+    """Say whether a prompt gets a memory unasked, and why it does not."""
     from bumble.context import recalled
 
-    if recalled.is_near(hit, opened.config):
+    if recalled.comes_to_mind(hit, opened.config):
         return "prompt   comes to mind by itself"
+    if hit.kind not in recalled.COME_TO_MIND:
+        return f"prompt   only when asked for: no {hit.kind} comes to mind by being near"
+    if recalled.is_near(hit, opened.config):
+        return "prompt   only when asked for: it has faded"
     wanted = recalled.threshold(hit, opened.config)
     return f"prompt   only when asked for: nearness {hit.parts.nearness:.3f}, wants {wanted:.3f}"
 

@@ -187,7 +187,7 @@ def _held_lines(held: Mapping[str, str]) -> Iterator[str]:
 
 
 def _run_data(settled: Settled, outcome: JobResult, *, dry_run: bool) -> dict[str, Any]:
-    data: dict[str, Any] = {"pass": settled.name, "title": outcome.title, **outcome.data}
+    data: dict[str, Any] = {"pass": settled.name, **outcome.report}
     data |= {"review": True} if outcome.held else {}
     lines = [f"{settled.name}: {line}" for line in outcome.lines or (outcome.title,)]
     lines += [f"{settled.name}: {line}" for line in outcome.held]

@@ -18,7 +18,7 @@ from bumble.context.summary import SummaryInput
 from bumble.entity.config import HistoryCompressionConfig
 from bumble.records import base, sessions
 from bumble.records.sessions import Compaction, Message, Session
-from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, apply
+from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, Stretch, apply
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens
 
@@ -189,7 +189,14 @@ def _outcome(life: Runtime, job: CompactJob, steps: CompactionSteps) -> JobResul
         return [sessions.plan_append(job.session, steps.records, why)] if steps.records else []
 
     lines = (headline, *steps.notes, *([reason] if reason else []))
-    return JobResult(f"compact: {job.session.id}", plan, lines, data)
+    title = f"compact: {job.session.id}"
+    return JobResult(title, plan, lines, data, summarised=_summarised(steps))
+
+
+def _summarised(steps: CompactionSteps) -> Stretch | None:
+    """Return what the newest summary stands for; None where there is none."""
+    last = next((record.last for record in reversed(steps.records) if record.kind == "summary"), "")
+    return Stretch(steps.session.id, last) if last else None
 
 
 def _reason(life: Runtime, job: CompactJob, steps: CompactionSteps, after: ContextSize) -> str:

@@ -28,10 +28,10 @@ def job(life: Runtime, compaction: JobResult) -> distill.DistillJob | None:
         compaction: What `compact.run` made; not yet written.
     """
     config = life.config.cognition.history_compression
-    summaries = [record for record in compaction.data["records"] if record["kind"] == "summary"]
-    if not (config.compaction_flush_to_knowledge and life.writes and summaries):
+    left = compaction.summarised
+    if not (config.compaction_flush_to_knowledge and life.writes and left):
         return None
-    return distill.up_to(life, str(compaction.data["session"]), str(summaries[-1]["last"]))
+    return distill.up_to(life, left.session, left.last)
 
 
 def before(
@@ -65,8 +65,7 @@ def before(
     problems = [settled.problem for settled in settled_windows if settled.problem is not None]
     lines = [line for result in results for line in result.lines]
     lines += [f"Nothing was distilled: {str(problem).splitlines()[0]}" for problem in problems]
-    reports = [{"title": result.title, **result.data} for result in results]
-    if any(report["ran"] for report in reports):
+    if any(result.ran for result in results):
         life.memory.sync()  # so that the next answer can make use of it
-    data = {**compaction.data, "flush": reports}
+    data = {**compaction.data, "flush": [result.report for result in results]}
     return replace(compaction, lines=(*compaction.lines, *lines), data=data)

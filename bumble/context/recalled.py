@@ -49,6 +49,7 @@ FADED = "[faded] "  # before a memory that only came because it was looked for
 TOUCHING = 0.6
 WORDS_SHARE = 0.5  # of the words asked for, with which a hit of any nearness touches
 COMPANY_TOKENS = 60  # of each who is there
+COME_TO_MIND = (*kinds.UNASKED, "knowledge")  # of all that is searched for a message
 SHARED, SHARED_LOOKED_AT = ("knowledge", "belief", "episode"), 4  # that may tell all of one
 
 
@@ -209,8 +210,8 @@ def _just_before(
     room = config.max_results - len(shown)
     if room <= 0 or len(texts) < 2:
         return []
-    wanted = (*kinds.UNASKED, "knowledge")
-    hits = _unasked(life, search, book, "\n".join(texts), wanted, config.max_results)
+    query = "\n".join(texts)
+    hits = _unasked(life, search, book, query, COME_TO_MIND, config.max_results)
     new = [hit for hit in hits if (hit.kind, hit.id) not in shown]
     length = config.excerpt_chars // 4
     lines = [(hit.trust, f"- {line(hit, length)}") for hit in new[:room]]
@@ -326,7 +327,7 @@ def find(
         query: What was said, or asked.
         kinds: Kinds of record; empty: all but what answers nothing.
         limit: At most this many.
-        unasked: Whether only what is near enough to come to mind by itself counts.
+        unasked: Whether only what comes to mind by itself counts.
         faded: Whether what has faded counts too; None: where nothing else answers.
         newer: Whether the newest word on each stands before it.
         touching: Whether what has nothing to do with the query is left out.
@@ -356,7 +357,7 @@ def find(
     if wants_faded and memory.has_faded():
         hits = _with_faded(memory.entity, config, hits, look(with_faded=True))[:limit]
     asked = len(set(stop_words.telling_words(query)))
-    near = [hit for hit in hits if not unasked or is_near(hit, config)]
+    near = [hit for hit in hits if not unasked or comes_to_mind(hit, config)]
     near = [hit for hit in near if not touching or touches(hit, config, asked)]
     if not newer:
         return _believed(memory.entity, config, near, search.at)
@@ -419,6 +420,11 @@ def _put_to_sleep(entity: Entity, hit: Hit) -> bool:
         return hit.kind == "episode" and not episodes.find(entity.episodes, hit.id).faded
     except UserError:  # gone or broken since it was indexed
         return True
+
+
+def comes_to_mind(hit: Hit, config: Config) -> bool:
+    """Whether a hit enters a prompt that nobody asked for it in."""
+    return hit.kind in COME_TO_MIND and not hit.faded and is_near(hit, config)
 
 
 def is_near(hit: Hit, config: Config) -> bool:

@@ -48,7 +48,8 @@ OWNERS = Owners()
 
 SERVER_NAME = re.compile("[a-z][a-z0-9_-]{0,31}")
 Tiers = Mapping[str, Literal["none", "choose", "write"]]  # by language: `de`, or `any`
-# What a talk needs at once is never held back: its words, the body, what was cut from it.
+# What a talk needs at once is never held back: its words, the body, what was cut from it. The jobs
+# say so of themselves (`upkeep/jobs.reviewed`), and a test holds both to the same.
 ReviewedCycle = Literal[
     "remember",
     "reflect",

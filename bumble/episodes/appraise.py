@@ -7,7 +7,9 @@ that could not be named when it was fresh is not asked for again.
 
 An appraisal that comes late moves the body by what would be left of it: as much as is left of an
 affect, which halves every 90 minutes. Later than its last trace it is noted in the transcript,
-where the episode finds it, and the body stays as it is.
+where the episode finds it, and the body stays as it is. How two stand lasts: whenever it is
+appraised, what did the body good or harm moves warmth and trust toward who said it, where numbers
+alone tell of them. A feeling that somebody names is theirs, and moves neither.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ from bumble.llm import structured
 from bumble.records import session_files, sessions, state
 from bumble.records.base import Provenance
 from bumble.records.sessions import Appraised, Message, Session
-from bumble.runtime import anchor_recall, body_state, cursors, job_request
+from bumble.runtime import anchor_recall, body_state, cursors, job_request, people
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, tokens, words
@@ -249,6 +251,7 @@ def _felt(
         added = (
             by_form.plan_noticed(session, noticed),
             sessions.plan_append(session, lines, "note what it did to the body"),
+            _plan_bond(life, *assessments[-1]) if model else None,
         )
 
         def move(soma: Soma) -> Soma:
@@ -288,6 +291,13 @@ def _felt(
         },
         trailers=traced([], model) + tuple(("Evidence", message.id) for message, _ in assessments),
     )
+
+
+def _plan_bond(life: Runtime, message: Message, assessment: Appraisal) -> Change | None:
+    """Plan what an exchange changed between the entity and who spoke in it."""
+    if not message.speaker:
+        return None
+    return people.plan_felt(life, message.speaker, assessment.points)
 
 
 def _anchored(

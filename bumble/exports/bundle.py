@@ -34,13 +34,7 @@ KEY_FILES = (
 )
 FOR_EVERYBODY = (".gitignore", ".gitattributes")
 IDENTITY_KEYS = ("schema_version", "name", "timezone", "owner", "identity")
-# What a person may know in a whole file; of others a part, and of the rest nothing.
-WHOLE = (
-    *(kinds.EPISODE, kinds.BELIEF, kinds.PERSON, kinds.SKILL, kinds.DREAM, kinds.NARRATIVE),
-    *(kinds.REMINDER, kinds.CHECK, kinds.ANCHOR, kinds.PROJECT, kinds.SESSION),
-)
 BLOB_DEPTH = 4  # sessions/ID/blobs/HASH
-PARTS = (kinds.KNOWLEDGE, kinds.JOURNAL)
 
 
 @dataclass
@@ -174,10 +168,10 @@ def _for_reader(
         return _beside_talk(entity, name, data, zone, reader)
     if not any(Path(name).match(pattern) for pattern in kind.patterns):
         return None
-    if kind in PARTS:
+    if kind.bundled == "parts":
         views = kind.read(entity.root / name, zone)
         return "".join(view.source for view in views if reader.may_read(view.origin)).encode()
-    if kind not in WHOLE:
+    if not kind.bundled:
         return None
     views = kind.read(entity.root / name, zone)
     if not all(_may_know(kind, view, reader) for view in views):

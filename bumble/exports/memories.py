@@ -31,10 +31,6 @@ from bumble.text.words import one_line, shorten
 
 FORMS = ("card", "okf", "markdown", "bundle")  # that an export can have
 TITLE_CHARS = 80
-KINDS = (
-    *(kinds.KNOWLEDGE, kinds.JOURNAL, kinds.PERSON, kinds.NARRATIVE, kinds.EPISODE, kinds.BELIEF),
-    *(kinds.SKILL, kinds.DREAM, kinds.PROJECT, kinds.SESSION),
-)
 
 
 @dataclass(frozen=True)
@@ -95,8 +91,8 @@ def collect(entity: Entity, zone: tzinfo, name: str, reader: Reader) -> Pages:
         reader: For whom.
     """
     pages = Pages()
-    for kind in KINDS:
-        for path in kind.paths(entity):
+    for kind in kinds.KINDS:
+        for path in kind.paths(entity) if kind.page else ():
             try:
                 _read(kind, path, zone, name, reader, pages)
             except (RecordInvalidError, OSError):

@@ -17,18 +17,6 @@ from bumble.records import base, beliefs, kinds
 from bumble.text import markdown
 
 PRODUCER = "bumble"
-TYPES = {
-    kinds.KNOWLEDGE.name: "Knowledge",
-    kinds.JOURNAL.name: "Journal",
-    kinds.PERSON.name: "Person",
-    kinds.NARRATIVE.name: "Narrative",
-    kinds.EPISODE.name: "Episode",
-    kinds.BELIEF.name: "Belief",
-    kinds.SKILL.name: "Skill",
-    kinds.DREAM.name: "Dream",
-    kinds.PROJECT.name: "Project",
-    kinds.SESSION.name: "Conversation",
-}
 
 
 def bundle(
@@ -68,7 +56,7 @@ def _meta(page: Page, pages: Pages, owner: str, config: BeliefsConfig) -> dict[s
     verified = {"by": f"human:{owner}"} | ({"at": base.stamp(page.at)} if page.at else {})
     return base.filled(
         {
-            "type": TYPES[page.kind.name],
+            "type": page.kind.page,
             "title": page.title,
             "description": page.description,
             "tags": _tags(page, values),

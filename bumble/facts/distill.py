@@ -257,8 +257,8 @@ def _by_form(life: Runtime, session: Session, window: Window, wording: Wording) 
 
     report = f"Distilled {len(window.messages)} messages by form: {len(sayings)} worth keeping."
     outcome = _window_result(life, session, window, store, report, ran=False)
-    data = {**outcome.data, "ran": True, "quoted": [saying.message.id for saying in sayings]}
-    return replace(outcome, data=data, asked=False)
+    data = {**outcome.data, "quoted": [saying.message.id for saying in sayings]}
+    return replace(outcome, data=data, ran=True, asked=False)
 
 
 def _result(
@@ -299,9 +299,7 @@ def _result(
         "malformed": extraction.malformed,
         "faults": list(extraction.faults),
     }
-    return JobResult(
-        outcome.title, outcome.plan, outcome.lines, {**outcome.data, **data}, outcome.trailers
-    )
+    return replace(outcome, data={**outcome.data, **data})
 
 
 def _counted(items: Sequence[ExtractedItem]) -> str:
@@ -330,12 +328,12 @@ def _window_result(
         plan,
         (*report.splitlines(), *(f"  not written: {why}" for why in refused)),
         {
-            "ran": ran,
             "session": session.id,
             "messages": len(window.messages),
             "refused": list(refused),
         },
         traced([window.messages[0].id, window.last.id], life.model.name if ran else ""),
+        ran=ran,
     )
 
 
@@ -384,7 +382,7 @@ def _failed(
     same = marked.get("tried") == window.hash
     failed = (int(marked.get("failed", 0)) if same else 0) + 1
     why = str(error).splitlines()[0]
-    data = {"ran": False, "session": session.id, "failed": failed, "why": why}
+    data = {"session": session.id, "failed": failed, "why": why}
 
     def counted() -> list[Change | None]:
         if failed >= TRIES:
@@ -396,12 +394,12 @@ def _failed(
 
     after = "the window is passed over" if failed >= TRIES else "it waits for another try"
     lines = (f"Nothing was distilled: {why}", f"  try {failed} of {TRIES}; {after}")
-    return JobResult(f"distill: no usable answer for {session.id}", counted, lines, data)
+    return JobResult(f"distill: no usable answer for {session.id}", counted, lines, data, ran=False)
 
 
 def _waits(why: str) -> JobResult:
     line = f"Nothing was distilled: {why}. It waits."
-    return JobResult("distill: nothing", list, (line,), {"ran": False, "why": why})
+    return JobResult("distill: nothing", list, (line,), {"why": why}, ran=False)
 
 
 def _options(life: Runtime, session: Session, window: Window) -> Options:

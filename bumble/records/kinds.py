@@ -52,6 +52,8 @@ from bumble.records.record_view import RecordView
 # `parts`: the same for the parts of a file; `portrait`: the person's own goes, and notes of them
 # `values`: what waits of their talks goes; `listed`: nothing, but a name in it is shown
 Forgetting = Literal["lines", "beside", "file", "parts", "portrait", "values", "listed"]
+# What of a file goes into an archive for one reader, who may read what it holds: all or a part.
+Bundling = Literal["whole", "parts", ""]
 # How git merges it: with our driver by meaning, lines of both sides, or as any text.
 Merging = Literal["bumble", "union", ""]
 
@@ -77,14 +79,24 @@ class Kind:
     file_name: str = ""  # what its only file is called in a list of changes
     passages: str = ""  # the kind its passages have in the index; empty: it is not searched
     unasked: bool = False  # whether it comes to mind without being asked for
+    claims: bool = False  # whether what a model wrote in it is told as true
+    retells: bool = False  # whether it is made of other records, and tells nothing new
+    of_now: bool = False  # whether it holds the present and nothing else
     explained: bool = False  # whether `why` explains it
     counted: bool = False  # whether `status` counts it
+    page: str = ""  # what exports call a page of it (`type`, in OKF); empty: they have none
+    bundled: Bundling = ""  # empty: an archive for one reader has nothing of it
     edit: str = ""  # the command that opens it; empty: an editor does
 
     @property
     def is_file(self) -> bool:
         """Whether there is only one file of it."""
         return "*" not in self.patterns[0]
+
+    @property
+    def is_lines(self) -> bool:
+        """Whether it is notes of a line each, which git joins by itself."""
+        return self.is_file and self.merging == "union"
 
     @property
     def folder(self) -> str:
@@ -160,8 +172,11 @@ KNOWLEDGE = Kind(
     "bumble",
     file_name="knowledge",
     passages="knowledge",
+    claims=True,
     explained=True,
     counted=True,
+    page="Knowledge",
+    bundled="parts",
     edit="bumble knowledge edit",
 )
 JOURNAL = Kind(
@@ -178,6 +193,8 @@ JOURNAL = Kind(
     passages="journal",
     explained=True,
     counted=True,
+    page="Journal",
+    bundled="parts",
     edit="bumble journal edit",
 )
 NARRATIVE = Kind(
@@ -192,7 +209,10 @@ NARRATIVE = Kind(
     "bumble",
     file_name="story",
     passages="narrative",
+    retells=True,
     explained=True,
+    page="Narrative",
+    bundled="whole",
 )
 SOMA = Kind(
     "soma",
@@ -205,6 +225,7 @@ SOMA = Kind(
     "listed",
     "bumble",
     file_name="body",
+    of_now=True,
 )
 STATE = Kind(
     "state",
@@ -217,6 +238,7 @@ STATE = Kind(
     "values",
     "bumble",
     file_name="bookkeeping",
+    of_now=True,
 )
 SCRATCH = Kind(
     "scratch",
@@ -262,8 +284,11 @@ EPISODE = Kind(
     own_words=True,
     passages="episode",
     unasked=True,
+    claims=True,
     explained=True,
     counted=True,
+    page="Episode",
+    bundled="whole",
     edit="bumble episode edit",
 )
 BELIEF = Kind(
@@ -279,8 +304,11 @@ BELIEF = Kind(
     prefix=beliefs.PREFIX,
     passages="belief",
     unasked=True,
+    claims=True,
     explained=True,
     counted=True,
+    page="Belief",
+    bundled="whole",
     edit="bumble belief edit",
 )
 PERSON = Kind(
@@ -295,8 +323,11 @@ PERSON = Kind(
     "bumble",
     text_keys=("dynamic", "topics", "unresolved"),
     passages="person",
+    claims=True,
     explained=True,
     counted=True,
+    page="Person",
+    bundled="whole",
     edit="bumble person edit",
 )
 SKILL = Kind(
@@ -312,6 +343,8 @@ SKILL = Kind(
     passages="skill",
     explained=True,
     counted=True,
+    page="Skill",
+    bundled="whole",
     edit="bumble skill edit",
 )
 DREAM = Kind(
@@ -327,8 +360,11 @@ DREAM = Kind(
     prefix=dreams.PREFIX,
     own_words=True,
     passages="dream",
+    retells=True,
     explained=True,
     counted=True,
+    page="Dream",
+    bundled="whole",
 )
 TOPIC = Kind(
     "topic",
@@ -343,6 +379,7 @@ TOPIC = Kind(
     text_keys=("name",),
     own_words=True,
     passages="topic",
+    retells=True,
     explained=True,
     counted=True,
 )
@@ -359,6 +396,7 @@ REMINDER = Kind(
     prefix=reminders.PREFIX,
     people_keys=("for", "audience"),
     counted=True,
+    bundled="whole",
 )
 AUTOMATION = Kind(
     "automation",
@@ -386,6 +424,7 @@ CHECK = Kind(
     text_keys=("ask", "expect", "never"),
     explained=True,
     counted=True,
+    bundled="whole",
 )
 QUESTION = Kind(
     "question",
@@ -413,6 +452,7 @@ ANCHOR = Kind(
     text_keys=("label", "description"),
     explained=True,
     counted=True,
+    bundled="whole",
 )
 PROJECT = Kind(
     "project",
@@ -429,6 +469,8 @@ PROJECT = Kind(
     passages="project",
     explained=True,
     counted=True,
+    page="Project",
+    bundled="whole",
     edit="bumble project edit",
 )
 PROPOSAL = Kind(
@@ -458,6 +500,7 @@ SELF_MODEL = Kind(
     "listed",
     "bumble",
     file_name="view of its tools",
+    of_now=True,
 )
 SESSION = Kind(
     "session",
@@ -479,6 +522,8 @@ SESSION = Kind(
     unasked=True,
     explained=True,
     counted=True,
+    page="Conversation",
+    bundled="whole",
 )
 HANDOVER = Kind(
     "handover",

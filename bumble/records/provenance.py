@@ -12,28 +12,9 @@ from collections.abc import Iterable
 
 from bumble.records import base
 from bumble.records.base import Provenance
-from bumble.records.sessions import Message
-from bumble.text import passed_on
 
 Audience = tuple[str, ...]  # ids of people; empty: everyone
 UNTRUSTED = ("tool", "imported")  # tiers of what is read, not remembered
-# Tools over the entity's own memory; what any other tool gives is text from outside.
-MEMORY_TOOLS = frozenset(
-    {
-        "recall",
-        "deep_recall",
-        "update_knowledge",
-        "write_journal",
-        "list_skills",
-        "read_skill",
-        "update_skill",
-        "working_memory_note",
-        "list_projects",
-        "update_project",
-        "make_anchor",
-        "recall_anchor",
-    }
-)
 
 
 def is_untrusted(trust: str) -> bool:
@@ -45,25 +26,6 @@ def lowest_untrusted(trusts: Iterable[str]) -> str:
     """Return the lowest of some tiers if it is an untrusted one, else nothing."""
     lowest = base.lowest_trust(trusts)
     return lowest if is_untrusted(lowest) else ""
-
-
-def of_result(tool: str, trust: str = "") -> str:
-    """Return the tier of what a tool gave, `trust` being the lowest among what it read."""
-    if tool in MEMORY_TOOLS:
-        return lowest_untrusted((trust,))
-    return base.lowest_trust(("tool", trust))
-
-
-def untrusted_tiers(messages: Iterable[Message]) -> set[str]:
-    """Return the untrusted tiers of what was read in a conversation: by tools, or passed on."""
-    tiers = {""}
-    for message in messages:
-        if message.role == "tool":
-            origin = str(message.extra.get("origin", ""))
-            tiers.add(of_result(str(message.extra.get("tool", "")), origin))
-        elif message.role == "user" and passed_on.is_in(message.text):
-            tiers.add("imported")
-    return tiers - {""}
 
 
 def within(origin: Provenance, circle: Audience) -> bool:

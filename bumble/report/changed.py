@@ -14,7 +14,7 @@ from pathlib import Path
 from bumble.history import log
 from bumble.history.log import Commit
 from bumble.records import kinds
-from bumble.report.life import Entry, Life, Portrait, shown
+from bumble.report.life import ON_TIMELINE, Entry, Life, Portrait, shown
 
 SPAN = timedelta(days=30)
 BY_HAND = "by hand"
@@ -56,14 +56,13 @@ def of(life: Life, now: datetime, commits: list[Commit] | None) -> Changed:
     since = now - SPAN
     beliefs = life.of(kinds.BELIEF)
     met = tuple(who for who in life.people if _is_new(who.first_met, since))
-    shown_kinds = (kinds.EPISODE, kinds.SESSION, kinds.DREAM, kinds.BELIEF, kinds.JOURNAL)
     return Changed(
         since,
         tuple(entry for entry in beliefs if entry.at >= since),
         tuple(e for e in beliefs if e.at < since and _is_new(e.confirmed, since)),
         met,
         tuple(w for w in life.people if w not in met and _is_new(w.last_reflection, since)),
-        tuple((kind.plural, *_counts(life.of(kind), since)) for kind in shown_kinds),
+        tuple((kind.plural, *_counts(life.of(kind), since)) for kind in ON_TIMELINE),
         tuple(_work(commits or [])),
         commits is not None,
     )

@@ -40,7 +40,7 @@ from bumble.records.sessions import Session
 from bumble.text.whole_text import whole
 from bumble.text.words import one_line, shorten
 
-READ = (*(kinds.PERSON, kinds.NARRATIVE, kinds.EPISODE, kinds.BELIEF, kinds.DREAM, kinds.JOURNAL),)
+ON_TIMELINE = (kinds.EPISODE, kinds.SESSION, kinds.DREAM, kinds.BELIEF, kinds.JOURNAL)
 TITLE_CHARS = 120
 QUOTE_CHARS = 1_200  # of a message, in its talk
 BASIS_CHARS = 400  # of a message, where something rests on it
@@ -485,3 +485,4 @@ TAKERS: Mapping[str, Callable[[Collector, RecordView], None]] = {
     kinds.DREAM.name: Collector.take_dream,
     kinds.JOURNAL.name: Collector.take_journal,
 }
+READ = tuple(kinds.BY_NAME[name] for name in TAKERS)  # in this order, and conversations after it

@@ -25,13 +25,12 @@ from bumble.body.config import BAR_NAMES
 from bumble.records import kinds
 from bumble.report.body_over_time import HEIGHT, WIDTH, BodyOverTime
 from bumble.report.changed import Changed
-from bumble.report.life import Entry, Life, anchor
+from bumble.report.life import ON_TIMELINE, Entry, Life, anchor
 
 FOLDER = Path(__file__).with_name("page")
 MARK = '<meta name="generator" content="bumble report'  # in the head of every report
 HEAD_BYTES = 2_000  # in which the mark stands
 CHUNK = 40  # entries that a browser lays out together, once they come near
-ON_TIMELINE = (kinds.EPISODE, kinds.SESSION, kinds.DREAM, kinds.BELIEF, kinds.JOURNAL)
 _LEAD = re.compile(r"#{1,6} +|> ?")  # what makes a line of Markdown a heading or a quote
 T = TypeVar("T")
 

@@ -54,12 +54,21 @@ class Due(Generic[J]):
 
 
 @dataclass(frozen=True)
+class Stretch:
+    """A conversation from its beginning to one of its messages."""
+
+    session: str
+    last: str  # id of the message
+
+
+@dataclass(frozen=True)
 class Plan:
     """The changes of a job on the files as they are, and what these were found to be."""
 
     changes: Sequence[Change | None]
     late: tuple[str, ...] = ()  # told after the lines: what is other than when the model was asked
     data: Mapping[str, Any] = field(default_factory=dict)  # the same for --json
+    ran: bool = True  # False: what was made is not kept after all
 
 
 @dataclass(frozen=True)
@@ -72,6 +81,9 @@ class JobResult:
     lines: tuple[str, ...] = ()  # what a person is told
     data: Mapping[str, Any] = field(default_factory=dict)  # the same for --json
     trailers: tuple[tuple[str, str], ...] = ()  # for the history: ("Evidence", "msg_…")
+    ran: bool = True  # False: there was nothing in it, or nothing could be made of it
+    record: str = ""  # id of the record it makes, for the run ledger; empty: none of its own
+    summarised: Stretch | None = None  # what leaves the view, for a summary stands for it
     asked: bool = True  # whether a model was; what costs nothing counts against no limit
     marks: tuple[str, ...] = ()  # of what it dealt with, for what waits for review
     late: tuple[str, ...] = ()  # what its plan told, once there is one
@@ -87,13 +99,20 @@ class JobResult:
     def planned(self) -> tuple[JobResult, ChangeSet]:
         """Plan on the files as they are now: the result with what that tells, and the changes."""
         plan = self.whole_plan()
-        result = replace(self, late=plan.late, data={**self.data, **plan.data})
+        result = replace(
+            self, late=plan.late, data={**self.data, **plan.data}, ran=self.ran and plan.ran
+        )
         changes = tuple(filter(None, plan.changes))
         return result, ChangeSet(self.title, changes, self.trailers, marks=self.marks)
 
     def change_set(self) -> ChangeSet:
         """Return the changes to make, planned on the files as they are now."""
         return self.planned()[1]
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """What `--json` says of it."""
+        return {"title": self.title, "ran": self.ran, **self.data}
 
     @property
     def told(self) -> tuple[str, ...]:

@@ -99,15 +99,14 @@ def _earlier_owner(entity: Entity) -> str:
     return ""
 
 
-def plan_felt(
-    life: Runtime, person: str, points: Mapping[str, float], at: datetime
-) -> Change | None:
+def plan_felt(life: Runtime, person: str, points: Mapping[str, float]) -> Change | None:
     """Plan to let what an exchange did to the body move warmth and trust; `points` are by bar."""
-    record, direction = find_person(life, person), familiarity.direction(points)
+    record, direction = readable_person(life, person), familiarity.direction(points)
     if record is None or not direction or not _is_scalar(life, record):
         return None
-    scores, step = _present(life, record), life.body.scalar.step * direction
-    moved = replace(scores, warmth=_clamp(scores.warmth + step), trust=_clamp(scores.trust + step))
+    scores = _present(life, record)
+    bond = familiarity.felt(_bond(scores), direction, life.body.scalar)
+    moved = replace(scores, warmth=bond.warmth, trust=bond.trust)
     return relationships.plan_update(
         record,
         f"{record.name} left it {'warmer' if direction > 0 else 'cooler'}",
@@ -150,21 +149,23 @@ def _present(life: Runtime, person: Relationship) -> Scores:
 def _after_exchange(
     life: Runtime, person: Relationship, at: datetime, session: Session
 ) -> Scores | None:
-    """Return the scores after one more exchange; what it did good or harm to, `plan_felt` adds."""
+    """Return the scores after one more exchange, of which nobody knows yet what good it did."""
     if not _is_scalar(life, person):
         return None
     scores, last = _present(life, person), person.last_interaction or at
     last_text = session.messages[-1].text if session.messages else ""
     moved = familiarity.after_exchange(
-        Bond(scores.familiarity, scores.warmth, scores.trust),
+        _bond(scores),
         silence_hours=max(0.0, (at - last).total_seconds() / 3600),
         interactions=person.interaction_count + 1,
         meaningful=significance.is_meaningful(last_text, life.body.significance, used_tool=False),
-        warmth_direction=0,
-        trust_direction=0,
         config=life.body.scalar,
     )
-    return replace(scores, familiarity=moved.familiarity, warmth=moved.warmth, trust=moved.trust)
+    return replace(scores, familiarity=moved.familiarity)
+
+
+def _bond(scores: Scores) -> Bond:
+    return Bond(scores.familiarity, scores.warmth, scores.trust)
 
 
 def _clamp(value: float) -> float:

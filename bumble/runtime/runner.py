@@ -31,6 +31,8 @@ class Pass:
     run: Callable[[Runtime, Any], JobResult]
     thinks: bool = True  # whether it may ask the model
     at_once: bool = False  # whether it does what was due at its beginning, and no more
+    reviewed: bool = False  # whether `git.review` may hold it back
+    written_as: str | None = None  # what its commits are called; None: as it; empty: it makes none
 
 
 @dataclass(frozen=True)

@@ -162,7 +162,8 @@ def run(life: Runtime, step: ConsolidationStep) -> JobResult:
             title=f"{step.part.name} waits",
             plan=tuple,
             lines=(f"{step.part.name} waits: {why}",),
-            data={"ran": False, "why": why},
+            data={"why": why},
+            ran=False,
             asked=False,  # a job that failed counts against no limit: the next has its turn
             in_vain=isinstance(error, AnswerInvalidError),
         )

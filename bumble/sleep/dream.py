@@ -134,7 +134,8 @@ def run(life: Runtime, job: DreamJob) -> JobResult:
         title=f"dream: {shown}",
         plan=partial(_plan, life, job, night),
         lines=(f"Dreamt: {gist}", *notes),
-        data={"ran": True, **details},
+        data=details,
+        record=night.id,
         trailers=traced(night.provenance.sources, night.provenance.model),
     )
 
@@ -157,7 +158,8 @@ def _nothing(
         title=f"dream: none, {why}",
         plan=plan,
         lines=(f"No dream: {why}.", *notes),
-        data={"ran": False, "why": why, **details},
+        data={"why": why, **details},
+        ran=False,
     )
 
 
@@ -318,7 +320,7 @@ def _plan(life: Runtime, job: DreamJob, night: Night) -> Plan:
             for condition in closed
         )
         left = {"event": "dream_cycle_left", "at": base.stamp(life.now())}
-        return Plan((), late, {"ran": False, "events": [_begun(job), left]})
+        return Plan((), late, {"events": [_begun(job), left]}, ran=False)
     planned: list[Change | None] = []
     became: list[str] = []
     if config.write_journal:

@@ -94,7 +94,7 @@ def run(life: Runtime, job: EvolveJob) -> JobResult:
             title="evolve: nothing to change",
             plan=lambda: (_plan_counted(life, job),),
             lines=("Looked back, and nothing speaks for a change.",),
-            data={"ran": True, "proposal": None},
+            data={"proposal": None},
         )
     cited = tuple(
         dict.fromkeys(id_ for listed in items.values() for item in listed for id_ in item.sources)
@@ -115,7 +115,8 @@ def run(life: Runtime, job: EvolveJob) -> JobResult:
             f"{proposal.id}: {len(proposal.items)} small changes{'' if model else ', by rule'}.",
             "`bumble evolve --show` has them; nothing changes before --apply.",
         ),
-        data={"ran": True, "proposal": proposal.id, "items": len(proposal.items), "model": model},
+        data={"proposal": proposal.id, "items": len(proposal.items), "model": model},
+        record=proposal.id,
         trailers=traced(cited, model),
     )
 

@@ -293,7 +293,8 @@ def _left(life: Runtime, job: LivingJob, reason: str, seen: str) -> JobResult:
         title=f"working memory: left as it is, {reason}",
         plan=lambda: (_noted(life, job, seen),),
         lines=(f"Working memory is left as it is: {reason}.",),
-        data={"ran": False, "rejected": reason},
+        data={"rejected": reason},
+        ran=False,
     )
 
 

@@ -46,7 +46,9 @@ ANSWER_TOKENS = 600
 TEMPERATURE = 0.5
 LEAST_TELLING = 2  # words of a question that tell something beside the topic
 # What a question may come from: records with an id of their own.
-DRAWN_FROM = (kinds.SESSION.passages, kinds.EPISODE.passages, kinds.BELIEF.passages)
+DRAWN_FROM = tuple(
+    kind.passages for kind in kinds.KINDS if kind.passages and kind.prefix and not kind.retells
+)
 _QUESTION = re.compile(r"[?？؟;]\s*[\"'”»)]*\Z")
 
 

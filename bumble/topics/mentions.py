@@ -18,9 +18,7 @@ from bumble.records import base, kinds, provenance
 from bumble.text import words
 
 # What was made of other records by a model says nothing new of how often something comes up.
-DERIVED = frozenset((kinds.NARRATIVE.passages, kinds.DREAM.passages, kinds.TOPIC.passages))
-
-
+DERIVED = frozenset(kind.passages for kind in kinds.KINDS if kind.passages and kind.retells)
 # What writes these says so by a tag, which tells nothing of what they are about.
 TAGGED_BY_CYCLES = frozenset((kinds.JOURNAL.passages,))
 

@@ -26,7 +26,8 @@ from bumble.text import words
 from bumble.text.stop_words import telling_words
 
 BY = "eval draft"
-DRAFTED = (kinds.KNOWLEDGE, kinds.BELIEF, kinds.EPISODE)
+# A portrait is how the entity sees somebody, which no check can ask for.
+DRAFTED = tuple(kind for kind in kinds.KINDS if kind.claims and kind is not kinds.PERSON)
 GAP = "…"
 LEAST_WORDS = 3  # left in a question
 LEAST_LETTERS = 4  # of a word that is no number

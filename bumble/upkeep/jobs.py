@@ -17,28 +17,43 @@ from bumble.upkeep import automations, day_prefix, reminders, wake
 AFTER_TURN: tuple[Pass, ...] = (
     Pass("notice", notice.check, notice.run),
     Pass("appraise", appraise.check, appraise.run),
-    Pass("remember", remember.check, remember.run),
-    Pass("reflect", reflect.check, reflect.run),
-    Pass("distill", distill.check, partial(distill.run, judge=False)),
+    Pass("remember", remember.check, remember.run, reviewed=True),
+    Pass("reflect", reflect.check, reflect.run, reviewed=True),
+    Pass("distill", distill.check, partial(distill.run, judge=False), reviewed=True),
 )
 
 # What a tick does besides: before that, and after it.
 BEFORE: tuple[Pass, ...] = (
-    Pass("reminders", reminders.check, reminders.run, thinks=False),
-    Pass("automations", automations.check, automations.run),
+    Pass("reminders", reminders.check, reminders.run, thinks=False, written_as="remind"),
+    Pass("automations", automations.check, automations.run, written_as="automation"),
 )
 AFTER: tuple[Pass, ...] = (
     Pass("handover", handover.check, handover.run),
-    Pass("consolidate", consolidate.check, consolidate.run, at_once=True),
-    Pass("dream", dream.check, dream.run),
-    Pass("working memory", living_memory.check, living_memory.run),
+    Pass("consolidate", consolidate.check, consolidate.run, at_once=True, reviewed=True),
+    Pass("dream", dream.check, dream.run, reviewed=True),
+    Pass("working memory", living_memory.check, living_memory.run, reviewed=True),
     Pass("evolve", evolve.check, evolve.run),
-    Pass("prefix", day_prefix.check, day_prefix.run),
+    Pass("prefix", day_prefix.check, day_prefix.run, written_as=""),
     Pass("noise", partial(stray_thoughts.check, stirred=True), stray_thoughts.run),
     Pass("wake", wake.check_tick, wake.run, thinks=False),  # it minds silence by a gate of its own
 )
+
+# What else makes commits by itself, a turn or a command of its own, and what of it may wait.
+BESIDE = ("chat", "compact", "narrate", "soma", "catalysts")
+REVIEWED_BESIDE = ("narrate", "catalysts")
 
 
 def everything() -> tuple[Pass, ...]:
     """Return the passes of a tick, in order."""
     return (*BEFORE, *AFTER_TURN, *AFTER)
+
+
+def cycles() -> tuple[str, ...]:
+    """Return what makes commits by itself, as they are called."""
+    passes = [one.name if one.written_as is None else one.written_as for one in everything()]
+    return (*filter(None, passes), *BESIDE)
+
+
+def reviewed() -> tuple[str, ...]:
+    """Return what `git.review` may name."""
+    return (*(one.name for one in everything() if one.reviewed), *REVIEWED_BESIDE)

@@ -22,9 +22,6 @@ from bumble.upkeep.message_index import MessageIndex
 
 MESSAGE = "message"
 KINDS = (*(kind.name for kind in kinds.KINDS if kind.explained), MESSAGE)
-# Their files are named for their titles.
-NAMED_BY_FILE = tuple(kind.name for kind in (kinds.ANCHOR, kinds.PROJECT, kinds.TOPIC, kinds.CHECK))
-NOTED_BY_LINE = (kinds.WORKING.name, kinds.SCRATCH.name)  # named by their place, or words of theirs
 SHORTEST_END = 6  # letters that may stand for a whole id
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
@@ -147,18 +144,18 @@ class Library:
             return [time for time in times if time.startswith(wanted.replace("T", " "))]
         if kind == "narrative":
             return ["narrative"] if files.same_name(wanted) == kind else []
-        if kind in NAMED_BY_FILE:
+        if kind == MESSAGE:
+            return [wanted] if _kind_of(wanted) and self.messages.find(wanted) else []
+        if _is_titled(kinds.BY_NAME[kind]):
             stems = {path.stem for path in kinds.BY_NAME[kind].paths(self.entity)}
             return [stem for stem in (wanted, files.file_name(wanted)) if stem in stems][:1]
-        if kind in NOTED_BY_LINE:
+        if kinds.BY_NAME[kind].is_lines:  # named by their place, or words of theirs
             asked = wanted.casefold()
             return [
                 view.id
                 for view in self._lines(kind)
                 if asked in (view.id.casefold(), view.text.casefold())
             ]
-        if kind == "message":
-            return [wanted] if _kind_of(wanted) and self.messages.find(wanted) else []
         return [record_id for record_id in self._list_ids(kind) if record_id == wanted]
 
     def _find_partial(self, kind: str, wanted: str) -> list[str]:
@@ -172,7 +169,7 @@ class Library:
             ]
         if len(part) < SHORTEST_END:
             return []
-        if kind in NOTED_BY_LINE:
+        if kind != MESSAGE and kinds.BY_NAME[kind].is_lines:
             return [view.id for view in self._lines(kind) if part in view.text.casefold()]
         return [
             record_id for record_id in self._list_ids(kind) if record_id.casefold().endswith(part)
@@ -274,6 +271,11 @@ class Library:
         if message.role == "tool":
             return str(message.extra.get("tool", "a tool"))
         return str(message.extra.get("name", "")) or message.speaker
+
+
+def _is_titled(kind: Kind) -> bool:
+    """Whether the files of a kind are named for their titles."""
+    return not kind.is_file and not kind.prefix
 
 
 def _same_id(kind: Kind, view_id: str, record_id: str) -> bool:

@@ -29,7 +29,6 @@ from bumble.runtime.runtime import Runtime
 from bumble.text import words
 
 COMPACTED = "compacted"  # the prompt of the very talk whose beginning was summarised
-CLAIMING = (kinds.KNOWLEDGE, kinds.PERSON, kinds.EPISODE, kinds.BELIEF)  # told as true
 MARKS = "-*+>[] "  # of lists and quotes
 
 
@@ -137,13 +136,13 @@ class _Library:
         views: dict[str, RecordView] = {}
         self.claiming: list[tuple[Path, RecordView]] = []
         for kind in kinds.KINDS:
-            for path in kind.paths(entity) if kind.prefix or kind in CLAIMING else ():
+            for path in kind.paths(entity) if kind.prefix or kind.claims else ():
                 if kind is kinds.SESSION:
                     continue
                 with suppress(RecordInvalidError):  # doctor tells of it
                     read = kind.read(path, zone)
                     views |= {view.id: view for view in read}
-                    if kind in CLAIMING:
+                    if kind.claims:
                         self.claiming += [(path, view) for view in read if view.origin.model]
         self._views: Mapping[str, RecordView] = views
         self._messages: dict[str, str] = {}

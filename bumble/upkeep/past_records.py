@@ -23,7 +23,6 @@ from bumble.records.kinds import Kind
 from bumble.records.record_view import RecordView
 from bumble.text import markdown
 
-OF_NOW = (kinds.SOMA, kinds.STATE, kinds.SELF_MODEL)  # hold the present and nothing else
 MOST_BYTES = 4_000_000  # of a file that no kind of record reads
 NOT_MEMORY = ("workspace",)
 BEGINNINGS = ("first_met", "formed", "at")  # times of a record, that of its beginning first
@@ -39,7 +38,7 @@ def copy(entity: Entity, folder: Path, moment: datetime, zone: tzinfo) -> None:
     for kind in kinds.KINDS:
         for path in kind.paths(entity):
             of_records.add(path)
-            data = None if kind in OF_NOW else _then(kind, path, moment, zone)
+            data = None if kind.of_now else _then(kind, path, moment, zone)
             if data:
                 past.put(folder, PurePosixPath(entity.relative(path)), data)
     for path in _plain_files(entity.root):

@@ -19,8 +19,6 @@ from bumble.text import markdown, stop_words, words
 from bumble.upkeep.lookup import MESSAGE, Library, LibraryRecord
 
 LEAST_WORDS = 2  # fewer are a name or a title
-# What tells of somebody first, then what else the entity wrote, in the order of the kinds.
-FIRST = (kinds.PERSON, kinds.KNOWLEDGE, kinds.BELIEF, kinds.EPISODE)
 _PLACE = re.compile(r"(?P<what>.+):(?P<line>[1-9]\d{0,5})", re.DOTALL)
 
 
@@ -42,8 +40,9 @@ def find(library: Library, query: str, kind: str | None) -> list[LibraryRecord]:
             return [item]
     if len(stop_words.words(query)) < LEAST_WORDS:
         return []
-    order = [*FIRST, *(each for each in kinds.KINDS if each not in FIRST)]
-    holders = [each for each in order if _is_searched(each) and kind in (None, each.name)]
+    searched = [each for each in kinds.KINDS if _is_searched(each) and kind in (None, each.name)]
+    # what tells of somebody first, then what else is told as true
+    holders = sorted(searched, key=lambda each: (each is not kinds.PERSON, not each.claims))
     items = [item for each in holders for item in _holding(library, each, query)]
     return items or (list(_messages(library, query)) if kind in (None, MESSAGE) else [])
 

@@ -91,8 +91,7 @@ def _ended(life: Runtime, settled: Settled) -> RunEvent:
         return RunEvent(at, f"{settled.name}_cycle_left", _first_line(settled.problem))
     if outcome.late:
         return RunEvent(at, f"{settled.name}_cycle_left", outcome.late[0])
-    record_id = str(outcome.data.get("id", ""))
-    return RunEvent(at, f"{settled.name}_cycle_completed", outcome.title, record_id)
+    return RunEvent(at, f"{settled.name}_cycle_completed", outcome.title, outcome.record)
 
 
 def _first_line(problem: object) -> str:

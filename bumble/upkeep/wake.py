@@ -56,7 +56,8 @@ def _asleep(life: Runtime, decision: Decision) -> JobResult:
         title=f"wake: stays asleep, {reason}",
         plan=lambda: (wake_gates.plan_asleep(life, gate),),
         lines=(f"Stays asleep: {reason}.",),
-        data={"ran": False, "woke": False, "reason": reason},
+        data={"woke": False, "reason": reason},
+        ran=False,
     )
 
 
@@ -82,7 +83,6 @@ def _awake(life: Runtime, wake: Wake, deed: Deed) -> JobResult:
         plan=plan,
         lines=(f"Woke because of {cause}: {deed.intent}{why}.{shut}", *deed.lines),
         data={
-            "ran": True,
             "woke": True,
             "intent": deed.intent,
             "cause": wake.decision.cause.key if wake.decision.cause else "",

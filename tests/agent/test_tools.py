@@ -20,6 +20,38 @@ def noting(entity: Entity, *notes: dict[str, str], **flags: object) -> Runtime:
     return lives.life_of(entity, ScriptedModel([*replies, say("Noted.")]), flags=NOTES | flags)
 
 
+EVERYTHING = {
+    **dict.fromkeys(("tools.notes", "tools.deep_recall", "tools.projects", "tools.anchors"), True),
+    **dict.fromkeys(("tools.files", "tools.run_command"), True),
+}
+
+
+def test_every_tool_speaks_or_does_the_work_that_is_written_down_for_it() -> None:
+    declared = tools.declared(settings.load(flags=EVERYTHING).config.tools)
+    names = [tool.name for tool in declared]
+    assert len(names) == len(set(names))
+    assert set(names) == tools.AGENCY | tools.WORK.keys()
+    assert {"say", "think", "wait", "end_turn"} == tools.AGENCY
+
+
+@pytest.mark.parametrize("name", tools.WORK)
+def test_what_a_tool_does_fits_together(name: str) -> None:
+    work = tools.WORK[name]
+    assert not (work.only_reads and work.keeps)
+    assert work.own or not (work.keeps or work.searches)
+    assert tools.tier_of(name) == ("" if work.own else "tool")
+    assert tools.tier_of(name, "imported") == "imported"
+
+
+def test_a_tool_this_version_does_not_know_gives_text_from_outside() -> None:
+    assert tools.tier_of("read_page") == "tool"
+    assert tools.tier_of("read_page", "imported") == "imported"
+
+
+def test_what_was_cut_is_read_for_it_may_be_what_a_tool_gave() -> None:
+    assert tools.tier_of("expand_message") == "tool"
+
+
 def test_notes_are_declared_only_where_they_are_switched_on() -> None:
     names = {tool.name for tool in tools.declared(settings.load().config.tools)}
     assert NOTE not in names

@@ -19,8 +19,6 @@ def exchange(bond: Bond, interactions: int, hours: float = 0, *, meaningful: boo
         silence_hours=hours,
         interactions=interactions,
         meaningful=meaningful,
-        warmth_direction=1,
-        trust_direction=-1,
         config=CONFIG,
     )
 
@@ -44,7 +42,18 @@ def test_an_exchange_of_substance_counts_more() -> None:
     new = familiarity.stranger(CONFIG)
     assert exchange(new, 1).familiarity == pytest.approx(0.017)
     assert exchange(new, 1, meaningful=False).familiarity == pytest.approx(0.007)
-    assert astuple(exchange(new, 1)) == pytest.approx((0.017, 0.52, 0.48))
+    assert astuple(exchange(new, 1)) == pytest.approx((0.017, 0.5, 0.5))
+
+
+@pytest.mark.parametrize(("direction", "level"), [(1, 0.52), (0, 0.5), (-1, 0.48)])
+def test_good_and_harm_move_warmth_and_trust_by_a_step(direction: int, level: float) -> None:
+    bond = familiarity.felt(familiarity.stranger(CONFIG), direction, CONFIG)
+    assert astuple(bond) == pytest.approx((0.0, level, level))
+
+
+@pytest.mark.parametrize(("direction", "edge"), [(1, 1.0), (-1, 0.0)])
+def test_warmth_and_trust_stay_in_range(direction: int, edge: float) -> None:
+    assert familiarity.felt(Bond(0.5, edge, edge), direction, CONFIG) == Bond(0.5, edge, edge)
 
 
 def test_what_was_above_the_ceiling_is_not_cut_down() -> None:
@@ -57,8 +66,6 @@ def test_a_bond_stays_in_range_and_under_its_ceiling(exchanges: list[tuple[float
     for count, (hours, meaningful) in enumerate(exchanges, start=1):
         bond = exchange(bond, count, hours, meaningful=meaningful)
         assert 0 <= bond.familiarity <= familiarity.ceiling(count, CONFIG)
-        assert 0 <= bond.warmth <= 1
-        assert 0 <= bond.trust <= 1
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
 
+from tests.support import chatting
 from tests.support.running import Run, UseEditor
 
 BO = """---
@@ -145,3 +149,38 @@ def test_it_is_shown_which_language_somebody_speaks(run: Run) -> None:
     run.ok("config", "set", "language", "fr")
     assert run.ok("person", "show", "Ana", "--json").data["language"] == "fr"
     assert run("config", "set", "language", "Deutsch").code != 0
+
+
+def appraised(run: Run, **points: float) -> dict[str, Any]:
+    """Talk with Sam, whose words do so much to the body, and return how Sam then stands."""
+    bars = {"social": 0, "curiosity": 0, "creative": 0, "tension": 0, "comfort": 0, **points}
+    felt: dict[str, Any] = {"bars": bars, "affects": [], "felt": "", "imprint": None}
+    chatting.script(
+        run,
+        {"purpose": "chat", "text": "I see.", "always": True},
+        {"purpose": "appraise", "text": json.dumps(felt), "always": True},
+    )
+    run.ok("chat", "Do you know the one about the two bees and the open window?")
+    run.ok("tick", "--settle")
+    return dict(run.ok("person", "show", "Sam", "--json").data)
+
+
+@pytest.mark.parametrize(
+    ("bar", "level", "way"), [("comfort", 0.6, "warming"), ("tension", 0.4, "cooling")]
+)
+def test_without_portraits_what_a_talk_did_moves_warmth_and_trust_by_the_step(
+    run: Run, bar: str, level: float, way: str
+) -> None:
+    run.ok("config", "set", "memory.relational.enabled", "false")
+    run.ok("config", "set", "memory.relational.scalar.step", "0.1")
+    stands = appraised(run, **{bar: 4})
+    assert (stands["scores"]["warmth"], stands["scores"]["trust"]) == (level, level)
+    assert stands["bond"]["trajectory"] == way
+
+
+def test_scores_that_a_portrait_gave_are_not_moved_by_a_talk(run: Run) -> None:
+    scored = BO.replace("[Bo, Bodil]", "[Sam]").replace(
+        "pending:", 'last_scored: "2026-05-20T18:00:00+01:00"\npending:'
+    )
+    run.write("relationships/sam.md", scored)
+    assert appraised(run, comfort=4)["scores"]["warmth"] == 0.7

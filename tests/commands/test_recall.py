@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import chatting, looking
+from bumble.context import recalled
+from bumble.records import kinds
+from tests.support import chatting, kind_samples, living, looking
 from tests.support.chatting import act
 from tests.support.running import Ran, Run
 
@@ -56,6 +58,37 @@ def test_explain_shows_shares_that_add_up_to_the_score(ada: Run) -> None:
         words = parts["lexical_weight"] * parts["bm25_scaled"]
         meaning = parts["dense_weight"] * parts["cosine_scaled"]
         assert (words + meaning) * parts["factor"] == pytest.approx(hit["score"], abs=1e-6)
+
+
+MARZIPAN = "I hide marzipan."
+
+
+@pytest.mark.parametrize("kind", kinds.INDEXED)
+def test_what_comes_to_mind_by_itself_is_what_a_prompt_gets(run: Run, kind: str) -> None:
+    looking.without_models(run)
+    name = next(each.name for each in kinds.KINDS if each.passages == kind)
+    run.write(*kind_samples.record(name, MARZIPAN))
+    if kind == "person":
+        run.write("relationships/kim.md", f"---\nnames: [Kim]\n---\n\n{MARZIPAN}\n")
+    talk = living.talked(run.entity, "ses_now", ("sam", MARZIPAN))
+    found = run.ok("recall", "marzipan", "--kind", kind, "--json").data["hits"]
+    hits = [hit for hit in found if hit["session"] != talk.id]
+    life = living.life_of(run.entity)
+    blocks = recalled.blocks(life, talk, "sam", "content", life.now())
+    searched = [block for block in blocks if block.name in ("memories", "knowledge")]
+    is_told = any("marzipan" in block.text for block in searched)
+    assert [hit["unasked"] for hit in hits] == [is_told]
+    said = run.ok("recall", "marzipan", "--kind", kind, "--explain").out
+    assert ("comes to mind by itself" in said) == (is_told or kind == "message")
+    assert (f"no {kind} comes to mind" in said) != is_told
+
+
+def test_what_has_faded_comes_when_it_is_asked_for(ada: Run) -> None:
+    looking.episode(ada, "old", "The zeppelin came down in the square.", dormant=True)
+    (hit,) = ada.ok("recall", "zeppelin", "--faded", "--json").data["hits"]
+    assert (hit["faded"], hit["unasked"]) == (True, False)
+    shown = ada.ok("recall", "zeppelin", "--faded", "--explain").out
+    assert "only when asked for: it has faded" in shown
 
 
 def test_kinds_narrow_the_search(ada: Run) -> None:

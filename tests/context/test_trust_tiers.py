@@ -13,7 +13,7 @@ from bumble.errors import UsageError
 from bumble.grounding import grounded
 from bumble.llm.protocol import Request
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.records import base, beliefs, episodes, journal, knowledge, provenance, sessions, skills
+from bumble.records import base, beliefs, episodes, journal, knowledge, sessions, skills
 from bumble.records.base import Provenance
 from bumble.records.sessions import Message
 from tests.support.turns import NOON, Clock, act, life_of, say, stored, talk
@@ -237,13 +237,6 @@ def test_what_the_owner_passes_on_is_not_what_he_says(ada: Entity) -> None:
     (entry,) = journal.read(ada.journal, life_of(ada, model).zone).entries
     assert entry.provenance.trust == "imported"
     assert {one.trust for one in stored(ada).messages if one.role == "assistant"} == {"imported"}
-
-
-def test_a_tool_this_version_does_not_know_gives_text_from_outside() -> None:
-    assert provenance.of_result("read_page") == "tool"
-    assert provenance.of_result("read_page", "imported") == "imported"
-    assert provenance.of_result("recall") == ""
-    assert provenance.of_result("recall", "imported") == "imported"
 
 
 def test_only_the_owner_corrects_what_the_owner_said(ada: Entity) -> None:

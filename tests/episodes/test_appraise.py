@@ -13,7 +13,7 @@ from bumble.episodes import appraise
 from bumble.episodes.appraise import AppraiseJob
 from bumble.errors import AnswerInvalidError
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.records import anchors, session_files, state
+from bumble.records import anchors, relationships, session_files, state
 from bumble.records import soma as store
 from bumble.records.sessions import Session
 from bumble.runtime import body_state, cursors, runner
@@ -265,6 +265,23 @@ def test_a_transcript_that_cannot_be_read_does_not_stop_the_others(ada: Entity) 
     found = appraise.check(life)
     assert len(found.jobs) == 1
     assert "1 can't be read" in found.conditions[0].value
+
+
+def test_a_person_whose_file_cannot_be_read_keeps_nothing_from_being_felt(ada: Entity) -> None:
+    talked(ada, "Do you know the joke about bees?")
+    (ada.relationships / "sam.md").write_text("---\nnames: {\n---\n")
+    _, outcome = appraised(ada, felt())
+    assert outcome.data["points"]["social"] == 4
+    assert (ada.relationships / "sam.md").read_text() == "---\nnames: {\n---\n"
+
+
+def test_a_bond_lasts_and_is_moved_by_an_appraisal_of_the_day_before(ada: Entity) -> None:
+    clock = Clock()
+    talked(ada, "Do you know the joke about bees?", clock=clock)
+    clock.at += timedelta(days=1)
+    _, outcome = appraised(ada, felt(), clock=clock)
+    assert outcome.data["left"] == 0
+    assert relationships.find(ada.relationships, "sam").scores.warmth == pytest.approx(0.52)
 
 
 def test_nothing_waits_at_birth(ada: Entity) -> None:

@@ -96,7 +96,7 @@ def test_everything_goes_where_it_belongs(ada: Entity) -> None:
     assert state.read(ada.state).get("distill", "ses_1", "at") == "2026-05-24T14:00:00+01:00"
     assert outcome.trailers[0] == ("Evidence", "msg_001")
     assert outcome.trailers[-1] == ("Model", "scripted")
-    assert outcome.data["ran"] is True
+    assert outcome.ran
     assert not distill.check(life).due
 
 
@@ -197,7 +197,7 @@ def test_an_empty_answer_is_remembered_too(ada: Entity) -> None:
     life = at_one(ada, model)
     assert not distill.check(life).due
     outcome = once(life, force=True)
-    assert outcome.data["ran"] is False
+    assert not outcome.ran
     assert "Model" not in dict(outcome.trailers)
     assert model.requests == []
     assert snapshot(ada.root) == before

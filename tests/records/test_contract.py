@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import random
 import re
@@ -19,15 +20,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bumble import files
-from bumble.entity import changes, commits, create, write_ahead
+from bumble.cli import app, completing
+from bumble.entity import changes, commits, create, settings, write_ahead
 from bumble.entity.changes import Change, ChangeSet, Version
 from bumble.entity.commits import Keeping
 from bumble.entity.create import Newborn
 from bumble.entity.folder import Entity
 from bumble.errors import RecordExistsError, RecordInvalidError
+from bumble.exports import bundle, memories, okf
+from bumble.exports.memories import Reader
 from bumble.forgetting import forget
 from bumble.history import describe, log, merge, merge_lines, undo
 from bumble.index import chunks, scan
+from bumble.index.memory import Memory
 from bumble.records import (
     anchors,
     automations,
@@ -54,8 +59,10 @@ from bumble.records import (
 )
 from bumble.records.base import Provenance
 from bumble.records.kinds import Kind
+from bumble.report import life
 from bumble.text import markdown
-from bumble.upkeep import check_records, lookup
+from bumble.topics import catalysts, mentions
+from bumble.upkeep import check_records, lookup, past_records
 from bumble.upkeep.check_records import CheckContext
 from tests.support.kills import every_call, forks, in_child
 from tests.support.kind_samples import AT, BODY, SERVED, record
@@ -569,6 +576,7 @@ def test_what_two_clones_add_merges_without_a_conflict(tmp_path: Path) -> None:
 
 
 HELD = "I hide marzipan."
+CONFIG = settings.load().config
 every_kind = pytest.mark.parametrize("kind", kinds.KINDS, ids=lambda kind: kind.name)
 
 
@@ -614,7 +622,7 @@ def test_a_kind_shows_what_its_records_hold_and_who_may_meet_them(
     file = put(entity, kind)
     kind.parse(file.read_text(), kind.stem(file))
     views = [note for view in kind.read(file, ZONE) for note in (view.notes or (view,))]
-    if kind.name in ("soma", "state", "self_model"):
+    if kind.of_now:
         assert views == []
         return
     assert views[0].origin.audience == ("sam",)
@@ -704,8 +712,7 @@ def test_doctor_reads_a_kind_and_finds_whom_nothing_knows(kind: Kind, entity: En
         if finding.code == "person-missing"
     ]
     knows_them = kind.name in ("session", "handover")  # the talk itself was with them
-    names_nobody = kind.name in ("soma", "state", "self_model")
-    assert strangers == ([] if knows_them or names_nobody else [entity.relative(file)])
+    assert strangers == ([] if knows_them or kind.of_now else [entity.relative(file)])
     file.write_bytes(b"\xff")
     broken = [
         finding.path
@@ -750,6 +757,83 @@ def test_why_finds_a_kind_by_what_a_person_types(kind: Kind, entity: Entity) -> 
     shelf = lookup.Library(entity, name="Ada", zone=ZONE)
     item = shelf.look_up(NAMED.get(kind.name, file.stem), kind.name if kind.name in NAMED else None)
     assert (item.kind, item.path) == (kind.name, entity.relative(file))
+
+
+@every_kind
+def test_an_export_has_pages_of_a_kind_by_the_name_it_gives_them(
+    kind: Kind, entity: Entity
+) -> None:
+    put(entity, kind)
+    pages = memories.collect(entity, ZONE, "Ada", Reader("sam"))
+    of_kind = [page for page in pages.pages if page.kind is kind]
+    assert bool(of_kind) == bool(kind.page)
+    texts = okf.bundle(pages, "Ada", "bo", Reader("sam"), AT, CONFIG.memory.beliefs)
+    assert all(f"type: {kind.page}\n" in texts[f"{page.path}.md"] for page in of_kind)
+
+
+@every_kind
+def test_an_archive_for_one_reader_has_of_a_kind_what_it_says(kind: Kind, entity: Entity) -> None:
+    path = entity.relative(put(entity, kind, HELD, "sam"))
+    theirs = bundle.collect(entity, ZONE, Reader("sam"), encrypted=False).members
+    others = bundle.collect(entity, ZONE, Reader("kim"), encrypted=False).members
+    assert (HELD in theirs.get(path, b"").decode()) == bool(kind.bundled)
+    assert HELD not in others.get(path, b"").decode()
+
+
+@every_kind
+def test_a_topic_is_looked_for_in_a_kind_that_does_not_retell(kind: Kind, entity: Entity) -> None:
+    file = put(entity, kind)
+    if kind is kinds.PERSON:  # who has only notes has no passages
+        file.write_text(f"{file.read_text()}\n{HELD}\n")
+    memory = Memory(entity, lambda: None, name="Ada", zone=ZONE, config=CONFIG.recall)
+    memory.sync()
+    path = entity.relative(file)
+    looked_at = {text.kind for text in mentions.read(memory) if text.path == path}
+    assert looked_at == ({kind.passages} if kind.passages and not kind.retells else set())
+    assert looked_at or kind.passages not in catalysts.DRAWN_FROM
+
+
+@every_kind
+def test_what_holds_only_the_present_is_in_no_folder_of_earlier(
+    kind: Kind, entity: Entity, tmp_path: Path
+) -> None:
+    path = entity.relative(put(entity, kind))
+    past_records.copy(entity, tmp_path / "then", AT + timedelta(days=9), ZONE)
+    assert (tmp_path / "then" / path).exists() != kind.of_now
+
+
+@every_kind
+def test_a_kind_is_in_the_report_or_left_out_on_purpose(kind: Kind) -> None:
+    left_out = {  # of what exports have pages of
+        "knowledge": "facts, which are looked up and no part of a life",
+        "skill": "how something is done",
+        "project": "what is under way, which changes by the hour",
+    }
+    places_of_their_own = (kinds.PERSON, kinds.NARRATIVE)
+    is_shown = kind in (*life.READ, kinds.SESSION)
+    assert is_shown == bool(kind.page and kind.name not in left_out)
+    assert (kind in life.ON_TIMELINE) == (is_shown and kind not in places_of_their_own)
+
+
+@every_kind
+def test_a_kind_with_a_list_names_the_command_that_shows_it(kind: Kind) -> None:
+    commands = json.loads(completing.WORDS.read_bytes())["commands"]
+    if f"{kind.name} list" in commands:
+        assert app.LISTED_BY[kind.name] == f"{kind.name} list"
+    assert app.LISTED_BY.get(kind.name, "petri") in commands
+
+
+@every_kind
+def test_a_shell_offers_the_names_of_a_kind(
+    kind: Kind, entity: Entity, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = put(entity, kind)
+    words = json.loads(completing.WORDS.read_bytes())
+    named = [] if kind.is_file else [kind.stem(file)]
+    named = ["Tea", "Last"] if kind is kinds.KNOWLEDGE else named
+    assert completing.values(kind.name, words, str(entity.root)) == named
+    found = completing.values("id", words, str(entity.root))
+    assert set(named) <= set(found) or not (kind.prefix and kind.explained)
 
 
 @every_kind

@@ -61,7 +61,7 @@ def test_what_an_exchange_did_to_the_body_moves_warmth_and_trust(
 ) -> None:
     life = life_of(entity, **OFF)
     before = met(life)
-    write(entity, people.plan_felt(life, "sam", points, NOON))
+    write(entity, people.plan_felt(life, "sam", points))
     one = relationships.find(entity.relationships, "sam")
     assert one.scores.warmth == pytest.approx(before.warmth + step)
     assert one.scores.trust == pytest.approx(before.trust + step)
@@ -72,8 +72,8 @@ def test_what_an_exchange_did_to_the_body_moves_warmth_and_trust(
 def test_an_exchange_that_did_nothing_changes_nothing(entity: Entity) -> None:
     life = life_of(entity, **OFF)
     met(life)
-    assert people.plan_felt(life, "sam", {}, NOON) is None
-    assert people.plan_felt(life, "nobody", {"comfort": 5}, NOON) is None
+    assert people.plan_felt(life, "sam", {}) is None
+    assert people.plan_felt(life, "nobody", {"comfort": 5}) is None
 
 
 def test_a_note_on_somebody_unknown_makes_a_stub(entity: Entity) -> None:

@@ -199,7 +199,7 @@ def test_a_story_that_fails_keeps_the_old_one_and_the_rest_goes_on(ada: Entity) 
         once(ada, NIGHT + n * INTERVAL, force=True)
     ada.narrative.write_text("I was here before.\n")
     done = once(ada, NIGHT + 2 * INTERVAL, [Reply("no", always=True)], force=True)
-    assert [one.data.get("ran", True) for one in done] == [False, True]
+    assert [one.ran for one in done] == [False, True]
     assert "waits" in done[0].lines[0]
     assert ada.narrative.read_text() == "I was here before.\n"
     assert count(ada) == 3

@@ -228,7 +228,7 @@ def test_what_a_model_copies_from_the_example_is_no_dream(ada: Entity) -> None:
 def test_an_answer_without_any_dream_is_remembered_as_none(ada: Entity) -> None:
     before = truth(ada.root)
     outcome = night(ada, reply=Reply("I am only a language model.", always=True))
-    assert outcome.data["ran"] is False
+    assert not outcome.ran
     after = truth(ada.root)
     assert after.pop("state.yaml") != before.pop("state.yaml", b"")
     assert after == before
@@ -289,7 +289,7 @@ def test_nothing_to_dream_of_waits_half_an_hour(tmp_path: Path) -> None:
     outcome = dream.run(life, dream.check(life).jobs[0])
     job.apply(life, outcome)
     assert model.requests == []
-    assert outcome.data["ran"] is False
+    assert not outcome.ran
     early = life_of(entity, at=NIGHT + timedelta(minutes=29), overrides=ON)
     assert not dream.check(early).due
     assert dream.check(life_of(entity, at=NIGHT + timedelta(minutes=30), overrides=ON)).due
@@ -332,7 +332,7 @@ def test_who_speaks_while_it_dreams_wakes_it_and_nothing_of_the_dream_is_kept(ad
     assert outcome.written == []
     assert truth(ada.root) == before
     assert outcome.late == ("Not kept: silence: 0 s, wants at least 3600 s.",)
-    assert outcome.data["ran"] is False
+    assert not outcome.ran
     assert [one["event"] for one in outcome.data["events"]] == [
         "dream_cycle_start",
         "dream_cycle_left",

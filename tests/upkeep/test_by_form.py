@@ -38,6 +38,7 @@ from bumble.sleep import dream, narrate, stray_thoughts
 from bumble.upkeep import jobs
 from bumble.upkeep.lookup import Library
 from bumble.upkeep.why import GitHistory, explain
+from tests.support.living import known
 from tests.support.noticing import SORRY, Line, all_of, by_form, talked
 
 AT = datetime(2026, 11, 9, 12, tzinfo=ZoneInfo("Europe/Lisbon"))
@@ -99,6 +100,7 @@ def test_a_talk_with_nothing_worth_keeping_leaves_nothing(ada: Entity) -> None:
 
 
 def test_the_body_is_moved_by_named_feelings_alone(ada: Entity) -> None:
+    before = known(ada, "Sam").scores
     life = life_after(ada, "ses_a", GERMAN)
     all_of(life, Pass("appraise", appraise.check, appraise.run))
     [line] = session_files.find(ada.sessions, "ses_a").appraisals.values()
@@ -106,6 +108,7 @@ def test_the_body_is_moved_by_named_feelings_alone(ada: Entity) -> None:
     assert line.trigger == "„ich bin so traurig wegen der katze“"
     assert line.points["comfort"] < 0 < line.points["tension"]
     assert body_state.read(life, life.now()).affects == ()
+    assert relationships.find(ada.relationships, "sam").scores == before  # sorrow told is no harm
     assert body_state.read(life, life.now()).felt is None
 
 
@@ -396,7 +399,7 @@ def test_a_dream_by_form_passes_over_what_a_model_told(ada: Entity) -> None:
         )  # fmt: skip
         life.apply(ChangeSet("", (episodes.plan_new(told, ""),)))
     [job] = dream.check(life, force=True, seed=3).jobs
-    assert dream.run(life, job).data["ran"]
+    assert dream.run(life, job).ran
 
 
 def test_a_stray_thought_is_a_quote_for_those_who_heard_it(ada: Entity) -> None:

@@ -23,6 +23,7 @@ import pytest
 
 from bumble.entity import changes, commits
 from bumble.entity.folder import Entity
+from bumble.upkeep import jobs
 from tests.support import living, mind, month, nights
 from tests.support.fake_server import FakeServer
 from tests.support.kills import every_call
@@ -34,18 +35,13 @@ from tests.support.sweeps import every
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 
 EVENING = NIGHT - timedelta(hours=7)  # long enough ago for a brief to be handed over
-PASSES = (
-    "reminders",
-    "automations",
-    "appraise",
-    "remember",
-    "reflect",
-    "distill",
-    "handover",
-    "consolidate",
-    "dream",
-    "noise",
-)
+NOT_THAT_NIGHT = {  # and why
+    "notice": "where the model may write it is not asked",
+    "evolve": "comes after a hundred exchanges; `evolve --force` is among the commands",
+    "prefix": "writes nothing in the folder",
+    "wake": "off until the owner switches it on",
+}
+PASSES = tuple(each.name for each in jobs.everything() if each.name not in NOT_THAT_NIGHT)
 COMMANDS = {
     "narrate": "morning",
     "compact": "long",
@@ -199,6 +195,10 @@ def _go_on(left: Stretch, history: list[str]) -> None:
     assert git(root, "status", "--porcelain") == ""
     assert "Nothing is wrong" in left.run(NIGHT, "doctor")[1]
     assert left.findings == []
+
+
+def test_every_job_of_that_night_is_among_those_that_are_killed(night: Night) -> None:
+    assert set(night.stages) - {"evening", "morning", "long"} == set(PASSES)
 
 
 @pytest.mark.parametrize("name", every(4, [*PASSES, *COMMANDS]))

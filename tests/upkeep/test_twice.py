@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from bumble.cli import completing
 from bumble.entity.folder import Entity
 from tests.support import living, mind, month
 from tests.support.fake_server import Exchange
@@ -17,17 +19,16 @@ from tests.support.month import Stretch
 from tests.support.nights import NIGHT, lived
 
 EVENING = NIGHT - timedelta(hours=6)
-CYCLES = (
-    "distill",
-    "reflect",
-    "consolidate",
-    "narrate",
-    "dream",
-    "compact",
-    "soma tick",
-    "noise tick",
-    "remind run",
-    "tick",
+NOTHING_TO_DO = {  # that evening, and why
+    "evolve": "comes after a hundred exchanges",
+    "migrate": "the folder has this version's format",
+    "wake": "off until the owner switches it on",
+}
+COMMANDS = json.loads(completing.WORDS.read_bytes())["commands"]
+CYCLES = tuple(  # whatever can be asked whether it is due
+    name
+    for name, takes in COMMANDS.items()
+    if "--check" in takes["options"] and name not in NOTHING_TO_DO
 )
 
 
@@ -70,6 +71,17 @@ def test_a_second_run_changes_no_byte_and_calls_no_model(
     assert ada.findings == []
 
 
+@pytest.mark.parametrize("command", NOTHING_TO_DO)
+def test_what_is_left_out_above_has_nothing_to_do(
+    past: Stretch, tmp_path: Path, command: str
+) -> None:
+    ada = Stretch(Entity(tmp_path / "ada"), past.server, past.environ)
+    shutil.copytree(past.entity.root, ada.entity.root)
+    before, asked = ada.truth(), ada.calls
+    ada.ok(NIGHT, *command.split())
+    assert (ada.truth(), ada.calls) == (before, asked)
+
+
 def test_a_crowd_of_cycles_and_two_chats_lose_nothing_and_double_nothing(
     past: Stretch, tmp_path: Path
 ) -> None:
@@ -78,7 +90,7 @@ def test_a_crowd_of_cycles_and_two_chats_lose_nothing_and_double_nothing(
     words = [one.split() for one in CYCLES]
     words += [["chat", "--as", "Sam", "I prefer tea to rain."]]
     words += [["chat", "--as", "Bo", "My goat won a ribbon."]]
-    assert ada.at_once(NIGHT, words) == [(0, "")] * 12
+    assert ada.at_once(NIGHT, words) == [(0, "")] * len(words)
     assert ada.ok(NIGHT + timedelta(minutes=5), "tick", "--settle", "-v")
     ada.check(NIGHT + timedelta(minutes=5), rivals=True)
     assert ada.findings == []
