@@ -275,8 +275,13 @@ def _statement(plain: str, parts: Sequence[str], listed: Cues, verdict: Verdict)
 
 
 def _news(plain: str, listed: Cues) -> Literal["good", "bad"] | None:
-    """Return whether something good or bad is told; of both the later, if one is set against it."""
+    """Return whether something good or bad is told; of both the later, if one is set against it.
+
+    Where the dead are spoken of nothing is good news, not a birthday either.
+    """
     bad, good = listed.last("bad", plain), listed.last("good", plain)
+    if good >= 0 > bad and listed.has("solemn", plain):
+        return None
     if bad >= 0 and good >= 0:
         turns = listed.patterns["contrast"].search(plain, min(bad, good), max(bad, good))
         if turns is None and listed.has("pride", plain):

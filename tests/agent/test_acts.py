@@ -84,6 +84,18 @@ def test_what_is_worth_keeping_is_no_joke_whoever_laughs() -> None:
 @pytest.mark.parametrize(
     ("message", "language"),
     [
+        ("it was my late husband's birthday on the 6th, i took freesias to the cemetery", "en"),
+        ("am 6. dezember hat mein seliger mann geburtstag, da bring ich blumen zum friedhof", "de"),
+        ("il compleanno della mia povera moglie era il 6 dicembre", "it"),
+    ],
+)
+def test_of_the_dead_no_birthday_is_good_news(message: str, language: str) -> None:
+    assert acts.of(message, language) in ("plan", "telling")
+
+
+@pytest.mark.parametrize(
+    ("message", "language"),
+    [
         ("So, jetzt gieße ich noch die Blumen auf dem Balkon und gucke fern. Bis bald.", "de"),
         ("right, that's me done for the day, kettle on. night, Ada", "en"),
         ("bon, je finis mon café et je vais promener le chien dans le parc, bisous", "fr"),
