@@ -146,6 +146,7 @@ def worth(life: Runtime, text: str, language: str, *, learns: bool) -> Worth | N
 
 def of(known: Likeness, embedder: Embedder, text: str) -> Worth:
     """Say what examples make of a message."""
+    text = text.lower() if text.isupper() else text  # no example is shouted
     vector = embedder.embed_documents([tokens.cut(one_line(text), MAX_TOKENS)])[0]
     values = known.of(vector)
     return Worth(**values, embedder=embedder.identity.model)

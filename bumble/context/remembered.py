@@ -37,7 +37,7 @@ SEARCHED = 80  # hits that are looked through
 KINDS = ("message", "knowledge", "journal", "episode", "belief", "person")
 LATEST_TALKS = 200  # whose corrections are known
 CLOSE = 0.6  # of the best one's points, from which another may be the answer as well
-CLEAR = 1.0  # points that the best is ahead, where meaning tells: then it alone is the answer
+CLEAR = 1.0  # points that the best is ahead, where meaning tells: then it alone is quoted
 ENOUGH = 0.6  # of the words of a question, with which what answers needs no other beside it
 MOST_QUOTES = 2
 
@@ -125,6 +125,8 @@ def _nearest(
     ]
     quotes: dict[str, Quote] = {}
     for each in near:
+        if each.points <= near[0].points - CLEAR and each.statement.cosine is not None:
+            break
         said = each.statement
         later = heard.newest(said.id)
         quotes.setdefault(later, said.quote if later == said.id else _said(life, heard, later))

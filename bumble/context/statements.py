@@ -40,6 +40,7 @@ _TITLED = re.compile(
     r"\b(?:herrn?|frau|mr|mrs|ms|miss|dr|prof|sra?|senora?|don|dona|signora?|sig|mme|madame"
     r"|monsieur|senhora?|seu)\b\.? \w+"
 )
+_OWNING = re.compile(r"['’]s?$")  # `Roisin's`
 _DATE = re.compile(r"\b\d{1,2}\.\s?(?P<month>\d{1,2})\b(?!\d*:)|\b\d{4}-(?P<iso>\d{2})-\d{2}\b")
 
 
@@ -164,7 +165,11 @@ def _titled(text: str) -> set[str]:
 
 def _telling(asked: Mapping[str, str], named: Set[str]) -> set[str]:
     """Return what is asked, without the names of whom it is asked of."""
-    return {stem for stem, word in asked.items() if named.isdisjoint((word, word[:-1]))}
+    return {
+        stem
+        for stem, word in asked.items()
+        if named.isdisjoint((word, word[:-1], _OWNING.sub("", word)))
+    }
 
 
 def names(life: Runtime) -> set[str]:

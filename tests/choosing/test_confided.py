@@ -21,9 +21,11 @@ CONFIDED = {
         "keep quiet about it please, we are selling the farm",
         "i'd like this to stay between you and me: i took the money",
         "dont breathe a word, we eloped",
+        "please keep this from Nora for the moment: i applied in Oslo",
     ),
     "de": (
         "sag oma nix aber ich zieh nach hamburg",
+        "Nora soll davon noch nichts hören: man hat mir in Oslo eine Stelle angeboten",
         "erzähl Peter nichts davon, ich hab gekündigt",
         "ich muss dir was beichten, ich bin gestern gefallen",
         "aber dass du das ja nicht der Selina erzählst, ich hab geraucht",

@@ -70,6 +70,20 @@ def test_meaning_puts_answers_in_order_and_a_shared_word_by_chance_does_not(ada:
     assert ranked(ada, asked, far, other, near)[0] == near.id
 
 
+def test_a_name_in_the_possessive_is_nothing_that_is_asked(ada: Entity) -> None:
+    known = frozenset({"nora"})
+    assert statements._telling({"nora": "nora's", "flight": "flight"}, known) == {"flight"}
+
+
+def test_a_second_guess_is_quoted_only_where_it_is_close(ada: Entity) -> None:
+    life = life_of(ada, ScriptedModel([]))
+    heard = remembered._Heard({}, {}, {}, frozenset(), asked=set(), kept=set(), idle=set())
+    best = Scored(statement("I fly on the 9th.", 0.9), 0, 4.0, 0.0, shares=False, answers=False)
+    for points, count in ((3.5, 2), (2.5, 1)):
+        other = replace(best, statement=statement("It rained.", 0.5), points=points)
+        assert len(remembered._nearest(life, [best, other], heard, of_memory=True)) == count
+
+
 def test_a_joke_answers_after_what_was_worth_keeping(ada: Entity) -> None:
     joke = statement("My boots have applied for the clinic.", 0.5, worth=-1)
     told = statement("The clinic will see me on the 21st.", 0.5)
