@@ -38,7 +38,7 @@ KINDS = ("message", "knowledge", "journal", "episode", "belief", "person")
 LATEST_TALKS = 200  # whose corrections are known
 CLOSE = 0.6  # of the best one's points, from which another may be the answer as well
 CLEAR = 1.0  # points that the best is ahead, where meaning tells: then it alone is quoted
-ENOUGH = 0.6  # of the words of a question, with which what answers needs no other beside it
+ENOUGH = 0.6  # of the words of a question, with which what answers does so whatever else is near
 MOST_QUOTES = 2
 
 
@@ -92,17 +92,18 @@ def answer(life: Runtime, session: Session, question: Question) -> Answer:
 
 
 def _best(scored: Sequence[Scored], question: Question) -> list[Statement]:
-    """Return what answers, best first; beside it what may answer as well.
+    """Return what answers, best first.
 
-    Where there are vectors, nothing answers if what is nearest in meaning has too few words of it.
+    Where there are vectors, nothing surely answers if what is nearest in meaning has too few words
+    of it, or hardly enough and something without them is as near.
     """
     if scored and scored[0].statement.cosine is not None:
         first, *others = scored
         if not first.answers:
             return []
         close = [each for each in others if each.points > first.points - CLEAR]
-        beside = [each for each in close if each.answers or first.part < ENOUGH]
-        return [each.statement for each in (first, *beside) if each.statement.id or each is first]
+        answering = [each.statement for each in (first, *close) if each.answers]
+        return answering if first.part >= ENOUGH or len(answering) > len(close) else []
     ranked = [each for each in scored if each.answers]
     best = [each for each in ranked if each.points >= CLOSE * ranked[0].points]
     if question.number:
