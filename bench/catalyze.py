@@ -73,21 +73,21 @@ def open_life(root: Path, conversation: Mapping[str, Any], embedder: Embedder | 
     )
 
 
-def draw(life: Runtime) -> int:
+def draw(runtime: Runtime) -> int:
     """Draw the catalysts of a life; returns how many there are."""
-    for drawing in catalysts.check(life).jobs:
-        job.apply(life, catalysts.run(life, drawing))
-    life.memory.sync()
-    owner = (relationships.person_id(life.identity.owner.name),)
-    taken = survey.take(life.memory, life.now(), owner)
+    for drawing in catalysts.check(runtime).jobs:
+        job.apply(runtime, catalysts.run(runtime, drawing))
+    runtime.memory.sync()
+    owner = (relationships.person_id(runtime.identity.owner.name),)
+    taken = survey.take(runtime.memory, runtime.now(), owner)
     return sum(len(taken.catalysts(topic)) for topic in taken.topics)
 
 
-def rankings(life: Runtime, query: str) -> dict[str, list[str]]:
+def rankings(runtime: Runtime, query: str) -> dict[str, list[str]]:
     """Return the messages that each way finds, the best first."""
     message = (kinds.SESSION.passages,)
-    plain = life.memory.search(query, kinds=message, limit=POOL)
-    met = life.memory.pointers(query, Filter(kinds=message), catalyze.CATALYSTS)
+    plain = runtime.memory.search(query, kinds=message, limit=POOL)
+    met = runtime.memory.pointers(query, Filter(kinds=message), catalyze.CATALYSTS)
     joined = catalyze.joined_hits(plain, met)
     ways = {PLAIN: plain[:SHOWN], JOINED: joined[:SHOWN]}
     ways |= {
@@ -111,16 +111,16 @@ def measure(
     drawn = 0
     for sample in json.loads(path.read_text()):
         with tempfile.TemporaryDirectory() as place:
-            life = open_life(Path(place), sample["conversation"], embedder)
-            _, _, ids = write_entity(life.entity.root, sample["conversation"])
-            drawn += draw(life)
+            runtime = open_life(Path(place), sample["conversation"], embedder)
+            _, _, ids = write_entity(runtime.entity.root, sample["conversation"])
+            drawn += draw(runtime)
             talk = {message: turn.partition(":")[0] for turn, message in ids.items()}
-            owner = (relationships.person_id(life.identity.owner.name),)
-            taken = survey.take(life.memory, life.now(), owner)
+            owner = (relationships.person_id(runtime.identity.owner.name),)
+            taken = survey.take(runtime.memory, runtime.now(), owner)
             names = [topic.name for topic in taken.topics[:TOPICS]]
-            topics[f"{life.identity.owner.name} and {life.identity.name}"] = names
+            topics[f"{runtime.identity.owner.name} and {runtime.identity.name}"] = names
             for question in questions(sample["qa"], ids):
-                for way, found_ids in rankings(life, question.text).items():
+                for way, found_ids in rankings(runtime, question.text).items():
                     share = len(question.evidence & set(found_ids)) / len(question.evidence)
                     scores[way]["recall"].append(share)
                     if len({talk[message] for message in question.evidence}) > 1:

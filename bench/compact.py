@@ -431,36 +431,36 @@ class View:
 class Slept:
     """A conversation that was compacted where it lies, and what was distilled before that."""
 
-    life: Runtime
+    runtime: Runtime
     session: Session  # compacted
     drawn: tuple[str, ...]  # facts and beliefs
     problems: tuple[str, ...] = ()
 
 
-def sleep(life: Runtime, one: Sample, *, flushes: bool) -> Slept:
+def sleep(runtime: Runtime, one: Sample, *, flushes: bool) -> Slept:
     """Compact a conversation in its folder as `bumble compact` does."""
     talk = one.session
     new = sessions.new(talk.id, NOON, "sam")
     wait = cursors.plan_heard(
-        state.read(life.entity.state), new, [(cursors.DISTILL,)], talk.messages[0].id, ""
+        state.read(runtime.entity.state), new, [(cursors.DISTILL,)], talk.messages[0].id, ""
     )
     begun = (sessions.plan_start(new, ""), sessions.plan_append(new, talk.messages, ""))
-    life.apply(ChangeSet("", (*begun, *([wait] if wait else []))))
+    runtime.apply(ChangeSet("", (*begun, *([wait] if wait else []))))
     try:
-        made = compact.run(life, CompactJob(talk, STABLE_TOKENS))
+        made = compact.run(runtime, CompactJob(talk, STABLE_TOKENS))
     except AnswerInvalidError as error:  # then nothing changes, and it counts as that
-        return Slept(life, talk, (), (str(error).splitlines()[0],))
+        return Slept(runtime, talk, (), (str(error).splitlines()[0],))
     problems: tuple[str, ...] = ()
     if flushes:
-        made = flush.before(life, made, limit=None, judge=False, note=lambda _: None)
+        made = flush.before(runtime, made, limit=None, judge=False, note=lambda _: None)
         problems = tuple(line for line in made.lines if line.startswith("Nothing was distilled"))
-    job.apply(life, made)
-    life.memory.sync()
-    book = knowledge.read(life.entity.knowledge)
+    job.apply(runtime, made)
+    runtime.memory.sync()
+    book = knowledge.read(runtime.entity.knowledge)
     facts = [f"{one.title}: {one.text}" for one in book.sections if not one.locked]
-    held = [one.text for one in beliefs.read(life.entity.beliefs)]
-    found = session_files.find(life.entity.sessions, talk.id)
-    return Slept(life, found, (*facts, *held), problems)
+    held = [one.text for one in beliefs.read(runtime.entity.beliefs)]
+    found = session_files.find(runtime.entity.sessions, talk.id)
+    return Slept(runtime, found, (*facts, *held), problems)
 
 
 def asked(slept: Slept, facts: Sequence[Fact], *, transcript: bool) -> View:
@@ -471,25 +471,25 @@ def asked(slept: Slept, facts: Sequence[Fact], *, transcript: bool) -> View:
         facts: What is asked for.
         transcript: Whether messages that left the view come to mind too, not only memories.
     """
-    life, talk = slept.life, slept.session
+    runtime, talk = slept.runtime, slept.session
     unseen = history.view(talk, VIEW_TOKENS).unseen if transcript else ()
     found: dict[str, list[str]] = {}
     for fact in facts:
-        at = life.now()
+        at = runtime.now()
         message = Message("msg_zzzzz", at, "user", fact.question, speaker="sam", trust="owner")
         blocks = recalled.blocks(
-            life, sessions.appended(talk, [message]), "sam", "content", at, unseen
+            runtime, sessions.appended(talk, [message]), "sam", "content", at, unseen
         )
-        kept = system.preamble(blocks, life.config.prompt.preamble_max_tokens)
+        kept = system.preamble(blocks, runtime.config.prompt.preamble_max_tokens)
         lines = [line for block in kept for line in block.text.splitlines()]
         found[fact.question] = [line for line in lines if line.startswith("- ")]
     return View(shown(talk), asked=found)
 
 
-def compacted(life: Runtime, one: Sample, **how: Any) -> list[str]:
+def compacted(runtime: Runtime, one: Sample, **how: Any) -> list[str]:
     """Compact a conversation by the product's own code."""
     job = CompactJob(one.session, STABLE_TOKENS, **how)
-    return shown(compact.make(life, job, lambda _: None).session)
+    return shown(compact.make(runtime, job, lambda _: None).session)
 
 
 def score(samples: Sequence[Sample], ways: Mapping[str, Callable[[Sample], Sequence[View]]]) -> Any:
@@ -656,9 +656,9 @@ def main() -> None:
                 name = one.session.id
                 if name not in done:
                     place = Path(folder) / name
-                    life = life_for(one, place, model, arguments.share, embedder, writes=True)
+                    runtime = life_for(one, place, model, arguments.share, embedder, writes=True)
                     print(f"{name}: {arguments.model} tells it", file=sys.stderr)
-                    done[name] = sleep(life, one, flushes=flushes)
+                    done[name] = sleep(runtime, one, flushes=flushes)
                     problems.extend(f"{name}: {line}" for line in done[name].problems)
                 return done[name]
 

@@ -45,7 +45,7 @@ WINDOW_TOKENS = 8192
 ADVERSARIAL = "5"  # of LoCoMo: what is asked for isn't there
 
 
-def life_of(
+def runtime_of(
     place: Path, embedder: Embedder | None, conversation: dict[str, object]
 ) -> tuple[Runtime, dict[str, str]]:
     """Open a conversation as an entity's memory; with the message id of every turn."""
@@ -56,7 +56,7 @@ def life_of(
     )
     identity = Identity(schema_version=2, name=name)
     now = datetime.now(UTC) + timedelta(days=1)
-    life = Runtime(
+    runtime = Runtime(
         entity,
         identity,
         loaded.config,
@@ -67,22 +67,22 @@ def life_of(
         random.Random(0),
     )
     memory.sync()
-    return life, ids
+    return runtime, ids
 
 
-def found(life: Runtime, question: Question, lines: int) -> dict[str, float]:
+def found(runtime: Runtime, question: Question, lines: int) -> dict[str, float]:
     """Return by way the share of the evidence among so many lines."""
-    place = reach.of_scope(life, Search((), "calm", life.now()), "all_sessions")
+    place = reach.of_scope(runtime, Search((), "calm", runtime.now()), "all_sessions")
     quoted, _ = by_rule.answer(place, question.text, lines)
     plain = place.search(question.text, limit=lines)
     ways = {RECALL: {hit.id for hit in plain}, RULE: {source.id for source in quoted}}
     return {way: len(ids & question.evidence) / len(question.evidence) for way, ids in ways.items()}
 
 
-def planned(life: Runtime, question: Question) -> dict[str, float]:
+def planned(runtime: Runtime, question: Question) -> dict[str, float]:
     """Return the share of the evidence that a model's answer cites; 0 where it gave none."""
-    search = Search((), "calm", life.now())
-    result = deep.recall(life, search, question.text, "all_sessions")
+    search = Search((), "calm", runtime.now())
+    result = deep.recall(runtime, search, question.text, "all_sessions")
     cited = {source.id for source in result.sources} if result.way == "plan" else set()
     print(f"  {result.way}: {question.text} {result.answer or '-'} ({result.ended})", flush=True)
     return {PLAN: len(cited & question.evidence) / len(question.evidence)}
@@ -138,15 +138,15 @@ def main() -> int:
     shares: dict[str, list[float]] = {}
     for sample in json.loads(options.data.read_text())[: options.conversations]:
         with tempfile.TemporaryDirectory() as folder:
-            life, ids = life_of(Path(folder), embedder, sample["conversation"])
+            runtime, ids = runtime_of(Path(folder), embedder, sample["conversation"])
             if model is not None:
-                life = replace(life, model=model, abilities=ABLE)
+                runtime = replace(runtime, model=model, abilities=ABLE)
             for question in asked_of(options.questions, sample, ids)[: options.most]:
                 if model is not None:
-                    for way, share in planned(life, question).items():
+                    for way, share in planned(runtime, question).items():
                         shares.setdefault(way, []).append(share)
                 for lines in LINES:
-                    for way, share in found(life, question, lines).items():
+                    for way, share in found(runtime, question, lines).items():
                         shares.setdefault(f"{way}, {lines} lines", []).append(share)
     rows = {
         way: {

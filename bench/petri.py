@@ -25,10 +25,10 @@ from bumble.topics import petri, survey
 LISTS = sorted((Path(__file__).parent / "data/petri").glob("*.json"))
 
 
-def first_topics(life: Runtime, count: int = TOPICS) -> list[petri.Topic]:
+def first_topics(runtime: Runtime, count: int = TOPICS) -> list[petri.Topic]:
     """Return the topics that stand out most."""
-    life.memory.sync()
-    return list(survey.take(life.memory, life.now(), None).topics[:count])
+    runtime.memory.sync()
+    return list(survey.take(runtime.memory, runtime.now(), None).topics[:count])
 
 
 def is_named(word: str, topics: Sequence[petri.Topic]) -> bool:
@@ -69,9 +69,9 @@ def main() -> int:
         name = sample["sample_id"]
         wanted, any_wanted = shared(lists, name), any_of(lists, name)
         with tempfile.TemporaryDirectory() as folder:
-            life = open_life(Path(folder), sample["conversation"], None)
-            write_entity(life.entity.root, sample["conversation"])
-            topics = first_topics(life)
+            runtime = open_life(Path(folder), sample["conversation"], None)
+            write_entity(runtime.entity.root, sample["conversation"])
+            topics = first_topics(runtime)
         missing = [word for word in wanted if not is_named(word, topics)]
         there = len(wanted) - len(missing)
         by_any = sum(is_named(word, topics) for word in any_wanted)

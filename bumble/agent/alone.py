@@ -15,7 +15,7 @@ CarryOut = Callable[[ToolCall], Result]
 
 
 def act(
-    life: Runtime,
+    runtime: Runtime,
     request: Request,
     declared: Sequence[Tool],
     bounds: LoopConfig,
@@ -27,7 +27,7 @@ def act(
     """Let the model act until it is done; nobody hears what it says meanwhile.
 
     Args:
-        life: Whose model is asked.
+        runtime: Whose model is asked.
         request: Stable prompt and task.
         declared: What may be called.
         bounds: Of rounds and calls.
@@ -39,15 +39,15 @@ def act(
         UserError: If the model fails before it has done anything.
     """
     return loop.run(
-        life.model,
+        runtime.model,
         request,
         declared,
         bounds,
         once_a_file(carry_out),
         lambda _: None,
         person=person,
-        gate=Gate(life.model, life.config.cognition.gate, task, judges=False),
-        fits=lambda request: budget.fitting(life, request),
+        gate=Gate(runtime.model, runtime.config.cognition.gate, task, judges=False),
+        fits=lambda request: budget.fitting(runtime, request),
     )
 
 

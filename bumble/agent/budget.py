@@ -35,19 +35,19 @@ def profile(config: Config, name: ProfileName, temperature: float) -> Profile:
     )
 
 
-def history(life: Runtime, stable: Stable) -> int:
+def history(runtime: Runtime, stable: Stable) -> int:
     """Return the tokens that stored history may take; the same for every profile."""
-    room = int(life.window_tokens * WINDOW_SHARE / life.token_ratio)
+    room = int(runtime.window_tokens * WINDOW_SHARE / runtime.token_ratio)
     return max(LEAST_HISTORY_TOKENS, room - stable.tokens)
 
 
-def fitting(life: Runtime, request: Request) -> Request:
+def fitting(runtime: Runtime, request: Request) -> Request:
     """Let an answer be no longer than the window still holds."""
-    most = min(request.max_tokens, room(life, request.messages))
+    most = min(request.max_tokens, room(runtime, request.messages))
     return replace(request, max_tokens=max(LEAST_ANSWER_TOKENS, most))
 
 
-def room(life: Runtime, messages: Sequence[Message]) -> int:
+def room(runtime: Runtime, messages: Sequence[Message]) -> int:
     """Estimate what the window still holds beside a prompt."""
     used = sum(tokens.estimate_message(one.content) for one in messages)
-    return life.window_tokens - int(life.token_ratio * used)
+    return runtime.window_tokens - int(runtime.token_ratio * used)

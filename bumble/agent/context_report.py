@@ -111,11 +111,11 @@ class Report:
         return self.prompt_tokens or int(estimated * self.token_ratio)
 
 
-def of(life: Runtime, turn: Turn, source: Literal["run", "estimate"]) -> Report:
+def of(runtime: Runtime, turn: Turn, source: Literal["run", "estimate"]) -> Report:
     """Report on the request of a turn; one that nobody was sent says so."""
     request, stable = turn.request, turn.stable
     whole = turn.manner in ("stream", "tools")
-    declared = tools.declared(tools_of(life, turn.session.people)) if whole else ()
+    declared = tools.declared(tools_of(runtime, turn.session.people)) if whole else ()
     schema = request.schema_text
     first = turn.outcome.completions[0].usage if turn.outcome.completions else None
     said_before = _before(turn.session)
@@ -124,11 +124,11 @@ def of(life: Runtime, turn: Turn, source: Literal["run", "estimate"]) -> Report:
     examples = (Part("examples", example_chars),) if stable.examples else ()
     return Report(
         source="form" if source == "run" and not turn.outcome.completions else source,
-        at=life.now().isoformat(timespec="seconds"),
-        workspace=str(life.entity.workspace),
+        at=runtime.now().isoformat(timespec="seconds"),
+        workspace=str(runtime.entity.workspace),
         session=turn.session.id,
-        model=life.model.name,
-        window_tokens=life.window_tokens,
+        model=runtime.model.name,
+        window_tokens=runtime.window_tokens,
         system=(*(Part(part.name, len(part.text)) for part in stable.parts), *examples),
         files=tuple(
             File(file.name, file.status, file.raw_chars, file.injected_chars)
@@ -147,14 +147,14 @@ def of(life: Runtime, turn: Turn, source: Literal["run", "estimate"]) -> Report:
         schema_chars=len(schema),
         messages_bytes=request.messages_bytes,
         schema_bytes=len(schema.encode()),
-        total_bytes=life.model.request_bytes(request),
+        total_bytes=runtime.model.request_bytes(request),
         prompt_tokens=first.prompt_tokens if first else None,
         cached_tokens=first.cached_tokens if first else None,
-        too_long=compact.measure(life, turn.session, stable.tokens).full,
-        handover=_continuity(life, turn),
-        token_ratio=life.token_ratio,
+        too_long=compact.measure(runtime, turn.session, stable.tokens).full,
+        handover=_continuity(runtime, turn),
+        token_ratio=runtime.token_ratio,
         scratch_notes=len(
-            life.read_or(lambda: scratch.lines(life.entity.root / scratch.PATH), list[str]())
+            runtime.read_or(lambda: scratch.lines(runtime.entity.root / scratch.PATH), list[str]())
         ),
         attached_chars=sum(len(block.text) for block in turn.blocks if block.name == ATTACHED),
         allowed=tuple(tool.name for tool in declared if tool not in tools.DECLARED),
@@ -177,8 +177,8 @@ def _average(messages: Sequence[Message], count: int | None = None) -> int:
     )
 
 
-def _continuity(life: Runtime, turn: Turn) -> Continuity | None:
-    brief, wants = turn.brief, life.config.session.continuity_threshold
+def _continuity(runtime: Runtime, turn: Turn) -> Continuity | None:
+    brief, wants = turn.brief, runtime.config.session.continuity_threshold
     if brief is None:
         return None
     likeness = None if brief.likeness is None else round(brief.likeness, 3)

@@ -38,7 +38,7 @@ class Asked:
 
 
 def ask(
-    life: Runtime,
+    runtime: Runtime,
     question: str,
     readers: Sequence[str],
     scope: Scope = "all",
@@ -50,7 +50,7 @@ def ask(
     """Recall deeply, or give the answer that stands in the cache.
 
     Args:
-        life: Whose memory.
+        runtime: Whose memory.
         question: What is asked.
         readers: Ids of all who will read the answer.
         scope: How far to look.
@@ -58,26 +58,26 @@ def ask(
         unseen: Ids of its messages that are not.
         calls: Calls of the model at most; None: as the settings say.
     """
-    at = life.now()
-    if life.memory.syncs:
-        life.memory.sync()
-    mood = body_state.mood(life, body_state.read(life, at)).name
+    at = runtime.now()
+    if runtime.memory.syncs:
+        runtime.memory.sync()
+    mood = body_state.mood(runtime, body_state.read(runtime, at)).name
     search = Search(tuple(readers), mood, at, outside, tuple(unseen))
-    cache, state = _cache(life), [life.memory.state()]
-    able = life.abilities.tier("memory", words.language(question))
+    cache, state = _cache(runtime), [runtime.memory.state()]
+    able = runtime.abilities.tier("memory", words.language(question))
     arguments = {
         "question": words.one_line(question),
         "scope": scope,
         "readers": sorted(readers),
         "outside": [outside, *unseen],
-        "model": life.model.name if able == "write" and calls != 0 else "",
+        "model": runtime.model.name if able == "write" and calls != 0 else "",
         "calls": calls,
     }
     entry = _read(cache.get(NAME, arguments, state, at))
-    result = entry or deep.recall(life, search, question, scope, current=outside, calls=calls)
+    result = entry or deep.recall(runtime, search, question, scope, current=outside, calls=calls)
     if entry is None:
         cache.put(NAME, arguments, state, json.dumps(data(result), ensure_ascii=False), at)
-    return Asked(result, entry is not None, lambda: plan(life, result, readers))
+    return Asked(result, entry is not None, lambda: plan(runtime, result, readers))
 
 
 def answer(asked: Asked) -> Answer:
@@ -101,19 +101,21 @@ def quote(source: Source, limit_tokens: int = QUOTE_TOKENS) -> str:
     return f"> {foreign}{who}{when}{place}: “{text}”"
 
 
-def plan(life: Runtime, result: Recollection, readers: Sequence[str]) -> Change | None:
+def plan(runtime: Runtime, result: Recollection, readers: Sequence[str]) -> Change | None:
     """Plan to keep a miss as an open question, or to drop the question that has an answer now."""
-    folder = life.entity.questions
+    folder = runtime.entity.questions
     audience = tuple(readers)
     same = [entry for entry in questions.read(folder) if entry.asks(result.question, audience)]
     if result.is_miss == bool(same):
         return None
     if same:
         return questions.plan_answered(same[0], "it has an answer now")
-    at = life.now()
-    trust = "owner" if set(readers) <= {people.owner_id(life.entity, life.identity)} else "person"
+    at = runtime.now()
+    trust = (
+        "owner" if set(readers) <= {people.owner_id(runtime.entity, runtime.identity)} else "person"
+    )
     origin = Provenance(by="deep-recall", trust=trust, audience=audience)
-    question_id = base.new_id(questions.PREFIX, at, life.rng)
+    question_id = base.new_id(questions.PREFIX, at, runtime.rng)
     return questions.plan_new(
         questions.new(question_id, at, result.question, origin), "nothing in memory answers it"
     )
@@ -152,7 +154,7 @@ def _of_data(values: Mapping[str, Any]) -> Recollection:
     return Recollection(**{**values, "sources": sources, "trail": trail, "spent": spent})
 
 
-def _cache(life: Runtime) -> ToolCache:
-    config = life.config.recall.deep
+def _cache(runtime: Runtime) -> ToolCache:
+    config = runtime.config.recall.deep
     limits = ToolCacheConfig(config.cache_entries, config.cache_seconds, (NAME,))
-    return ToolCache(life.entity.private / "cache" / NAME, limits, writes=life.writes)
+    return ToolCache(runtime.entity.private / "cache" / NAME, limits, writes=runtime.writes)

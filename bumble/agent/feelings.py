@@ -31,7 +31,7 @@ class Recalled:
 class Feelings:
     """The anchors of an entity as its tools use them."""
 
-    life: Runtime
+    runtime: Runtime
 
     def keep(self, label: str, description: str, origin: Provenance, at: datetime) -> Plans:
         """Plan to make an anchor of the body as it is.
@@ -39,12 +39,12 @@ class Feelings:
         Raises:
             ValueError: If the label is empty, or there is one of that label.
         """
-        soma = body_state.read(self.life, at)
-        intensity = body_state.intensity(self.life, soma)
+        soma = body_state.read(self.runtime, at)
+        intensity = body_state.intensity(self.runtime, soma)
         anchor = anchors.new(
             label, description, soma.hormones.levels, at, intensity, provenance=origin
         )
-        return anchor_recall.plans_new(self.life, anchor, f"make an anchor: {anchor.label}")
+        return anchor_recall.plans_new(self.runtime, anchor, f"make an anchor: {anchor.label}")
 
     def listing(self, readers: Sequence[str]) -> str:
         """Return the labels of all anchors that these people may meet, a line each."""
@@ -63,9 +63,9 @@ class Feelings:
             raise RecordMissingError("anchor", label, near)
         about = f": {one_line(anchor.description)}" if anchor.description else ""
         trust = provenance.lowest_untrusted((anchor.provenance.trust,))
-        plans = anchor_recall.plans_recall(self.life, anchor, at, f"recall: {anchor.label}")
+        plans = anchor_recall.plans_recall(self.runtime, anchor, at, f"recall: {anchor.label}")
         return Recalled(f"it comes back: {anchor.label}{about}", trust, plans)
 
     def _open(self, readers: Sequence[str]) -> list[Anchor]:
-        listed = anchors.readable(self.life.entity.anchors)
+        listed = anchors.readable(self.runtime.entity.anchors)
         return [anchor for anchor in listed if base.may_read(anchor.provenance.audience, readers)]

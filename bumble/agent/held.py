@@ -41,62 +41,62 @@ _ENDS = (".", "!", "?", "…", "”", "“", '"', ")", "»")
 
 
 def answer(
-    life: Runtime, turn: Turn, *, sign: Sign = lambda: None, breakable: Breakable = nullcontext
+    runtime: Runtime, turn: Turn, *, sign: Sign = lambda: None, breakable: Breakable = nullcontext
 ) -> Outcome:
     """Answer by drafts or by form; nothing is shown yet.
 
     Args:
-        life: Whose turn.
+        runtime: Whose turn.
         turn: As it was prepared.
         sign: Called before the model is asked.
         breakable: Encloses what the person may break off.
     """
-    act = act_of(life, turn)
-    here = scene(life, turn, act)
+    act = act_of(runtime, turn)
+    here = scene(runtime, turn, act)
     outcome = Outcome()
     if turn.manner == "draw" and _is_drawn(act, here):
         sign()
         try:
             with breakable():
-                if draft := _drawn(life, turn, act, outcome):
+                if draft := _drawn(runtime, turn, act, outcome):
                     outcome.steps.append(Step(draft, (), ()))
                     return outcome
         except KeyboardInterrupt:
             outcome.stopped = "interrupted"
             return outcome
-    _say(turn, outcome, by_form.compose(act, here, life.rng))
+    _say(turn, outcome, by_form.compose(act, here, runtime.rng))
     return outcome
 
 
-def checked(life: Runtime, turn: Turn, outcome: Outcome) -> Outcome:
+def checked(runtime: Runtime, turn: Turn, outcome: Outcome) -> Outcome:
     """Return what a turn with tools came to, its last words by form if they can't be said."""
     if outcome.stopped in ("interrupted", "failed") or not outcome.steps:
         return outcome
-    act = act_of(life, turn)
+    act = act_of(runtime, turn)
     results = [result for step in outcome.steps for result in step.results]
     found = tuple(result.text for result in results)
-    held = situation(life, turn, act, found)
+    held = situation(runtime, turn, act, found)
     check = replies.after_work if results else replies.problem
     why = check(outcome.said, held)
     if why is None:
         return outcome
     turn.refused.append(why)
     outcome.steps = [replace(step, said="") for step in outcome.steps]
-    here = scene(life, turn, act)
+    here = scene(runtime, turn, act)
     failed = bool(results) and all(result.failed for result in results)
     called = {call.name for step in outcome.steps for call in step.calls}
     if failed or not called <= tools.READ_ONLY | tools.SEARCHES:
-        reply = by_form.finished(here, life.rng, failed=failed)
+        reply = by_form.finished(here, runtime.rng, failed=failed)
     else:
-        reply = by_form.compose(act, here, life.rng)
+        reply = by_form.compose(act, here, runtime.rng)
     _say(turn, outcome, reply)
     return outcome
 
 
-def act_of(life: Runtime, turn: Turn) -> Act:
+def act_of(runtime: Runtime, turn: Turn) -> Act:
     """Return what the message of a turn is: by its words, and by messages that it is like."""
     text, language = turn.message.text, turn.language
-    worth = examples.worth(life, text, language, learns=False)
+    worth = examples.worth(runtime, text, language, learns=False)
     act = acts.of(text, language)
     if worth is None:
         return act
@@ -122,14 +122,14 @@ def _is_drawn(act: Act, here: Scene) -> bool:
     return act in here.wordings.talk.draws
 
 
-def _drawn(life: Runtime, turn: Turn, act: Act, outcome: Outcome) -> str:
+def _drawn(runtime: Runtime, turn: Turn, act: Act, outcome: Outcome) -> str:
     """Return the first draft that nothing speaks against; empty if there is none."""
-    held = situation(life, turn, act)
+    held = situation(runtime, turn, act)
     for _ in range(DRAWS):
-        request = replace(turn.request, seed=life.rng.randrange(2**31))
-        completion = life.model.complete(request)
+        request = replace(turn.request, seed=runtime.rng.randrange(2**31))
+        completion = runtime.model.complete(request)
         outcome.completions.append(completion)
-        draft = tidied(completion, life.identity.name)
+        draft = tidied(completion, runtime.identity.name)
         why = replies.problem(draft, held)
         if why is None:
             return draft
@@ -147,10 +147,10 @@ def tidied(completion: Completion, name: str) -> str:
     return " ".join(parts[:MOST_SENTENCES])
 
 
-def scene(life: Runtime, turn: Turn, act: Act) -> Scene:
+def scene(runtime: Runtime, turn: Turn, act: Act) -> Scene:
     """Gather what a reply by form is made from."""
-    code, root = turn.language, life.entity.root
-    wordings = forms.load(code, root, life.tell) if forms.has(code, root) else None
+    code, root = turn.language, runtime.entity.root
+    wordings = forms.load(code, root, runtime.tell) if forms.has(code, root) else None
     question = Question(
         acts.asked(turn.message.text, code),
         code,
@@ -161,7 +161,7 @@ def scene(life: Runtime, turn: Turn, act: Act) -> Scene:
     )
     memory = remembered.Answer()
     if act in ASKS_MEMORY or acts.asks_advice(turn.message.text, code):
-        memory = remembered.answer(life, turn.session, question)
+        memory = remembered.answer(runtime, turn.session, question)
     owner_unnamed = turn.person.name.casefold() == "you"
     return Scene(
         message=turn.message.text,
@@ -169,29 +169,29 @@ def scene(life: Runtime, turn: Turn, act: Act) -> Scene:
         wordings=wordings,
         person=turn.person.id,
         who="" if owner_unnamed else turn.person.name,
-        name=life.identity.name,
-        story=_own_words(life, code),
-        at=life.now(),
+        name=runtime.identity.name,
+        story=_own_words(runtime, code),
+        at=runtime.now(),
         quotes=memory.quotes,
         nearest=memory.nearest,
-        earlier=earlier_replies(life, turn),
-        people=statements.names(life),
+        earlier=earlier_replies(runtime, turn),
+        people=statements.names(runtime),
     )
 
 
-def _own_words(life: Runtime, language: str) -> tuple[str, ...]:
+def _own_words(runtime: Runtime, language: str) -> tuple[str, ...]:
     """Return what the owner let the entity say of itself, where that is in a language."""
-    text = words.one_line(life.identity.identity.monologue)
+    text = words.one_line(runtime.identity.identity.monologue)
     speaks = not (stop_words.SAYING_I | stop_words.SAYING_MY).isdisjoint(stop_words.words(text))
     if not speaks or words.language(text, default="") != language:
         return ()
-    parts = [part for part in words.sentences(text) if life.identity.name not in part]
+    parts = [part for part in words.sentences(text) if runtime.identity.name not in part]
     return tuple(part for part in parts if len(part) <= STORY_CHARS)
 
 
-def earlier_replies(life: Runtime, turn: Turn) -> list[str]:
+def earlier_replies(runtime: Runtime, turn: Turn) -> list[str]:
     """Return what the entity said in this conversation and those before, oldest first."""
-    folder, own = life.entity.sessions, turn.session.id
+    folder, own = runtime.entity.sessions, turn.session.id
     infos = (
         info for info in session_files.infos(folder) if turn.person.id in (info.by, *info.present)
     )
@@ -205,25 +205,25 @@ def earlier_replies(life: Runtime, turn: Turn) -> list[str]:
     ]
 
 
-def situation(life: Runtime, turn: Turn, act: Act, found: tuple[str, ...] = ()) -> Situation:
+def situation(runtime: Runtime, turn: Turn, act: Act, found: tuple[str, ...] = ()) -> Situation:
     """Gather what a reply is held against.
 
     Args:
-        life: Whose turn.
+        runtime: Whose turn.
         turn: With its request.
         act: What the message is.
         found: What tools gave.
     """
     users = [one for one in turn.session.messages if one.role == "user"]
     examples = [one.content for one in turn.stable.examples if one.role == "assistant"]
-    who = life.identity
+    who = runtime.identity
     return Situation(
         message=turn.message.text,
         language=turn.language,
         entity=who.name,
         person=turn.person.name,
         statements=tuple(one.text for one in users),
-        answers=(*examples, *earlier_replies(life, turn)),
+        answers=(*examples, *earlier_replies(runtime, turn)),
         sources=(turn.request.messages[-1].content, turn.stable.text, *found),
         is_question=act in (*ASKS, "request"),
         # in German names don't show, so a question may be about somebody
@@ -232,10 +232,10 @@ def situation(life: Runtime, turn: Turn, act: Act, found: tuple[str, ...] = ()) 
     )
 
 
-def slip(life: Runtime, turn: Turn) -> str:
+def slip(runtime: Runtime, turn: Turn) -> str:
     """Return why a reply that was streamed is no example for later ones; empty if it may be."""
     said = turn.outcome.said
     if not said:
         return ""
-    act = act_of(life, turn)
-    return replies.slip(said, situation(life, turn, act)) or ""
+    act = act_of(runtime, turn)
+    return replies.slip(said, situation(runtime, turn, act)) or ""

@@ -20,16 +20,16 @@ from bumble.runtime.runtime import ProfileName, Runtime
 Manner = Literal["stream", "draw", "tools", "form"]
 
 
-def of(life: Runtime, session: Session, code: str, asked: ProfileName | None) -> Manner:
+def of(runtime: Runtime, session: Session, code: str, asked: ProfileName | None) -> Manner:
     """Decide how the last message of a conversation is answered.
 
     Args:
-        life: Whose turn.
+        runtime: Whose turn.
         session: With the message.
         code: Of the language that is spoken.
         asked: How much thought the person asked for.
     """
-    tier = life.abilities.tier("talk", code)
+    tier = runtime.abilities.tier("talk", code)
     if tier == "write":
         return "stream"
     if tier == "none":
@@ -37,18 +37,20 @@ def of(life: Runtime, session: Session, code: str, asked: ProfileName | None) ->
     text = session.messages[-1].text
     # what somebody asks to keep in mind is kept anyway, by rule
     called_for = rules.beside_request(text, code) or text
-    needs_tools = acts.needs_tools(called_for, code) or outside_tools.called_for(life, session)
+    needs_tools = acts.needs_tools(called_for, code) or outside_tools.called_for(runtime, session)
     if asked == "deliberate" or needs_tools:
         return "tools"
     return "draw" if short.has(code) else "form"
 
 
-def asks_model(life: Runtime, code: str) -> bool:
+def asks_model(runtime: Runtime, code: str) -> bool:
     """Whether a plain turn in a language may ask the model, and its beginning be read ahead.
 
     Where forms do better in every act, nothing is drawn.
     """
-    tier = life.abilities.tier("talk", code)
+    tier = runtime.abilities.tier("talk", code)
     if tier == "choose":
-        return short.has(code) and bool(forms.load(code, life.entity.root, life.tell).talk.draws)
+        return short.has(code) and bool(
+            forms.load(code, runtime.entity.root, runtime.tell).talk.draws
+        )
     return tier == "write"

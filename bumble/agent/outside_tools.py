@@ -22,28 +22,28 @@ INTRODUCTION = (
 )
 
 
-def _of(life: Runtime, session: Session) -> OutsideTools | None:
+def _of(runtime: Runtime, session: Session) -> OutsideTools | None:
     """Return the tools that those who take part may have used."""
-    if life.outside is None:  # who the owner is, every portrait is asked
+    if runtime.outside is None:  # who the owner is, every portrait is asked
         return None
-    alone = set(session.people) <= {people.owner_id(life.entity, life.identity)}
-    return life.outside if alone else None
+    alone = set(session.people) <= {people.owner_id(runtime.entity, runtime.identity)}
+    return runtime.outside if alone else None
 
 
-def called_for(life: Runtime, session: Session) -> bool:
+def called_for(runtime: Runtime, session: Session) -> bool:
     """Whether the last message names one of the programs, or what it is for."""
-    outside = _of(life, session)
+    outside = _of(runtime, session)
     return outside is not None and outside.called_for(session.messages[-1].text)
 
 
-def route_of(life: Runtime, session: Session) -> Route | None:
+def route_of(runtime: Runtime, session: Session) -> Route | None:
     """Return where a message goes that calls for another program; None: as the rules say."""
-    return Route("deliberate", "outside_tool", 0.9) if called_for(life, session) else None
+    return Route("deliberate", "outside_tool", 0.9) if called_for(runtime, session) else None
 
 
-def offered(life: Runtime, session: Session) -> tuple[Tool, ...]:
+def offered(runtime: Runtime, session: Session) -> tuple[Tool, ...]:
     """Return the tools for the last message; what they need is started."""
-    outside = _of(life, session)
+    outside = _of(runtime, session)
     return outside.offered(session.messages[-1].text) if outside else ()
 
 

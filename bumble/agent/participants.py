@@ -45,7 +45,7 @@ def person(entity: Entity, identity: Identity, name: str | None) -> Person:
 
 
 def open_session(
-    life: Runtime,
+    runtime: Runtime,
     who: Person,
     at: datetime,
     *,
@@ -59,7 +59,7 @@ def open_session(
     in it is known to all of them and to nobody else.
 
     Args:
-        life: Whose conversations.
+        runtime: Whose conversations.
         who: Who speaks.
         at: The present.
         session_id: Of the one to go on with; its people must be these.
@@ -72,7 +72,7 @@ def open_session(
     Raises:
         RefusedError: If the session named was had with other people, or elsewhere.
     """
-    folder = life.entity.sessions
+    folder = runtime.entity.sessions
     other_ids = tuple(dict.fromkeys(person.id for person in present if person.id != who.id))
     if session_id is not None:
         session = session_files.find(folder, session_id)
@@ -81,26 +81,28 @@ def open_session(
                 f"{session.id} was had with another assistant and imported; it is only read\n"
                 f"`bumble session show {session.id}` shows it. Begin another with --new-session."
             )
-        _refuse_strangers(life, session, who, other_ids)
+        _refuse_strangers(runtime, session, who, other_ids)
         return session, False
-    latest = None if new else _going_on(life, who, at, other_ids)
+    latest = None if new else _going_on(runtime, who, at, other_ids)
     if latest is not None:
         return latest, False
-    new_id = base.new_id(sessions.PREFIX, at, life.rng)
+    new_id = base.new_id(sessions.PREFIX, at, runtime.rng)
     return sessions.new(new_id, at, who.id, other_ids), True
 
 
-def _going_on(life: Runtime, who: Person, at: datetime, other_ids: Sequence[str]) -> Session | None:
+def _going_on(
+    runtime: Runtime, who: Person, at: datetime, other_ids: Sequence[str]
+) -> Session | None:
     """Return the conversation that has not ended, by itself or because nobody said anything."""
-    latest = session_files.newest(life.entity.sessions, who.id, other_ids)
-    idle = timedelta(hours=life.config.session.idle_hours)
+    latest = session_files.newest(runtime.entity.sessions, who.id, other_ids)
+    idle = timedelta(hours=runtime.config.session.idle_hours)
     if latest is None or latest.ended or at - latest.last_at > idle:
         return None
-    return session_files.find(life.entity.sessions, latest.id)
+    return session_files.find(runtime.entity.sessions, latest.id)
 
 
 def _refuse_strangers(
-    life: Runtime, session: Session, who: Person, other_ids: Sequence[str]
+    runtime: Runtime, session: Session, who: Person, other_ids: Sequence[str]
 ) -> None:
     """Let nobody into a conversation that they did not hear from the beginning.
 
@@ -129,7 +131,7 @@ NOTHING = Delivery()
 
 
 def listen(
-    life: Runtime,
+    runtime: Runtime,
     session: Session,
     is_new: bool,
     who: Person,
@@ -142,7 +144,7 @@ def listen(
     """Store what was said, before anything is made of it.
 
     Args:
-        life: Who hears it.
+        runtime: Who hears it.
         session: In which conversation.
         is_new: Whether that has yet to be written; with `joins`, one that was begun since with
             the same people is gone on with instead.
@@ -154,31 +156,31 @@ def listen(
     """
 
     def met() -> Delivery:
-        changes = [*delivery.changes, *_met(life, listeners, session)]
+        changes = [*delivery.changes, *_met(runtime, listeners, session)]
         return replace(delivery, changes=tuple(changes))
 
-    if not (life.writes and is_new):
-        return _store(life, session, is_new, who, text, met())
-    place, wait = life.entity.private / BEGINNING, life.config.limits.lock_timeout_seconds
-    with files.lock(place, place=life.entity.root, timeout_seconds=wait):
-        begun = _going_on(life, who, life.clock(), session.present) if joins else None
+    if not (runtime.writes and is_new):
+        return _store(runtime, session, is_new, who, text, met())
+    place, wait = runtime.entity.private / BEGINNING, runtime.config.limits.lock_timeout_seconds
+    with files.lock(place, place=runtime.entity.root, timeout_seconds=wait):
+        begun = _going_on(runtime, who, runtime.clock(), session.present) if joins else None
         # others who begin at the same time have made those files by now, or will wait
-        return _store(life, begun or session, begun is None, who, text, met())
+        return _store(runtime, begun or session, begun is None, who, text, met())
 
 
-def _met(life: Runtime, listeners: Sequence[Person], session: Session) -> list[Change]:
+def _met(runtime: Runtime, listeners: Sequence[Person], session: Session) -> list[Change]:
     """Plan a file for each who only listens and has none."""
-    at = life.now()
-    planned = [people.plan_heard_of(life, one.id, one.name, at, session) for one in listeners]
+    at = runtime.now()
+    planned = [people.plan_heard_of(runtime, one.id, one.name, at, session) for one in listeners]
     return [change for change in planned if change is not None]
 
 
 def _store(
-    life: Runtime, session: Session, is_new: bool, who: Person, text: str, delivery: Delivery
+    runtime: Runtime, session: Session, is_new: bool, who: Person, text: str, delivery: Delivery
 ) -> Session:
-    at = life.clock()
+    at = runtime.clock()
     message = Message(
-        id=base.new_id(sessions.MESSAGE_PREFIX, at, life.rng),
+        id=base.new_id(sessions.MESSAGE_PREFIX, at, runtime.rng),
         at=at,
         role="user",
         text=text,
@@ -187,9 +189,9 @@ def _store(
         extra={"name": who.name},
     )
     messages = [*delivery.messages, message]
-    if life.writes:
+    if runtime.writes:
         planned = [sessions.plan_start(session, f"begin to talk with {who.name}")] if is_new else []
         planned.append(sessions.plan_append(session, messages, f"{who.name} said something"))
         planned += delivery.changes
-        life.apply(ChangeSet(f"chat: {who.name} says something", tuple(planned), opens=True))
+        runtime.apply(ChangeSet(f"chat: {who.name} says something", tuple(planned), opens=True))
     return sessions.appended(session, messages)

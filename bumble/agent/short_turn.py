@@ -32,12 +32,18 @@ FIRST_TURNS, MOST_NEWS, NEWS_TOKENS = 2, 2, 30  # of a talk that see what goes o
 
 
 def prepare(
-    life: Runtime, session: Session, who: Person, manner: Manner, language: str, *, compacts: bool
+    runtime: Runtime,
+    session: Session,
+    who: Person,
+    manner: Manner,
+    language: str,
+    *,
+    compacts: bool,
 ) -> Turn:
     """Make the request that answers the last message of a session.
 
     Args:
-        life: Whose turn.
+        runtime: Whose turn.
         session: With the message.
         who: Who said it.
         manner: `draw`, or `form`, which asks nothing.
@@ -45,34 +51,34 @@ def prepare(
         compacts: Whether a conversation that is too long is compacted first.
     """
     said = session.messages[-1]
-    stable = stable_part(life, language)
-    prompt_files.say_unreadable(life, stable.files)
+    stable = stable_part(runtime, language)
+    prompt_files.say_unreadable(runtime, stable.files)
     if compacts:
-        session, _ = compact.make_room(life, session, stable.tokens)
-    seen = transcript.view(session, budget.history(life, stable), before=said.id, plain=True)
-    wordings = forms.load(language, life.entity.root, life.tell)
-    quotes = remembered.near(life, session, language)
-    blocks = _blocks(life, wordings, quotes, _going_on(life, session, quotes, language))
+        session, _ = compact.make_room(runtime, session, stable.tokens)
+    seen = transcript.view(session, budget.history(runtime, stable), before=said.id, plain=True)
+    wordings = forms.load(language, runtime.entity.root, runtime.tell)
+    quotes = remembered.near(runtime, session, language)
+    blocks = _blocks(runtime, wordings, quotes, _going_on(runtime, session, quotes, language))
     message = transcript.render(said, plain=True).content
     last = "\n".join((*(block.text for block in blocks), message))
     messages = (*stable.messages, *transcript.with_last(seen.messages, last))
     decided = route.Route("reflex", manner, 1.0)
-    asked = budget.fitting(life, request(life, session, messages))
+    asked = budget.fitting(runtime, request(runtime, session, messages))
     return Turn(
         session, who, decided, stable, blocks, seen, asked, manner=manner, language=language
     )
 
 
-def stable_part(life: Runtime, language: str) -> Stable:
+def stable_part(runtime: Runtime, language: str) -> Stable:
     """Make the short prompt from the files as they are."""
-    return short.stable(life.entity, life.identity, life.config.prompt, language)
+    return short.stable(runtime.entity, runtime.identity, runtime.config.prompt, language)
 
 
 def _blocks(
-    life: Runtime, wordings: Forms, quotes: list[Quote], going_on: list[str]
+    runtime: Runtime, wordings: Forms, quotes: list[Quote], going_on: list[str]
 ) -> tuple[Block, ...]:
     """Say what day it is, and what comes to mind."""
-    at, talk = life.now(), wordings.talk
+    at, talk = runtime.now(), wordings.talk
     today = talk.today.format(day=by_form.weekday(wordings, at), time=f"{at:%H:%M}")
     blocks = [Block("now", f"({today})")]
     lines = [f"- {line}" for line in (*map(_line, quotes), *going_on)]
@@ -81,21 +87,21 @@ def _blocks(
     return tuple(blocks)
 
 
-def _going_on(life: Runtime, session: Session, quotes: list[Quote], language: str) -> list[str]:
+def _going_on(runtime: Runtime, session: Session, quotes: list[Quote], language: str) -> list[str]:
     """Return in few words what goes on: the projects that are named, and as a talk begins, news.
 
     Nothing that comes to mind anyway, or was said in this talk.
     """
     lines = [
         f"{project.title}: {next(iter(project.steps), project.why)}"
-        for project in recalled.named_projects(life.entity, session)
+        for project in recalled.named_projects(runtime.entity, session)
         if not provenance.is_untrusted(project.provenance.trust)
     ]
     if sum(message.role == "user" for message in session.messages) <= FIRST_TURNS:
         said = {message.id for message in session.messages}
         lines += [
             line.text
-            for line in working_memory.current(life, session.people, language)
+            for line in working_memory.current(runtime, session.people, language)
             if not said & set(line.origin.sources)
             and not any(quote.text in line.text for quote in quotes)
         ][:MOST_NEWS]
@@ -108,15 +114,15 @@ def _line(quote: Quote) -> str:
     return f"{when}{who}{tokens.cut(quote.text, MEMORY_TOKENS)}"
 
 
-def request(life: Runtime, session: Session, messages: tuple[Message, ...]) -> Request:
+def request(runtime: Runtime, session: Session, messages: tuple[Message, ...]) -> Request:
     """Make the request of a draft: bare text, no schema."""
-    named = life.config.llm.temperature
+    named = runtime.config.llm.temperature
     return Request(
         messages=messages,
         purpose="chat",
         max_tokens=ANSWER_TOKENS,
-        temperature=life.temperature if named is None else named,
-        seed=life.rng.randrange(2**31),
-        cache_id=session.id if life.writes else None,
-        cache_family=str(life.entity.root) if life.writes else None,
+        temperature=runtime.temperature if named is None else named,
+        seed=runtime.rng.randrange(2**31),
+        cache_id=session.id if runtime.writes else None,
+        cache_family=str(runtime.entity.root) if runtime.writes else None,
     )

@@ -95,7 +95,7 @@ class _Heard:
 
 
 def prepare(
-    life: Runtime,
+    runtime: Runtime,
     session: Session,
     who: Person,
     *,
@@ -107,7 +107,7 @@ def prepare(
     """Recall, route and make the request that answers the last message of a session.
 
     Args:
-        life: Whose turn.
+        runtime: Whose turn.
         session: With the message that is to be answered.
         who: Who said it.
         last_spoke: When they last said something before; None if never.
@@ -117,70 +117,70 @@ def prepare(
         attached: Files that go with the message, as data; never stored.
     """
     said = session.messages[-1]
-    language = spoken.language(life, session, who.id)
-    how = manner.of(life, session, language, "deliberate" if attached else profile_name)
-    before = body_state.read(life, said.at)
-    stirring = anchor_recall.stir(life, before, said.text, session.people, said.at)
+    language = spoken.language(runtime, session, who.id)
+    how = manner.of(runtime, session, language, "deliberate" if attached else profile_name)
+    before = body_state.read(runtime, said.at)
+    stirring = anchor_recall.stir(runtime, before, said.text, session.people, said.at)
     if how in ("draw", "form") and short.has(language):
-        turn = short_turn.prepare(life, session, who, how, language, compacts=compacts)
+        turn = short_turn.prepare(runtime, session, who, how, language, compacts=compacts)
         turn.stirring = stirring
         return turn
-    soma = body_state.events(life, [turn_record.HEARD])(
+    soma = body_state.events(runtime, [turn_record.HEARD])(
         stirring.move(before) if stirring else before
     )
     heard = _Heard(session, who, last_spoke, language, how, soma, stirring)
-    decided = _decide(life, heard, profile_name, asks=compacts and how == "stream")
-    profile = budget.profile(life.config, decided.profile, life.temperature)
+    decided = _decide(runtime, heard, profile_name, asks=compacts and how == "stream")
+    profile = budget.profile(runtime.config, decided.profile, runtime.temperature)
     uses = compacts and (how == "tools" or decided.profile == "deliberate")
-    outside = outside_tools.offered(life, session) if uses else ()
-    stable = stable_part(life, session.people)
-    prompt_files.say_unreadable(life, stable.files)
+    outside = outside_tools.offered(runtime, session) if uses else ()
+    stable = stable_part(runtime, session.people)
+    prompt_files.say_unreadable(runtime, stable.files)
     compacted = None
     if compacts:
-        session, compacted = compact.make_room(life, session, stable.tokens)
+        session, compacted = compact.make_room(runtime, session, stable.tokens)
         heard = replace(heard, session=session)
-    seen = _view(life, session, stable, attached)
-    brief = preamble.found_brief(life, session)
-    blocks, trouble = _blocks(life, heard, decided.profile, seen.unseen, brief, outside)
-    kept = _fitting(life, session, stable, seen, blocks, profile, attached)
+    seen = _view(runtime, session, stable, attached)
+    brief = preamble.found_brief(runtime, session)
+    blocks, trouble = _blocks(runtime, heard, decided.profile, seen.unseen, brief, outside)
+    kept = _fitting(runtime, session, stable, seen, blocks, profile, attached)
     last = system.with_preamble(kept, transcript.render(said).content)
     messages = (*stable.messages, *transcript.with_last(seen.messages, last))
-    request = budget.fitting(life, _request(life, session, profile, messages, how, outside))
+    request = budget.fitting(runtime, _request(runtime, session, profile, messages, how, outside))
     turn = Turn(session, who, decided, stable, kept, seen, request, brief=brief)
     turn.manner, turn.language, turn.stirring = how, language, stirring
     turn.outside = outside
     turn.read |= {block.trust for block in kept if block.trust}
     turn.read |= tools.tiers_read(session.messages)
-    turn.notes += _notes(life, compacted, trouble, seen)
+    turn.notes += _notes(runtime, compacted, trouble, seen)
     return turn
 
 
 def _decide(
-    life: Runtime, heard: _Heard, profile_name: ProfileName | None, *, asks: bool
+    runtime: Runtime, heard: _Heard, profile_name: ProfileName | None, *, asks: bool
 ) -> route.Route:
     """Decide how much thought it is worth; `asks`: the model, where the rules leave it open."""
     if profile_name:
         return route.Route(profile_name, "asked", 1.0)
-    return outside_tools.route_of(life, heard.session) or route.decide(
-        life.model if asks else None,
+    return outside_tools.route_of(runtime, heard.session) or route.decide(
+        runtime.model if asks else None,
         heard.message.text,
-        life.config.cognition.router,
+        runtime.config.cognition.router,
         heard.language,
-        mood=body_state.mood(life, heard.soma).name,
-        intensity=body_state.intensity(life, heard.soma),
+        mood=body_state.mood(runtime, heard.soma).name,
+        intensity=body_state.intensity(runtime, heard.soma),
     )
 
 
-def _view(life: Runtime, session: Session, stable: Stable, attached: str) -> transcript.View:
+def _view(runtime: Runtime, session: Session, stable: Stable, attached: str) -> transcript.View:
     """Return what of the conversation is shown before the message that is answered."""
-    room = budget.history(life, stable)
+    room = budget.history(runtime, stable)
     if attached:
         room = max(budget.LEAST_HISTORY_TOKENS, room - tokens.estimate(attached))
     return transcript.view(session, room, before=session.messages[-1].id)
 
 
 def _fitting(
-    life: Runtime,
+    runtime: Runtime,
     session: Session,
     stable: Stable,
     seen: transcript.View,
@@ -191,11 +191,13 @@ def _fitting(
     """Return the blocks that fit, most important first: what is now, in mind, and attached."""
     message = transcript.render(session.messages[-1]).content
     always = [*stable.messages, *transcript.with_last(seen.messages, message)]
-    left = int((budget.room(life, always) - budget.LEAST_ANSWER_TOKENS) / life.token_ratio)
+    left = int((budget.room(runtime, always) - budget.LEAST_ANSWER_TOKENS) / runtime.token_ratio)
     left -= tokens.estimate(attached)
     kept = system.preamble(blocks, min(profile.preamble_max_tokens, left))
-    share = min(1.0, profile.preamble_max_tokens / max(1, life.config.prompt.preamble_max_tokens))
-    in_mind, most = working_memory.blocks(life, stable, session, share)
+    share = min(
+        1.0, profile.preamble_max_tokens / max(1, runtime.config.prompt.preamble_max_tokens)
+    )
+    in_mind, most = working_memory.blocks(runtime, stable, session, share)
     left -= sum(block.tokens for block in kept)
     kept = (*kept, *working_memory.fitting(in_mind, min(most, left)))
     if attached:  # it was asked for, so it is whole, whatever the preamble may take
@@ -204,11 +206,11 @@ def _fitting(
 
 
 def _notes(
-    life: Runtime, compacted: JobResult | None, trouble: str, seen: transcript.View
+    runtime: Runtime, compacted: JobResult | None, trouble: str, seen: transcript.View
 ) -> list[str]:
     """Say what the person should hear about before the answer."""
     notes = [note for note in (compacted.lines[0] if compacted else "", trouble) if note]
-    if life.memory.unusable:
+    if runtime.memory.unusable:
         notes.append("there is no index to search, and none may be made: nothing was recalled")
     if seen.left_out:
         notes.append(
@@ -219,7 +221,7 @@ def _notes(
 
 
 def _blocks(
-    life: Runtime,
+    runtime: Runtime,
     heard: _Heard,
     profile: ProfileName,
     unseen: Sequence[str],
@@ -230,33 +232,35 @@ def _blocks(
     session, who, at = heard.session, heard.who, heard.message.at
     others = [person for person in session.people if person != who.id]
     shown = shown_to(heard.soma, session.people)
-    mood = body_state.mood(life, heard.soma).name
-    names = [tool.name for tool in tools.declared(tools_of(life, session.people))]
-    machine, trouble = _machine(life, who, others)
+    mood = body_state.mood(runtime, heard.soma).name
+    names = [tool.name for tool in tools.declared(tools_of(runtime, session.people))]
+    machine, trouble = _machine(runtime, who, others)
     blocks = [
-        Block("now", preamble.now_text(life, who.name, at, heard.last_spoke, others)),
+        Block("now", preamble.now_text(runtime, who.name, at, heard.last_spoke, others)),
         Block("outside tools", outside_tools.text(outside)),
-        Block("body", preamble.body_text(life, shown, profile, session.people)),
+        Block("body", preamble.body_text(runtime, shown, profile, session.people)),
         Block("anchor", preamble.anchor_text(heard.stirring)),
-        Block("workspace", preamble.workspace_text(life, workspace.names(life.entity))),
-        *recalled.blocks(life, session, who.id, mood, at, unseen),
-        Block("handover", preamble.handover_text(life, brief, at)),
-        Block("tools", preamble.tools_text(life, profile, names, at)),
+        Block("workspace", preamble.workspace_text(runtime, workspace.names(runtime.entity))),
+        *recalled.blocks(runtime, session, who.id, mood, at, unseen),
+        Block("handover", preamble.handover_text(runtime, brief, at)),
+        Block("tools", preamble.tools_text(runtime, profile, names, at)),
         Block("machine", machine),
     ]
     return blocks, trouble
 
 
-def _machine(life: Runtime, who: Person, others: Sequence[str]) -> tuple[str, str]:
+def _machine(runtime: Runtime, who: Person, others: Sequence[str]) -> tuple[str, str]:
     """Tell an owner's entity of their machine, which is nobody else's business; what went wrong."""
     if who.trust != "owner" or others:
         return "", ""
-    also = life.config.tools.command_variables
-    return host.describe(life.config.prompt.host_command, life.entity.root, life.environ, also)
+    also = runtime.config.tools.command_variables
+    return host.describe(
+        runtime.config.prompt.host_command, runtime.entity.root, runtime.environ, also
+    )
 
 
 def _request(
-    life: Runtime,
+    runtime: Runtime,
     session: Session,
     profile: Profile,
     messages: Sequence[PromptMessage],
@@ -270,19 +274,19 @@ def _request(
         purpose="chat",
         max_tokens=profile.max_tokens,
         schema=loop.schema(
-            (*tools.declared(_offered(life, session.people, profile.name)), *outside),
-            speech_only=life.config.cognition.loop.max_tool_rounds == 0,
+            (*tools.declared(_offered(runtime, session.people, profile.name)), *outside),
+            speech_only=runtime.config.cognition.loop.max_tool_rounds == 0,
         ),
         temperature=profile.temperature,
         thinking=profile.thinking,
-        seed=life.rng.randrange(*_SEEDS),
-        cache_id=f"{session.id}{apart}" if life.writes else None,
-        cache_family=f"{life.entity.root}{apart}" if life.writes else None,
+        seed=runtime.rng.randrange(*_SEEDS),
+        cache_id=f"{session.id}{apart}" if runtime.writes else None,
+        cache_family=f"{runtime.entity.root}{apart}" if runtime.writes else None,
     )
 
 
 def answer(
-    life: Runtime,
+    runtime: Runtime,
     turn: Turn,
     say: loop.Say,
     *,
@@ -292,58 +296,61 @@ def answer(
     """Let the model act, or a form stand for it, and commit what came of it.
 
     Args:
-        life: Whose turn.
+        runtime: Whose turn.
         turn: As it was prepared.
         say: Hears the answer, piece by piece; whole, where it is held back until it is checked.
         sign: Called before the model is asked for what is held back.
         breakable: Encloses what the person may break off; what they break off is kept as it is.
     """
     if turn.manner == "stream":
-        turn.outcome = _acted(life, turn, say, breakable)
-        turn.slip = held.slip(life, turn)
+        turn.outcome = _acted(runtime, turn, say, breakable)
+        turn.slip = held.slip(runtime, turn)
     else:
         if turn.manner == "tools":
             sign()
-            outcome = _acted(life, turn, lambda _: None, breakable)
-            turn.outcome = held.checked(life, turn, outcome)
+            outcome = _acted(runtime, turn, lambda _: None, breakable)
+            turn.outcome = held.checked(runtime, turn, outcome)
         else:
-            turn.outcome = held.answer(life, turn, sign=sign, breakable=breakable)
+            turn.outcome = held.answer(runtime, turn, sign=sign, breakable=breakable)
         say(turn.outcome.said)
-    turn_record.commit(life, turn)
+    turn_record.commit(runtime, turn)
     return turn
 
 
-def _acted(life: Runtime, turn: Turn, say: loop.Say, breakable: loop.Breakable) -> Outcome:
+def _acted(runtime: Runtime, turn: Turn, say: loop.Say, breakable: loop.Breakable) -> Outcome:
     """Let the model speak and use tools until the turn ends."""
-    room = budget.room(life, turn.request.messages)
+    room = budget.room(runtime, turn.request.messages)
 
     def carry_out(call: ToolCall) -> tools.Result:
         nonlocal room
-        result = tools.run(call.name, call.arguments, _context(life, turn))
-        result = _shortened(life, turn, result, max(LEAST_RESULT_TOKENS, room // 2))
+        result = tools.run(call.name, call.arguments, _context(runtime, turn))
+        result = _shortened(runtime, turn, result, max(LEAST_RESULT_TOKENS, room // 2))
         room -= tokens.estimate(result.text)
         return result
 
     return loop.run(
-        life.model,
+        runtime.model,
         turn.request,
-        (*tools.declared(_offered(life, turn.session.people, turn.route.profile)), *turn.outside),
-        life.config.cognition.loop,
+        (
+            *tools.declared(_offered(runtime, turn.session.people, turn.route.profile)),
+            *turn.outside,
+        ),
+        runtime.config.cognition.loop,
         carry_out,
         say,
         person=prompts.harmless(turn.person.name),
-        gate=_gate(life, turn),
-        fits=lambda request: budget.fitting(life, request),
+        gate=_gate(runtime, turn),
+        fits=lambda request: budget.fitting(runtime, request),
         breakable=breakable,
     )
 
 
-def _gate(life: Runtime, turn: Turn) -> Gate:
+def _gate(runtime: Runtime, turn: Turn) -> Gate:
     """Make the check of whether the turn may end; of a reflex the model judges promises alone."""
-    config = life.config.cognition.gate
-    asks = config.judge == "auto" and life.abilities.tier("talk", turn.language) == "write"
+    config = runtime.config.cognition.gate
+    asks = config.judge == "auto" and runtime.abilities.tier("talk", turn.language) == "write"
     return Gate(
-        life.model,
+        runtime.model,
         config,
         turn.message.text,
         judges=config.judge == "always" or (asks and turn.route.profile == "deliberate"),
@@ -352,27 +359,27 @@ def _gate(life: Runtime, turn: Turn) -> Gate:
     )
 
 
-def _context(life: Runtime, turn: Turn) -> tools.Context:
+def _context(runtime: Runtime, turn: Turn) -> tools.Context:
     """Say what a tool may know of the turn as it is by now."""
     who, messages = turn.person, turn.session.messages
     return replace(
-        tool_context(life, turn.session, provenance_of(life, turn), "chat", turn.seen.unseen),
-        config=_offered(life, turn.session.people, turn.route.profile),
+        tool_context(runtime, turn.session, provenance_of(runtime, turn), "chat", turn.seen.unseen),
+        config=_offered(runtime, turn.session.people, turn.route.profile),
         said=tuple(
             passed_on.own(message.text)
             for message in messages
             if message.role == "user" and message.speaker == who.id
         ),
-        known=(who.name, life.identity.name),
-        owner=life.identity.owner.name or "its owner",
+        known=(who.name, runtime.identity.name),
+        owner=runtime.identity.owner.name or "its owner",
         read=turn.read,
         warned=turn.warned,
-        outside=tools.Outside(turn.outside, life.outside.call) if life.outside else None,
+        outside=tools.Outside(turn.outside, runtime.outside.call) if runtime.outside else None,
     )
 
 
 def tool_context(
-    life: Runtime,
+    runtime: Runtime,
     session: Session,
     provenance: Provenance,
     purpose: str,
@@ -381,7 +388,7 @@ def tool_context(
     """Return what tools work with, whether or not somebody talks.
 
     Args:
-        life: Whose tools.
+        runtime: Whose tools.
         session: The conversation, which `recall` leaves out.
         provenance: Of what is written.
         purpose: The first word of what is committed: `chat`.
@@ -389,35 +396,37 @@ def tool_context(
     """
 
     def write_now(change: Change) -> None:
-        if not life.writes:
+        if not runtime.writes:
             raise RefusedError("nothing may be written now")
-        life.apply(ChangeSet(f"{purpose}: {change.why}", (change,)))
+        runtime.apply(ChangeSet(f"{purpose}: {change.why}", (change,)))
 
     return tools.Context(
-        entity=life.entity,
-        at=life.clock(),
-        zone=life.zone,
+        entity=runtime.entity,
+        at=runtime.clock(),
+        zone=runtime.zone,
         provenance=provenance,
-        recall=lambda query, register: catalyze.answer(life, query, session, register, unseen),
+        recall=lambda query, register: catalyze.answer(runtime, query, session, register, unseen),
         deep_recall=lambda question: deep_recall.ask(
-            life, question, session.people, outside=session.id, unseen=unseen
+            runtime, question, session.people, outside=session.id, unseen=unseen
         ),
-        feelings=Feelings(life),
-        expand=lambda reference: recalled.whole(life, reference, session),
-        config=tools_of(life, session.people),
+        feelings=Feelings(runtime),
+        expand=lambda reference: recalled.whole(runtime, reference, session),
+        config=tools_of(runtime, session.people),
         apply=write_now,
         cache=ToolCache(
-            life.entity.private / "cache" / tool_cache.FOLDER,
-            life.config.tools.cache,
-            writes=life.writes,
+            runtime.entity.private / "cache" / tool_cache.FOLDER,
+            runtime.config.tools.cache,
+            writes=runtime.writes,
         ),
-        environ=life.environ,
+        environ=runtime.environ,
     )
 
 
-def _shortened(life: Runtime, turn: Turn, result: tools.Result, most_tokens: int) -> tools.Result:
+def _shortened(
+    runtime: Runtime, turn: Turn, result: tools.Result, most_tokens: int
+) -> tools.Result:
     """Cut a long result; the whole of it is kept beside the transcript, under its reference."""
-    limit = min(life.config.tools.output_max_tokens, most_tokens)
+    limit = min(runtime.config.tools.output_max_tokens, most_tokens)
     if tokens.estimate(result.text) <= limit:
         return result
     data = result.text.encode(errors="replace")
@@ -426,24 +435,26 @@ def _shortened(life: Runtime, turn: Turn, result: tools.Result, most_tokens: int
     return replace(result, text=transcript.cut(result.text, limit))
 
 
-def tools_of(life: Runtime, readers: Sequence[str]) -> ToolsConfig:
+def tools_of(runtime: Runtime, readers: Sequence[str]) -> ToolsConfig:
     """Return which tools there are in a talk of some people: speech of others runs no program."""
-    config = life.config.tools
-    if not config.run_command or set(readers) <= {people.owner_id(life.entity, life.identity)}:
+    config = runtime.config.tools
+    if not config.run_command or set(readers) <= {
+        people.owner_id(runtime.entity, runtime.identity)
+    }:
         return config
     return replace(config, run_command=False)
 
 
-def _offered(life: Runtime, readers: Sequence[str], profile: str) -> ToolsConfig:
+def _offered(runtime: Runtime, readers: Sequence[str], profile: str) -> ToolsConfig:
     """Return which tools a turn may use: a reflex has no time to look deeper.
 
     All are declared in the stable part, so that turns of both profiles begin alike.
     """
-    config = tools_of(life, readers)
+    config = tools_of(runtime, readers)
     return replace(config, deep_recall=False) if profile == "reflex" else config
 
 
-def stable_part(life: Runtime, readers: Sequence[str], overview: str | None = None) -> Stable:
+def stable_part(runtime: Runtime, readers: Sequence[str], overview: str | None = None) -> Stable:
     """Make the system prompt of a talk with some people from the files as they are.
 
     `overview` is that of the topics, if it is not that of the day.
@@ -452,42 +463,44 @@ def stable_part(life: Runtime, readers: Sequence[str], overview: str | None = No
     the mood does, no oftener.
     """
     mood = ""
-    if life.config.prompt.mood_in_system:
-        mood = body_state.mood(life, body_state.read(life, life.now())).name
-    declared = tools.declared(tools_of(life, readers))
-    topics = topic_overview.text(life, readers) if overview is None else overview
+    if runtime.config.prompt.mood_in_system:
+        mood = body_state.mood(runtime, body_state.read(runtime, runtime.now())).name
+    declared = tools.declared(tools_of(runtime, readers))
+    topics = topic_overview.text(runtime, readers) if overview is None else overview
     return system.of_entity(
-        life.entity, life.identity, declared, life.config.prompt, readers, mood, topics
+        runtime.entity, runtime.identity, declared, runtime.config.prompt, readers, mood, topics
     )
 
 
-def stable_of(life: Runtime, session: Session, person: str, overview: str | None = None) -> Stable:
+def stable_of(
+    runtime: Runtime, session: Session, person: str, overview: str | None = None
+) -> Stable:
     """Make what the next plain turn of a conversation begins with; see `stable_part`."""
-    code = spoken.language(life, session, person)
-    if life.abilities.tier("talk", code) == "write" or not short.has(code):
-        return stable_part(life, session.people, overview)
-    return short_turn.stable_part(life, code)
+    code = spoken.language(runtime, session, person)
+    if runtime.abilities.tier("talk", code) == "write" or not short.has(code):
+        return stable_part(runtime, session.people, overview)
+    return short_turn.stable_part(runtime, code)
 
 
 def next_request(
-    life: Runtime, session: Session, person: str, overview: str | None = None
+    runtime: Runtime, session: Session, person: str, overview: str | None = None
 ) -> Request:
     """Return what the next request of a conversation begins with, whatever will be said."""
-    stable = stable_of(life, session, person, overview)
+    stable = stable_of(runtime, session, person, overview)
     plain = bool(stable.examples)
-    seen = transcript.view(session, budget.history(life, stable), plain=plain)
+    seen = transcript.view(session, budget.history(runtime, stable), plain=plain)
     return Request(
         messages=(*stable.messages, *seen.messages),
         purpose="warm",
         max_tokens=1,
         cache_id=session.id,
-        cache_family=str(life.entity.root),
+        cache_family=str(runtime.entity.root),
     )
 
 
-def stored_request(life: Runtime, turn: Turn) -> Request:
+def stored_request(runtime: Runtime, turn: Turn) -> Request:
     """Return the prompt as the next turn will begin: what is worth evaluating ahead."""
     plain = bool(turn.stable.examples)
-    seen = transcript.view(turn.session, budget.history(life, turn.stable), plain=plain)
+    seen = transcript.view(turn.session, budget.history(runtime, turn.stable), plain=plain)
     messages = (*turn.stable.messages, *seen.messages)
     return replace(turn.request, messages=messages, purpose="warm")

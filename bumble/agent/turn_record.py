@@ -69,21 +69,21 @@ class Turn:
         return self.session.messages[-1]
 
 
-def commit(life: Runtime, turn: Turn) -> None:
+def commit(runtime: Runtime, turn: Turn) -> None:
     """Write the answer and what the tools planned, on the files as they are now."""
-    new = _messages(life, turn)
-    if not life.writes:
+    new = _messages(runtime, turn)
+    if not runtime.writes:
         turn.session = sessions.appended(turn.session, new)
         return
-    title = f"chat: {turn.person.name} and {life.identity.name}"
+    title = f"chat: {turn.person.name} and {runtime.identity.name}"
     words = [sessions.plan_append(turn.session, new, f"answer {turn.person.name}")] if new else []
     words += turn.originals.values()
-    waiting = [*_lived(life, turn), *turn.outcome.plans]
-    made_by = (("Model", life.model.name),)
+    waiting = [*_lived(runtime, turn), *turn.outcome.plans]
+    made_by = (("Model", runtime.model.name),)
     for _ in range(COMMIT_TRIES + len(waiting)):
         planned, later = _planned(turn, waiting, {change.path for change in words})
         try:
-            life.apply(ChangeSet(title, (*words, *planned), made_by))
+            runtime.apply(ChangeSet(title, (*words, *planned), made_by))
         except FileChangedError:  # a hand edit between plan and write: plan again on what is there
             continue
         except (LockedError, ChangeUnfinishedError):  # the next command finishes what is begun
@@ -93,12 +93,12 @@ def commit(life: Runtime, turn: Turn) -> None:
         words, waiting = [], later
         if not waiting:
             break
-    _write_apart(life, turn, ChangeSet(title, tuple(words), made_by), waiting)
+    _write_apart(runtime, turn, ChangeSet(title, tuple(words), made_by), waiting)
     turn.session = sessions.appended(turn.session, new)
 
 
 def _write_apart(
-    life: Runtime, turn: Turn, words: ChangeSet, waiting: Sequence[tools.Plan]
+    runtime: Runtime, turn: Turn, words: ChangeSet, waiting: Sequence[tools.Plan]
 ) -> None:
     """Write what could not be written together, each by itself, the words first.
 
@@ -109,7 +109,7 @@ def _write_apart(
     """
     for n, change in enumerate(words.changes):
         try:
-            life.apply(replace(words, changes=(change,)))
+            runtime.apply(replace(words, changes=(change,)))
         except UserError as error:
             if n == 0 and change.adds:
                 raise
@@ -117,7 +117,7 @@ def _write_apart(
     for plan in waiting:
         planned, _ = _planned(turn, [plan], set())
         try:
-            life.apply(replace(words, changes=tuple(planned)))
+            runtime.apply(replace(words, changes=tuple(planned)))
         except UserError as error:
             _not_written(turn, error)
 
@@ -129,13 +129,13 @@ def _not_written(turn: Turn, error: UserError) -> None:
         turn.notes.append(note)
 
 
-def _lived(life: Runtime, turn: Turn) -> list[tools.Plan]:
+def _lived(runtime: Runtime, turn: Turn) -> list[tools.Plan]:
     """Plan what a turn leaves behind besides words: the body, the person, what is to be made of it.
 
     The message that is waited for is the first without an answer, not the last: a turn before this
     one may have been killed.
     """
-    at, said = life.now(), turn.session.messages[-1]
+    at, said = runtime.now(), turn.session.messages[-1]
     first = next(iter(turn.session.unanswered), said)
     done = [HEARD]
     for step in turn.outcome.steps:
@@ -146,40 +146,40 @@ def _lived(life: Runtime, turn: Turn) -> list[tools.Plan]:
     keys.append((REFLECT, turn.person.id))
 
     def heard() -> Change | None:
-        file = state.read(life.entity.state)
+        file = state.read(runtime.entity.state)
         return cursors.plan_heard(
             file, turn.session, keys, first.id, "there is more to think about"
         )
 
     def move(soma: Soma) -> Soma:
         before = turn.stirring.move(soma) if turn.stirring else soma
-        return body_state.events(life, done)(before)
+        return body_state.events(runtime, done)(before)
 
     def stirred() -> Change | None:
         if turn.stirring is None:
             return None
         why = f"it came back: {turn.stirring.anchor.label}"
-        return anchor_recall.plan_counted(life, turn.stirring.anchor, at, why, stirred=True)
+        return anchor_recall.plan_counted(runtime, turn.stirring.anchor, at, why, stirred=True)
 
     return [
-        lambda: body_state.plan(life, at, move, "the talk moved the body"),
+        lambda: body_state.plan(runtime, at, move, "the talk moved the body"),
         stirred,
-        lambda: plan_tools(life, turn.outcome, at),
-        lambda: people.plan_met(life, turn.person.id, turn.person.name, at, turn.session),
+        lambda: plan_tools(runtime, turn.outcome, at),
+        lambda: people.plan_met(runtime, turn.person.id, turn.person.name, at, turn.session),
         heard,
     ]
 
 
-def plan_tools(life: Runtime, outcome: Outcome, at: datetime) -> Change | None:
+def plan_tools(runtime: Runtime, outcome: Outcome, at: datetime) -> Change | None:
     """Plan to count which tools did work, and which of it failed."""
-    names = {tool.name for tool in tools.declared(life.config.tools)} - tools.AGENCY
+    names = {tool.name for tool in tools.declared(runtime.config.tools)} - tools.AGENCY
     uses = [
         (call.name, result.failed)
         for step in outcome.steps
         for call, result in zip(step.calls, step.results, strict=True)
         if call.name in names
     ]
-    file = self_model.read(life.entity.self_model)
+    file = self_model.read(runtime.entity.self_model)
     return self_model.plan_used(file, uses, at, "how its tools served")
 
 
@@ -205,19 +205,19 @@ def _planned(
     return planned, later
 
 
-def _messages(life: Runtime, turn: Turn) -> list[Message]:
+def _messages(runtime: Runtime, turn: Turn) -> list[Message]:
     """Render what happened as messages of the transcript; the last says how the body was."""
     new: list[Message] = []
     last = turn.session.messages[-1].at
-    felt = _felt(life, turn)
+    felt = _felt(runtime, turn)
 
     def add(role: str, text: str, **fields: object) -> None:
         nonlocal last  # ids sort by time: no two messages may have the same
-        last = at = max(life.clock(), last + timedelta(milliseconds=1))
-        message_id = base.new_id(sessions.MESSAGE_PREFIX, at, life.rng)
+        last = at = max(runtime.clock(), last + timedelta(milliseconds=1))
+        message_id = base.new_id(sessions.MESSAGE_PREFIX, at, runtime.rng)
         new.append(Message(message_id, at, role, text, **fields))  # type: ignore[arg-type]
 
-    made_by = _made_by(life, turn)
+    made_by = _made_by(runtime, turn)
     lowest = base.lowest_trust(("entity", *turn.read))
     kept = [step for step in turn.outcome.steps if step.calls or step.said]
     for step in kept:
@@ -234,27 +234,27 @@ def _messages(life: Runtime, turn: Turn) -> list[Message]:
     return new
 
 
-def _made_by(life: Runtime, turn: Turn) -> dict[str, Any]:
+def _made_by(runtime: Runtime, turn: Turn) -> dict[str, Any]:
     """Say who worded a reply; one that later ones should not be like is marked as no example."""
-    made_by = {"by": "form", "act": turn.worded} if turn.worded else {"model": life.model.name}
+    made_by = {"by": "form", "act": turn.worded} if turn.worded else {"model": runtime.model.name}
     return {**made_by, **({"example": False} if turn.slip else {})}
 
 
-def _felt(life: Runtime, turn: Turn) -> dict[str, str]:
+def _felt(runtime: Runtime, turn: Turn) -> dict[str, str]:
     """Return how the body is; nothing, where its file can't be read since this turn began."""
     try:
-        soma = body_state.read(life, life.now())
+        soma = body_state.read(runtime, runtime.now())
     except UserError as error:
         turn.notes.append(f"how the body was is not noted: {error}")
         return {}
-    return {"soma": ebb.episode_tag(soma, life.body.soma)}
+    return {"soma": ebb.episode_tag(soma, runtime.body.soma)}
 
 
-def provenance_of(life: Runtime, turn: Turn) -> Provenance:
+def provenance_of(runtime: Runtime, turn: Turn) -> Provenance:
     said = turn.session.messages[-1]
     return Provenance(
         by="chat",
-        model=life.model.name,
+        model=runtime.model.name,
         sources=(turn.session.id, said.id),
         trust=turn.person.trust,
         audience=turn.session.people,

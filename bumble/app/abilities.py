@@ -153,21 +153,21 @@ def summary(result: LanguageResult) -> str:
 
 
 def say_once(
-    opened: Opened, life: Runtime, chosen: Choice | None, session: Session, person: str
+    opened: Opened, runtime: Runtime, chosen: Choice | None, session: Session, person: str
 ) -> None:
     """Say, in the first talk in a language that the model can't be trusted to write, that it can't.
 
     Args:
         opened: The entity.
-        life: The same, to work with.
+        runtime: The same, to work with.
         chosen: The model.
         session: The conversation, with what the person said.
         person: Id of who speaks.
     """
     if chosen is None or chosen.script is not None:
         return
-    code = spoken.language(life, session, person)
-    if life.abilities.tier("talk", code) == "write":
+    code = spoken.language(runtime, session, person)
+    if runtime.abilities.tier("talk", code) == "write":
         return
     place = opened.entity.private / "cache" / NOTICES
     seen = _notices(place)
@@ -175,7 +175,7 @@ def say_once(
     if notice in seen:
         return
     output.say(_notice(opened, chosen, code))
-    if life.writes:
+    if runtime.writes:
         files.write_atomic(place, json.dumps([*seen, notice]).encode())
 
 

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 def pending(mind: OpenMind) -> dict[str, int]:
     """Return how many jobs of each pass are due; passes without any are left out."""
     waiting: dict[str, int] = {}
-    if not mind.life.writes:
+    if not mind.runtime.writes:
         return waiting
     for each in jobs.AFTER_TURN:
         with suppress(UserError):  # a broken file is told of by the pass itself, or by doctor
-            due = each.check(mind.life)
+            due = each.check(mind.runtime)
             if due.due:
                 waiting[each.name] = len(due.jobs)
     return waiting
@@ -80,12 +80,12 @@ def in_background(opened: Opened) -> None:
 def _settle(mind: OpenMind) -> None:
     opened, limits = mind.opened, mind.opened.config.limits
     used = len(mind.last.outcome.completions) if mind.last else 0
-    model = models.budgeted(opened, mind.life.model, calls=max(0, limits.calls_per_turn - used))
-    life = replace(mind.life, model=model)
+    model = models.budgeted(opened, mind.runtime.model, calls=max(0, limits.calls_per_turn - used))
+    runtime = replace(mind.runtime, model=model)
     with locks.hold_work(opened.entity) as free:
         if not free:
             return
         output.say("settling (Ctrl-C leaves it for later) …")
-        for settled in tick.run(life, "settle", jobs.AFTER_TURN, limits.passes_per_turn):
+        for settled in tick.run(runtime, "settle", jobs.AFTER_TURN, limits.passes_per_turn):
             if settled.problem is not None:
                 output.warn(opened.shell, f"{settled.name} waits: {settled.problem}")

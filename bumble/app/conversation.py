@@ -53,12 +53,12 @@ class OpenMind:
     def __init__(
         self,
         opened: Opened,
-        life: Runtime,
+        runtime: Runtime,
         person: Person,
         choice: Choice | None,
         present: Sequence[Person] = (),
     ) -> None:
-        self.opened, self.life, self.person, self.choice = opened, life, person, choice
+        self.opened, self.runtime, self.person, self.choice = opened, runtime, person, choice
         self.present = present  # who else hears it
         self.session: Session
         self.is_new = self.joins = True  # whether it goes on with one that another has begun
@@ -69,9 +69,9 @@ class OpenMind:
 
     def begin(self, *, session_id: str | None, new: bool) -> None:
         """Choose the conversation."""
-        at, self.joins = self.life.clock(), not new
+        at, self.joins = self.runtime.clock(), not new
         self.session, self.is_new = participants.open_session(
-            self.life,
+            self.runtime,
             self.person,
             at,
             session_id=session_id,
@@ -82,9 +82,9 @@ class OpenMind:
     def warm_ahead(self) -> None:
         """Evaluate what the next request begins with, until something is asked of the model."""
         self.end_warming()
-        request = warming.request(self.life, self.session, self.person.id)
+        request = warming.request(self.runtime, self.session, self.person.id)
         if request is not None:
-            self._warming = Warming(self.life.model, request)
+            self._warming = Warming(self.runtime.model, request)
 
     def end_warming(self) -> None:
         """Let go of the model: one thread asks it at a time."""
@@ -94,7 +94,7 @@ class OpenMind:
 
     def name_owner(self, opened: Opened) -> None:
         """Go on with the owner under another name, before anything was said."""
-        self.opened, self.life = opened, replace(self.life, identity=opened.identity)
+        self.opened, self.runtime = opened, replace(self.runtime, identity=opened.identity)
         self.person = participants.person(opened.entity, opened.identity, None)
         self.begin(session_id=None, new=not self.joins)
 
@@ -115,7 +115,7 @@ class OpenMind:
             typed: Whether the person typed it; then `@path` in it is a file of theirs.
         """
         self.end_warming()
-        if not self.life.writes:
+        if not self.runtime.writes:
             return self._answer(text, say, think, typed=typed)
         with locks.hold_turn(self.opened.entity):
             locks.stop_settling(self.opened.entity)
@@ -132,12 +132,12 @@ class OpenMind:
             self._hand_over()
         heard = self._listen(text)
         self.session, self.is_new = heard, False
-        abilities.say_once(self.opened, self.life, self.choice, heard, self.person.id)
+        abilities.say_once(self.opened, self.runtime, self.choice, heard, self.person.id)
         with self._timed("recall"):
             self._sync()
             attached = self._attached(text) if typed else Attached()
             prepared = turn.prepare(
-                self.life,
+                self.runtime,
                 heard,
                 self.person,
                 last_spoke=last_spoke,
@@ -149,7 +149,7 @@ class OpenMind:
         thinking.wait(self._reading(prepared))
         with self._timed("answer"), stops.held(), thinking:
             self.last = turn.answer(
-                self.life,
+                self.runtime,
                 prepared,
                 thinking.until(voice),
                 sign=thinking.begin,
@@ -164,28 +164,30 @@ class OpenMind:
         size = sum(tokens.estimate(message.content) for message in prepared.request.messages)
         reads = f"reads about {size:,} tokens"
         embedded = self.choice is not None and self.choice.backend == "embedded"
-        return f"wakes {self.life.model.name} and {reads}" if embedded and not self.last else reads
+        return (
+            f"wakes {self.runtime.model.name} and {reads}" if embedded and not self.last else reads
+        )
 
     def _hand_over(self) -> None:
         """Leave the brief of the last conversation with this person, if nobody has yet."""
-        if not self.life.writes:
+        if not self.runtime.writes:
             return
-        model = models.budgeted(self.opened, self.life.model, calls=HANDOVER_CALLS)
-        life = replace(self.life, model=model)
+        model = models.budgeted(self.opened, self.runtime.model, calls=HANDOVER_CALLS)
+        runtime = replace(self.runtime, model=model)
         bar = output.Progress("looking back", self.opened.shell.environ)
         with self._timed("handover"), suppress(UserError):  # `tick` tells of it
-            jobs = handover.check(life).jobs
+            jobs = handover.check(runtime).jobs
             due = Due((), tuple(job for job in jobs if job.session.by == self.person.id))
             if due.due:
                 bar(0, 1)
-                list(tick.run(life, "chat", [Pass("handover", lambda _: due, handover.run)]))
+                list(tick.run(runtime, "chat", [Pass("handover", lambda _: due, handover.run)]))
         bar.clear()
 
     def _listen(self, text: str) -> Session:
         """Store what was said, behind the reminders that were just shown."""
         listen = partial(
             participants.listen,
-            *(self.life, self.session, self.is_new, self.person, text),
+            *(self.runtime, self.session, self.is_new, self.person, text),
             joins=self.joins,
             listeners=self.present,
         )
@@ -206,7 +208,7 @@ class OpenMind:
 
     def unheard(self) -> list[str]:
         """Return what the entity has said by itself since the person last spoke, and says now."""
-        self.delivery = reminders.for_talk(self.life, self.session)
+        self.delivery = reminders.for_talk(self.runtime, self.session)
         said: list[str] = []
         for message in reversed(self.session.messages):
             if not message.unprompted:
@@ -218,23 +220,23 @@ class OpenMind:
         """Show the conversation shorter from now on; say what was done."""
         if self.is_new:
             return ["Nothing was said yet."]
-        if not self.life.writes:
+        if not self.runtime.writes:
             return ["Nothing may be written in this conversation."]
         self.end_warming()
-        stable = turn.stable_of(self.life, self.session, self.person.id)
+        stable = turn.stable_of(self.runtime, self.session, self.person.id)
         job = compact.CompactJob(self.session, stable.tokens, falls_back=True)
-        outcome = compact.run(self.life, job, note)
-        outcome = flush.before(self.life, outcome, limit=None, judge=False, note=note)
-        apply(self.life, outcome)
+        outcome = compact.run(self.runtime, job, note)
+        outcome = flush.before(self.runtime, outcome, limit=None, judge=False, note=note)
+        apply(self.runtime, outcome)
         self.session = session_files.find(self.opened.entity.sessions, self.session.id)
         return outcome.lines
 
     def look(self, text: str, *, think: bool | None = None) -> Turn:
         """Build the request that would answer a typed message; nothing is sent or written."""
-        heard = participants.listen(self.life, self.session, self.is_new, self.person, text)
+        heard = participants.listen(self.runtime, self.session, self.is_new, self.person, text)
         self._sync()
         return turn.prepare(
-            self.life,
+            self.runtime,
             heard,
             self.person,
             last_spoke=self._last_spoke(),
@@ -245,19 +247,19 @@ class OpenMind:
 
     def finish(self, done: Turn) -> None:
         """Evaluate ahead what the next request will begin with; keep this one for comparing."""
-        if not self.life.writes or done.outcome.stopped in ("interrupted", "failed"):
+        if not self.runtime.writes or done.outcome.stopped in ("interrupted", "failed"):
             return
         self._keep_request(done)
         if not done.outcome.completions or done.manner == "tools":
             return  # nothing was evaluated, or the prompt of a plain turn is another
         with self._timed("warm"):
-            self.life.model.warm(turn.stored_request(self.life, done))
+            self.runtime.model.warm(turn.stored_request(self.runtime, done))
 
     def _sync(self) -> None:
         bar = output.Progress("indexing", self.opened.shell.environ)
-        self.life.memory.sync(lambda what, at, of: bar(at, of))
+        self.runtime.memory.sync(lambda what, at, of: bar(at, of))
         bar.clear()
-        report = self.life.memory.report
+        report = self.runtime.memory.report
         for problem in report.problems if report else ():
             output.warn(self.opened.shell, str(problem))
 
@@ -285,7 +287,7 @@ class OpenMind:
         return [
             f"{self.opened.identity.name} in {self.opened.entity.root}",
             f"with {', '.join(names)}, conversation {session}",
-            f"{self.life.model.name} ({why}), window {self.life.window_tokens} tokens",
+            f"{self.runtime.model.name} ({why}), window {self.runtime.window_tokens} tokens",
         ]
 
     def switch_model(self, name: str) -> None:
@@ -294,38 +296,38 @@ class OpenMind:
         Raises:
             UserError: If there is none of that name; then the old one stays.
         """
-        opened, writes = with_settings(self.opened, llm__model=name), self.life.writes
+        opened, writes = with_settings(self.opened, llm__model=name), self.runtime.writes
         chosen = choose_model(opened, yes=False)
         model = models.open_model(opened, chosen, writes=writes)
         recorded = models.recorded(opened, model, "chat", writes=writes)
-        life = _life(opened, chosen, recorded, yes=False, writes=writes)
+        runtime = _life(opened, chosen, recorded, yes=False, writes=writes)
         self.end_warming()
-        self.life.model.close()
+        self.runtime.model.close()
         self.opened, self.choice = opened, chosen
-        self.life = replace(life, memory=self.life.memory, outside=self.life.outside)
+        self.runtime = replace(runtime, memory=self.runtime.memory, outside=self.runtime.outside)
 
     def fullness(self) -> str:
         """Say how full the model's window is before the next message."""
-        stable = turn.stable_of(self.life, self.session, self.person.id)
-        size = compact.measure(self.life, self.session, stable.tokens)
+        stable = turn.stable_of(self.runtime, self.session, self.person.id)
+        size = compact.measure(self.runtime, self.session, stable.tokens)
         told = f"{size.total / size.window:.0%} full: about {size.total:,} tokens"
         return f"{told} ({size.stable:,} always, {size.history:,} of this conversation)"
 
     def mood(self) -> str:
         """Say how the entity feels."""
-        found = body_state.mood(self.life, body_state.read(self.life, self.life.now()))
+        found = body_state.mood(self.runtime, body_state.read(self.runtime, self.runtime.now()))
         return f"{found.name} ({found.intensity:.2f})"
 
     def report(self) -> context_report.Report | None:
         """Say what the last request of this process was made of."""
-        return None if self.last is None else context_report.of(self.life, self.last, "run")
+        return None if self.last is None else context_report.of(self.runtime, self.last, "run")
 
     def _keep_request(self, done: Turn) -> None:
         """Keep the last request of this machine, for --debug-prefix; it lies with the caches."""
         place = self.opened.entity.private / "cache" / LAST_REQUEST
         data = [[one.role, one.content] for one in done.request.messages]
         files.write_atomic(place, json.dumps(data).encode())
-        told = context_report.to_data(context_report.of(self.life, done, "run"))
+        told = context_report.to_data(context_report.of(self.runtime, done, "run"))
         report = json.dumps(told).encode()
         files.write_atomic(place.with_name(LAST_REPORT), report)
         reports = place.parent / REPORTS
@@ -398,19 +400,19 @@ def open_mind(
     backend = models.open_model(opened, chosen, writes=writes)
     model = models.recorded(opened, backend, "chat", writes=writes)
     try:
-        life = _life(opened, chosen, model, yes=yes, writes=writes)
-        life = replace(life, outside=_servers(opened) if writes else None)
-        mind = OpenMind(opened, life, person, chosen, others)
+        runtime = _life(opened, chosen, model, yes=yes, writes=writes)
+        runtime = replace(runtime, outside=_servers(opened) if writes else None)
+        mind = OpenMind(opened, runtime, person, chosen, others)
     except BaseException:
         model.close()
         raise
     try:
         yield mind
     finally:
-        if mind.life.outside:
-            mind.life.outside.close()
+        if mind.runtime.outside:
+            mind.runtime.outside.close()
         mind.end_warming()
-        mind.life.model.close()  # it may be another by now
+        mind.runtime.model.close()  # it may be another by now
 
 
 @contextmanager
@@ -426,9 +428,9 @@ def open_to_look(
     except UserError as error:  # a request can be built for a model that is not there
         model = AbsentModel(error)
     try:
-        life = _life(opened, chosen, model, yes=False, writes=False)
-        life.memory.syncs = True  # derived files may be brought up to date by looking
-        mind = OpenMind(opened, life, person, chosen)
+        runtime = _life(opened, chosen, model, yes=False, writes=False)
+        runtime.memory.syncs = True  # derived files may be brought up to date by looking
+        mind = OpenMind(opened, runtime, person, chosen)
         mind.begin(session_id=session_id, new=False)
         yield mind
     finally:

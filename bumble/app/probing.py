@@ -62,17 +62,17 @@ def is_here(opened: Configured, chosen: Choice) -> bool:
     return chosen.entry is None or bool(weights.installed(opened.shell, [chosen.entry]))
 
 
-def spoken_languages(life: Runtime) -> list[str]:
+def spoken_languages(runtime: Runtime) -> list[str]:
     """Return the languages that people spoke in the latest conversations, the newest first."""
     codes: dict[str, None] = {}
-    for path in session_files.paths(life.entity.sessions)[::-1][:LATEST_CONVERSATIONS]:
+    for path in session_files.paths(runtime.entity.sessions)[::-1][:LATEST_CONVERSATIONS]:
         try:
             session = session_files.load(path)
         except RecordInvalidError:  # doctor tells of it
             continue
         speakers = {one.speaker or session.by for one in session.messages if one.role == "user"}
         codes |= dict.fromkeys(
-            spoken.language(life, session, person) for person in sorted(speakers)
+            spoken.language(runtime, session, person) for person in sorted(speakers)
         )
     return list(codes)
 
@@ -128,18 +128,18 @@ def measure(
 def as_pass(opened: Opened) -> Pass:
     """Return the pass of a tick that probes the entity's model in the languages spoken to it."""
 
-    def check(life: Runtime) -> Due[ProbeJob]:
-        if not life.writes:  # a dry run: the answers would be lost
+    def check(runtime: Runtime) -> Due[ProbeJob]:
+        if not runtime.writes:  # a dry run: the answers would be lost
             return Due((), ())
-        return _check(opened, life)
+        return _check(opened, runtime)
 
-    def run(life: Runtime, job: ProbeJob) -> JobResult:
-        return _run(opened, life, job)
+    def run(runtime: Runtime, job: ProbeJob) -> JobResult:
+        return _run(opened, runtime, job)
 
     return Pass("probe", check, run)
 
 
-def _check(opened: Opened, life: Runtime) -> Due[ProbeJob]:
+def _check(opened: Opened, runtime: Runtime) -> Due[ProbeJob]:
     try:
         chosen = choose_model(opened)
         reason = _obstacle(opened, chosen)
@@ -150,7 +150,7 @@ def _check(opened: Opened, life: Runtime) -> Due[ProbeJob]:
     known = results.load(abilities.identity(chosen), chosen.model, opened.shell.abilities)
     missing = [
         code
-        for code in unmeasured(known, probe_cases.languages()) and spoken_languages(life)
+        for code in unmeasured(known, probe_cases.languages()) and spoken_languages(runtime)
         if unmeasured(known, [code]) and not _is_overruled(opened, code)
     ]
     value = ", ".join(missing) or "none"
@@ -178,7 +178,7 @@ def _obstacle(opened: Opened, chosen: Choice) -> str:
     return "" if is_free(opened, chosen) else "it may cost money: `bumble model probe` asks it"
 
 
-def _run(opened: Opened, life: Runtime, job: ProbeJob) -> JobResult:
+def _run(opened: Opened, runtime: Runtime, job: ProbeJob) -> JobResult:
     name = probe_cases.name(job.language)
     chosen = choose_model(opened)
 
@@ -187,7 +187,7 @@ def _run(opened: Opened, life: Runtime, job: ProbeJob) -> JobResult:
             raise StoppedError
 
     try:
-        result = measure(opened, chosen, life.model, job.language, note)
+        result = measure(opened, chosen, runtime.model, job.language, note)
     except StoppedError:
         return _result(f"{name}: somebody talks, the rest waits")
     except NO_ANSWER as error:

@@ -48,13 +48,13 @@ class Warming:
         self._thread.join()
 
 
-def request(life: Runtime, session: Session, person: str) -> Request | None:
+def request(runtime: Runtime, session: Session, person: str) -> Request | None:
     """Return what the next request of a conversation will begin with.
 
     None where evaluating it ahead gains nothing: a server minds its own cache, replies by form ask
     no model, and incognito nothing is kept.
     """
-    language = spoken.language(life, session, person)
-    if not (life.local and life.writes and manner.asks_model(life, language)):
+    language = spoken.language(runtime, session, person)
+    if not (runtime.local and runtime.writes and manner.asks_model(runtime, language)):
         return None
-    return turn.next_request(life, session, person)
+    return turn.next_request(runtime, session, person)

@@ -103,56 +103,56 @@ def plan_noticed(session: Session, noticed: Noticed) -> Change | None:
     )
 
 
-def wording(life: Runtime, session: Session, messages: Sequence[Message]) -> Wording | None:
+def wording(runtime: Runtime, session: Session, messages: Sequence[Message]) -> Wording | None:
     """Return how the memories of a stretch are worded; None where the model writes them.
 
     In the language of who speaks first in it, of those whom the model can't write of.
     """
     speakers = [message.speaker or session.by for message in messages if message.role == "user"]
     for person in dict.fromkeys(speakers or [session.by]):
-        worded = in_language(life, spoken.language(life, session, person))
+        worded = in_language(runtime, spoken.language(runtime, session, person))
         if worded is not None:
             return worded
     return None
 
 
-def of_person(life: Runtime, person: str) -> Wording | None:
+def of_person(runtime: Runtime, person: str) -> Wording | None:
     """Return how memories of somebody are worded, by what was last said to or by them."""
-    latest = session_files.newest(life.entity.sessions, person)
+    latest = session_files.newest(runtime.entity.sessions, person)
     if latest is None:
-        return in_language(life, words.DEFAULT_LANGUAGE)
-    session = session_files.find(life.entity.sessions, latest.id)
-    return in_language(life, spoken.language(life, session, person))
+        return in_language(runtime, words.DEFAULT_LANGUAGE)
+    session = session_files.find(runtime.entity.sessions, latest.id)
+    return in_language(runtime, spoken.language(runtime, session, person))
 
 
-def of_owner(life: Runtime) -> Wording | None:
+def of_owner(runtime: Runtime) -> Wording | None:
     """Return how memories are worded that are of no conversation: in the owner's language."""
-    return of_person(life, people.owner_id(life.entity, life.identity))
+    return of_person(runtime, people.owner_id(runtime.entity, runtime.identity))
 
 
-def in_language(life: Runtime, language: str) -> Wording | None:
+def in_language(runtime: Runtime, language: str) -> Wording | None:
     """Return how memories are worded in a language; None where the model writes them."""
-    if life.abilities.tier("memory", language) == "write":
+    if runtime.abilities.tier("memory", language) == "write":
         return None
-    worded = forms.load(language, life.entity.root, life.tell)
-    acquaintances = relationships.read(life.entity.relationships)
+    worded = forms.load(language, runtime.entity.root, runtime.tell)
+    acquaintances = relationships.read(runtime.entity.relationships)
     names = tuple(name for person in acquaintances for name in person.names)
-    return Wording(language, worded.memory, life.identity.name, names)
+    return Wording(language, worded.memory, runtime.identity.name, names)
 
 
-def notices(life: Runtime, session: Session, messages: Sequence[Message]) -> Noticed:
+def notices(runtime: Runtime, session: Session, messages: Sequence[Message]) -> Noticed:
     """Return what was noticed of the messages of people, now where it wasn't yet.
 
     Raises:
         ModelUnreachableError: If the model has to be asked, and nothing answers; likewise what else
             stands in its way.
     """
-    of, new = notice.of(life, session, messages)
+    of, new = notice.of(runtime, session, messages)
     return Noticed(of, tuple(new))
 
 
 def sayings(
-    life: Runtime,
+    runtime: Runtime,
     session: Session,
     messages: Sequence[Message],
     noticed: Noticed,
@@ -161,10 +161,10 @@ def sayings(
     """Return what is worth keeping of some messages of a conversation, oldest first."""
     return [
         Saying(
-            _quote(life, session, message, line),
+            _quote(runtime, session, message, line),
             message,
             line,
-            _older(life, session, message, line, wording),
+            _older(runtime, session, message, line, wording),
         )
         for message in messages
         if message.role == "user"
@@ -174,9 +174,9 @@ def sayings(
     ]
 
 
-def _quote(life: Runtime, session: Session, message: Message, line: Notice) -> Quote:
+def _quote(runtime: Runtime, session: Session, message: Message, line: Notice) -> Quote:
     """Return a message as it is quoted, behind the question of its speaker that it answers."""
-    quote = quote_of(life, message)
+    quote = quote_of(runtime, message)
     question = next((each for each in session.messages if each.id == line.answers), None)
     if question is None or secrets.find_secret(question.text) is not None:
         return quote
@@ -185,7 +185,7 @@ def _quote(life: Runtime, session: Session, message: Message, line: Notice) -> Q
 
 
 def _older(
-    life: Runtime, session: Session, message: Message, line: Notice, wording: Wording
+    runtime: Runtime, session: Session, message: Message, line: Notice, wording: Wording
 ) -> Quote | None:
     """Return what a message puts right, if all who take part have heard it.
 
@@ -194,12 +194,12 @@ def _older(
     """
     own = set[str]() if line.confided else wording.telling(message)
     for message_id in line.corrects:
-        holder = session if _holds(session, message_id) else _holder(life, message_id)
+        holder = session if _holds(session, message_id) else _holder(runtime, message_id)
         if holder is None or not set(session.people) <= set(holder.people):
             continue
         older = next(each for each in holder.messages if each.id == message_id)
         if own & wording.telling(older) and secrets.find_secret(older.text) is None:
-            return quote_of(life, older)
+            return quote_of(runtime, older)
     return None
 
 
@@ -207,9 +207,9 @@ def _holds(session: Session, message_id: str) -> bool:
     return any(message.id == message_id for message in session.messages)
 
 
-def _holder(life: Runtime, message_id: str) -> Session | None:
+def _holder(runtime: Runtime, message_id: str) -> Session | None:
     """Return the conversation that a message was said in; one that can't be read is none."""
-    for path in reversed(session_files.paths(life.entity.sessions)):
+    for path in reversed(session_files.paths(runtime.entity.sessions)):
         with contextlib.suppress(RecordInvalidError):
             session = session_files.load(path)
             if _holds(session, message_id):
@@ -217,10 +217,10 @@ def _holder(life: Runtime, message_id: str) -> Session | None:
     return None
 
 
-def quote_of(life: Runtime, message: Message) -> Quote:
+def quote_of(runtime: Runtime, message: Message) -> Quote:
     """Return a message as it is quoted."""
     name = message.extra.get("name") or message.speaker.replace("-", " ").title()
-    at = message.at.astimezone(life.zone)
+    at = message.at.astimezone(runtime.zone)
     return Quote(message.id, str(name), at, quotes.words_of(message.text), message.trust)
 
 

@@ -35,20 +35,22 @@ class Earlier:
     text: str
 
 
-def corrected(life: Runtime, session: Session, message: Message, language: str) -> tuple[str, ...]:
+def corrected(
+    runtime: Runtime, session: Session, message: Message, language: str
+) -> tuple[str, ...]:
     """Return the ids of what a message may put right, likeliest first; none if nothing fits.
 
     Without an embedder, words that both share have to tell.
 
     Args:
-        life: Whose conversation.
+        runtime: Whose conversation.
         session: The conversation.
         message: The one that corrects.
         language: That of its speaker.
     """
-    earlier = _earlier(life, session, message)
-    near = _nearness(life, message.text, earlier)
-    passing = forms.load(language, life.entity.root, life.tell).memory.passing_words
+    earlier = _earlier(runtime, session, message)
+    near = _nearness(runtime, message.text, earlier)
+    passing = forms.load(language, runtime.entity.root, runtime.tell).memory.passing_words
     own = _stems(message.text, language, passing)
     points = {}
     for each in earlier:
@@ -66,14 +68,14 @@ class Followed:
     corrects: tuple[str, ...] = ()  # those of which it says something else
 
 
-def followed(life: Runtime, session: Session, message: Message, language: str) -> Followed:
+def followed(runtime: Runtime, session: Session, message: Message, language: str) -> Followed:
     """Return what a message takes up: with a figure of the same kind, and a word of it.
 
     `They hang on for two weeks, Katrin is back on 5 December`, where she was to be away until the
     21st of November. It says something else of what it shares more than a word with, or a date.
 
     Args:
-        life: Whose conversation.
+        runtime: Whose conversation.
         session: The conversation.
         message: The one that was said now.
         language: That of its speaker.
@@ -81,12 +83,12 @@ def followed(life: Runtime, session: Session, message: Message, language: str) -
     figures = rules.figures(message.text, language)
     if not figures:
         return Followed()
-    own = _undated(life, message.text, language)
+    own = _undated(runtime, message.text, language)
     shared: dict[str, int] = {}
     dated = set()
-    for each in _earlier(life, session, message):
+    for each in _earlier(runtime, session, message):
         same = figures & rules.figures(each.text, language)
-        stems = own & _undated(life, each.text, language)
+        stems = own & _undated(runtime, each.text, language)
         if same and stems:
             shared[each.id] = len(stems)
             dated |= {each.id} if "date" in same else set()
@@ -95,9 +97,9 @@ def followed(life: Runtime, session: Session, message: Message, language: str) -
     return Followed(tuple(ids), tuple(id_ for id_ in ids if id_ in dated or shared[id_] > 1))
 
 
-def _undated(life: Runtime, text: str, language: str) -> set[str]:
+def _undated(runtime: Runtime, text: str, language: str) -> set[str]:
     """Return the stems that tell what a message is about, without its dates and numbers."""
-    passing = forms.load(language, life.entity.root, life.tell).memory.passing_words
+    passing = forms.load(language, runtime.entity.root, runtime.tell).memory.passing_words
     listed = language_file.load(language)
     line = listed.line(text)
     dates = listed.patterns.get("dates")
@@ -112,7 +114,7 @@ def _stems(text: str, language: str, passing: AbstractSet[str]) -> set[str]:
     return {stem for stem in stems if len(stem) >= LEAST_LETTERS}
 
 
-def _earlier(life: Runtime, session: Session, message: Message) -> list[Earlier]:
+def _earlier(runtime: Runtime, session: Session, message: Message) -> list[Earlier]:
     """Return what its speaker said before, here and elsewhere, oldest first."""
     place = [each.id for each in session.messages].index(message.id)
     dropped = {id_ for id_, notice in session.notices.items() if not notice.keep}
@@ -124,13 +126,13 @@ def _earlier(life: Runtime, session: Session, message: Message) -> list[Earlier]
         and each.id not in dropped
         and not is_untrusted(each.trust)
     ]
-    return [*_elsewhere(life, session, message), *here]
+    return [*_elsewhere(runtime, session, message), *here]
 
 
-def _elsewhere(life: Runtime, session: Session, message: Message) -> list[Earlier]:
+def _elsewhere(runtime: Runtime, session: Session, message: Message) -> list[Earlier]:
     name = message.extra.get("name") or message.speaker
-    life.memory.sync()
-    hits = life.memory.search(
+    runtime.memory.sync()
+    hits = runtime.memory.search(
         message.text,
         kinds=(KIND,),
         limit=ELSEWHERE,
@@ -149,9 +151,9 @@ def _elsewhere(life: Runtime, session: Session, message: Message) -> list[Earlie
     return [Earlier(hit.id, hit.text) for hit in sorted(mine, key=lambda hit: hit.id)]
 
 
-def _nearness(life: Runtime, text: str, earlier: Sequence[Earlier]) -> dict[str, float]:
+def _nearness(runtime: Runtime, text: str, earlier: Sequence[Earlier]) -> dict[str, float]:
     """Return how near each is to a text that asks for it; nothing where nothing can embed."""
-    embedder = life.memory.embedder
+    embedder = runtime.memory.embedder
     if embedder is None or not earlier:
         return {}
     vectors = embedder.embed_documents([each.text for each in earlier])

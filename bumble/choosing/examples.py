@@ -119,11 +119,11 @@ class Worth:
         return round(min(1.0, max(0.0, (1 + self.keep) / 2)), 3)
 
 
-def worth(life: Runtime, text: str, language: str, *, learns: bool) -> Worth | None:
+def worth(runtime: Runtime, text: str, language: str, *, learns: bool) -> Worth | None:
     """Say what the examples make of a message.
 
     Args:
-        life: Whose embedder is asked.
+        runtime: Whose embedder is asked.
         text: The message.
         language: Its code: `de`.
         learns: Whether an embedder that has not learned from the examples does it now, which takes
@@ -135,12 +135,12 @@ def worth(life: Runtime, text: str, language: str, *, learns: bool) -> Worth | N
     Raises:
         WeightsMissingError: If the embedder's weights are not there.
     """
-    embedder = life.memory.embedder
+    embedder = runtime.memory.embedder
     if embedder is None or not embedder.identity.sha256:
         return None
     if language != ENGLISH and not embedder.multilingual:
         return None
-    known = _known(embedder, life, learns=learns)
+    known = _known(embedder, runtime, learns=learns)
     return None if known is None else of(known, embedder, text)
 
 
@@ -198,35 +198,35 @@ def filename(identity: EmbedderIdentity) -> str:
     return f"{identity.model}-{identity.dimensions}-{_digest(identity)}.npz"
 
 
-def _known(embedder: Embedder, life: Runtime, *, learns: bool) -> Likeness | None:
+def _known(embedder: Embedder, runtime: Runtime, *, learns: bool) -> Likeness | None:
     """Return what an embedder has learned, by this process or before; None: nothing yet."""
     identity = embedder.identity
     if identity not in _LEARNED_HERE:
-        known = _before(embedder, life) or (_learned(embedder, life) if learns else None)
+        known = _before(embedder, runtime) or (_learned(embedder, runtime) if learns else None)
         if known is None:
             return None
         _LEARNED_HERE[identity] = known
     return _LEARNED_HERE[identity]
 
 
-def _before(embedder: Embedder, life: Runtime) -> Likeness | None:
+def _before(embedder: Embedder, runtime: Runtime) -> Likeness | None:
     """Read what an embedder has learned before: shipped, or on this machine."""
     name = filename(embedder.identity)
     shipped = LEARNED.joinpath(name)
     if shipped.is_file():
         return likeness.read(io.BytesIO(shipped.read_bytes()))
-    data = files.read_cache(life.learned / name) if life.learned else None
+    data = files.read_cache(runtime.learned / name) if runtime.learned else None
     if data is not None:
         with contextlib.suppress(ValueError):  # of a process that was killed, or by a hand
             return likeness.read(io.BytesIO(data))
     return None
 
 
-def _learned(embedder: Embedder, life: Runtime) -> Likeness:
-    life.tell(f"{embedder.identity.model} learns once, from examples, what is worth keeping")
+def _learned(embedder: Embedder, runtime: Runtime) -> Likeness:
+    runtime.tell(f"{embedder.identity.model} learns once, from examples, what is worth keeping")
     known = learn(embedder, load())
-    if life.learned:
-        _write(life.learned / filename(embedder.identity), known)
+    if runtime.learned:
+        _write(runtime.learned / filename(embedder.identity), known)
     return known
 
 

@@ -46,12 +46,12 @@ class NoticeJob:
 
 
 def of(
-    life: Runtime, session: Session, messages: Iterable[Message]
+    runtime: Runtime, session: Session, messages: Iterable[Message]
 ) -> tuple[dict[str, Notice], list[Notice]]:
     """Return what is worth noticing of some messages, and which of that is new.
 
     Args:
-        life: Whose conversation.
+        runtime: Whose conversation.
         session: The conversation, as it is now.
         messages: Of it; those that nobody can notice anything of are passed over.
 
@@ -70,18 +70,18 @@ def of(
         for message in messages
         if message.id in session.notices
     }
-    new = list(made(life, session, messages))
+    new = list(made(runtime, session, messages))
     return notices | {notice.message: notice for notice in new}, new
 
 
-def made(life: Runtime, session: Session, messages: Iterable[Message]) -> Iterator[Notice]:
+def made(runtime: Runtime, session: Session, messages: Iterable[Message]) -> Iterator[Notice]:
     """Notice what some messages are worth that nobody noticed yet, one after the other.
 
     A request to be silent also makes a new notice of each message that it is about and that was
     not held to be confided.
 
     Args:
-        life: Whose conversation.
+        runtime: Whose conversation.
         session: The conversation, as it is now.
         messages: Of it.
 
@@ -95,13 +95,13 @@ def made(life: Runtime, session: Session, messages: Iterable[Message]) -> Iterat
         if message.id in session.notices or not is_noticeable(message):
             continue
         if message.speaker not in languages:
-            languages[message.speaker] = spoken.language(life, session, message.speaker)
+            languages[message.speaker] = spoken.language(runtime, session, message.speaker)
         language = languages[message.speaker]
-        yield _noticed(life, session, message, language)
+        yield _noticed(runtime, session, message, language)
         for other in hush.covered(session, message, language):
             earlier = session.notices.get(other.id)
             if earlier is not None and not earlier.confided:
-                yield replace(_confided(earlier, other), at=life.now())
+                yield replace(_confided(earlier, other), at=runtime.now())
 
 
 def _confided(notice: Notice, message: Message) -> Notice:
@@ -121,23 +121,23 @@ def is_noticeable(message: Message) -> bool:
     return message.role == "user" and bool(message.text.strip()) and not is_untrusted(message.trust)
 
 
-def _noticed(life: Runtime, session: Session, message: Message, language: str) -> Notice:
+def _noticed(runtime: Runtime, session: Session, message: Message, language: str) -> Notice:
     verdict = rules.judge(message.text, language)
     question = own_answer.question(session, message, language)
-    asks = life.abilities.tier("memory", language) == "choose"
-    opinion = _opinion(life, message.text, language, verdict, asks=asks and question is None)
+    asks = runtime.abilities.tier("memory", language) == "choose"
+    opinion = _opinion(runtime, message.text, language, verdict, asks=asks and question is None)
     decision = decided(verdict, opinion)
     keep, why = (decision.keep, decision.why) if question is None else (True, own_answer.WHY)
     corrects: tuple[str, ...] = ()
     is_open = verdict.keep is None or decision.by_opinion
     if not keep and is_open and decision.why != ASKS and not verdict.questions:
-        followed = corrections.followed(life, session, message, language)
+        followed = corrections.followed(runtime, session, message, language)
         if followed.ids:
             keep, why, corrects = True, FOLLOWS, followed.corrects
     if keep and (verdict.corrects or (opinion.is_change and not decision.confided)):
-        corrects = corrections.corrected(life, session, message, language) or corrects
+        corrects = corrections.corrected(runtime, session, message, language) or corrects
     notice = Notice(
-        at=life.now(),
+        at=runtime.now(),
         message=message.id,
         keep=keep,
         why=why,
@@ -178,15 +178,17 @@ class Decision:
     by_opinion: bool = False  # whether somebody's opinion decided
 
 
-def _opinion(life: Runtime, text: str, language: str, verdict: Verdict, *, asks: bool) -> Opinion:
+def _opinion(
+    runtime: Runtime, text: str, language: str, verdict: Verdict, *, asks: bool
+) -> Opinion:
     """Ask the examples, or where there are none for a language a model, if it may be asked."""
-    worth = examples.worth(life, text, language, learns=True)
+    worth = examples.worth(runtime, text, language, learns=True)
     if worth is not None:
         return of_worth(worth, verdict)
-    share = label.share(life.model, text) if verdict.keep is None and asks else None
+    share = label.share(runtime.model, text) if verdict.keep is None and asks else None
     if share is None:
         return Opinion()
-    return Opinion(share, share >= verdict.least_share, why=MODEL, by=life.model.name)
+    return Opinion(share, share >= verdict.least_share, why=MODEL, by=runtime.model.name)
 
 
 def of_worth(worth: Worth, verdict: Verdict) -> Opinion:
@@ -237,19 +239,19 @@ def asks(notice: Notice) -> bool:
     return not notice.keep and notice.why in (ASKS, rules.QUESTION)
 
 
-def check(life: Runtime) -> Due[NoticeJob]:
+def check(runtime: Runtime) -> Due[NoticeJob]:
     """Find messages that wait to be remembered and were not noticed yet, oldest talk first."""
     jobs: list[NoticeJob] = []
-    file = state.read(life.entity.state)
+    file = state.read(runtime.entity.state)
     for session_id, waiting in cursors.waiting(file).items():
-        place = life.entity.root / sessions.path(session_id)
+        place = runtime.entity.root / sessions.path(session_id)
         if not place.is_file():
             continue
         try:
             session = session_files.load(place)
         except RecordInvalidError:  # the other passes say so
             continue
-        ids = [message.id for message in _unnoticed(life, session, _first(session, waiting))]
+        ids = [message.id for message in _unnoticed(runtime, session, _first(session, waiting))]
         jobs += [
             NoticeJob(session_id, tuple(ids[start : start + MESSAGES]))
             for start in range(0, len(ids), MESSAGES)
@@ -271,7 +273,7 @@ def _first(session: Session, waiting: Mapping[str, object]) -> str | None:
     return min(ids, key=lambda id_: order.get(id_, -1), default=None)
 
 
-def _unnoticed(life: Runtime, session: Session, first: str | None) -> Sequence[Message]:
+def _unnoticed(runtime: Runtime, session: Session, first: str | None) -> Sequence[Message]:
     """Return the answered messages from one on that nobody noticed, of whom rules decide for."""
     if first is None or not session.messages:
         return ()
@@ -287,25 +289,25 @@ def _unnoticed(life: Runtime, session: Session, first: str | None) -> Sequence[M
     writes = {
         speaker
         for speaker in speakers
-        if life.abilities.tier("memory", spoken.language(life, session, speaker)) == "write"
+        if runtime.abilities.tier("memory", spoken.language(runtime, session, speaker)) == "write"
     }
     return [message for message in waiting if message.speaker not in writes]
 
 
-def run(life: Runtime, job: NoticeJob) -> JobResult:
+def run(runtime: Runtime, job: NoticeJob) -> JobResult:
     """Notice what some messages are worth."""
-    session = session_files.load(life.entity.root / sessions.path(job.session))
+    session = session_files.load(runtime.entity.root / sessions.path(job.session))
     messages = [message for message in session.messages if message.id in job.messages]
     new: list[Notice] = []
     try:
-        for notice in made(life, session, messages):
+        for notice in made(runtime, session, messages):
             new.append(notice)  # one by one: what was asked stays, whatever becomes of the rest
     except (ModelUnreachableError, CredentialsError, WeightsMissingError):
         if not new:
             raise
 
     def plan() -> Sequence[Change | None]:
-        now = session_files.load(life.entity.root / sessions.path(job.session))
+        now = session_files.load(runtime.entity.root / sessions.path(job.session))
         left = [notice for notice in new if _is_news(now, notice)]
         return [sessions.plan_append(now, left, "note what is worth keeping")] if left else ()
 

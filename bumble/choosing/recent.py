@@ -34,22 +34,22 @@ class Remark:
     asks: bool  # whether it is a question
 
 
-def remarks(life: Runtime) -> list[Remark]:
+def remarks(runtime: Runtime) -> list[Remark]:
     """Return what people said in the newest conversations, the newest first."""
     infos = sorted(
-        session_files.infos(life.entity.sessions), key=lambda info: info.last_at, reverse=True
+        session_files.infos(runtime.entity.sessions), key=lambda info: info.last_at, reverse=True
     )
     found: list[Remark] = []
     for info in infos[:SESSIONS]:
         try:
-            session = session_files.load(life.entity.sessions / info.id / sessions.FILE)
+            session = session_files.load(runtime.entity.sessions / info.id / sessions.FILE)
         except RecordInvalidError:  # what can't be read is quoted by nobody
             continue
-        found += _of_session(life, session)
+        found += _of_session(runtime, session)
     return sorted(found, key=lambda one: (one.quote.at, one.quote.message), reverse=True)
 
 
-def _of_session(life: Runtime, session: Session) -> Iterator[Remark]:
+def _of_session(runtime: Runtime, session: Session) -> Iterator[Remark]:
     corrected = {id_ for notice in session.notices.values() for id_ in notice.corrects[:1]}
     for message in session.messages:
         asks = message.text.rstrip("\"'»”“ ").endswith(QUESTION_ENDS)
@@ -57,16 +57,16 @@ def _of_session(life: Runtime, session: Session) -> Iterator[Remark]:
         dropped = notice is not None and not notice.keep and not asks
         if dropped or message.id in corrected or not _says_something(message):
             continue
-        person = people.find_person(life, message.speaker)
+        person = people.find_person(runtime, message.speaker)
         quote = Quote(
             message.id,
             person.name if person else message.speaker,
-            message.at.astimezone(life.zone),
+            message.at.astimezone(runtime.zone),
             quotes.words_of(message.text),
             message.trust,
         )
-        language = spoken.language(life, session, message.speaker)
-        worded = forms.load(language, life.entity.root, life.tell).memory
+        language = spoken.language(runtime, session, message.speaker)
+        worded = forms.load(language, runtime.entity.root, runtime.tell).memory
         line = quotes.line(quote, worded).removeprefix(quotes.MARK)
         yield Remark(message.speaker, quote, line, session.people, asks)
 

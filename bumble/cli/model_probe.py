@@ -88,8 +88,8 @@ def _configured(ctx: typer.Context, entity: Path | None, name: str | None) -> Co
 def _spoken(opened: Configured) -> list[str]:
     if not isinstance(opened, Opened):
         return []
-    with conversation.open_life(opened, "probe", needs_model=False) as life:
-        spoken = probing.spoken_languages(life)
+    with conversation.open_life(opened, "probe", needs_model=False) as runtime:
+        spoken = probing.spoken_languages(runtime)
     return [code for code in spoken if code in probe_cases.languages()]
 
 

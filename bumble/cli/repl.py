@@ -131,7 +131,7 @@ def _confirm(wishes: Wishes) -> None:
 
 def _introduce(mind: OpenMind, text: str) -> None:
     """Let the owner be called as the first message says, if that is agreed to."""
-    if not mind.life.writes or not mind.is_new or mind.person.trust != "owner":
+    if not mind.runtime.writes or not mind.is_new or mind.person.trust != "owner":
         return
     opened = introducing.heard(mind.opened, text, None, yes=False)
     if opened is not mind.opened:
@@ -166,7 +166,7 @@ def _slashed() -> list[str]:
 
 def _history(mind: OpenMind) -> FileHistory | InMemoryHistory:
     """What was typed before, kept with the entity's private files; nothing of it when incognito."""
-    if not mind.life.writes:
+    if not mind.runtime.writes:
         return InMemoryHistory()
     place = mind.opened.entity.typed
     with suppress(OSError):
@@ -216,12 +216,12 @@ def _status(mind: OpenMind, talk: Talk, rest: str) -> bool:
 
 
 def _me(mind: OpenMind, talk: Talk, rest: str) -> bool:
-    person = people.readable_person(mind.life, mind.person.id)
+    person = people.readable_person(mind.runtime, mind.person.id)
     if person is None:
         output.say("You have not talked yet.")
         return False
-    stages = mind.life.config.memory.relational.stages
-    output.say(f"{person.name}: {people.standing(person, stages, mind.life.now()).line}")
+    stages = mind.runtime.config.memory.relational.stages
+    output.say(f"{person.name}: {people.standing(person, stages, mind.runtime.now()).line}")
     output.say(person.text or "There is no portrait of you yet.")
     return False
 

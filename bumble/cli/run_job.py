@@ -38,7 +38,7 @@ class JobFlags:
 
 def carry_out(
     opened: Opened,
-    life: Runtime,
+    runtime: Runtime,
     command: str,
     check: Callable[[Runtime], Due[Any]],
     run: Callable[[Runtime, Any], JobResult],
@@ -50,14 +50,14 @@ def carry_out(
 
     Args:
         opened: The entity.
-        life: The same, to work with.
+        runtime: The same, to work with.
         command: For JSON.
         check: Finds what is due.
         run: Does one job, writing nothing.
         flags: How it was asked for.
         limit: At most this many jobs; None: all that were due at the beginning.
     """
-    due = check(life)
+    due = check(runtime)
     if flags.check:
         show_check(opened, command, due)
         finish(due.due, exit_code=flags.exit_code)
@@ -65,7 +65,7 @@ def carry_out(
     ran = False
     runs: list[dict[str, Any]] = []
     lines: list[str] = []
-    for settled in _settled(opened, life, command, due, run, limit, dry_run=flags.dry_run):
+    for settled in _settled(opened, runtime, command, due, run, limit, dry_run=flags.dry_run):
         if settled.outcome is None:
             raise settled.problem or TypeError("a command's job is not held back")
         late = {"late": list(settled.outcome.late)} if settled.outcome.late else {}
@@ -84,7 +84,7 @@ def carry_out(
 
 def _settled(
     opened: Opened,
-    life: Runtime,
+    runtime: Runtime,
     command: str,
     due: Due[Any],
     run: Callable[[Runtime, Any], JobResult],
@@ -100,21 +100,21 @@ def _settled(
     if not due.due:
         return iter(())
     if dry_run:
-        return runner.settle(life, passes, limit, partial(planned, opened))
-    return tick.run(life, command, passes, limit, partial(_written, opened))
+        return runner.settle(runtime, passes, limit, partial(planned, opened))
+    return tick.run(runtime, command, passes, limit, partial(_written, opened))
 
 
-def planned(opened: Opened, life: Runtime, outcome: JobResult) -> JobResult:
+def planned(opened: Opened, runtime: Runtime, outcome: JobResult) -> JobResult:
     """Show the changes of a result as data, with their diffs; nothing is written."""
     result, change_set = outcome.planned()
     shown = [commit.shown_change(opened, change) for change in change_set.changes]
     return replace(result, written=shown)
 
 
-def _written(opened: Opened, life: Runtime, outcome: JobResult) -> JobResult:
-    shown = planned(opened, life, outcome).written  # before: what each file is made of
+def _written(opened: Opened, runtime: Runtime, outcome: JobResult) -> JobResult:
+    shown = planned(opened, runtime, outcome).written  # before: what each file is made of
     bare = [{key: value for key, value in change.items() if key != "diff"} for change in shown]
-    return replace(job.apply(life, outcome), written=bare)
+    return replace(job.apply(runtime, outcome), written=bare)
 
 
 def described(changes: Sequence[Mapping[str, Any]]) -> list[str]:

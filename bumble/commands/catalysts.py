@@ -33,10 +33,10 @@ def command(
     They come from what was said in all the times of a topic. Where no model is trusted to write,
     they are questions that people asked, quoted.
     """
-    with conversation.open_life(opened, "catalysts", yes=flags.yes) as life:
+    with conversation.open_life(opened, "catalysts", yes=flags.yes) as runtime:
         run_job.carry_out(
             opened,
-            life,
+            runtime,
             catalysts.PURPOSE,
             partial(catalysts.check, name=topic or "", force=force),
             catalysts.run,

@@ -57,18 +57,18 @@ def command(
         raise UsageError("--undo takes back the last compaction; it goes with no other.")
     talk = _session(opened, session)
     thinks = not (undo or prune_only or no_model or flags.check)
-    with conversation.open_life(opened, "compact", needs_model=thinks) as life:
+    with conversation.open_life(opened, "compact", needs_model=thinks) as runtime:
         due: Due[Any]
         if undo:
             due = _undo_check(talk)
         else:
-            due = compact.check(life, talk, model_choice.stable_tokens(opened, talk))
+            due = compact.check(runtime, talk, model_choice.stable_tokens(opened, talk))
             gates = () if prune_only or force else due.conditions
             jobs = (replace(job, only_prune=prune_only, use_model=not no_model) for job in due.jobs)
             due = Due(gates, tuple(jobs))
         run_job.carry_out(
             opened,
-            life,
+            runtime,
             "compact",
             lambda _: due,
             _undo if undo else partial(_compact, dry_run=flags.dry_run),
@@ -76,14 +76,14 @@ def command(
         )
 
 
-def _compact(life: Runtime, job: CompactJob, *, dry_run: bool) -> JobResult:
+def _compact(runtime: Runtime, job: CompactJob, *, dry_run: bool) -> JobResult:
     note = output.say if sys.stderr.isatty() else lambda _: None  # under cron nobody watches
-    result = compact.run(life, job, note)
+    result = compact.run(runtime, job, note)
     if not job.use_model:
         return result
     if not dry_run:
-        return flush.before(life, result, limit=None, judge=True, note=note)
-    if flush.job(life, result) is None:
+        return flush.before(runtime, result, limit=None, judge=True, note=note)
+    if flush.job(runtime, result) is None:
         return result
     sentence = (
         "Before that, what waits of these messages is distilled (`bumble distill --dry-run`)."
@@ -97,9 +97,9 @@ def _undo_check(talk: Session | None) -> Due[Session]:
     return Due((gate,), (talk,) if talk else ())
 
 
-def _undo(life: Runtime, talk: Session) -> JobResult:
+def _undo(runtime: Runtime, talk: Session) -> JobResult:
     last = talk.compactions[-1]
-    line = sessions.Undo(life.now(), last.id)
+    line = sessions.Undo(runtime.now(), last.id)
     sentence = f"Took back {last.id}: {last.first} to {last.last} are shown again as before it."
     return JobResult(
         f"compact: take back {last.id}",

@@ -27,10 +27,10 @@ def command(opened: Opened, flags: JobFlags, *, force: ForceOption = False) -> N
 
     Does nothing where nothing has changed since the last time.
     """
-    with conversation.open_life(opened, "consolidate", yes=flags.yes) as life:
+    with conversation.open_life(opened, "consolidate", yes=flags.yes) as runtime:
         run_job.carry_out(
             opened,
-            life,
+            runtime,
             "consolidate",
             partial(consolidate.check, force=force),
             consolidate.run,

@@ -174,4 +174,4 @@ def _estimated(
         raise UsageError("There is nothing to say: the message is empty.")
     with conversation.open_to_look(opened, speaker, chosen.id if chosen else None) as mind:
         turn = mind.look(typed.text, think=typed.wishes.think)
-        return context_report.of(mind.life, turn, "estimate"), turn
+        return context_report.of(mind.runtime, turn, "estimate"), turn

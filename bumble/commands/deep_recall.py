@@ -62,23 +62,23 @@ def deep_recall(
         if speaker is None
         else people.id_of(opened, speaker)
     )
-    with conversation.open_life(opened, "deep-recall", yes=yes, needs_model=False) as life:
-        asked = deep.ask(life, question, (reader,), scope, calls=budget_calls)
+    with conversation.open_life(opened, "deep-recall", yes=yes, needs_model=False) as runtime:
+        asked = deep.ask(runtime, question, (reader,), scope, calls=budget_calls)
         change = asked.plan()
         if change is not None and not dry_run:
-            life.apply(ChangeSet(f"deep-recall: {change.why}", (change,)))
+            runtime.apply(ChangeSet(f"deep-recall: {change.why}", (change,)))
         shown = commit.shown_change(opened, change) if change is not None and dry_run else None
-        data = _data(life, asked, kept=change is not None and not dry_run) | {"change": shown}
+        data = _data(runtime, asked, kept=change is not None and not dry_run) | {"change": shown}
         lines = list(_lines(asked))
         if explain:
-            lines += ["", *_explained(life, asked)]
+            lines += ["", *_explained(runtime, asked)]
     output.result(opened.shell, "deep-recall", data, lines)
     if asked.recollection.is_miss:
         output.say("Nothing in memory answers that." + ("" if dry_run else " It stays open."))
 
 
-def _data(life: Runtime, asked: Asked, *, kept: bool) -> dict[str, Any]:
-    limits = vars(life.config.recall.deep)
+def _data(runtime: Runtime, asked: Asked, *, kept: bool) -> dict[str, Any]:
+    limits = vars(runtime.config.recall.deep)
     return {
         **deep.data(asked.recollection),
         "found": not asked.recollection.is_miss,
@@ -103,9 +103,9 @@ def _lines(asked: Asked) -> Iterator[str]:
         yield f"  {source.path}:{source.line}" if source.line else f"  {source.path}"
 
 
-def _explained(life: Runtime, asked: Asked) -> Iterator[str]:
+def _explained(runtime: Runtime, asked: Asked) -> Iterator[str]:
     """Say what was done, why it ended, and what it spent of what it might."""
-    result, config = asked.recollection, life.config.recall.deep
+    result, config = asked.recollection, runtime.config.recall.deep
     yield f"way      {result.way}{', cached' if asked.cached else ''}; {result.ended}"
     yield from (f"step {n:<3} {line}" for n, line in enumerate(result.trail, 1))
     spent = result.spent

@@ -39,10 +39,10 @@ def command(
 ) -> None:
     """Draw facts, beliefs and notes from what was said."""
     chosen = session_files.find(opened.entity.sessions, session).id if session else None
-    with conversation.open_life(opened, "distill", yes=flags.yes) as life:
+    with conversation.open_life(opened, "distill", yes=flags.yes) as runtime:
         run_job.carry_out(
             opened,
-            life,
+            runtime,
             "distill",
             partial(distill.check, session_id=chosen, force=force),
             partial(distill.run, judge=judge),

@@ -107,8 +107,8 @@ def _abilities(shell: Shell, inputs: DoctorInput, report: DoctorReport) -> list[
         chosen = model_choice.choose_model(opened)
         if not probing.is_here(opened, chosen):
             return []
-        with conversation.open_life(opened, "doctor", needs_model=False) as life:
-            codes = probing.spoken_languages(life)
+        with conversation.open_life(opened, "doctor", needs_model=False) as runtime:
+            codes = probing.spoken_languages(runtime)
         trusted = abilities.standings(opened, chosen, codes)
     except UserError:  # other checks say what is in the way
         return []

@@ -38,24 +38,24 @@ def command(
     Off unless soma.dreams.enabled; safe to run every few minutes.
     """
     opened = models.dreaming(opened)
-    with conversation.open_life(opened, "dream", yes=flags.yes) as life:
+    with conversation.open_life(opened, "dream", yes=flags.yes) as runtime:
         if memory:
             look = partial(living_memory.check, force=force)
-            run_job.carry_out(opened, life, "dream", look, living_memory.run, flags)
+            run_job.carry_out(opened, runtime, "dream", look, living_memory.run, flags)
             return
         due = partial(dream.check, force=force, seed=opened.shell.seed)
         if flags.check:
-            condition_report = due(life)
-            data, line = _pairs(opened, life)
+            condition_report = due(runtime)
+            data, line = _pairs(opened, runtime)
             run_job.show_check(opened, "dream", condition_report, data, [line])
             run_job.finish(condition_report.due, exit_code=flags.exit_code)
             return
-        run_job.carry_out(opened, life, "dream", due, dream.run, flags)
+        run_job.carry_out(opened, runtime, "dream", due, dream.run, flags)
 
 
-def _pairs(opened: Opened, life: Runtime) -> tuple[dict[str, object], str]:
+def _pairs(opened: Opened, runtime: Runtime) -> tuple[dict[str, object], str]:
     """Say how many pairs of memories there are to dream of."""
-    pool = dream_pool.find(life, life.now())
+    pool = dream_pool.find(runtime, runtime.now())
     sentence = listing.counted(len(pool.pairs), "pair")
     line = f"{sentence} of memories may meet ({pool.similarity} similarity)"
     if pool.similarity == "none":

@@ -152,10 +152,10 @@ def _looked(
     newest = session_files.newest(opened.entity.sessions, person)
     talk = session_files.find(opened.entity.sessions, newest.id) if newest else None
     with conversation.open_to_look(opened, person) as mind:
-        mind.life.memory.sync(_no_progress)
+        mind.runtime.memory.sync(_no_progress)
         for check in theirs:
             if RECALL in places and RECALL in check.places:
-                memories = mind_checks.search(mind.life, mind.person.id, check)
+                memories = mind_checks.search(mind.runtime, mind.person.id, check)
                 yield mind_checks.outcome(check, RECALL, memories)
             if PROMPT in places and PROMPT in check.places:
                 mind.begin(session_id=None, new=True)

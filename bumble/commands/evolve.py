@@ -64,9 +64,9 @@ def command(
 def _propose(opened: Opened, flags: JobFlags, *, force: bool) -> None:
     from bumble.app import conversation
 
-    with conversation.open_life(opened, "evolve", yes=flags.yes) as life:
+    with conversation.open_life(opened, "evolve", yes=flags.yes) as runtime:
         run_job.carry_out(
-            opened, life, "evolve", partial(evolve.check, force=force), evolve.run, flags
+            opened, runtime, "evolve", partial(evolve.check, force=force), evolve.run, flags
         )
 
 

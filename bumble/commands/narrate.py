@@ -27,10 +27,10 @@ def command(opened: Opened, flags: JobFlags, *, force: ForceOption = False) -> N
 
     A telling that can't be used leaves narrative.md as it was.
     """
-    with conversation.open_life(opened, "narrate", yes=flags.yes) as life:
+    with conversation.open_life(opened, "narrate", yes=flags.yes) as runtime:
         run_job.carry_out(
             opened,
-            life,
+            runtime,
             "narrate",
             partial(narrate.check, force=force),
             narrate.run,

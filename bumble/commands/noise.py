@@ -44,10 +44,10 @@ def tick(opened: Opened, flags: JobFlags) -> None:
     from bumble.app import conversation
     from bumble.sleep import stray_thoughts
 
-    with conversation.open_life(opened, "noise tick", yes=flags.yes) as life:
+    with conversation.open_life(opened, "noise tick", yes=flags.yes) as runtime:
         run_job.carry_out(
             opened,
-            life,
+            runtime,
             "noise tick",
             stray_thoughts.check,
             stray_thoughts.run,

@@ -39,10 +39,10 @@ def reflect(
     from bumble.portraits import reflect
 
     only = people.find(opened, person).id if person is not None else ""
-    with conversation.open_life(opened, "reflect", yes=flags.yes) as life:
+    with conversation.open_life(opened, "reflect", yes=flags.yes) as runtime:
         run_job.carry_out(
             opened,
-            life,
+            runtime,
             "reflect",
             partial(reflect.check, only=only),
             partial(reflect.run, allow_shrink=allow_shrink),

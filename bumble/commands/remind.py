@@ -221,10 +221,10 @@ def run(opened: Opened, flags: JobFlags) -> None:
     from bumble.upkeep import reminders as delivery
 
     pass_ = run_job.showing_reminders(opened, Pass("reminders", delivery.check, delivery.run))
-    with conversation.open_life(opened, "remind run") as life:
+    with conversation.open_life(opened, "remind run") as runtime:
         run_job.carry_out(
             opened,
-            replace(life, writes=not flags.dry_run),
+            replace(runtime, writes=not flags.dry_run),
             "remind run",
             pass_.check,
             pass_.run,

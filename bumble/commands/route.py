@@ -38,19 +38,19 @@ def route(
     message = text_input.standard_input() if text == ["-"] else " ".join(text)
     if not message.strip():
         raise UsageError("There is nothing to route: the message is empty.")
-    with conversation.open_life(opened, "route") as life:
-        soma = body_state.read(life, life.now())
-        owner = people.owner_id(life.entity, life.identity)
-        before = spoken.by_person(life.entity, life.config.language, owner)
+    with conversation.open_life(opened, "route") as runtime:
+        soma = body_state.read(runtime, runtime.now())
+        owner = people.owner_id(runtime.entity, runtime.identity)
+        before = spoken.by_person(runtime.entity, runtime.config.language, owner)
         language = languages.spoken([message], before) or before
-        able = life.abilities.tier("talk", language) == "write"
+        able = runtime.abilities.tier("talk", language) == "write"
         decision = decide(
-            life.model if able and not no_model else None,
+            runtime.model if able and not no_model else None,
             message,
             opened.config.cognition.router,
             language,
-            mood=body_state.mood(life, soma).name,
-            intensity=body_state.intensity(life, soma),
+            mood=body_state.mood(runtime, soma).name,
+            intensity=body_state.intensity(runtime, soma),
         )
     data: dict[str, Any] = {
         "profile": decision.profile,

@@ -143,8 +143,8 @@ def _brief(opened: Opened, session: Session) -> tuple[ChangeSet, list[str]]:
     if not handover.is_worth(session):
         return ChangeSet(""), []
     try:
-        with conversation.open_life(opened, "session end", needs_model=False) as life:
-            result, change_set = handover.run(life, handover.HandoverJob(session)).planned()
+        with conversation.open_life(opened, "session end", needs_model=False) as runtime:
+            result, change_set = handover.run(runtime, handover.HandoverJob(session)).planned()
             return change_set, [_sentence(line) for line in result.told]
     except UserError as error:
         why = str(error).splitlines()[0]

@@ -69,10 +69,10 @@ def tick(opened: Opened, flags: JobFlags) -> None:
     from bumble.app import conversation
     from bumble.sleep import soma_tick
 
-    with conversation.open_life(opened, "soma tick") as life:
+    with conversation.open_life(opened, "soma tick") as runtime:
         run_job.carry_out(
             opened,
-            life,
+            runtime,
             "soma tick",
             soma_tick.check,
             soma_tick.run,

@@ -118,8 +118,8 @@ def _abilities(opened: Opened, chosen: Choice | None) -> list[dict[str, str]]:
 
     if chosen is None or not probing.is_here(opened, chosen):
         return []
-    with conversation.open_life(opened, "status", needs_model=False) as life:
-        codes = probing.spoken_languages(life)
+    with conversation.open_life(opened, "status", needs_model=False) as runtime:
+        codes = probing.spoken_languages(runtime)
     trusted = abilities.standings(opened, chosen, codes)
     return [vars(one) | {"line": one.line} for one in trusted if one.language in codes]
 
@@ -235,8 +235,8 @@ def _due(opened: Opened) -> dict[str, int]:
     from bumble.app import conversation
     from bumble.upkeep import jobs
 
-    with conversation.open_life(opened, "status", needs_model=False) as life:
-        return {each.name: len(each.check(life).jobs) for each in jobs.BEFORE}
+    with conversation.open_life(opened, "status", needs_model=False) as runtime:
+        return {each.name: len(each.check(runtime).jobs) for each in jobs.BEFORE}
 
 
 def _counts(opened: Opened) -> dict[str, int | None]:

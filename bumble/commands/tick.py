@@ -63,9 +63,9 @@ def tick(
     wanted = jobs.AFTER_TURN if settle_only else (*jobs.everything(), probing.as_pass(opened))
     wanted = tuple(run_job.showing_reminders(opened, each) for each in wanted)
     command = "settle" if settle_only else "tick"
-    with conversation.open_life(opened, command, yes=flags.yes) as life, closing(asleep):
+    with conversation.open_life(opened, command, yes=flags.yes) as runtime, closing(asleep):
         if flags.check:
-            _show_checks(opened, life, wanted, exit_code=flags.exit_code)
+            _show_checks(opened, runtime, wanted, exit_code=flags.exit_code)
             return
         if settle_only:
             limit = opened.config.limits.passes_per_turn
@@ -81,14 +81,14 @@ def tick(
                 return
             held = _held(opened, at_once=settle or settle_only)
             calls = None if settle else opened.config.limits.calls_per_turn
-            model = models.budgeted(opened, life.model, calls=calls)
+            model = models.budgeted(opened, runtime.model, calls=calls)
             if opened.config.soma.dreams.model:
                 able = abilities.of(dreaming, None)
                 wanted = tuple(
                     _asking(model.instead(asleep), able, each, "dream") for each in wanted
                 )
-            life = replace(life, model=model, writes=not flags.dry_run)
-            run = _run(opened, life, command, wanted, limit, held, dry_run=flags.dry_run)
+            runtime = replace(runtime, model=model, writes=not flags.dry_run)
+            run = _run(opened, runtime, command, wanted, limit, held, dry_run=flags.dry_run)
             settled_jobs = list(_warned(opened, run))
     _tell(opened, settled_jobs, dry_run=flags.dry_run, verbose=flags.verbose)
     code = upkeep.exit_code(settled_jobs)
@@ -116,15 +116,15 @@ def _asking(model: Model, abilities: Abilities, each: Pass, name: str) -> Pass:
     if each.name != name:
         return each
 
-    def run(life: Runtime, job: Any) -> JobResult:
-        return each.run(replace(life, model=model, abilities=abilities), job)
+    def run(runtime: Runtime, job: Any) -> JobResult:
+        return each.run(replace(runtime, model=model, abilities=abilities), job)
 
     return replace(each, run=run)
 
 
 def _run(
     opened: Opened,
-    life: Runtime,
+    runtime: Runtime,
     command: str,
     wanted: Sequence[Pass],
     limit: int | None,
@@ -136,8 +136,8 @@ def _run(
     from bumble.upkeep import tick as upkeep
 
     if dry_run:
-        return runner.settle(life, wanted, limit, partial(run_job.planned, opened), held=held)
-    return upkeep.run(life, command, wanted, limit, held=held)
+        return runner.settle(runtime, wanted, limit, partial(run_job.planned, opened), held=held)
+    return upkeep.run(runtime, command, wanted, limit, held=held)
 
 
 def _warned(opened: Opened, run: Iterator[Settled]) -> Iterator[Settled]:
@@ -197,13 +197,15 @@ def _run_data(settled: Settled, outcome: JobResult, *, dry_run: bool) -> dict[st
     return {**data, "lines": lines}
 
 
-def _show_checks(opened: Opened, life: Runtime, wanted: Sequence[Pass], *, exit_code: bool) -> None:
+def _show_checks(
+    opened: Opened, runtime: Runtime, wanted: Sequence[Pass], *, exit_code: bool
+) -> None:
     """Print the gates of every pass."""
     data: dict[str, Any] = {}
     rows: list[list[str]] = []
     for each in wanted:
         try:
-            due = each.check(life)
+            due = each.check(runtime)
         except UserError as error:
             output.warn(opened.shell, f"{each.name}: {error}")
             data[each.name] = {"due": False, "gates": [], "jobs": 0, "problem": str(error)}

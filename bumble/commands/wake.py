@@ -22,10 +22,10 @@ def wake(opened: Opened, flags: JobFlags) -> None:
     Off unless wake.enabled; `tick` does the same. It writes, notes, looks something up, leaves a
     message, or rests; what it decided, and why, is in `bumble log` and the run ledger.
     """
-    with conversation.open_life(opened, "wake", yes=flags.yes) as life:
+    with conversation.open_life(opened, "wake", yes=flags.yes) as runtime:
         if flags.check:
-            due = cycle.check(life)
+            due = cycle.check(runtime)
             run_job.show_check(opened, "wake", due)
             run_job.finish(due.due, exit_code=flags.exit_code)
             return
-        run_job.carry_out(opened, life, "wake", cycle.check_tick, cycle.run, flags)
+        run_job.carry_out(opened, runtime, "wake", cycle.check_tick, cycle.run, flags)

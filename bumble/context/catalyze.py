@@ -230,17 +230,17 @@ def _note(memory: Memory, met: Sequence[Pointer]) -> str:
 
 
 def answer(
-    life: Runtime, query: str, session: Session, register: str, unseen: Sequence[str] = ()
+    runtime: Runtime, query: str, session: Session, register: str, unseen: Sequence[str] = ()
 ) -> Answer:
     """Answer the entity's own question in a register; without one it is plain recall."""
     if register not in REGISTERS:
-        return recalled.answer(life, query, session, unseen)
-    search = recalled.question_of(life, session, unseen)
+        return recalled.answer(runtime, query, session, unseen)
+    search = recalled.question_of(runtime, session, unseen)
     catalyzed = find(
-        *(life.memory, life.config, life.body, search, query),
+        *(runtime.memory, runtime.config, runtime.body, search, query),
         register=register,
         limit=recalled.RESULTS,
     )
-    reply = recalled.worded(life, catalyzed.hits)
+    reply = recalled.worded(runtime, catalyzed.hits)
     guided = replace(reply, text=f"{reply.text}\n{catalyzed.guidance}")
     return guided if reply.is_memory else reply

@@ -108,14 +108,14 @@ class CompactionSteps:
         self.session = sessions.appended(self.session, [record])
 
 
-def measure(life: Runtime, session: Session, stable_tokens: int) -> ContextSize:
+def measure(runtime: Runtime, session: Session, stable_tokens: int) -> ContextSize:
     """Estimate the next request without a model."""
-    config = life.config.cognition.history_compression
-    window = life.window_tokens
+    config = runtime.config.cognition.history_compression
+    window = runtime.window_tokens
     small = config.preset == "small"
     ratio = SMALL_THRESHOLD if small else config.compaction_threshold_ratio
     parts = transcript.shown(session)
-    learnt = life.token_ratio
+    learnt = runtime.token_ratio
     history_tokens = int(
         learnt * sum(tokens.estimate_message(part.message.content) for part in parts)
     )
@@ -131,13 +131,13 @@ def measure(life: Runtime, session: Session, stable_tokens: int) -> ContextSize:
     )
 
 
-def check(life: Runtime, session: Session | None, stable_tokens: int) -> Due[CompactJob]:
+def check(runtime: Runtime, session: Session | None, stable_tokens: int) -> Due[CompactJob]:
     """Tell whether a conversation is too long; asks no model, writes nothing."""
-    config = life.config.cognition.history_compression
+    config = runtime.config.cognition.history_compression
     enabled = Condition("enabled", str(config.enabled).lower(), "true", config.enabled)
     if session is None:
         return Due((enabled, Condition("conversation", "none", "one", False)), ())
-    size = measure(life, session, stable_tokens)
+    size = measure(runtime, session, stable_tokens)
     share = size.total / size.window
     length = Condition(
         "length",
@@ -149,22 +149,22 @@ def check(life: Runtime, session: Session | None, stable_tokens: int) -> Due[Com
     return Due((enabled, length), (CompactJob(session, stable_tokens),))
 
 
-def run(life: Runtime, job: CompactJob, note: Listener = lambda _: None) -> JobResult:
+def run(runtime: Runtime, job: CompactJob, note: Listener = lambda _: None) -> JobResult:
     """Compact a conversation.
 
     Raises:
         AnswerInvalidError: If the model's summary can't be used; nothing is to change then.
         ModelUnreachableError: If there is no model.
     """
-    return _outcome(life, job, make(life, job, note))
+    return _outcome(runtime, job, make(runtime, job, note))
 
 
-def _outcome(life: Runtime, job: CompactJob, steps: CompactionSteps) -> JobResult:
+def _outcome(runtime: Runtime, job: CompactJob, steps: CompactionSteps) -> JobResult:
     """Report the steps, and plan to write their records."""
-    before = measure(life, job.session, job.stable_tokens)
-    after = measure(life, steps.session, job.stable_tokens)
+    before = measure(runtime, job.session, job.stable_tokens)
+    after = measure(runtime, steps.session, job.stable_tokens)
     kinds = [DID[record.extra.get("summary_source", record.kind)] for record in steps.records]
-    reason = _reason(life, job, steps, after)
+    reason = _reason(runtime, job, steps, after)
     fits = not (reason or job.only_prune)
     nothing = "it is short enough as it is" if fits else "nothing could be made shorter"
     did = ", ".join(dict.fromkeys(kinds)) or nothing
@@ -199,11 +199,11 @@ def _summarised(steps: CompactionSteps) -> Stretch | None:
     return Stretch(steps.session.id, last) if last else None
 
 
-def _reason(life: Runtime, job: CompactJob, steps: CompactionSteps, after: ContextSize) -> str:
+def _reason(runtime: Runtime, job: CompactJob, steps: CompactionSteps, after: ContextSize) -> str:
     """Say why a conversation is still longer than it should be; empty if it is not."""
     if after.history <= after.target:
         return ""
-    config = life.config.cognition.history_compression
+    config = runtime.config.cognition.history_compression
     bounds = boundaries(steps.session.messages, config, after.room // 2)
     protected = len(steps.session.messages) - (bounds[1] - bounds[0] if bounds else 0)
     if job.only_prune:
@@ -219,34 +219,34 @@ def _reason(life: Runtime, job: CompactJob, steps: CompactionSteps, after: Conte
     return f"still longer than wanted: {why}"
 
 
-def make(life: Runtime, job: CompactJob, note: Listener) -> CompactionSteps:
+def make(runtime: Runtime, job: CompactJob, note: Listener) -> CompactionSteps:
     """Work out the steps, cheapest first, until the conversation fits."""
-    config, steps = life.config.cognition.history_compression, CompactionSteps(job.session)
-    first = cut_long(life, steps.session)
+    config, steps = runtime.config.cognition.history_compression, CompactionSteps(job.session)
+    first = cut_long(runtime, steps.session)
     if first is not None:
         steps.add(first)
-    if job.only_prune or not _fits(life, steps, job):
-        pruned = prune(life, steps.session, protect=config.compaction_protect_last_n)
+    if job.only_prune or not _fits(runtime, steps, job):
+        pruned = prune(runtime, steps.session, protect=config.compaction_protect_last_n)
         if pruned is not None:
             steps.add(pruned)
     while not job.only_prune and steps.passes < config.compaction_max_passes:
-        if _fits(life, steps, job) or not _pass(life, job, steps, note):
+        if _fits(runtime, steps, job) or not _pass(runtime, job, steps, note):
             break
-    fewer = leave_out(life, steps.session)
+    fewer = leave_out(runtime, steps.session)
     if fewer is not None:
         steps.add(fewer)
     return steps
 
 
-def _fits(life: Runtime, steps: CompactionSteps, job: CompactJob) -> bool:
-    size = measure(life, steps.session, job.stable_tokens)
+def _fits(runtime: Runtime, steps: CompactionSteps, job: CompactJob) -> bool:
+    size = measure(runtime, steps.session, job.stable_tokens)
     return size.history <= size.target
 
 
-def _pass(life: Runtime, job: CompactJob, steps: CompactionSteps, note: Listener) -> bool:
+def _pass(runtime: Runtime, job: CompactJob, steps: CompactionSteps, note: Listener) -> bool:
     """Summarise once more, with a shorter tail each time; whether it was worth it."""
-    config = life.config.cognition.history_compression
-    size = measure(life, steps.session, job.stable_tokens)
+    config = runtime.config.cognition.history_compression
+    size = measure(runtime, steps.session, job.stable_tokens)
     bounds = boundaries(steps.session.messages, config, size.room // 2 >> steps.passes)
     if bounds is None:
         return False
@@ -255,11 +255,11 @@ def _pass(life: Runtime, job: CompactJob, steps: CompactionSteps, note: Listener
     budget = max(LEAST_SUMMARY_TOKENS, size.room - _cost(ends) - FRAME_TOKENS)
     if size.summary_most is not None:
         budget = min(budget, size.summary_most)
-    summary_input = _summary_input(life, steps.session, bounds, budget)
-    text, extra = _summary(life, job, steps, summary_input, note)
-    at = life.now()
+    summary_input = _summary_input(runtime, steps.session, bounds, budget)
+    text, extra = _summary(runtime, job, steps, summary_input, note)
+    at = runtime.now()
     record = Compaction(
-        id=base.new_id(sessions.COMPACTION_PREFIX, at, life.rng),
+        id=base.new_id(sessions.COMPACTION_PREFIX, at, runtime.rng),
         at=at,
         summary=text,
         first=stored[bounds[0]].id,
@@ -267,7 +267,7 @@ def _pass(life: Runtime, job: CompactJob, steps: CompactionSteps, note: Listener
         extra=extra,
     )
     steps.passes += 1
-    shorter = measure(life, sessions.appended(steps.session, [record]), job.stable_tokens)
+    shorter = measure(runtime, sessions.appended(steps.session, [record]), job.stable_tokens)
     gained = size.history - shorter.history
     if gained <= 0:  # a summary as long as what it stands for is none
         steps.obstacle = "a summary came out as long as what it would stand for"
@@ -280,7 +280,7 @@ def _pass(life: Runtime, job: CompactJob, steps: CompactionSteps, note: Listener
 
 
 def _summary_input(
-    life: Runtime, session: Session, bounds: tuple[int, int], budget: int
+    runtime: Runtime, session: Session, bounds: tuple[int, int], budget: int
 ) -> SummaryInput:
     """Collect what a summary has to cover: an earlier one, and the messages behind it."""
     earlier = transcript.standing(session)
@@ -293,12 +293,12 @@ def _summary_input(
     text = earlier.summary if earlier else ""
     new = tuple(message for message in stretch if message.id not in covered)
     worth = frozenset(line.message for line in session.notices.values() if line.keep)
-    wording = by_form.wording(life, session, stretch)
+    wording = by_form.wording(runtime, session, stretch)
     return SummaryInput(text, new, budget, wording, worth)
 
 
 def _summary(
-    life: Runtime,
+    runtime: Runtime,
     job: CompactJob,
     steps: CompactionSteps,
     summary_input: SummaryInput,
@@ -306,12 +306,12 @@ def _summary(
 ) -> tuple[str, Mapping[str, Any]]:
     if job.use_model and summary_input.wording is None:
         try:
-            return summary.summarize(life, summary_input, note), {"model": life.model.name}
+            return summary.summarize(runtime, summary_input, note), {"model": runtime.model.name}
         except NO_ANSWER as error:
             if not job.falls_back:
                 raise
             steps.notes.append(f"no summary: {str(error).splitlines()[0]}")
-    return summary.excerpt_text(life, summary_input), _source(summary_input)
+    return summary.excerpt_text(runtime, summary_input), _source(summary_input)
 
 
 def _source(summary_input: SummaryInput) -> Mapping[str, Any]:
@@ -356,9 +356,9 @@ def _group_end(stored: Sequence[Message], at: int) -> int:
     return at
 
 
-def prune(life: Runtime, session: Session, *, protect: int) -> Compaction | None:
+def prune(runtime: Runtime, session: Session, *, protect: int) -> Compaction | None:
     """Clear old tool results: all but the newest, and none among the protected messages."""
-    config = life.config.cognition.history_compression
+    config = runtime.config.cognition.history_compression
     stored = session.messages
     results = [message for message in stored if message.role == "tool"]
     head = _group_end(stored, min(config.compaction_protect_first_n, len(stored)))
@@ -372,21 +372,21 @@ def prune(life: Runtime, session: Session, *, protect: int) -> Compaction | None
     old = [
         result for result in results if result.id not in protected_ids and result.id not in cleared
     ]
-    return _record(life, "prune", old[0].id, old[-1].id) if old else None
+    return _record(runtime, "prune", old[0].id, old[-1].id) if old else None
 
 
-def prune_batch(life: Runtime, session: Session) -> Compaction | None:
+def prune_batch(runtime: Runtime, session: Session) -> Compaction | None:
     """Clear old tool results if there are many: done once, at the start of a turn."""
-    pruning = prune(life, session, protect=0)
+    pruning = prune(runtime, session, protect=0)
     if pruning is None:
         return None
     about = transcript.covered_messages(session, pruning)
     return pruning if sum(message.role == "tool" for message in about) >= CLEAR_BATCH else None
 
 
-def cut_long(life: Runtime, session: Session) -> Compaction | None:
+def cut_long(runtime: Runtime, session: Session) -> Compaction | None:
     """Cut very long messages outside the recent ones."""
-    config = life.config.cognition.history_compression
+    config = runtime.config.cognition.history_compression
     limits = (config.message_max_tokens, config.tool_result_max_tokens)
     keep_counts = {
         "user": config.keep_messages_per_role,
@@ -409,16 +409,16 @@ def cut_long(life: Runtime, session: Session) -> Compaction | None:
         if message.id not in cut_ids
         and tokens.estimate(message.text) > limits[message.role == "tool"]
     ]
-    return _record(life, "cut", long[0].id, long[-1].id, limits) if long else None
+    return _record(runtime, "cut", long[0].id, long[-1].id, limits) if long else None
 
 
-def leave_out(life: Runtime, session: Session) -> Compaction | None:
+def leave_out(runtime: Runtime, session: Session) -> Compaction | None:
     """Leave out the middle of a conversation of very many messages, without a model.
 
     The lines that say most stand for it, as in any summary. Half of what is allowed stays, so that
     the beginning of the prompt does not move at every turn.
     """
-    config = life.config.cognition.history_compression
+    config = runtime.config.cognition.history_compression
     stored = session.messages
     if len(transcript.shown(session)) <= config.max_messages:
         return None
@@ -432,9 +432,11 @@ def leave_out(life: Runtime, session: Session) -> Compaction | None:
     if end - start < 2:
         return None
     budget = int(_cost(stored[start:end]) * config.compaction_target_ratio)
-    summary_input = _summary_input(life, session, (start, end), max(LEAST_SUMMARY_TOKENS, budget))
-    text = summary.excerpt_text(life, summary_input)
-    record = _record(life, "summary", stored[start].id, stored[end - 1].id)
+    summary_input = _summary_input(
+        runtime, session, (start, end), max(LEAST_SUMMARY_TOKENS, budget)
+    )
+    text = summary.excerpt_text(runtime, summary_input)
+    record = _record(runtime, "summary", stored[start].id, stored[end - 1].id)
     return replace(record, summary=text, extra=_source(summary_input))
 
 
@@ -445,10 +447,10 @@ def _position_of_nth_last(stored: Sequence[Message], role: str, count: int) -> i
 
 
 def _record(
-    life: Runtime, kind: str, first: str, last: str, limits: tuple[int, int] = (0, 0)
+    runtime: Runtime, kind: str, first: str, last: str, limits: tuple[int, int] = (0, 0)
 ) -> Compaction:
-    at = life.now()
-    name = base.new_id(sessions.COMPACTION_PREFIX, at, life.rng)
+    at = runtime.now()
+    name = base.new_id(sessions.COMPACTION_PREFIX, at, runtime.rng)
     return Compaction(name, at, "", first, last, kind, limits)
 
 
@@ -457,7 +459,7 @@ def _cost(stored: Sequence[Message]) -> int:
 
 
 def make_room(
-    life: Runtime, session: Session, stable_tokens: int
+    runtime: Runtime, session: Session, stable_tokens: int
 ) -> tuple[Session, JobResult | None]:
     """Compact a conversation before its next turn, if it has to be.
 
@@ -469,39 +471,40 @@ def make_room(
     Returns:
         The conversation as it is then, and what was done.
     """
-    config = life.config.cognition.history_compression
+    config = runtime.config.cognition.history_compression
     if not config.enabled:
         return session, None
-    tells = not life.local if config.summary == "auto" else config.summary == "model"
+    tells = not runtime.local if config.summary == "auto" else config.summary == "model"
     job = CompactJob(session, stable_tokens, use_model=tells, falls_back=True)
-    if _is_worth_it(life, session, measure(life, session, stable_tokens)):
-        steps = make(life, job, lambda _: None)
+    if _is_worth_it(runtime, session, measure(runtime, session, stable_tokens)):
+        steps = make(runtime, job, lambda _: None)
     else:
         steps = CompactionSteps(session)
         for step in (leave_out, prune_batch):
-            record = step(life, steps.session)
+            record = step(runtime, steps.session)
             if record is not None:
                 steps.add(record)
     if not steps.records:
         return session, None
-    outcome = _outcome(life, job, steps)
-    if life.writes:
+    outcome = _outcome(runtime, job, steps)
+    if runtime.writes:
         # no more of it than after any turn: somebody waits, and the rest is distilled later
-        limit = life.config.limits.passes_per_turn if tells else 0
-        outcome = flush.before(life, outcome, limit=limit, judge=False, note=lambda _: None)
-        apply(life, outcome)
+        limit = runtime.config.limits.passes_per_turn if tells else 0
+        outcome = flush.before(runtime, outcome, limit=limit, judge=False, note=lambda _: None)
+        apply(runtime, outcome)
     return steps.session, outcome
 
 
-def _is_worth_it(life: Runtime, session: Session, size: ContextSize) -> bool:
+def _is_worth_it(runtime: Runtime, session: Session, size: ContextSize) -> bool:
     """Whether a conversation is too long, and enough is new that a summary can stand for.
 
     Where its protected ends alone are too long, each turn would have it summarised again.
     """
-    earlier, config = transcript.standing(session), life.config.cognition.history_compression
+    earlier, config = transcript.standing(session), runtime.config.cognition.history_compression
     if not size.long or earlier is None:
         return size.long
     bounds = boundaries(session.messages, config, size.room // 2)
     return (
-        bounds is not None and _cost(_summary_input(life, session, bounds, 0).new) >= size.room // 2
+        bounds is not None
+        and _cost(_summary_input(runtime, session, bounds, 0).new) >= size.room // 2
     )

@@ -20,27 +20,27 @@ from bumble.runtime.runtime import Runtime
 Listener = Callable[[str], None]
 
 
-def job(life: Runtime, compaction: JobResult) -> distill.DistillJob | None:
+def job(runtime: Runtime, compaction: JobResult) -> distill.DistillJob | None:
     """Return the next window that is to be distilled before a compaction is written.
 
     Args:
-        life: Whose conversation.
+        runtime: Whose conversation.
         compaction: What `compact.run` made; not yet written.
     """
-    config = life.config.cognition.history_compression
+    config = runtime.config.cognition.history_compression
     left = compaction.summarised
-    if not (config.compaction_flush_to_knowledge and life.writes and left):
+    if not (config.compaction_flush_to_knowledge and runtime.writes and left):
         return None
-    return distill.up_to(life, left.session, left.last)
+    return distill.up_to(runtime, left.session, left.last)
 
 
 def before(
-    life: Runtime, compaction: JobResult, *, limit: int | None, judge: bool, note: Listener
+    runtime: Runtime, compaction: JobResult, *, limit: int | None, judge: bool, note: Listener
 ) -> JobResult:
     """Distill what leaves the view, each window written at once; a failure is told, no more.
 
     Args:
-        life: Whose conversation.
+        runtime: Whose conversation.
         compaction: What is to be written next.
         limit: At most so many windows, the oldest first; None: all.
         judge: As of `distill.run`.
@@ -51,21 +51,21 @@ def before(
     """
     part = count(1)
 
-    def waiting(life: Runtime) -> Due[distill.DistillJob]:
-        window = job(life, compaction)
+    def waiting(runtime: Runtime) -> Due[distill.DistillJob]:
+        window = job(runtime, compaction)
         return Due((), () if window is None else (window,))
 
-    def distilled(life: Runtime, window: distill.DistillJob) -> JobResult:
+    def distilled(runtime: Runtime, window: distill.DistillJob) -> JobResult:
         note(f"distilling what leaves the view, part {next(part)}")
-        return distill.run(life, window, judge=judge)
+        return distill.run(runtime, window, judge=judge)
 
     # A window that fails waits for another try, and so does what follows it.
-    settled_windows = list(runner.settle(life, [Pass("distill", waiting, distilled)], limit))
+    settled_windows = list(runner.settle(runtime, [Pass("distill", waiting, distilled)], limit))
     results = [settled.outcome for settled in settled_windows if settled.outcome is not None]
     problems = [settled.problem for settled in settled_windows if settled.problem is not None]
     lines = [line for result in results for line in result.lines]
     lines += [f"Nothing was distilled: {str(problem).splitlines()[0]}" for problem in problems]
     if any(result.ran for result in results):
-        life.memory.sync()  # so that the next answer can make use of it
+        runtime.memory.sync()  # so that the next answer can make use of it
     data = {**compaction.data, "flush": [result.report for result in results]}
     return replace(compaction, lines=(*compaction.lines, *lines), data=data)

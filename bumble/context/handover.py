@@ -72,15 +72,15 @@ class Brief:
     fits: bool
 
 
-def check(life: Runtime) -> Due[HandoverJob]:
+def check(runtime: Runtime) -> Due[HandoverJob]:
     """Find conversations that are over and have left no brief: the last one with each person."""
-    over, without = _over(life), _without(life)
+    over, without = _over(runtime), _without(runtime)
     jobs = [
         HandoverJob(session)
         for info in over
         if info.id not in without
-        and not (life.entity.sessions / info.id / "handover.md").exists()
-        and is_worth(session := session_files.find(life.entity.sessions, info.id))
+        and not (runtime.entity.sessions / info.id / "handover.md").exists()
+        and is_worth(session := session_files.find(runtime.entity.sessions, info.id))
     ]
     condition = Condition(
         "conversations that are over", str(len(over)), "one without a brief", bool(jobs)
@@ -88,11 +88,11 @@ def check(life: Runtime) -> Due[HandoverJob]:
     return Due((condition,), tuple(jobs))
 
 
-def _over(life: Runtime) -> list[SessionInfo]:
+def _over(runtime: Runtime) -> list[SessionInfo]:
     """Return the last conversation with each person, of those that are over, oldest first."""
-    now, idle = life.now(), timedelta(hours=life.config.session.idle_hours)
+    now, idle = runtime.now(), timedelta(hours=runtime.config.session.idle_hours)
     newest: dict[str, SessionInfo] = {}
-    for info in session_files.infos(life.entity.sessions):
+    for info in session_files.infos(runtime.entity.sessions):
         if info.ended or now - info.last_at > idle:
             newest[info.by] = max(newest.get(info.by, info), info, key=lambda talk: talk.last_at)
     return sorted(newest.values(), key=lambda talk: talk.last_at)
@@ -103,43 +103,43 @@ def is_worth(session: Session) -> bool:
     return len(session.messages) >= LEAST_MESSAGES
 
 
-def _without(life: Runtime) -> list[str]:
+def _without(runtime: Runtime) -> list[str]:
     """Return the ids of conversations that were asked for a brief and gave none worth keeping."""
-    session_ids = state.read(life.entity.state).get(SECTION, WITHOUT, default=[])
+    session_ids = state.read(runtime.entity.state).get(SECTION, WITHOUT, default=[])
     return [str(id_) for id_ in session_ids] if isinstance(session_ids, list) else []
 
 
-def run(life: Runtime, job: HandoverJob) -> JobResult:
+def run(runtime: Runtime, job: HandoverJob) -> JobResult:
     """Write the brief, or say why there is none; the same conversation is asked only once.
 
     Raises:
         ModelUnreachableError: If there is no model; likewise what else stands in its way.
     """
     session = job.session
-    least = life.config.session.handover_min_quality
+    least = runtime.config.session.handover_min_quality
     data: dict[str, Any] = {"session": session.id, "written": False}
     sources = [
         f"I answered: {message.text}"
         if message.role == "assistant"
-        else f"{_name(life, message)} said: {message.text}"
+        else f"{_name(runtime, message)} said: {message.text}"
         for message in session.messages
     ]
-    wording = by_form.wording(life, session, session.messages)
+    wording = by_form.wording(runtime, session, session.messages)
     if wording is not None:
-        return _by_form(life, session, wording, data)
+        return _by_form(runtime, session, wording, data)
     try:
-        values = _ask_brief(life, session, sources)
+        values = _ask_brief(runtime, session, sources)
     except AnswerInvalidError as error:
-        return _none(life, session, str(error).splitlines()[0], data)
+        return _none(runtime, session, str(error).splitlines()[0], data)
     quality = round(sum(bool(values[name]) for name in HEADINGS) / len(HEADINGS), 2)
     data |= {"quality": quality, "least": least}
     if quality < least:
-        return _none(life, session, f"quality {quality:.2f}, wants {least:.2f}", data)
+        return _none(runtime, session, f"quality {quality:.2f}, wants {least:.2f}", data)
     text = _text(values, touched(session))
     headline = f"left a brief for the next conversation: quality {quality:.2f}"
     origin = Provenance(
         by="handover",
-        model=life.model.name,
+        model=runtime.model.name,
         sources=(session.id,),
         trust=base.lowest_trust(
             message.trust for message in session.messages if message.role == "user"
@@ -147,17 +147,17 @@ def run(life: Runtime, job: HandoverJob) -> JobResult:
         audience=session.people,
     )
 
-    return _left(life, session, text, origin, headline, {**data, "written": True})
+    return _left(runtime, session, text, origin, headline, {**data, "written": True})
 
 
 def _by_form(
-    life: Runtime, session: Session, wording: Wording, data: Mapping[str, Any]
+    runtime: Runtime, session: Session, wording: Wording, data: Mapping[str, Any]
 ) -> JobResult:
     """Leave what is worth keeping of a talk, as it was said, and what was last asked in it."""
-    noticed = by_form.notices(life, session, session.messages)
-    sayings = by_form.sayings(life, session, session.messages, noticed, wording)[-MOST_QUOTES:]
+    noticed = by_form.notices(runtime, session, session.messages)
+    sayings = by_form.sayings(runtime, session, session.messages, noticed, wording)[-MOST_QUOTES:]
     if not sayings:
-        return _none(life, session, "nothing in it is worth keeping", data, noticed)
+        return _none(runtime, session, "nothing in it is worth keeping", data, noticed)
     forms = wording.forms
     parts = [
         f"## {forms.subject}\n\n{wording.title(sayings)}",
@@ -166,16 +166,16 @@ def _by_form(
     sources = by_form.origin("handover", session, sayings, session.people)
     last = [message for message in session.messages if message.role == "user"][-1]
     if last.text.rstrip().endswith(QUESTION_MARKS) and not secrets.find_secret(last.text):
-        line = quotes.line(by_form.quote_of(life, last), forms, year=False)
+        line = quotes.line(by_form.quote_of(runtime, last), forms, year=False)
         parts.append(f"## {forms.asked}\n\n{line}")
     quoted = f"{len(sayings)} quote{'' if len(sayings) == 1 else 's'}"
     headline = f"left a brief for the next conversation, by form: {quoted}"
     values = {**data, "written": True, "quotes": len(sayings)}
-    return _left(life, session, "\n\n".join(parts), sources, headline, values, noticed)
+    return _left(runtime, session, "\n\n".join(parts), sources, headline, values, noticed)
 
 
 def _left(
-    life: Runtime,
+    runtime: Runtime,
     session: Session,
     text: str,
     origin: Provenance,
@@ -186,9 +186,9 @@ def _left(
     """Plan to write a brief."""
 
     def plan() -> list[Change | None]:
-        old = session_files.read_handover(life.entity.sessions, session.id)
+        old = session_files.read_handover(runtime.entity.sessions, session.id)
         why = "leave word for the next conversation"
-        brief = session_files.plan_handover(session.id, old, text, life.now(), origin, why)
+        brief = session_files.plan_handover(session.id, old, text, runtime.now(), origin, why)
         return [brief, by_form.plan_noticed(session, noticed)]
 
     return JobResult(
@@ -201,7 +201,7 @@ def _left(
 
 
 def _none(
-    life: Runtime,
+    runtime: Runtime,
     session: Session,
     why: str,
     data: Mapping[str, Any],
@@ -210,9 +210,9 @@ def _none(
     """Say why there is no brief, and plan not to ask again."""
 
     def plan() -> list[Change | None]:
-        remembered_ids = {info.id for info in _over(life)} & set(_without(life))
+        remembered_ids = {info.id for info in _over(runtime)} & set(_without(runtime))
         values = {SECTION: {WITHOUT: sorted({*remembered_ids, session.id})}}
-        file = state.read(life.entity.state)
+        file = state.read(runtime.entity.state)
         without = state.plan_write(file, values, "there is no brief")
         return [without, by_form.plan_noticed(session, noticed)]
 
@@ -230,17 +230,20 @@ def _of(session: Session) -> str:
     return f"with {' and '.join(names) or 'somebody'} of {session.at:%Y-%m-%d}"
 
 
-def _ask_brief(life: Runtime, session: Session, sources: list[str]) -> Mapping[str, str]:
+def _ask_brief(runtime: Runtime, session: Session, sources: list[str]) -> Mapping[str, str]:
     """Ask the model for a brief; sentences with names that nobody said are dropped."""
-    answer = structured.answer(life.model, _request(life, sources), _schema())
-    known_names = [life.identity.name, *(_name(life, message) for message in session.messages)]
+    answer = structured.answer(runtime.model, _request(runtime, sources), _schema())
+    known_names = [
+        runtime.identity.name,
+        *(_name(runtime, message) for message in session.messages),
+    ]
     return {
         name: grounded.supported(one_line(str(answer[name])), sources, known_names)
         for name in HEADINGS
     }
 
 
-def _request(life: Runtime, sources: list[str]) -> Request:
+def _request(runtime: Runtime, sources: list[str]) -> Request:
     lines: list[str] = []
     left = TEXT_TOKENS
     for line in reversed(sources):
@@ -250,7 +253,7 @@ def _request(life: Runtime, sources: list[str]) -> Request:
         lines.insert(0, line)
     slots = {"conversation": prompts.harmless("\n".join(lines), "conversation")}
     return job_request.request(
-        life, "handover", slots, max_tokens=MAX_TOKENS, temperature=TEMPERATURE
+        runtime, "handover", slots, max_tokens=MAX_TOKENS, temperature=TEMPERATURE
     )
 
 
@@ -284,11 +287,11 @@ def touched(session: Session) -> list[str]:
     return list(dict.fromkeys(mentions))[:MAX_TOUCHED]
 
 
-def _name(life: Runtime, message: Message) -> str:
-    return life.identity.name if message.role != "user" else str(message.extra.get("name", ""))
+def _name(runtime: Runtime, message: Message) -> str:
+    return runtime.identity.name if message.role != "user" else str(message.extra.get("name", ""))
 
 
-def brief(life: Runtime, session: Session) -> Brief | None:
+def brief(runtime: Runtime, session: Session) -> Brief | None:
     """Return the brief of the last conversation with the same people, None if there is none.
 
     It is held against what a person said first in this one: the entity may have greeted them.
@@ -298,16 +301,16 @@ def brief(life: Runtime, session: Session) -> Brief | None:
         return None
     earlier = [
         info
-        for info in session_files.infos(life.entity.sessions)
+        for info in session_files.infos(runtime.entity.sessions)
         if info.by == session.by and info.id != session.id and info.at < session.at
     ]
     for info in sorted(earlier, key=lambda talk: talk.last_at, reverse=True)[:1]:
-        document = session_files.read_handover(life.entity.sessions, info.id)
+        document = session_files.read_handover(runtime.entity.sessions, info.id)
         if document is None or not _may_read(document, session):
             return None
         at = base.field(document.meta, "at", datetime)
-        likeness = _likeness(life.memory.embedder, document.body, first)
-        threshold = life.config.session.continuity_threshold
+        likeness = _likeness(runtime.memory.embedder, document.body, first)
+        threshold = runtime.config.session.continuity_threshold
         return Brief(
             info.id, document.body, at, likeness, likeness is None or likeness >= threshold
         )
@@ -331,10 +334,10 @@ def _likeness(embedder: Embedder | None, text: str, message: str) -> float | Non
     return (cosine - mean) / (1 - mean)
 
 
-def prompt_text(life: Runtime, last_brief: Brief, at: datetime) -> str:
+def prompt_text(runtime: Runtime, last_brief: Brief, at: datetime) -> str:
     """Word a brief for a prompt; an old one says how old it is."""
     age = at - last_brief.at
-    aged = age > timedelta(hours=life.config.session.handover_aged_hours)
+    aged = age > timedelta(hours=runtime.config.session.handover_aged_hours)
     head = f"Your notes from the last conversation ({age.days} days ago)" if aged else (
         "Your notes from the last conversation"
     )  # fmt: skip

@@ -26,20 +26,22 @@ ANCHOR_TOKENS = 60  # of an anchor that came back
 HANDOVER_TURNS = 3  # of a new conversation that see the brief of the last
 
 
-def body_text(life: Runtime, soma: Soma, profile: ProfileName, readers: Sequence[str] = ()) -> str:
+def body_text(
+    runtime: Runtime, soma: Soma, profile: ProfileName, readers: Sequence[str] = ()
+) -> str:
     """Put the body into words within its budget, as loud as it is; in a reflex in one line.
 
     Levels and tone have their room before the details of the body: they say how to speak. What
     the entity is in one sentence comes last, because its story is in the stable part too.
     """
-    level = ebb.shown_tier(soma, life.body.soma, life.body.ebb)
-    room = life.config.prompt.body_max_tokens * 4
+    level = ebb.shown_tier(soma, runtime.body.soma, runtime.body.ebb)
+    room = runtime.config.prompt.body_max_tokens * 4
     if profile == "reflex":
-        return _within(room, _body_block(life, soma, level, room).partition("\n")[0])
-    met = people.interactions(life)
+        return _within(room, _body_block(runtime, soma, level, room).partition("\n")[0])
+    met = people.interactions(runtime)
     if level == "quiet":
-        line = _body_block(life, soma, level, room)
-        note = endocrine.young_note(met, life.body.endocrine)
+        line = _body_block(runtime, soma, level, room)
+        note = endocrine.young_note(met, runtime.body.endocrine)
         return _within(room, f"{line}\n{note}".rstrip(), line)
 
     def tone(self_view: str) -> str:
@@ -47,25 +49,25 @@ def body_text(life: Runtime, soma: Soma, profile: ProfileName, readers: Sequence
             soma.hormones,
             phenotype=self_view,
             interactions=met,
-            config=life.body.soma.hormones,
-            endocrine=life.body.endocrine,
+            config=runtime.body.soma.hormones,
+            endocrine=runtime.body.endocrine,
         )
 
-    details = _body_block(life, soma, level, room - len(tone("")) - 1)
+    details = _body_block(runtime, soma, level, room - len(tone("")) - 1)
     return _within(
         room,
-        f"{details}\n{tone(phenotype(life, readers))}",
+        f"{details}\n{tone(phenotype(runtime, readers))}",
         f"{details}\n{tone('')}",
-        _body_block(life, soma, level, room),
+        _body_block(runtime, soma, level, room),
     )
 
 
-def _body_block(life: Runtime, soma: Soma, level: ebb.Tier, room: int) -> str:
+def _body_block(runtime: Runtime, soma: Soma, level: ebb.Tier, room: int) -> str:
     """Put bars and feelings into words; what to do with them the tone says."""
-    words = replace(life.body.ebb, block_max_chars=min(room, life.body.ebb.block_max_chars))
-    with_mood = not life.config.prompt.mood_in_system
+    words = replace(runtime.body.ebb, block_max_chars=min(room, runtime.body.ebb.block_max_chars))
+    with_mood = not runtime.config.prompt.mood_in_system
     return ebb.body_block(
-        soma, level, life.body.soma, words, with_mood=with_mood, with_advice=False
+        soma, level, runtime.body.soma, words, with_mood=with_mood, with_advice=False
     )
 
 
@@ -84,12 +86,12 @@ def anchor_text(stirring: Stirring | None) -> str:
     return f"This brings back how something felt:\n{prompts.tagged('memory', text)}"
 
 
-def tools_text(life: Runtime, profile: ProfileName, names: Sequence[str], at: datetime) -> str:
+def tools_text(runtime: Runtime, profile: ProfileName, names: Sequence[str], at: datetime) -> str:
     """Say which tools have often failed lately, where there is one to be chosen."""
     if profile == "reflex":
         return ""
     try:
-        served = self_model.tools(self_model.read(life.entity.self_model))
+        served = self_model.tools(self_model.read(runtime.entity.self_model))
     except RecordInvalidError:  # `doctor` says so; a talk goes on without
         return ""
     shaky = [
@@ -104,27 +106,27 @@ def tools_text(life: Runtime, profile: ProfileName, names: Sequence[str], at: da
     return f"Of your tools, {', '.join(shaky)}." if shaky else ""
 
 
-def found_brief(life: Runtime, session: Session) -> handover.Brief | None:
+def found_brief(runtime: Runtime, session: Session) -> handover.Brief | None:
     """Return the brief of the last conversation, in the first turns of the next one."""
     spoken = sum(message.role == "user" for message in session.messages)
-    return None if spoken > HANDOVER_TURNS else handover.brief(life, session)
+    return None if spoken > HANDOVER_TURNS else handover.brief(runtime, session)
 
 
-def handover_text(life: Runtime, brief: handover.Brief | None, at: datetime) -> str:
+def handover_text(runtime: Runtime, brief: handover.Brief | None, at: datetime) -> str:
     """Word a brief for the prompt, if the conversation goes on from it."""
-    return handover.prompt_text(life, brief, at) if brief and brief.fits else ""
+    return handover.prompt_text(runtime, brief, at) if brief and brief.fits else ""
 
 
-def phenotype(life: Runtime, readers: Sequence[str]) -> str:
+def phenotype(runtime: Runtime, readers: Sequence[str]) -> str:
     """Return how the entity sees itself: its story, of which the first sentence is used."""
-    whole = life.read_or(lambda: narrative.read(life.entity.narrative), None)
+    whole = runtime.read_or(lambda: narrative.read(runtime.entity.narrative), None)
     story = narrative.told_to(whole, readers)
     return "\n".join(line for line in story.split("\n") if not line.startswith("#"))
 
 
-def workspace_text(life: Runtime, names: Sequence[str]) -> str:
+def workspace_text(runtime: Runtime, names: Sequence[str]) -> str:
     """Name the files of the workspace, if they may be read: a small model does not look itself."""
-    if not life.config.tools.files:
+    if not runtime.config.tools.files:
         return ""
     if not names:
         return ""
@@ -134,24 +136,24 @@ def workspace_text(life: Runtime, names: Sequence[str]) -> str:
 
 
 def now_text(
-    life: Runtime,
+    runtime: Runtime,
     speaker: str,
     at: datetime,
     last_spoke: datetime | None,
     other_ids: Sequence[str] = (),
 ) -> str:
     """Say what time it is, who is here, and how long the silence was."""
-    local, world = at.astimezone(life.zone), at.astimezone(ZoneInfo("UTC"))
+    local, world = at.astimezone(runtime.zone), at.astimezone(ZoneInfo("UTC"))
     name = prompts.harmless(speaker)
     lines = [f"Now: {local:%A %d %B %Y, %H:%M} ({world:%H:%M} UTC)."]
     if last_spoke is None:
-        lines.append(f"You are {life.identity.name}. {name} talks to you for the first time:")
+        lines.append(f"You are {runtime.identity.name}. {name} talks to you for the first time:")
     else:
         silence = people.ago(at - last_spoke)
-        lines.append(f"You are {life.identity.name}. {name} talks to you, after {silence}:")
+        lines.append(f"You are {runtime.identity.name}. {name} talks to you, after {silence}:")
     if other_ids:
         names = [
-            person.name if (person := people.readable_person(life, other)) else other
+            person.name if (person := people.readable_person(runtime, other)) else other
             for other in other_ids
         ]
         lines.insert(1, f"{prompts.harmless(', '.join(names))} can hear you too.")

@@ -66,11 +66,11 @@ def _read(
     return _fitted(name, shown, left, config)
 
 
-def say_unreadable(life: Runtime, own_files: Sequence[BootstrapFile]) -> None:
+def say_unreadable(runtime: Runtime, own_files: Sequence[BootstrapFile]) -> None:
     """Say once of each file that can't be read that it is left out."""
     for own_file in own_files:
         if own_file.problem:
-            life.say_left_out(own_file.problem)
+            runtime.say_left_out(own_file.problem)
 
 
 def _raw(entity: Entity, name: str) -> str | None:

@@ -54,7 +54,7 @@ SHARED, SHARED_LOOKED_AT = ("knowledge", "belief", "episode"), 4  # that may tel
 
 
 def blocks(
-    life: Runtime,
+    runtime: Runtime,
     session: Session,
     person: str,
     mood: str,
@@ -76,30 +76,30 @@ def blocks(
         asker=_asker(session),
         asking=last_turn(session),
     )
-    book = _book(life)
+    book = _book(runtime)
     shown: set[tuple[str, str]] = set()
     return [
-        *_relationships(life, session, person, at),
-        *_knowledge(life, search, session, book, shown),
-        *_memories(life, search, session, book, shown),
-        *_projects(life.entity, session),
-        *_skills(life.entity, life.config, session),
-        *_just_before(life, search, session, book, shown),
+        *_relationships(runtime, session, person, at),
+        *_knowledge(runtime, search, session, book, shown),
+        *_memories(runtime, search, session, book, shown),
+        *_projects(runtime.entity, session),
+        *_skills(runtime.entity, runtime.config, session),
+        *_just_before(runtime, search, session, book, shown),
     ]
 
 
-def _relationships(life: Runtime, session: Session, person: str, at: datetime) -> list[Block]:
+def _relationships(runtime: Runtime, session: Session, person: str, at: datetime) -> list[Block]:
     """Say what the entity knows of those it talks with; in company one line a person."""
     if len(session.people) > 1:
-        return _company(life, session, at)
-    record = people.readable_person(life, person)
+        return _company(runtime, session, at)
+    record = people.readable_person(runtime, person)
     if record is None or not base.may_read(record.audience, session.people):
         return []
-    budget = life.config.memory.relational.max_context_tokens
+    budget = runtime.config.memory.relational.max_context_tokens
     lines = [
         *([f"- {quotes.plain(record.text)}"] if record.text else []),
         *([f"- between you: {record.dynamic}"] if record.dynamic else []),
-        *_scalar(life, record, at),
+        *_scalar(runtime, record, at),
         *(f"- still open: {topic}" for topic in record.unresolved),
     ]
     heading = f"What you know of {prompts.harmless(record.name)}:"
@@ -107,9 +107,9 @@ def _relationships(life: Runtime, session: Session, person: str, at: datetime) -
     return _blocks("relationship", heading, [(tier, line) for line in _within(lines, budget)])
 
 
-def _scalar(life: Runtime, person: Relationship, at: datetime) -> list[str]:
+def _scalar(runtime: Runtime, person: Relationship, at: datetime) -> list[str]:
     """Say in numbers how the two stand, where no portrait is kept that says it in words."""
-    config, scores = life.config.memory.relational, person.scores
+    config, scores = runtime.config.memory.relational, person.scores
     if config.enabled or not person.source.meta.get("scores"):
         return []
     stage = people.standing(person, config.stages, at).stage
@@ -128,18 +128,18 @@ def _within(lines: Sequence[str], budget_tokens: int) -> list[str]:
     return fitting
 
 
-def _company(life: Runtime, session: Session, at: datetime) -> list[Block]:
+def _company(runtime: Runtime, session: Session, at: datetime) -> list[Block]:
     """Say a line of each who is there: of a portrait only what all of them may hear."""
-    config = life.config.memory.relational
+    config = runtime.config.memory.relational
     line_tokens = min(COMPANY_TOKENS, config.max_context_tokens // len(session.people))
     lines = []
     for person_id in session.people:
-        person = people.readable_person(life, person_id)
+        person = people.readable_person(runtime, person_id)
         if person is None:
             lines.append(("", f"- {person_id}: you have just met"))
             continue
         standing = people.standing(person, config.stages, at)
-        about = _shared(life, person, session.people)
+        about = _shared(runtime, person, session.people)
         about = f": {about}" if about else ""
         talks = f"{person.interaction_count} talk{'' if person.interaction_count == 1 else 's'}"
         text = f"- {person.name} ({standing.stage}, {talks} so far){about}"
@@ -147,11 +147,13 @@ def _company(life: Runtime, session: Session, at: datetime) -> list[Block]:
     return _blocks("relationship", "Who is here:", lines)
 
 
-def _shared(life: Runtime, person: Relationship, readers: Sequence[str]) -> str:
+def _shared(runtime: Runtime, person: Relationship, readers: Sequence[str]) -> str:
     """Say what all of some people may know of one: the portrait, else what names them."""
     if person.text and base.may_read(person.audience, readers):
         return quotes.plain(person.text)
-    hits = life.memory.search(person.name, kinds=SHARED, limit=SHARED_LOOKED_AT, audience=readers)
+    hits = runtime.memory.search(
+        person.name, kinds=SHARED, limit=SHARED_LOOKED_AT, audience=readers
+    )
     name_words = set(stop_words.words(person.name))
     return " ".join(
         one_line(hit.text)
@@ -160,15 +162,15 @@ def _shared(life: Runtime, person: Relationship, readers: Sequence[str]) -> str:
     )
 
 
-def _book(life: Runtime) -> Knowledge:
-    return life.read_or(lambda: knowledge.read(life.entity.knowledge), knowledge.EMPTY)
+def _book(runtime: Runtime) -> Knowledge:
+    return runtime.read_or(lambda: knowledge.read(runtime.entity.knowledge), knowledge.EMPTY)
 
 
 def _knowledge(
-    life: Runtime, search: Search, session: Session, book: Knowledge, shown: set[tuple[str, str]]
+    runtime: Runtime, search: Search, session: Session, book: Knowledge, shown: set[tuple[str, str]]
 ) -> list[Block]:
-    limit = life.config.memory.knowledge.max_sections
-    hits = _unasked(life, search, book, session.messages[-1].text, ("knowledge",), limit)
+    limit = runtime.config.memory.knowledge.max_sections
+    hits = _unasked(runtime, search, book, session.messages[-1].text, ("knowledge",), limit)
     lines = []
     for hit in hits:
         section = knowledge.find(book, hit.id)
@@ -183,10 +185,10 @@ def _knowledge(
 
 
 def _memories(
-    life: Runtime, search: Search, session: Session, book: Knowledge, shown: set[tuple[str, str]]
+    runtime: Runtime, search: Search, session: Session, book: Knowledge, shown: set[tuple[str, str]]
 ) -> list[Block]:
-    limit = life.config.memory.max_recall_results
-    hits = _unasked(life, search, book, session.messages[-1].text, kinds.UNASKED, limit)
+    limit = runtime.config.memory.max_recall_results
+    hits = _unasked(runtime, search, book, session.messages[-1].text, kinds.UNASKED, limit)
     shown |= {(hit.kind, hit.id) for hit in hits}
     lines = [(hit.trust, f"- {line(hit, MEMORY_TOKENS)}") for hit in hits]
     return _blocks("memories", "What comes to mind:", lines)
@@ -198,20 +200,20 @@ def _asker(session: Session) -> str:
 
 
 def _just_before(
-    life: Runtime, search: Search, session: Session, book: Knowledge, shown: set[tuple[str, str]]
+    runtime: Runtime, search: Search, session: Session, book: Knowledge, shown: set[tuple[str, str]]
 ) -> list[Block]:
     """Say what the last few messages together bring to mind, if the newest alone brings little.
 
     "And how old is he?" says nothing by itself.
     """
-    config = life.config.recall.prefetch
+    config = runtime.config.recall.prefetch
     texts = [message.text for message in session.messages if message.role == "user"]
     texts = texts[-config.messages :]
     room = config.max_results - len(shown)
     if room <= 0 or len(texts) < 2:
         return []
     query = "\n".join(texts)
-    hits = _unasked(life, search, book, query, COME_TO_MIND, config.max_results)
+    hits = _unasked(runtime, search, book, query, COME_TO_MIND, config.max_results)
     new = [hit for hit in hits if (hit.kind, hit.id) not in shown]
     length = config.excerpt_chars // 4
     lines = [(hit.trust, f"- {line(hit, length)}") for hit in new[:room]]
@@ -474,10 +476,12 @@ def _believed(entity: Entity, config: Config, hits: Sequence[Hit], at: datetime)
 
 
 def _unasked(
-    life: Runtime, search: Search, book: Knowledge, query: str, kinds: Sequence[str], limit: int
+    runtime: Runtime, search: Search, book: Knowledge, query: str, kinds: Sequence[str], limit: int
 ) -> list[Hit]:
     """Find what comes to mind by itself and the prompt does not hold anyway."""
-    hits = find(life.memory, life.config, life.body, search, query, kinds=kinds, limit=limit)
+    hits = find(
+        runtime.memory, runtime.config, runtime.body, search, query, kinds=kinds, limit=limit
+    )
     return _beside_prompt(book, hits)
 
 
@@ -528,32 +532,32 @@ class Answer:
     trust: str = ""  # the lowest tier among the memories, if it is a quoted one
 
 
-def answer(life: Runtime, query: str, session: Session, unseen: Sequence[str] = ()) -> Answer:
+def answer(runtime: Runtime, query: str, session: Session, unseen: Sequence[str] = ()) -> Answer:
     """Answer the entity's own question to its memory; see `blocks` for what is unseen."""
-    search = question_of(life, session, unseen)
+    search = question_of(runtime, session, unseen)
     hits = find(
-        life.memory,
-        life.config,
-        life.body,
+        runtime.memory,
+        runtime.config,
+        runtime.body,
         search,
         query,
         limit=RESULTS,
         unasked=False,
         touching=True,
     )
-    return worded(life, hits)
+    return worded(runtime, hits)
 
 
-def question_of(life: Runtime, session: Session, unseen: Sequence[str]) -> Search:
+def question_of(runtime: Runtime, session: Session, unseen: Sequence[str]) -> Search:
     """Return the search that the entity makes itself in a conversation."""
-    at = life.now()
-    mood = body_state.mood(life, body_state.read(life, at)).name
+    at = runtime.now()
+    mood = body_state.mood(runtime, body_state.read(runtime, at)).name
     return Search(session.people, mood, at, session.id, unseen, asking=last_turn(session))
 
 
-def worded(life: Runtime, hits: Sequence[Hit]) -> Answer:
+def worded(runtime: Runtime, hits: Sequence[Hit]) -> Answer:
     """Word what came to mind for the entity that asked for it."""
-    hits = _beside_prompt(_book(life), hits)
+    hits = _beside_prompt(_book(runtime), hits)
     if not hits:
         return Answer("Nothing comes to mind.")
     lines = []
@@ -566,17 +570,17 @@ def worded(life: Runtime, hits: Sequence[Hit]) -> Answer:
     return Answer("\n".join(lines), is_memory=True, trust=trust)
 
 
-def whole(life: Runtime, reference: str, session: Session) -> Answer:
+def whole(runtime: Runtime, reference: str, session: Session) -> Answer:
     """Return the whole of what this conversation or a memory in it was shown cut or cleared.
 
     Raises:
         RecordMissingError: If nothing that all who take part may meet has such a reference.
     """
     try:
-        return Answer(expand.original(life.entity, reference, session))
+        return Answer(expand.original(runtime.entity, reference, session))
     except RecordMissingError as problem:
         try:
-            view = whole_record.find(life.entity, life.zone, reference, session.people)
+            view = whole_record.find(runtime.entity, runtime.zone, reference, session.people)
         except RecordMissingError:
             raise problem from None
     return Answer(view.text, trust=provenance.lowest_untrusted((view.origin.trust,)))

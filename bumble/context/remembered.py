@@ -50,19 +50,19 @@ class Answer:
     nearest: tuple[Quote, ...] = ()  # without such, what people said that comes nearest to it
 
 
-def answer(life: Runtime, session: Session, question: Question) -> Answer:
+def answer(runtime: Runtime, session: Session, question: Question) -> Answer:
     """Return what answers the last message of a conversation, or comes nearest to that.
 
     What was said in the conversation before counts too. Of what was put right since, the newest
     word goes first, however little it shares with the question.
     """
     said = session.messages[-1]
-    at = life.now()
-    mood = body_state.mood(life, body_state.read(life, at)).name
+    at = runtime.now()
+    mood = body_state.mood(runtime, body_state.read(runtime, at)).name
     hits = recalled.find(
-        life.memory,
-        life.config,
-        life.body,
+        runtime.memory,
+        runtime.config,
+        runtime.body,
         Search(
             session.people,
             mood,
@@ -76,19 +76,19 @@ def answer(life: Runtime, session: Session, question: Question) -> Answer:
         unasked=False,
         newer=False,
     )
-    heard = _heard(life, session)
+    heard = _heard(runtime, session)
     told = [
         hit
         for hit in hits
         if hit.id not in {said.id, *heard.asked}
         and _bare(hit.text) != _bare(said.text)
-        and (hit.id in heard.answers or hit.id in heard.kept or _tells(life, hit, question))
+        and (hit.id in heard.answers or hit.id in heard.kept or _tells(runtime, hit, question))
     ]
-    scored = statements.score(life, _statements(life, told, question, heard), question)
+    scored = statements.score(runtime, _statements(runtime, told, question, heard), question)
     best = _best(scored, question)
     if not best:
-        return Answer(nearest=_nearest(life, scored, heard, of_memory=question.of_memory))
-    return Answer(tuple(_newest_first(life, best, heard)))
+        return Answer(nearest=_nearest(runtime, scored, heard, of_memory=question.of_memory))
+    return Answer(tuple(_newest_first(runtime, best, heard)))
 
 
 def _best(scored: Sequence[Scored], question: Question) -> list[Statement]:
@@ -112,7 +112,7 @@ def _best(scored: Sequence[Scored], question: Question) -> list[Statement]:
 
 
 def _nearest(
-    life: Runtime, scored: Sequence[Scored], heard: _Heard, *, of_memory: bool
+    runtime: Runtime, scored: Sequence[Scored], heard: _Heard, *, of_memory: bool
 ) -> tuple[Quote, ...]:
     """Return what people said that comes nearest, each in its newest word, the nearest first.
 
@@ -130,7 +130,7 @@ def _nearest(
             break
         said = each.statement
         later = heard.newest(said.id)
-        quotes.setdefault(later, said.quote if later == said.id else _said(life, heard, later))
+        quotes.setdefault(later, said.quote if later == said.id else _said(runtime, heard, later))
     return tuple(quotes.values())[:MOST_QUOTES]
 
 
@@ -160,8 +160,8 @@ class _Heard:
         return id_
 
 
-def _heard(life: Runtime, session: Session) -> _Heard:
-    folder = life.entity.sessions
+def _heard(runtime: Runtime, session: Session) -> _Heard:
+    folder = runtime.entity.sessions
     infos = [
         info
         for info in session_files.infos(folder)
@@ -188,15 +188,15 @@ def _heard(life: Runtime, session: Session) -> _Heard:
 
 
 def _statements(
-    life: Runtime, hits: Sequence[Hit], question: Question, heard: _Heard
+    runtime: Runtime, hits: Sequence[Hit], question: Question, heard: _Heard
 ) -> list[Statement]:
     """Return what some hits say; of notes what nobody here said in the same words."""
     spoken = " ".join(_bare(message.text) for message in heard.messages.values())
     rows = []
     for hit in hits:
-        nearness, near = hit.parts.nearness or 0.0, recalled.is_near(hit, life.config)
+        nearness, near = hit.parts.nearness or 0.0, recalled.is_near(hit, runtime.config)
         id_ = heard.answers.get(hit.id, hit.id)
-        quoted = [_spoken(life, heard, hit, id_)] if hit.kind == "message" else _noted(hit)
+        quoted = [_spoken(runtime, heard, hit, id_)] if hit.kind == "message" else _noted(hit)
         rows += [
             Statement(
                 quote,
@@ -228,37 +228,37 @@ def _bare(text: str) -> str:
     return " ".join(stop_words.words(text))
 
 
-def _newest_first(life: Runtime, best: Sequence[Statement], heard: _Heard) -> list[Quote]:
+def _newest_first(runtime: Runtime, best: Sequence[Statement], heard: _Heard) -> list[Quote]:
     """Keep the best few and the newest word on each, newest first."""
     chosen: dict[str, Quote] = {}
     for statement in best:
         later = heard.newest(statement.id)
         if later != statement.id:
-            chosen.setdefault(_bare(heard.messages[later].text), _said(life, heard, later))
+            chosen.setdefault(_bare(heard.messages[later].text), _said(runtime, heard, later))
         chosen.setdefault(_bare(statement.quote.text), statement.quote)
     few = list(chosen.values())[:MOST_QUOTES]
     return sorted(few, key=lambda quote: quote.at.timestamp() if quote.at else 0, reverse=True)
 
 
-def _spoken(life: Runtime, heard: _Heard, hit: Hit, id_: str) -> Quote:
-    return _said(life, heard, id_) if id_ in heard.questions else _quote(life, hit)
+def _spoken(runtime: Runtime, heard: _Heard, hit: Hit, id_: str) -> Quote:
+    return _said(runtime, heard, id_) if id_ in heard.questions else _quote(runtime, hit)
 
 
-def _said(life: Runtime, heard: _Heard, id_: str) -> Quote:
+def _said(runtime: Runtime, heard: _Heard, id_: str) -> Quote:
     """Quote what somebody said, behind their own question that it answers."""
     message = heard.messages[id_]
-    person = people.find_person(life, message.speaker)
+    person = people.find_person(runtime, message.speaker)
     name = person.name if person else message.speaker
     asked = heard.questions.get(id_)
     text = f"{heard.messages[asked].text}{marks.CUT}{message.text}" if asked else message.text
     return Quote(one_line(text), message.at, message.speaker, name)
 
 
-def near(life: Runtime, session: Session, language: str) -> list[Quote]:
+def near(runtime: Runtime, session: Session, language: str) -> list[Quote]:
     """Return what comes to mind by itself at the last message of a conversation."""
     said = session.messages[-1]
-    at = life.now()
-    mood = body_state.mood(life, body_state.read(life, at)).name
+    at = runtime.now()
+    mood = body_state.mood(runtime, body_state.read(runtime, at)).name
     search = Search(
         session.people,
         mood,
@@ -268,30 +268,36 @@ def near(life: Runtime, session: Session, language: str) -> list[Quote]:
         asking=recalled.last_turn(session),
     )
     hits = recalled.find(
-        life.memory, life.config, life.body, search, said.text, kinds=KINDS, limit=MOST_QUOTES
+        runtime.memory,
+        runtime.config,
+        runtime.body,
+        search,
+        said.text,
+        kinds=KINDS,
+        limit=MOST_QUOTES,
     )
     question = Question(said.text, language)
-    told = [hit for hit in hits if _tells(life, hit, question)]
+    told = [hit for hit in hits if _tells(runtime, hit, question)]
     return [
-        _quote(life, hit)
+        _quote(runtime, hit)
         if hit.kind == "message"
         else Quote(_telling_line(hit.text, question), hit.at)
         for hit in told
     ]
 
 
-def _tells(life: Runtime, hit: Hit, question: Question) -> bool:
+def _tells(runtime: Runtime, hit: Hit, question: Question) -> bool:
     """Whether a hit may answer: somebody's statement."""
     if provenance.is_untrusted(hit.trust):
         return False
     return hit.kind != "message" or (
-        hit.speaker != life.identity.name and not question.asks(hit.text)
+        hit.speaker != runtime.identity.name and not question.asks(hit.text)
     )
 
 
-def _quote(life: Runtime, hit: Hit) -> Quote:
+def _quote(runtime: Runtime, hit: Hit) -> Quote:
     person = next((one for one in hit.people if chunks.spoken_name(one) == hit.speaker), "")
-    known = people.readable_person(life, person) if person else None
+    known = people.readable_person(runtime, person) if person else None
     return Quote(one_line(hit.text), hit.at, person, known.name if known else hit.speaker)
 
 

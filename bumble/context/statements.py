@@ -103,20 +103,20 @@ class Scored:
         return self.shares or (is_near and said.id not in confided)
 
 
-def score(life: Runtime, statements: Sequence[Statement], question: Question) -> list[Scored]:
+def score(runtime: Runtime, statements: Sequence[Statement], question: Question) -> list[Scored]:
     """Rank statements, best first: an answer shares a good part of what tells what is asked.
 
     Rare words tell most, and words that stand in any talk little. Meaning puts them in order where
     there are vectors.
     """
     code = question.language
-    asked = telling_stems(question.text, code, beside=(life.identity.name, *speakers.IN_TALK))
-    memory = forms.load(code, life.entity.root, life.tell).memory
+    asked = telling_stems(question.text, code, beside=(runtime.identity.name, *speakers.IN_TALK))
+    memory = forms.load(code, runtime.entity.root, runtime.tell).memory
     texts = [
         telling_stems(each.quote.text, code) | _dated(each.quote.text, memory.months)
         for each in statements
     ]
-    telling = _telling(asked, names(life) | _titled(question.text))
+    telling = _telling(asked, names(runtime) | _titled(question.text))
     weights = {
         stem: math.log(
             1 + len(texts) / max(1, sum(part_of(stem, word, text) > 0 for text in texts))
@@ -172,9 +172,9 @@ def _telling(asked: Mapping[str, str], named: Set[str]) -> set[str]:
     }
 
 
-def names(life: Runtime) -> set[str]:
+def names(runtime: Runtime) -> set[str]:
     """Return the parts of the names of people, folded, as questions may hold them."""
-    folder = life.entity.relationships
+    folder = runtime.entity.relationships
     return {part for path in relationships.paths(folder) for part in re.split(r"[\W_]", path.stem)}
 
 

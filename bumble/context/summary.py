@@ -53,7 +53,7 @@ class SummaryInput:
     worth: frozenset[str] = frozenset()  # ids of the messages that are worth keeping
 
 
-def summarize(life: Runtime, summary_input: SummaryInput, note: Callable[[str], None]) -> str:
+def summarize(runtime: Runtime, summary_input: SummaryInput, note: Callable[[str], None]) -> str:
     """Let the model summarise the messages, piece by piece, each answer updating the one before.
 
     An embedded model gets only the lines that say most, for on two cores it reads some thirty
@@ -62,25 +62,25 @@ def summarize(life: Runtime, summary_input: SummaryInput, note: Callable[[str], 
     Raises:
         AnswerInvalidError: If an answer can't be used, and not at the second try either.
     """
-    lines, piece_tokens = _lines(life, summary_input.new), PIECE_TOKENS
-    if life.local:
+    lines, piece_tokens = _lines(runtime, summary_input.new), PIECE_TOKENS
+    if runtime.local:
         lines = excerpt.choose(
             lines, int(summary_input.budget_tokens * READ_SHARE), summary_input.earlier
         )
         piece_tokens = SMALL_PIECE_TOKENS
-    pieces = _pieces(lines, min(piece_tokens, life.window_tokens // 2))
+    pieces = _pieces(lines, min(piece_tokens, runtime.window_tokens // 2))
     room = int(summary_input.budget_tokens * TOLD_SHARE)
     values = earlier = _read(summary_input.earlier)
     for n, piece in enumerate(pieces, 1):
         note(f"summarising part {n} of {len(pieces)}")
-        if life.local:  # which would only repeat the notes it gets
-            noted = _ask(life, earlier, piece, room // len(pieces))
+        if runtime.local:  # which would only repeat the notes it gets
+            noted = _ask(runtime, earlier, piece, room // len(pieces))
             values = _joined(values, {name: _once(text) for name, text in noted.items()})
         else:
-            values = _ask(life, values, piece, room)
+            values = _ask(runtime, values, piece, room)
     sources = [*(str(line) for line in lines), *earlier.values()]
-    checked = {name: _checked(life, values[name], sources) for name in HEADINGS}
-    return _whole(life, summary_input, _bounded(checked, room) if life.local else checked)
+    checked = {name: _checked(runtime, values[name], sources) for name in HEADINGS}
+    return _whole(runtime, summary_input, _bounded(checked, room) if runtime.local else checked)
 
 
 def _joined(notes: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
@@ -110,11 +110,11 @@ def _bounded(notes: Mapping[str, str], limit_tokens: int) -> dict[str, str]:
     }
 
 
-def _checked(life: Runtime, text: str, sources: Sequence[str]) -> str:
+def _checked(runtime: Runtime, text: str, sources: Sequence[str]) -> str:
     """Keep the sentences that say nothing of their own."""
-    known_names = _known_names(life)
+    known_names = _known_names(runtime)
     lines = [grounded.supported(line, sources, known_names) for line in text.splitlines()]
-    if life.local:
+    if runtime.local:
         parts = [part for line in lines for part in words.sentences(line)]
         lines = [part for part in parts if _is_borne_out(part, sources, known_names)]
     return "\n".join(filter(None, lines))
@@ -128,11 +128,11 @@ def _is_borne_out(text: str, sources: Sequence[str], known_names: Sequence[str])
 
 
 def excerpt_lines(
-    life: Runtime, summary_input: SummaryInput, covered: str, budget_tokens: int
+    runtime: Runtime, summary_input: SummaryInput, covered: str, budget_tokens: int
 ) -> list[SpokenLine]:
     """Choose what is carried word for word: new lines, and those an earlier summary carried."""
-    names = _names(life)
-    own = life.identity.name
+    names = _names(runtime)
+    own = runtime.identity.name
     candidates = [
         *_carried(summary_input.earlier, own),
         *excerpt.lines(summary_input.new, names, own),
@@ -140,32 +140,32 @@ def excerpt_lines(
     return excerpt.choose(candidates, budget_tokens, covered)
 
 
-def excerpt_text(life: Runtime, summary_input: SummaryInput) -> str:
+def excerpt_text(runtime: Runtime, summary_input: SummaryInput) -> str:
     """Let the lines that say most stand for the rest, behind what a model told before."""
     if summary_input.wording is not None and not any(_read(summary_input.earlier).values()):
-        return _by_form(life, summary_input, summary_input.wording)
-    return _whole(life, summary_input, _read(summary_input.earlier))
+        return _by_form(runtime, summary_input, summary_input.wording)
+    return _whole(runtime, summary_input, _read(summary_input.earlier))
 
 
-def _by_form(life: Runtime, summary_input: SummaryInput, wording: Wording) -> str:
+def _by_form(runtime: Runtime, summary_input: SummaryInput, wording: Wording) -> str:
     """Let what people said stand for the rest, first what is worth keeping."""
-    own, head = life.identity.name, wording.forms.summary
+    own, head = runtime.identity.name, wording.forms.summary
     earlier = [line for line in _carried(summary_input.earlier, own) if line.speaker != own]
     spoken_messages = [message for message in summary_input.new if message.role == "user"]
     new = [
         replace(line, weight=WORTH if line.message in summary_input.worth else line.weight)
-        for line in excerpt.lines(spoken_messages, _names(life), own)
+        for line in excerpt.lines(spoken_messages, _names(runtime), own)
     ]
     budget = summary_input.budget_tokens - tokens.estimate(head)
     chosen = excerpt.choose([*earlier, *new], budget)
     return "\n".join([head, *(f"{LINE_MARK}{line}" for line in chosen)])
 
 
-def _whole(life: Runtime, summary_input: SummaryInput, values: Mapping[str, str]) -> str:
+def _whole(runtime: Runtime, summary_input: SummaryInput, values: Mapping[str, str]) -> str:
     """Render a summary; lines are carried as far as the budget goes."""
     text = render(values)
     left = summary_input.budget_tokens - tokens.estimate(text)
-    lines = excerpt_lines(life, summary_input, " ".join(values.values()), left)
+    lines = excerpt_lines(runtime, summary_input, " ".join(values.values()), left)
     carried = "\n".join(f"{LINE_MARK}{line}" for line in lines)
     critical = "\n".join(part for part in (values["critical_context"], carried) if part)
     return render({**values, "critical_context": critical})
@@ -204,15 +204,17 @@ def _carried(text: str, own_name: str) -> list[SpokenLine]:
     ]
 
 
-def _ask(life: Runtime, earlier: Mapping[str, str], piece: str, room: int) -> dict[str, str]:
+def _ask(runtime: Runtime, earlier: Mapping[str, str], piece: str, room: int) -> dict[str, str]:
     chars = max(LEAST_CHARS, room * 4 // len(HEADINGS))
     slots = {
         "earlier": render(earlier) if any(earlier.values()) else "(there is none yet)",
         "conversation": prompts.harmless(piece, "conversation", "notes"),
     }
     limit = len(HEADINGS) * (chars // 2 + KEY_TOKENS)  # so that no language is cut off
-    request = job_request.request(life, "compact", slots, max_tokens=limit, temperature=TEMPERATURE)
-    answer = structured.answer(life.model, request, _schema(chars))
+    request = job_request.request(
+        runtime, "compact", slots, max_tokens=limit, temperature=TEMPERATURE
+    )
+    answer = structured.answer(runtime.model, request, _schema(chars))
     return {name: one_line(str(answer[name])) for name in HEADINGS}
 
 
@@ -245,13 +247,13 @@ def _pieces(lines: Sequence[SpokenLine], limit_tokens: int) -> list[str]:
     return ["\n".join(piece) for piece in pieces]
 
 
-def _lines(life: Runtime, stored: Sequence[Message]) -> list[SpokenLine]:
-    return excerpt.lines(stored, _names(life), life.identity.name)
+def _lines(runtime: Runtime, stored: Sequence[Message]) -> list[SpokenLine]:
+    return excerpt.lines(stored, _names(runtime), runtime.identity.name)
 
 
-def _names(life: Runtime) -> dict[str, str]:
-    return {person.id: person.name for person in relationships.read(life.entity.relationships)}
+def _names(runtime: Runtime) -> dict[str, str]:
+    return {person.id: person.name for person in relationships.read(runtime.entity.relationships)}
 
 
-def _known_names(life: Runtime) -> list[str]:
-    return [life.identity.name, *_names(life).values()]
+def _known_names(runtime: Runtime) -> list[str]:
+    return [runtime.identity.name, *_names(runtime).values()]

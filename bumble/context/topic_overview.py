@@ -25,40 +25,40 @@ TOPICS, CATALYSTS = 20, 3  # in it, and of each topic
 FOLDER = "cache/topics"  # among the entity's private files
 
 
-def text(life: Runtime, readers: Sequence[str]) -> str:
+def text(runtime: Runtime, readers: Sequence[str]) -> str:
     """Return the overview for a talk of some people; empty where there is to be none.
 
     Made at the first turn of a day; with a model in this process by `tick` alone.
     """
-    if not is_wanted(life):
+    if not is_wanted(runtime):
         return ""
-    stored = stored_text(life, readers)
-    if stored is not None or life.local:
+    stored = stored_text(runtime, readers)
+    if stored is not None or runtime.local:
         return stored or ""
-    overview = make(life, readers)
-    if overview and life.writes:
-        keep(life, readers, overview)
+    overview = make(runtime, readers)
+    if overview and runtime.writes:
+        keep(runtime, readers, overview)
     return overview
 
 
-def is_wanted(life: Runtime) -> bool:
+def is_wanted(runtime: Runtime) -> bool:
     """Whether the settings want it, and the model's window is large enough."""
-    config = life.config.prompt
-    return config.topics and life.window_tokens >= config.topics_min_window_tokens
+    config = runtime.config.prompt
+    return config.topics and runtime.window_tokens >= config.topics_min_window_tokens
 
 
-def make(life: Runtime, readers: Sequence[str]) -> str:
+def make(runtime: Runtime, readers: Sequence[str]) -> str:
     """Make the overview from the files, as of the start of the day; empty: there are no topics."""
-    if life.memory.report is None:
-        life.memory.sync()
-    start = day_start(life)
-    taken = survey.take(life.memory, start, readers, until=start, quoted=False)
-    return _worded(taken, start, life.config.prompt.topics_max_tokens)
+    if runtime.memory.report is None:
+        runtime.memory.sync()
+    start = day_start(runtime)
+    taken = survey.take(runtime.memory, start, readers, until=start, quoted=False)
+    return _worded(taken, start, runtime.config.prompt.topics_max_tokens)
 
 
-def day_start(life: Runtime) -> datetime:
+def day_start(runtime: Runtime) -> datetime:
     """Return when the entity's day began."""
-    return life.now().replace(hour=0, minute=0, second=0, microsecond=0)
+    return runtime.now().replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def _worded(taken: Survey, start: datetime, max_tokens: int) -> str:
@@ -79,9 +79,9 @@ def _worded(taken: Survey, start: datetime, max_tokens: int) -> str:
     return prompts.tagged("memory", "\n".join(lines)) if lines else ""
 
 
-def stored_text(life: Runtime, readers: Sequence[str]) -> str | None:
+def stored_text(runtime: Runtime, readers: Sequence[str]) -> str | None:
     """Return the overview of the day as it was made; None if it wasn't."""
-    raw = files.read_cache(_place(life, readers))
+    raw = files.read_cache(_place(runtime, readers))
     try:
         stored = json.loads(raw) if raw else None
     except ValueError:
@@ -89,16 +89,16 @@ def stored_text(life: Runtime, readers: Sequence[str]) -> str | None:
     return stored if isinstance(stored, str) else None
 
 
-def keep(life: Runtime, readers: Sequence[str], overview: str) -> None:
+def keep(runtime: Runtime, readers: Sequence[str], overview: str) -> None:
     """Keep the overview of the day, and drop those of other days."""
-    place = _place(life, readers)
+    place = _place(runtime, readers)
     for old in place.parent.glob("*.json"):
-        if not old.name.startswith(f"{life.now():%Y-%m-%d}"):
+        if not old.name.startswith(f"{runtime.now():%Y-%m-%d}"):
             files.remove(old)
     files.write_atomic(place, json.dumps(overview).encode())
 
 
-def _place(life: Runtime, readers: Sequence[str]) -> Path:
-    key = json.dumps([sorted(readers), life.config.prompt.topics_max_tokens])
+def _place(runtime: Runtime, readers: Sequence[str]) -> Path:
+    key = json.dumps([sorted(readers), runtime.config.prompt.topics_max_tokens])
     digest = hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()[:12]
-    return life.entity.private / FOLDER / f"{life.now():%Y-%m-%d}-{digest}.json"
+    return runtime.entity.private / FOLDER / f"{runtime.now():%Y-%m-%d}-{digest}.json"

@@ -26,23 +26,23 @@ DREAM_TURNS = 3  # of the first talk after a dream that see it
 
 
 def blocks(
-    life: Runtime, stable: Stable, session: Session, share: float
+    runtime: Runtime, stable: Stable, session: Session, share: float
 ) -> tuple[tuple[Block, ...], int]:
     """Return what is in mind, most important first, and the most tokens that it may take.
 
     Args:
-        life: Whose mind.
+        runtime: Whose mind.
         stable: With the living memory as the people of the conversation may meet it.
         session: The conversation, with the message that is to be answered.
         share: Of the whole budget, in [0, 1]: a reflex gets less.
     """
-    noted = life.read_or(lambda: notes_text(life.entity, session.people), "")
+    noted = runtime.read_or(lambda: notes_text(runtime.entity, session.people), "")
     parts = (
-        Block(DREAM, dream_text(life.entity, session)),
+        Block(DREAM, dream_text(runtime.entity, session)),
         Block(LIVING, living_text(stable)),
         Block(NOTES, noted),
     )
-    budget = int(life.config.prompt.living_memory_max_tokens * share)
+    budget = int(runtime.config.prompt.living_memory_max_tokens * share)
     return tuple(block for block in parts if block.text), budget
 
 
@@ -63,9 +63,9 @@ def living_text(stable: Stable) -> str:
     return prompts.tagged("working-memory", text) if text else ""
 
 
-def current(life: Runtime, readers: Sequence[str], language: str) -> list[MemoryLine]:
+def current(runtime: Runtime, readers: Sequence[str], language: str) -> list[MemoryLine]:
     """Return what goes on these days, by the living memory, for people and in a language."""
-    source = life.read_or(lambda: working.read(life.entity.working_memory), "")
+    source = runtime.read_or(lambda: working.read(runtime.entity.working_memory), "")
     return [
         line
         for line in working.parse(source)

@@ -75,13 +75,13 @@ class AppraiseJob:
     last: str  # id of its last message
 
 
-def check(life: Runtime) -> Due[AppraiseJob]:
+def check(runtime: Runtime) -> Due[AppraiseJob]:
     """Find what waits to be appraised: one stretch of each conversation, the oldest first."""
     jobs, broken = [], 0
-    file = state.read(life.entity.state)
+    file = state.read(runtime.entity.state)
     for session_id in cursors.waiting(file):
         first = cursors.first(file, session_id, KEY)
-        place = life.entity.root / sessions.path(session_id)
+        place = runtime.entity.root / sessions.path(session_id)
         if first is None or not place.is_file():
             continue
         try:
@@ -89,7 +89,7 @@ def check(life: Runtime) -> Due[AppraiseJob]:
         except RecordInvalidError:  # the others need not wait until it is mended
             broken += 1
             continue
-        if stretch := _stretch(life, _answered(session, cursors.messages(file, session, KEY))):
+        if stretch := _stretch(runtime, _answered(session, cursors.messages(file, session, KEY))):
             jobs.append(AppraiseJob(session_id, first, stretch[-1].id))
     unread = f"; {broken} can't be read, see `bumble doctor`" if broken else ""
     condition = Condition("conversations waiting", f"{len(jobs)}{unread}", "at least 1", bool(jobs))
@@ -102,76 +102,82 @@ def _answered(session: Session, waiting: Sequence[Message]) -> list[Message]:
     return list(takewhile(lambda message: message.id not in open_ends, waiting))
 
 
-def _stretch(life: Runtime, waiting: Sequence[Message]) -> list[Message]:
+def _stretch(runtime: Runtime, waiting: Sequence[Message]) -> list[Message]:
     """Take turns from the beginning, up to a pause or to the length of an episode."""
-    pause = timedelta(minutes=life.config.memory.episode_pause_minutes)
+    pause = timedelta(minutes=runtime.config.memory.episode_pause_minutes)
     stretch: list[Message] = []
     turns = 0
     for message in waiting:
         if message.role == "user":
             if stretch and message.at - stretch[-1].at > pause:
                 break
-            if turns == life.config.memory.episode_max_turns:
+            if turns == runtime.config.memory.episode_max_turns:
                 break
             turns += 1
         stretch.append(message)
     return stretch
 
 
-def run(life: Runtime, job: AppraiseJob) -> JobResult:
+def run(runtime: Runtime, job: AppraiseJob) -> JobResult:
     """Ask what a stretch did to the body; without a usable answer the body stays as it is."""
-    session = session_files.load(life.entity.root / sessions.path(job.session))
+    session = session_files.load(runtime.entity.root / sessions.path(job.session))
     stretch = cursors.between(session, job.first, job.last)
     their_message = next(
         (message for message in reversed(stretch) if message.role == "user" and message.text), None
     )
     if their_message is None:
-        return _passed_over(life, job, "nobody said anything in it")
-    wording = by_form.wording(life, session, stretch)
+        return _passed_over(runtime, job, "nobody said anything in it")
+    wording = by_form.wording(runtime, session, stretch)
     if wording is not None:
-        return replace(_felt_by_form(life, job, session, stretch, wording), asked=False)
+        return replace(_felt_by_form(runtime, job, session, stretch, wording), asked=False)
     try:
-        assessment = _guarded(_asked(life, session, stretch), stretch)
+        assessment = _guarded(_asked(runtime, session, stretch), stretch)
     except (*NO_ANSWER, ValueError) as error:
-        return _passed_over(life, job, str(error).splitlines()[0])
-    return _felt(life, job, [(their_message, assessment)], stretch[-1].at, life.model.name)
+        return _passed_over(runtime, job, str(error).splitlines()[0])
+    return _felt(runtime, job, [(their_message, assessment)], stretch[-1].at, runtime.model.name)
 
 
 def _felt_by_form(
-    life: Runtime, job: AppraiseJob, session: Session, stretch: Sequence[Message], wording: Wording
+    runtime: Runtime,
+    job: AppraiseJob,
+    session: Session,
+    stretch: Sequence[Message],
+    wording: Wording,
 ) -> JobResult:
     """Let the body be moved by the feelings that people named; nothing else is known of any."""
     try:
-        noticed = by_form.notices(life, session, stretch)
+        noticed = by_form.notices(runtime, session, stretch)
     except NO_ANSWER as error:
-        return _passed_over(life, job, str(error).splitlines()[0])
+        return _passed_over(runtime, job, str(error).splitlines()[0])
     named = [
         (message, assessment)
         for message in stretch
         if (notice := noticed.of.get(message.id)) is not None
-        and (assessment := named_feelings.appraisal(message, notice, wording, life.body.appraisal))
+        and (
+            assessment := named_feelings.appraisal(message, notice, wording, runtime.body.appraisal)
+        )
     ]
     if not named:
-        return _passed_over(life, job, "nobody named a feeling", noticed)
-    return _felt(life, job, named, stretch[-1].at, "", noticed)
+        return _passed_over(runtime, job, "nobody named a feeling", noticed)
+    return _felt(runtime, job, named, stretch[-1].at, "", noticed)
 
 
-def _asked(life: Runtime, session: Session, stretch: Sequence[Message]) -> Appraisal:
-    limits = life.body.appraisal
-    soma = body_state.read(life, stretch[0].at)
+def _asked(runtime: Runtime, session: Session, stretch: Sequence[Message]) -> Appraisal:
+    limits = runtime.body.appraisal
+    soma = body_state.read(runtime, stretch[0].at)
     before = session.messages[: session.messages.index(stretch[0])]
     earlier = _render(before[-BEFORE_MESSAGES:], BEFORE_CHARS)
     slots = {
-        "mood": body_state.mood(life, soma).name,
+        "mood": body_state.mood(runtime, soma).name,
         "before": prompts.tagged("before", earlier) + "\n" if earlier else "",
         "conversation": prompts.harmless(_render(stretch, STRETCH_CHARS), "before", "conversation"),
         "points": f"{limits.max_points:g}",
     }
     request = job_request.request(
-        life, "appraise", slots, max_tokens=MAX_TOKENS, temperature=TEMPERATURE
+        runtime, "appraise", slots, max_tokens=MAX_TOKENS, temperature=TEMPERATURE
     )
     try:
-        answer = structured.answer(life.model, request, appraisal.schema(limits))
+        answer = structured.answer(runtime.model, request, appraisal.schema(limits))
     except AnswerInvalidError as error:
         answer = _whole(error)
     return appraisal.parse(answer, limits)
@@ -235,7 +241,7 @@ def _spoken_of(trigger: str, texts: Sequence[str], speaker_names: Sequence[str])
 
 
 def _felt(
-    life: Runtime,
+    runtime: Runtime,
     job: AppraiseJob,
     assessments: Sequence[tuple[Message, Appraisal]],
     ended: datetime,
@@ -243,20 +249,20 @@ def _felt(
     noticed: Noticed = NOTHING,
 ) -> JobResult:
     """Let the body be moved by what is left of some appraisals, and note all of it."""
-    at = life.now()
-    left, why = _left(life, seconds_between(ended, at)), "what was said moved the body"
+    at = runtime.now()
+    left, why = _left(runtime, seconds_between(ended, at)), "what was said moved the body"
 
     def more(session: Session) -> list[Change | None]:
         lines = [_line(at, message, assessment, model) for message, assessment in assessments]
         added = (
             by_form.plan_noticed(session, noticed),
             sessions.plan_append(session, lines, "note what it did to the body"),
-            _plan_bond(life, *assessments[-1]) if model else None,
+            _plan_bond(runtime, *assessments[-1]) if model else None,
         )
 
         def move(soma: Soma) -> Soma:
             for _, assessment in assessments:
-                config, limits = life.body.soma, life.body.appraisal
+                config, limits = runtime.body.soma, runtime.body.appraisal
                 soma = appraisal.apply(
                     soma, assessment, config, limits, left=left, audience=session.people
                 )
@@ -264,9 +270,9 @@ def _felt(
 
         if not left:
             return [*added]
-        moved = body_state.plan(life, at, move, why)
-        soma = move(body_state.read(life, at))
-        return [*added, moved, *_anchored(life, session, soma, assessments, left)]
+        moved = body_state.plan(runtime, at, move, why)
+        soma = move(body_state.read(runtime, at))
+        return [*added, moved, *_anchored(runtime, session, soma, assessments, left)]
 
     their_message, assessment = assessments[-1]
     points = ", ".join(f"{bar} {points:+g}" for bar, points in assessment.points.items() if points)
@@ -276,9 +282,9 @@ def _felt(
     late = "" if left else " (too long ago to be felt now)"
     imprint = assessment.imprint
     return JobResult(
-        title=f"appraise: {_name(their_message)} and {life.identity.name}",
-        plan=_planned(life, job, more),
-        lines=(f"{_name(their_message)} and {life.identity.name}: {effects}{late}",),
+        title=f"appraise: {_name(their_message)} and {runtime.identity.name}",
+        plan=_planned(runtime, job, more),
+        lines=(f"{_name(their_message)} and {runtime.identity.name}: {effects}{late}",),
         data={
             "session": job.session,
             "message": their_message.id,
@@ -293,15 +299,15 @@ def _felt(
     )
 
 
-def _plan_bond(life: Runtime, message: Message, assessment: Appraisal) -> Change | None:
+def _plan_bond(runtime: Runtime, message: Message, assessment: Appraisal) -> Change | None:
     """Plan what an exchange changed between the entity and who spoke in it."""
     if not message.speaker:
         return None
-    return people.plan_felt(life, message.speaker, assessment.points)
+    return people.plan_felt(runtime, message.speaker, assessment.points)
 
 
 def _anchored(
-    life: Runtime,
+    runtime: Runtime,
     session: Session,
     soma: Soma,
     assessments: Sequence[tuple[Message, Appraisal]],
@@ -321,7 +327,7 @@ def _anchored(
     quote = f'{_name(message)}: "{words.shorten(message.text, QUOTE_CHARS)}"'
     label = words.shorten(imprint.trigger, LABEL_CHARS)
     strength = imprint.intensity * left
-    return anchor_recall.plan_charged(life, soma, label, quote, strength, origin)
+    return anchor_recall.plan_charged(runtime, soma, label, quote, strength, origin)
 
 
 def _line(at: datetime, message: Message, assessment: Appraisal, model: str) -> Appraised:
@@ -332,35 +338,35 @@ def _line(at: datetime, message: Message, assessment: Appraisal, model: str) -> 
     return Appraised(at, message.id, assessment.points, assessment.felt, *emotion, extra=extra)
 
 
-def _left(life: Runtime, age_seconds: float) -> float:
+def _left(runtime: Runtime, age_seconds: float) -> float:
     """Tell which share of an appraisal is left, in [0, 1]; 0 where no affect would be left."""
-    config = life.body.soma.affects
+    config = runtime.body.soma.affects
     left = 0.5 ** (max(0.0, age_seconds) / 60 / config.half_life_minutes)
     return left if left >= config.forget_below else 0.0
 
 
 def _passed_over(
-    life: Runtime, job: AppraiseJob, problem: str, noticed: Noticed = NOTHING
+    runtime: Runtime, job: AppraiseJob, problem: str, noticed: Noticed = NOTHING
 ) -> JobResult:
     """Go on without an appraisal: the body stays as it is."""
     return JobResult(
         title="appraise: nothing to feel",
-        plan=_planned(life, job, lambda session: [by_form.plan_noticed(session, noticed)]),
+        plan=_planned(runtime, job, lambda session: [by_form.plan_noticed(session, noticed)]),
         lines=(f"Not appraised, the body stays as it is: {problem}",),
         data={"session": job.session, "message": None, "problem": problem},
     )
 
 
 def _planned(
-    life: Runtime, job: AppraiseJob, more: Callable[[Session], Sequence[Change | None]]
+    runtime: Runtime, job: AppraiseJob, more: Callable[[Session], Sequence[Change | None]]
 ) -> Callable[[], Sequence[Change | None]]:
     """Plan to move the cursor, and more with it; nothing if another process was faster."""
 
     def plan() -> Sequence[Change | None]:
-        file = state.read(life.entity.state)
+        file = state.read(runtime.entity.state)
         if cursors.first(file, job.session, KEY) != job.first:
             return ()
-        session = session_files.load(life.entity.root / sessions.path(job.session))
+        session = session_files.load(runtime.entity.root / sessions.path(job.session))
         why = "it was seen what this did to the body"
         return (cursors.plan_moved(file, session, [(KEY, job.last)], {}, why), *more(session))
 

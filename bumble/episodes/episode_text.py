@@ -90,10 +90,10 @@ class TellingResult:
         return by_form.MARK if self.by_form else episodes.EXCERPT if self.excerpt else ""
 
 
-def tell(life: Runtime, scene: Scene) -> TellingResult:
+def tell(runtime: Runtime, scene: Scene) -> TellingResult:
     """Let the model tell what happened; never raises for want of an answer."""
     try:
-        answer = structured.answer(life.model, _request(life, scene), _schema(life, scene))
+        answer = structured.answer(runtime.model, _request(runtime, scene), _schema(runtime, scene))
     except NO_ANSWER as error:
         reason = f"no usable answer of a model ({type(error).__name__})"
         return TellingResult(excerpt(scene), reason, answered=isinstance(error, AnswerInvalidError))
@@ -109,8 +109,8 @@ def tell(life: Runtime, scene: Scene) -> TellingResult:
         return TellingResult(
             excerpt(scene), f"the model did not name {scene.people}", dropped=dropped
         )
-    limit = life.config.memory.episode_reflection_max_chars
-    why = _fitting(reflection, limit) or felt(life, scene)
+    limit = runtime.config.memory.episode_reflection_max_chars
+    why = _fitting(reflection, limit) or felt(runtime, scene)
     return TellingResult(Telling(text, why), dropped=dropped)
 
 
@@ -120,7 +120,7 @@ def quoted(sayings: Sequence[Saying], wording: Wording) -> TellingResult:
     return TellingResult(Telling(text), by_form=True)
 
 
-def felt(life: Runtime, scene: Scene) -> str:
+def felt(runtime: Runtime, scene: Scene) -> str:
     """Say by the appraisals what a stretch left behind, where no telling of it holds.
 
     In the language that was spoken, where there are forms for it.
@@ -131,7 +131,7 @@ def felt(life: Runtime, scene: Scene) -> str:
         return ""
     trigger = f": {strongest.trigger.rstrip('.')}" if strongest.trigger else ""
     language = words.language(*(message.text for message in scene.spoken_messages))
-    left = forms.load(language, life.entity.root, life.tell).memory.left
+    left = forms.load(language, runtime.entity.root, runtime.tell).memory.left
     return f"{left.get(strongest.emotion, f'It left me {strongest.emotion}')}{trigger}."
 
 
@@ -160,9 +160,9 @@ def _quoted(scene: Scene, message: Message) -> str:
     return f"> {scene.speaker(message)}: {line}"
 
 
-def _schema(life: Runtime, scene: Scene) -> dict[str, Any]:
+def _schema(runtime: Runtime, scene: Scene) -> dict[str, Any]:
     """Describe the answer; lists and lengths bound a small model that goes round in circles."""
-    limit = min(REFLECTION_CHARS, life.config.memory.episode_reflection_max_chars + SLACK_CHARS)
+    limit = min(REFLECTION_CHARS, runtime.config.memory.episode_reflection_max_chars + SLACK_CHARS)
     names = tuple(scene.names.values())
     sentence: dict[str, Any] = {"type": "string", "maxLength": SENTENCE_CHARS}
     if names:
@@ -183,9 +183,11 @@ def _schema(life: Runtime, scene: Scene) -> dict[str, Any]:
     }
 
 
-def _request(life: Runtime, scene: Scene) -> Request:
+def _request(runtime: Runtime, scene: Scene) -> Request:
     slots = {"people": scene.people, "day": scene.day, "conversation": transcript(scene)}
-    return job_request.request(life, PURPOSE, slots, max_tokens=MAX_TOKENS, temperature=TEMPERATURE)
+    return job_request.request(
+        runtime, PURPOSE, slots, max_tokens=MAX_TOKENS, temperature=TEMPERATURE
+    )
 
 
 def transcript(scene: Scene) -> str:

@@ -66,21 +66,21 @@ class RememberJob:
     closed: str  # what closed it
 
 
-def check(life: Runtime) -> Due[RememberJob]:
+def check(runtime: Runtime) -> Due[RememberJob]:
     """Find the segments that are over, the oldest first."""
-    file = state.read(life.entity.state)
-    rules = _rules(life)
+    file = state.read(runtime.entity.state)
+    rules = _rules(runtime)
     jobs, open_count = [], 0
     for session_id in cursors.waiting(file):
         if cursors.first(file, session_id, (REMEMBER,)) is None:
             continue
-        session = conversation(life, session_id)
+        session = conversation(runtime, session_id)
         if session is None:
             continue
         waiting = cursors.messages(file, session, (REMEMBER,))
         ended = session.ended is not None
         for segment in segments.cut(
-            waiting, rules, life.now(), ended=ended, likeness=_likeness(life)
+            waiting, rules, runtime.now(), ended=ended, likeness=_likeness(runtime)
         ):
             if segment.closed:
                 jobs.append(RememberJob(session_id, segment.messages, segment.closed))
@@ -92,31 +92,31 @@ def check(life: Runtime) -> Due[RememberJob]:
     return Due((condition,), tuple(jobs))
 
 
-def _rules(life: Runtime) -> SegmentRules:
-    memory = life.config.memory
+def _rules(runtime: Runtime) -> SegmentRules:
+    memory = runtime.config.memory
     return SegmentRules(
         pause=timedelta(minutes=memory.episode_pause_minutes),
         max_turns=max(1, memory.episode_max_turns),
-        alike_from=life.config.session.continuity_threshold,
+        alike_from=runtime.config.session.continuity_threshold,
     )
 
 
-def conversation(life: Runtime, session_id: str) -> Session | None:
+def conversation(runtime: Runtime, session_id: str) -> Session | None:
     """Read a conversation; one that is gone or broken holds up no other (`doctor` names it)."""
     path = sessions.path(session_id)
     try:
-        file = files.inside(life.entity.root, path)
+        file = files.inside(runtime.entity.root, path)
         return session_files.load(file) if base.is_id(session_id) and file.is_file() else None
     except (RecordInvalidError, UnsafePathError):
         return None
 
 
-def _likeness(life: Runtime) -> Likeness:
+def _likeness(runtime: Runtime) -> Likeness:
     """Return what tells how alike two texts are; opens the embedder when first asked."""
     vectors: dict[str, Floats] = {}
 
     def alike(text: str, earlier_texts: Sequence[str]) -> float:
-        embedder = life.memory.embedder
+        embedder = runtime.memory.embedder
         if embedder is None:
             return 1.0  # without one, no topic ever changes
         new = [
@@ -131,30 +131,30 @@ def _likeness(life: Runtime) -> Likeness:
     return alike
 
 
-def run(life: Runtime, job: RememberJob) -> JobResult:
+def run(runtime: Runtime, job: RememberJob) -> JobResult:
     """Weigh a segment and, if it matters enough, let the model tell it; writes no file."""
-    session = session_files.load(life.entity.root / sessions.path(job.session_id))
+    session = session_files.load(runtime.entity.root / sessions.path(job.session_id))
     episode_id = id_of(job)
-    if episodes.locate(life.entity.episodes, episode_id):
-        return _passed_over(life, job, f"{episode_id} is there already")
+    if episodes.locate(runtime.entity.episodes, episode_id):
+        return _passed_over(runtime, job, f"{episode_id} is there already")
     noticed, sayings = NOTHING, list[Saying]()
-    wording = by_form.wording(life, session, job.messages)
+    wording = by_form.wording(runtime, session, job.messages)
     if wording is not None:
-        noticed = by_form.notices(life, session, job.messages)
-        sayings = by_form.sayings(life, session, job.messages, noticed, wording)
+        noticed = by_form.notices(runtime, session, job.messages)
+        sayings = by_form.sayings(runtime, session, job.messages, noticed, wording)
         if not sayings:
-            passed = _passed_over(life, job, "nothing in it is worth keeping", noticed=noticed)
+            passed = _passed_over(runtime, job, "nothing in it is worth keeping", noticed=noticed)
             return replace(passed, asked=False)
-    weight = weigh(life, session, job)
-    sentence = weight.sentence(life.config.memory.episode_significance_threshold)
+    weight = weigh(runtime, session, job)
+    sentence = weight.sentence(runtime.config.memory.episode_significance_threshold)
     data = {"significance": round(weight.total, 4), "why": sentence}
-    scene = scene_of(life, session, [saying.message for saying in sayings] or job.messages)
+    scene = scene_of(runtime, session, [saying.message for saying in sayings] or job.messages)
     if (
-        weight.total < life.config.memory.episode_significance_threshold
+        weight.total < runtime.config.memory.episode_significance_threshold
         or not scene.spoken_messages
     ):
-        _note(life, job, sentence)
-        return _passed_over(life, job, sentence, data, noticed)
+        _note(runtime, job, sentence)
+        return _passed_over(runtime, job, sentence, data, noticed)
     # who had been there by then: somebody who joins later was not told it
     until = [message for message in session.messages if message.at <= job.messages[-1].at]
     audience = tuple(dict.fromkeys((session.by, *_heard_by(session, until))))
@@ -162,16 +162,16 @@ def run(life: Runtime, job: RememberJob) -> JobResult:
         result = episode_text.quoted(sayings, wording)
         origin = by_form.origin(episode_text.PURPOSE, session, sayings, audience)
     else:
-        result = episode_text.tell(life, scene)
-        origin = _origin(life, session, scene, result, audience)
-    episode = _episode(life, session, job, weight, result, origin)
+        result = episode_text.tell(runtime, scene)
+        origin = _origin(runtime, session, scene, result, audience)
+    episode = _episode(runtime, session, job, weight, result, origin)
     label = f" ({episode.summary_source}: {result.excerpt})" if result.excerpt else ""
     text = result.telling.narrative
     heading = text.partition("\n")[0].lstrip("# ") if result.by_form else text
     title = tokens.cut(one_line(heading), LINE_TOKENS)
     return JobResult(
         title=f"remember: {title}",
-        plan=lambda: _planned(life, job, episode, noticed),
+        plan=lambda: _planned(runtime, job, episode, noticed),
         lines=(f"Remembered {episode.id}{label}: {title}",),
         data={
             **_about(job),
@@ -187,7 +187,7 @@ def run(life: Runtime, job: RememberJob) -> JobResult:
 
 
 def _passed_over(
-    life: Runtime,
+    runtime: Runtime,
     job: RememberJob,
     why: str,
     data: dict[str, object] | None = None,
@@ -195,7 +195,7 @@ def _passed_over(
 ) -> JobResult:
     return JobResult(
         title="remember: nothing of a conversation",
-        plan=lambda: _planned(life, job, None, noticed),
+        plan=lambda: _planned(runtime, job, None, noticed),
         lines=(f"Not remembered, {len(job.messages)} messages of {job.session_id}: {why}",),
         data={**_about(job), "why": why, **(data or {}), "episode": None},
     )
@@ -205,30 +205,30 @@ def _about(job: RememberJob) -> dict[str, object]:
     return {"session": job.session_id, "messages": len(job.messages), "closed_by": job.closed}
 
 
-def _note(life: Runtime, job: RememberJob, why: str) -> None:
+def _note(runtime: Runtime, job: RememberJob, why: str) -> None:
     """Put the reason into the ledger, in the place of the call that was not made."""
     detail = {"session": job.session_id, "reason": why}
-    entry = ledger.Entry(life.clock(), episode_text.PURPOSE, "", 0, "skipped", detail=detail)
+    entry = ledger.Entry(runtime.clock(), episode_text.PURPOSE, "", 0, "skipped", detail=detail)
     with contextlib.suppress(OSError):  # a full disk stops no pass
-        ledger.append(life.entity.ledger, entry)
+        ledger.append(runtime.entity.ledger, entry)
 
 
 def _planned(
-    life: Runtime, job: RememberJob, episode: Episode | None, noticed: Noticed
+    runtime: Runtime, job: RememberJob, episode: Episode | None, noticed: Noticed
 ) -> list[Change | None]:
     """Plan the cursor and the episode; nothing if another process has dealt with the segment.
 
     The cursor comes first: a process that was faster has moved it, and then all is planned again.
     """
-    file = state.read(life.entity.state)
-    session = session_files.load(life.entity.root / sessions.path(job.session_id))
+    file = state.read(runtime.entity.state)
+    session = session_files.load(runtime.entity.root / sessions.path(job.session_id))
     last = job.messages[-1].id
     if last not in {message.id for message in cursors.messages(file, session, (REMEMBER,))}:
         return []
     why = f"{len(job.messages)} messages were remembered"
     moved = cursors.plan_moved(file, session, [((REMEMBER,), last)], {}, why)
     added = by_form.plan_noticed(session, noticed)
-    if episode is None or episodes.locate(life.entity.episodes, episode.id):
+    if episode is None or episodes.locate(runtime.entity.episodes, episode.id):
         return [moved, added]
     return [
         moved,
@@ -244,17 +244,17 @@ def id_of(job: RememberJob) -> str:
     return base.new_id(episodes.PREFIX, max(first.at, EPOCH), chance)
 
 
-def scene_of(life: Runtime, session: Session, messages: Sequence[Message]) -> Scene:
+def scene_of(runtime: Runtime, session: Session, messages: Sequence[Message]) -> Scene:
     """Describe who took part in some messages, and when."""
     names = {}
     for person in _heard_by(session, messages):
         stated_names = (
             str(message.extra.get("name", "")) for message in messages if message.speaker == person
         )
-        names[person] = next(filter(None, stated_names), "") or _name(life, person)
-    at = messages[0].at.astimezone(life.zone)
+        names[person] = next(filter(None, stated_names), "") or _name(runtime, person)
+    at = messages[0].at.astimezone(runtime.zone)
     return Scene(
-        life.identity.name, names, messages, session.appraisals, f"{at:%A} {at.day} {at:%B %Y}"
+        runtime.identity.name, names, messages, session.appraisals, f"{at:%A} {at.day} {at:%B %Y}"
     )
 
 
@@ -270,17 +270,17 @@ def _heard_by(session: Session, messages: Iterable[Message]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*_people(session, messages), *session.present)))
 
 
-def _name(life: Runtime, person: str) -> str:
-    file = life.entity.root / relationships.path(person)
+def _name(runtime: Runtime, person: str) -> str:
+    file = runtime.entity.root / relationships.path(person)
     with contextlib.suppress(RecordInvalidError):
         if file.is_file():
             return base.load(file, relationships.parse).name
     return person.replace("-", " ").title()
 
 
-def weigh(life: Runtime, session: Session, job: RememberJob) -> Significance:
+def weigh(runtime: Runtime, session: Session, job: RememberJob) -> Significance:
     """Tell how much a segment matters, share by share."""
-    config = life.body.significance
+    config = runtime.body.significance
     used_tool = any(message.role == "tool" for message in job.messages)
     texts = [message.text for message in job.messages if message.role == "user"]
     points: dict[str, float] = {}
@@ -293,23 +293,23 @@ def weigh(life: Runtime, session: Session, job: RememberJob) -> Significance:
         meaningful=any(
             significance.is_meaningful(text, config, used_tool=used_tool) for text in texts
         ),
-        familiarity=max((_familiarity(life, person) for person in participants), default=0.0),
-        appraisal=significance.appraisal_strength(points, life.body.appraisal.full_points),
-        novelty=_novelty(life, "\n".join(texts)),
+        familiarity=max((_familiarity(runtime, person) for person in participants), default=0.0),
+        appraisal=significance.appraisal_strength(points, runtime.body.appraisal.full_points),
+        novelty=_novelty(runtime, "\n".join(texts)),
         config=config,
     )
 
 
-def _familiarity(life: Runtime, person: str) -> float:
-    file = life.entity.root / relationships.path(person)
+def _familiarity(runtime: Runtime, person: str) -> float:
+    file = runtime.entity.root / relationships.path(person)
     return base.load(file, relationships.parse).scores.familiarity if file.is_file() else 0.0
 
 
-def _novelty(life: Runtime, text: str) -> float:
+def _novelty(runtime: Runtime, text: str) -> float:
     """Tell how unlike all earlier episodes something is, by meaning or else by words."""
-    life.memory.sync()
+    runtime.memory.sync()
     query = tokens.cut(text, QUERY_TOKENS)
-    hits = life.memory.search(query, kinds=("episode",), limit=COMPARED)
+    hits = runtime.memory.search(query, kinds=("episode",), limit=COMPARED)
     language = words.language(query)
     asked = set(terms.terms(query, language))
     return significance.novelty(_alike(hit, asked, language) for hit in hits)
@@ -323,12 +323,12 @@ def _alike(hit: Hit, asked: set[str], language: str) -> float:
 
 
 def _origin(
-    life: Runtime, session: Session, scene: Scene, result: TellingResult, audience: Sequence[str]
+    runtime: Runtime, session: Session, scene: Scene, result: TellingResult, audience: Sequence[str]
 ) -> Provenance:
     spoken_messages = scene.spoken_messages
     return Provenance(
         by=episode_text.PURPOSE,
-        model="" if result.excerpt else life.model.name,
+        model="" if result.excerpt else runtime.model.name,
         sources=(session.id, *(message.id for message in spoken_messages)),
         trust=base.lowest_trust(message.trust for message in spoken_messages),
         audience=tuple(audience),
@@ -336,7 +336,7 @@ def _origin(
 
 
 def _episode(
-    life: Runtime,
+    runtime: Runtime,
     session: Session,
     job: RememberJob,
     weight: Significance,
@@ -346,14 +346,14 @@ def _episode(
     tag = _tag(job.messages)
     return episodes.new(
         id_of(job),
-        job.messages[0].at.astimezone(life.zone),
+        job.messages[0].at.astimezone(runtime.zone),
         weight.total,
         result.telling.text,
         people=_heard_by(session, job.messages),
-        imprints=_imprints(life, session, job.messages, "" if result.by_form else tag),
+        imprints=_imprints(runtime, session, job.messages, "" if result.by_form else tag),
         soma=tag,
         session=session.id,
-        tags=episode_tags.of(life.memory, _told(job.messages), origin.audience),
+        tags=episode_tags.of(runtime.memory, _told(job.messages), origin.audience),
         summary_source=result.summary_source,
         provenance=origin,
     )
@@ -385,14 +385,14 @@ def _parsed(tag: str) -> ebb.BodyTag | None:
 
 
 def _imprints(
-    life: Runtime, session: Session, messages: Sequence[Message], tag: str
+    runtime: Runtime, session: Session, messages: Sequence[Message], tag: str
 ) -> tuple[Imprint, ...]:
     """Return what was felt: by emotion, the strongest; without appraisals, a strong mood."""
     felt = [
         session.appraisals[message.id] for message in messages if message.id in session.appraisals
     ]
     if not felt:
-        return _mood(life, messages[-1].at, tag)
+        return _mood(runtime, messages[-1].at, tag)
     strongest: dict[str, Imprint] = {}
     for appraisal in sorted(felt, key=lambda appraisal: appraisal.intensity):
         if appraisal.emotion not in ("", NEUTRAL) and appraisal.intensity > 0:
@@ -402,10 +402,10 @@ def _imprints(
     return tuple(sorted(strongest.values(), key=lambda imprint: -imprint.intensity))
 
 
-def _mood(life: Runtime, at: datetime, tag: str) -> tuple[Imprint, ...]:
+def _mood(runtime: Runtime, at: datetime, tag: str) -> tuple[Imprint, ...]:
     parsed = _parsed(tag)
     if parsed is None:
         return ()
     levels = {name: Bar(float(value), float(value)) for name, value in parsed.bars.items()}
-    mood = affects.mood(Bars(at, levels, {}), life.body.soma.affects)
+    mood = affects.mood(Bars(at, levels, {}), runtime.body.soma.affects)
     return (Imprint(mood.name, mood.intensity),) if mood.intensity >= STRONG_MOOD else ()

@@ -28,42 +28,42 @@ class RetellJob:
     scene: Scene
 
 
-def check(life: Runtime) -> Due[RetellJob]:
+def check(runtime: Runtime) -> Due[RetellJob]:
     """Find the excerpts whose conversation is still there, the oldest first."""
-    jobs = tuple(_jobs(life))
+    jobs = tuple(_jobs(runtime))
     value = f"{len(jobs)} not told yet"
     return Due((Condition("excerpts", value, "at least 1", bool(jobs)),), jobs)
 
 
-def _jobs(life: Runtime) -> Iterator[RetellJob]:
-    for path in episodes.paths(life.entity.episodes):
+def _jobs(runtime: Runtime) -> Iterator[RetellJob]:
+    for path in episodes.paths(runtime.entity.episodes):
         try:
             if episodes.EXCERPT not in base.read_text(path):  # most files: not worth parsing
                 continue
             episode = base.load(path, episodes.parse)
             if episode.summary_source == episodes.EXCERPT and episode.tries < MAX_TRIES:
-                scene = _scene(life, episode)
+                scene = _scene(runtime, episode)
                 if scene and episode_text.is_excerpt(scene, episode.text):
                     yield RetellJob(episode, scene)
         except RecordInvalidError:  # `doctor` names it; the others go on
             continue
 
 
-def _scene(life: Runtime, episode: Episode) -> Scene | None:
+def _scene(runtime: Runtime, episode: Episode) -> Scene | None:
     """Return what an excerpt was cut from; None if that is gone, or no model may tell it."""
-    session, wanted = remember.conversation(life, episode.session), episode.provenance.sources
+    session, wanted = remember.conversation(runtime, episode.session), episode.provenance.sources
     if session is None:
         return None
     messages = [message for message in session.messages if message.id in wanted]
-    if not messages or by_form.wording(life, session, messages) is not None:
+    if not messages or by_form.wording(runtime, session, messages) is not None:
         return None  # nobody who may tell it
-    return remember.scene_of(life, session, messages)
+    return remember.scene_of(runtime, session, messages)
 
 
-def run(life: Runtime, job: RetellJob) -> JobResult:
+def run(runtime: Runtime, job: RetellJob) -> JobResult:
     """Let the model tell an excerpt; writes no file."""
     episode = job.episode
-    result = episode_text.tell(life, job.scene)
+    result = episode_text.tell(runtime, job.scene)
     data = {
         "episode": episode.id,
         "told": not result.excerpt,
@@ -73,17 +73,17 @@ def run(life: Runtime, job: RetellJob) -> JobResult:
     if result.excerpt:
         return JobResult(
             title=f"remember: {episode.id} stays an excerpt",
-            plan=lambda: [_planned_try(life, episode)] if result.answered else [],
+            plan=lambda: [_planned_try(runtime, episode)] if result.answered else [],
             lines=(f"{episode.id} stays an excerpt: {result.excerpt}",),
             data=data,
         )
     title = tokens.cut(one_line(result.telling.narrative), remember.LINE_TOKENS)
-    origin = replace(episode.provenance, by=episode_text.PURPOSE, model=life.model.name)
+    origin = replace(episode.provenance, by=episode_text.PURPOSE, model=runtime.model.name)
 
     def plan() -> list[Change | None]:
-        if not _untouched(life, episode):
+        if not _untouched(runtime, episode):
             return []
-        folder, why = life.entity.episodes, "an excerpt is told"
+        folder, why = runtime.entity.episodes, "an excerpt is told"
         return [episodes.plan_retell(folder, episode, result.telling.text, origin, why)]
 
     return JobResult(
@@ -91,17 +91,17 @@ def run(life: Runtime, job: RetellJob) -> JobResult:
         plan=plan,
         lines=(f"Told {episode.id}: {title}",),
         data=data,
-        trailers=traced([episode.session], life.model.name),
+        trailers=traced([episode.session], runtime.model.name),
     )
 
 
-def _planned_try(life: Runtime, episode: Episode) -> Change | None:
-    if not _untouched(life, episode):
+def _planned_try(runtime: Runtime, episode: Episode) -> Change | None:
+    if not _untouched(runtime, episode):
         return None
-    return episodes.plan_tried(life.entity.episodes, episode, "no model could tell it")
+    return episodes.plan_tried(runtime.entity.episodes, episode, "no model could tell it")
 
 
-def _untouched(life: Runtime, episode: Episode) -> bool:
+def _untouched(runtime: Runtime, episode: Episode) -> bool:
     """Whether the file is as it was read: what a person edited meanwhile is theirs."""
-    file = episodes.locate(life.entity.episodes, episode.id)
+    file = episodes.locate(runtime.entity.episodes, episode.id)
     return file is not None and base.read_text(file) == episode.source.text

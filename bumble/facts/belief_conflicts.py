@@ -40,17 +40,17 @@ not no never nobody nothing without nicht kein keine nie não nunca no sin ne pa
 _NEGATION = frozenset(_NEGATIONS.split())
 
 
-def weigh(life: Runtime, claims: Sequence[Claim]) -> list[Claim]:
+def weigh(runtime: Runtime, claims: Sequence[Claim]) -> list[Claim]:
     """Return the claims with verdicts on the beliefs near them.
 
     The index has to be up to date. Asks the model once, if there is anything near.
     """
-    held = {belief.id: belief for belief in store.read(life.entity.beliefs)}
-    nearest = [_nearest(life, claim, held) for claim in claims]
+    held = {belief.id: belief for belief in store.read(runtime.entity.beliefs)}
+    nearest = [_nearest(runtime, claim, held) for claim in claims]
     new = [not any(beliefs.repeats(claim, belief) for belief in held.values()) for claim in claims]
     asked = [near if is_new else {} for near, is_new in zip(nearest, new, strict=True)]
-    verdicts = _judged(life, claims, asked, held)
-    limit = _limit(life, list(held.values()))
+    verdicts = _judged(runtime, claims, asked, held)
+    limit = _limit(runtime, list(held.values()))
     weighed = []
     for claim, near, judged in zip(claims, asked, verdicts, strict=True):
         sure = {
@@ -65,12 +65,12 @@ def weigh(life: Runtime, claims: Sequence[Claim]) -> list[Claim]:
     return weighed
 
 
-def _nearest(life: Runtime, claim: Claim, held: dict[str, Belief]) -> dict[str, float | None]:
+def _nearest(runtime: Runtime, claim: Claim, held: dict[str, Belief]) -> dict[str, float | None]:
     """Return the ids of the beliefs nearest to a claim, with their calibrated similarity."""
-    hits = life.memory.search(
+    hits = runtime.memory.search(
         claim.text,
         kinds=("belief",),
-        limit=life.config.memory.beliefs.neighbours,
+        limit=runtime.config.memory.beliefs.neighbours,
         audience=claim.provenance.audience,
     )
     return {
@@ -81,7 +81,7 @@ def _nearest(life: Runtime, claim: Claim, held: dict[str, Belief]) -> dict[str, 
 
 
 def _judged(
-    life: Runtime,
+    runtime: Runtime,
     claims: Sequence[Claim],
     nearest: Sequence[dict[str, float | None]],
     held: dict[str, Belief],
@@ -100,10 +100,10 @@ def _judged(
         ),
     }
     request = job_request.request(
-        life, PURPOSE, slots, max_tokens=MAX_TOKENS, temperature=TEMPERATURE
+        runtime, PURPOSE, slots, max_tokens=MAX_TOKENS, temperature=TEMPERATURE
     )
     try:
-        answer = structured.answer(life.model, request, _schema(letters, len(names)))
+        answer = structured.answer(runtime.model, request, _schema(letters, len(names)))
     except NO_ANSWER:
         return verdicts
     for pair in answer["pairs"]:
@@ -165,9 +165,9 @@ def _negated(text: str) -> bool:
     return any(token in _NEGATION or "n't" in token for token in tokens)
 
 
-def _limit(life: Runtime, held: Sequence[Belief]) -> float:
+def _limit(runtime: Runtime, held: Sequence[Belief]) -> float:
     """Return the calibrated similarity from which two claims are near, for this entity."""
-    embedder = life.memory.embedder
+    embedder = runtime.memory.embedder
     sample = [belief.text for belief in held if not belief.archived][-MOST_SAMPLED:]
     pairs = len(sample) * (len(sample) - 1) // 2
     if embedder is None or pairs < LEAST_PAIRS:

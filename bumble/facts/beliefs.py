@@ -139,12 +139,12 @@ def superseded(
     )
 
 
-def plan_claim(life: Runtime, claim: Claim, at: datetime) -> list[Change]:
+def plan_claim(runtime: Runtime, claim: Claim, at: datetime) -> list[Change]:
     """Plan what one claim does to what is held; see `plan_claims`."""
-    return plan_claims(life, [claim], at)
+    return plan_claims(runtime, [claim], at)
 
 
-def plan_claims(life: Runtime, claims: Sequence[Claim], at: datetime) -> list[Change]:
+def plan_claims(runtime: Runtime, claims: Sequence[Claim], at: datetime) -> list[Change]:
     """Plan what claims do to what is held, as the files are now: one change a file.
 
     A claim confirms the beliefs that it was judged the same as, or whose text it repeats, unless
@@ -152,7 +152,7 @@ def plan_claims(life: Runtime, claims: Sequence[Claim], at: datetime) -> list[Ch
     linked; where they are another person's, or the claim is no newer word of the same people, it
     is weakened as well.
     """
-    book = _Book(list(beliefs.read(life.entity.beliefs)), life.config.memory.beliefs, at)
+    book = _Book(list(beliefs.read(runtime.entity.beliefs)), runtime.config.memory.beliefs, at)
     for claim in claims:
         book.take(claim)
     return book.changes()

@@ -54,27 +54,29 @@ class DistillJob:
     last: str
 
 
-def check(life: Runtime, session_id: str | None = None, *, force: bool = False) -> Due[DistillJob]:
+def check(
+    runtime: Runtime, session_id: str | None = None, *, force: bool = False
+) -> Due[DistillJob]:
     """Find what is due, without a model and without writing.
 
     Args:
-        life: Whose conversations.
+        runtime: Whose conversations.
         session_id: One conversation alone.
         force: Whether conditions don't count; a conversation of which nothing waits is then taken
             from its last window.
     """
-    file = state.read(life.entity.state)
+    file = state.read(runtime.entity.state)
     names = [session_id] if session_id else list(cursors.waiting(file))
     if force and not names:
-        names = [info.id for info in session_files.infos(life.entity.sessions)][-1:]
+        names = [info.id for info in session_files.infos(runtime.entity.sessions)][-1:]
     jobs: list[DistillJob] = []
     shown: list[tuple[Condition, ...]] = []
     for name in names:
-        session = session_files.find(life.entity.sessions, name)
-        windows = _windows(life, session, _waiting(file, session))
+        session = session_files.find(runtime.entity.sessions, name)
+        windows = _windows(runtime, session, _waiting(file, session))
         if force and not windows:
-            windows = _windows(life, session, session.messages)[-1:]
-        conditions = () if force else _gates(life, file, session, windows)
+            windows = _windows(runtime, session, session.messages)[-1:]
+        conditions = () if force else _gates(runtime, file, session, windows)
         if windows and all(condition.passes for condition in conditions):
             jobs += [DistillJob(session.id, span.messages[0].id, span.last.id) for span in windows]
             shown.insert(0, conditions)
@@ -82,7 +84,7 @@ def check(life: Runtime, session_id: str | None = None, *, force: bool = False) 
             shown.append(conditions)
     if force:
         return Due((Condition("forced", "yes", "nothing else", True),), tuple(jobs))
-    conditions = max(shown[:1] if jobs else shown, key=_passed, default=_nothing(life))
+    conditions = max(shown[:1] if jobs else shown, key=_passed, default=_nothing(runtime))
     return Due(conditions, tuple(jobs))
 
 
@@ -95,15 +97,15 @@ def _waiting(file: MappingFile, session: Session) -> tuple[Message, ...]:
     return session.messages[start:]
 
 
-def up_to(life: Runtime, session_id: str, message_id: str) -> DistillJob | None:
+def up_to(runtime: Runtime, session_id: str, message_id: str) -> DistillJob | None:
     """Return the next window that waits among the messages up to one, conditions left aside."""
-    session = session_files.find(life.entity.sessions, session_id)
-    waits = cursors.messages(state.read(life.entity.state), session, (DISTILL,))
+    session = session_files.find(runtime.entity.sessions, session_id)
+    waits = cursors.messages(state.read(runtime.entity.state), session, (DISTILL,))
     ids = [message.id for message in session.messages]
     if message_id not in ids:
         return None
     later = len(ids) - ids.index(message_id) - 1
-    windows = _windows(life, session, waits[: max(0, len(waits) - later)])
+    windows = _windows(runtime, session, waits[: max(0, len(waits) - later)])
     return (
         DistillJob(session.id, windows[0].messages[0].id, windows[0].last.id) if windows else None
     )
@@ -113,9 +115,9 @@ def _passed(conditions: Sequence[Condition]) -> int:
     return sum(condition.passes for condition in conditions)
 
 
-def _nothing(life: Runtime) -> tuple[Condition, ...]:
+def _nothing(runtime: Runtime) -> tuple[Condition, ...]:
     return (
-        _enabled(life.config.memory.distillation),
+        _enabled(runtime.config.memory.distillation),
         Condition("new turns", "0", "at least 1", False),
     )
 
@@ -125,9 +127,9 @@ def _enabled(config: DistillationConfig) -> Condition:
 
 
 def _gates(
-    life: Runtime, file: MappingFile, session: Session, windows: Sequence[Window]
+    runtime: Runtime, file: MappingFile, session: Session, windows: Sequence[Window]
 ) -> tuple[Condition, ...]:
-    config, now = life.config.memory.distillation, life.now()
+    config, now = runtime.config.memory.distillation, runtime.now()
     if session.imported is not None:
         count = sum(len(window.messages) for window in windows)
         return (
@@ -135,8 +137,8 @@ def _gates(
             Condition("imported messages", f"{count} in {session.id}", "at least 1", count >= 1),
         )
     waiting = [message for window in windows for message in window.messages]
-    new, depth = _turns(waiting), _depth(life, session, config.min_turns_absolute)
-    intensity = body_state.intensity(life, body_state.read(life, now))
+    new, depth = _turns(waiting), _depth(runtime, session, config.min_turns_absolute)
+    intensity = body_state.intensity(runtime, body_state.read(runtime, now))
     enough = turns_needed(intensity, config)
     since = _since(file, session, waiting, now)
     seconds = abs((now - since).total_seconds())  # a time ahead: a clock was wrong once
@@ -172,10 +174,10 @@ def turns_needed(intensity: float, config: DistillationConfig) -> int:
     return max(1, math.ceil(config.min_turns / (1 + share * (config.soma_urgency_divisor - 1))))
 
 
-def _depth(life: Runtime, session: Session, least: int) -> int:
+def _depth(runtime: Runtime, session: Session, least: int) -> int:
     """Count the turns the entity has heard: of this conversation, then of others until enough."""
     depth = _turns(session.messages)
-    for path in reversed(session_files.paths(life.entity.sessions)):
+    for path in reversed(session_files.paths(runtime.entity.sessions)):
         if depth >= least:
             break
         if path.parent.name != session.id:
@@ -198,84 +200,84 @@ def _since(
     return waiting[0].at if waiting else now
 
 
-def _windows(life: Runtime, session: Session, messages: Sequence[Message]) -> list[Window]:
-    people = relationships.read(life.entity.relationships)
+def _windows(runtime: Runtime, session: Session, messages: Sequence[Message]) -> list[Window]:
+    people = relationships.read(runtime.entity.relationships)
     names = {person.id: person.name for person in people}
-    budget = life.config.memory.distillation.context_char_budget
-    return split_windows(session, messages, names, life.identity.name, life.zone, budget)
+    budget = runtime.config.memory.distillation.context_char_budget
+    return split_windows(session, messages, names, runtime.identity.name, runtime.zone, budget)
 
 
-def run(life: Runtime, job: DistillJob, *, judge: bool = True) -> JobResult:
+def run(runtime: Runtime, job: DistillJob, *, judge: bool = True) -> JobResult:
     """Distill one window; asks the model once, and twice more where there is something to judge.
 
     Args:
-        life: Whose conversation.
+        runtime: Whose conversation.
         job: The window.
         judge: Whether the model is asked a second time which items the messages really say.
     """
-    session = session_files.find(life.entity.sessions, job.session)
-    windows = _windows(life, session, cursors.between(session, job.first, job.last))
+    session = session_files.find(runtime.entity.sessions, job.session)
+    windows = _windows(runtime, session, cursors.between(session, job.first, job.last))
     if not windows:
         return _waits("its messages are gone")
     window = windows[0]
-    file = state.read(life.entity.state)
+    file = state.read(runtime.entity.state)
     waiting = [message.id for message in _waiting(file, session)]
     if window.messages[0].id in waiting[1:]:
         # one cursor: what lies before this window, and was refused just now, would be passed over
         return _waits("what was said before it waits too")
     if file.get(SECTION, session.id, "hash") == window.hash:
         message = "This window has been distilled already."
-        return _window_result(life, session, window, lambda: Plan(()), message, ran=False)
-    wording = by_form.wording(life, session, window.messages)
+        return _window_result(runtime, session, window, lambda: Plan(()), message, ran=False)
+    wording = by_form.wording(runtime, session, window.messages)
     if wording is not None:
-        return _by_form(life, session, window, wording)
-    known_sections = _near_sections(life, window)
-    options = _options(life, session, window)
+        return _by_form(runtime, session, window, wording)
+    known_sections = _near_sections(runtime, window)
+    options = _options(runtime, session, window)
     try:
-        extraction = extract.draw(life.model, window, options, known_sections)
+        extraction = extract.draw(runtime.model, window, options, known_sections)
     except AnswerInvalidError as error:
-        return _failed(life, session, window, error)
+        return _failed(runtime, session, window, error)
     except NO_ANSWER as error:
         return _waits(str(error).splitlines()[0])
     items, rejected = verify.check(window, extraction.items, known_sections)
     if judge:
-        items, doubted = verify.judge(life.model, window, items, options)
+        items, doubted = verify.judge(runtime.model, window, items, options)
         rejected += doubted
-    return _result(life, session, window, extraction, items, rejected)
+    return _result(runtime, session, window, extraction, items, rejected)
 
 
-def _by_form(life: Runtime, session: Session, window: Window, wording: Wording) -> JobResult:
+def _by_form(runtime: Runtime, session: Session, window: Window, wording: Wording) -> JobResult:
     """Keep what is worth keeping of a window in the words of those who said it."""
     evidence = [window.messages[n - 1] for n in window.numbers if window.is_persons(n)]
-    noticed = by_form.notices(life, session, evidence)
-    sayings = by_form.sayings(life, session, evidence, noticed, wording)
-    quoting = store_quoted.Quoting(life, session, window, wording, tuple(sayings), life.now())
+    noticed = by_form.notices(runtime, session, evidence)
+    sayings = by_form.sayings(runtime, session, evidence, noticed, wording)
+    quoting = store_quoted.Quoting(runtime, session, window, wording, tuple(sayings), runtime.now())
 
     def store() -> Plan:
         plan = store_quoted.plan(quoting)
         return replace(plan, changes=(by_form.plan_noticed(session, noticed), *plan.changes))
 
     report = f"Distilled {len(window.messages)} messages by form: {len(sayings)} worth keeping."
-    outcome = _window_result(life, session, window, store, report, ran=False)
+    outcome = _window_result(runtime, session, window, store, report, ran=False)
     data = {**outcome.data, "quoted": [saying.message.id for saying in sayings]}
     return replace(outcome, data=data, ran=True, asked=False)
 
 
 def _result(
-    life: Runtime,
+    runtime: Runtime,
     session: Session,
     window: Window,
     extraction: Extraction,
     items: Sequence[ExtractedItem],
     rejected: Sequence[Rejected],
 ) -> JobResult:
-    at = life.now()
+    at = runtime.now()
     claims = [
-        store_extracted.claim(life, window, item, at) for item in items if item.kind == "belief"
+        store_extracted.claim(runtime, window, item, at) for item in items if item.kind == "belief"
     ]
     if claims:
-        life.memory.sync()
-        claims = belief_conflicts.weigh(life, claims)
+        runtime.memory.sync()
+        claims = belief_conflicts.weigh(runtime, claims)
     memories = WindowMemories(
         at,
         tuple(item for item in items if item.kind != "belief"),
@@ -286,8 +288,8 @@ def _result(
     lines = [f"Distilled {len(window.messages)} messages: {_counted(items)}; {dropped} dropped."]
     lines += [f"  dropped: {rejection.reason}: {rejection.item.text}" for rejection in rejected]
     lines += [f"  dropped: could not be read: {fault}" for fault in extraction.faults]
-    store = partial(store_extracted.plan, life, window, memories)
-    outcome = _window_result(life, session, window, store, "\n".join(lines))
+    store = partial(store_extracted.plan, runtime, window, memories)
+    outcome = _window_result(runtime, session, window, store, "\n".join(lines))
     reasons = [
         {"kind": rejection.item.kind, "text": rejection.item.text, "reason": rejection.reason}
         for rejection in rejected
@@ -309,7 +311,7 @@ def _counted(items: Sequence[ExtractedItem]) -> str:
 
 
 def _window_result(
-    life: Runtime,
+    runtime: Runtime,
     session: Session,
     window: Window,
     store: Callable[[], Plan],
@@ -320,7 +322,7 @@ def _window_result(
     refused = store().late  # told at once: nobody waits for it to be written
 
     def plan() -> list[Change | None]:
-        moves = _dealt_with(life, window)
+        moves = _dealt_with(runtime, window)
         return [*store().changes, *moves]
 
     return JobResult(
@@ -332,18 +334,18 @@ def _window_result(
             "messages": len(window.messages),
             "refused": list(refused),
         },
-        traced([window.messages[0].id, window.last.id], life.model.name if ran else ""),
+        traced([window.messages[0].id, window.last.id], runtime.model.name if ran else ""),
         ran=ran,
     )
 
 
-def _dealt_with(life: Runtime, window: Window, failed: int = 0) -> list[Change | None]:
+def _dealt_with(runtime: Runtime, window: Window, failed: int = 0) -> list[Change | None]:
     """Plan to move the cursor behind a window, and to remember what it was."""
-    file = state.read(life.entity.state)
-    session = session_files.find(life.entity.sessions, window.session)
+    file = state.read(runtime.entity.state)
+    session = session_files.find(runtime.entity.sessions, window.session)
     values: dict[str, Any] = {}
     if file.get(SECTION, window.session, "hash") != window.hash:
-        mark: dict[str, Any] = {"at": base.stamp(life.now()), "hash": window.hash}
+        mark: dict[str, Any] = {"at": base.stamp(runtime.now()), "hash": window.hash}
         values = {SECTION: {window.session: mark | ({"failed": failed} if failed else {})}}
     gone = [[SECTION, name] for name in _forgotten(file, window.session)]
     for key in ("tried", *(() if failed else ("failed",))):
@@ -356,7 +358,7 @@ def _dealt_with(life: Runtime, window: Window, failed: int = 0) -> list[Change |
     moved = cursors.plan_moved(file, session, [((DISTILL,), window.last.id)], values, why)
     marks = []
     if session.imported is not None:
-        reached = Distilled(life.now(), window.last.id)
+        reached = Distilled(runtime.now(), window.last.id)
         marks.append(sessions.plan_append(session, [reached], why))
     return [_joined(cleared, moved), *marks]
 
@@ -375,10 +377,10 @@ def _forgotten(file: MappingFile, keep_id: str) -> list[str]:
 
 
 def _failed(
-    life: Runtime, session: Session, window: Window, error: AnswerInvalidError
+    runtime: Runtime, session: Session, window: Window, error: AnswerInvalidError
 ) -> JobResult:
     """Count an unusable answer; after a few the window is passed over."""
-    marked = state.read(life.entity.state).get(SECTION, session.id, default={})
+    marked = state.read(runtime.entity.state).get(SECTION, session.id, default={})
     same = marked.get("tried") == window.hash
     failed = (int(marked.get("failed", 0)) if same else 0) + 1
     why = str(error).splitlines()[0]
@@ -386,9 +388,9 @@ def _failed(
 
     def counted() -> list[Change | None]:
         if failed >= TRIES:
-            return _dealt_with(life, window, failed)
-        mark = {"at": base.stamp(life.now()), "tried": window.hash, "failed": failed}
-        file = state.read(life.entity.state)
+            return _dealt_with(runtime, window, failed)
+        mark = {"at": base.stamp(runtime.now()), "tried": window.hash, "failed": failed}
+        file = state.read(runtime.entity.state)
         values = {SECTION: {session.id: mark}}
         return [state.plan_write(file, values, "an answer could not be used")]
 
@@ -402,12 +404,12 @@ def _waits(why: str) -> JobResult:
     return JobResult("distill: nothing", list, (line,), {"why": why}, ran=False)
 
 
-def _options(life: Runtime, session: Session, window: Window) -> Options:
-    config = life.config.memory.distillation
+def _options(runtime: Runtime, session: Session, window: Window) -> Options:
+    config = runtime.config.memory.distillation
     relational: Literal["none", "notes", "scalar"] = "notes"
-    if not life.config.memory.relational.enabled:
+    if not runtime.config.memory.relational.enabled:
         relational = "scalar"
-    elif _reflected(life, session, window):
+    elif _reflected(runtime, session, window):
         relational = "none"
     return Options(
         config.max_extract_tokens,
@@ -415,14 +417,14 @@ def _options(life: Runtime, session: Session, window: Window) -> Options:
         config.context_char_budget,
         relational,
         config.max_delta,
-        READ_CHARS if life.local else None,
-        ebb.reflection_line(body_state.read(life, life.now()), life.body.soma),
+        READ_CHARS if runtime.local else None,
+        ebb.reflection_line(body_state.read(runtime, runtime.now()), runtime.body.soma),
     )
 
 
-def _reflected(life: Runtime, session: Session, window: Window) -> bool:
+def _reflected(runtime: Runtime, session: Session, window: Window) -> bool:
     """Whether reflections have dealt with all that people said in a window."""
-    file = state.read(life.entity.state)
+    file = state.read(runtime.entity.state)
     spoke = {
         message.speaker for message in window.messages if message.role == USER and message.speaker
     }
@@ -432,13 +434,13 @@ def _reflected(life: Runtime, session: Session, window: Window) -> bool:
     )
 
 
-def _near_sections(life: Runtime, window: Window) -> Mapping[str, str]:
+def _near_sections(runtime: Runtime, window: Window) -> Mapping[str, str]:
     """Return the sections of knowledge nearest to a window that its people may know."""
-    life.memory.sync()
+    runtime.memory.sync()
     query = " ".join(message.text for message in window.messages if message.role == USER)
-    limit = life.config.memory.knowledge.max_sections
-    hits = life.memory.search(query, kinds=("knowledge",), limit=limit, audience=window.people)
-    book = knowledge.read(life.entity.knowledge)
+    limit = runtime.config.memory.knowledge.max_sections
+    hits = runtime.memory.search(query, kinds=("knowledge",), limit=limit, audience=window.people)
+    book = knowledge.read(runtime.entity.knowledge)
     sections = [knowledge.find(book, hit.id) for hit in hits]
     return {
         section.title: section.text

@@ -42,15 +42,15 @@ class WindowMemories:
     diary: str = ""
 
 
-def claim(life: Runtime, window: Window, item: ExtractedItem, at: datetime) -> Claim:
+def claim(runtime: Runtime, window: Window, item: ExtractedItem, at: datetime) -> Claim:
     return Claim(
-        id=base.new_id(held.PREFIX, at, life.rng),
+        id=base.new_id(held.PREFIX, at, runtime.rng),
         text=item.text,
         category=item.category,
         confidence=item.confidence,
         evidence=window.ids(item.cited),
         origin="inference" if item.category == SELF_INSIGHT else belief_origin(window),
-        provenance=_provenance(life, window, item.cited),
+        provenance=_provenance(runtime, window, item.cited),
         # a correction is the person's own word on it; else it is a model's reading of what was said
         by="user" if item.category == beliefs.CORRECTION else "extracted",
     )
@@ -61,41 +61,46 @@ def belief_origin(window: Window) -> str:
     return "observation" if window.is_read else "conversation"
 
 
-def _provenance(life: Runtime, window: Window, cited: Sequence[int]) -> Provenance:
+def _provenance(runtime: Runtime, window: Window, cited: Sequence[int]) -> Provenance:
     return Provenance(
         by=BY,
-        model=life.model.name,
+        model=runtime.model.name,
         sources=(window.session, *window.ids(cited)),
         trust=window.trust(cited),
         audience=window.people,
     )
 
 
-def plan(life: Runtime, window: Window, memories: WindowMemories) -> Plan:
+def plan(runtime: Runtime, window: Window, memories: WindowMemories) -> Plan:
     """Plan to store the memories of a window, with the reasons for what may not be stored."""
     if memories.at is None:
         return Plan(())
     facts = [item for item in memories.items if item.kind == "knowledge"]
     notes = [item for item in memories.items if item.kind == "relational"]
-    section, refused = _plan_facts(life, window, facts)
+    section, refused = _plan_facts(runtime, window, facts)
     planned: list[Change | None] = [section]
-    planned += _plan_notes(life, window, notes, memories.at)
-    planned += beliefs.plan_claims(life, memories.claims, memories.at)
+    planned += _plan_notes(runtime, window, notes, memories.at)
+    planned += beliefs.plan_claims(runtime, memories.claims, memories.at)
     if memories.diary:
-        origin = _provenance(life, window, window.numbers)
+        origin = _provenance(runtime, window, window.numbers)
         planned.append(
             journal.plan_add(
-                memories.at, memories.diary, life.zone, "what stays", tags=(TAG,), provenance=origin
+                memories.at,
+                memories.diary,
+                runtime.zone,
+                "what stays",
+                tags=(TAG,),
+                provenance=origin,
             )
         )
     return Plan(planned, refused)
 
 
 def _plan_facts(
-    life: Runtime, window: Window, facts: Sequence[ExtractedItem]
+    runtime: Runtime, window: Window, facts: Sequence[ExtractedItem]
 ) -> tuple[Change | None, tuple[str, ...]]:
     refused = list[str]()
-    before = knowledge.read(life.entity.knowledge)
+    before = knowledge.read(runtime.entity.knowledge)
     book, last = before, None
     for item in facts:
         section = knowledge.find(book, item.title)
@@ -107,7 +112,7 @@ def _plan_facts(
                 corrected(section.text, item.text) if section else item.text,
                 f"know about {item.title}",
                 by_entity=True,
-                provenance=joined(_provenance(life, window, item.cited), section),
+                provenance=joined(_provenance(runtime, window, item.cited), section),
             )
         except UserError as error:
             refused.append(f"{item.title}: {str(error).splitlines()[0]}")
@@ -176,30 +181,30 @@ def _same_thing(sentence: str, other: str) -> bool:
 
 
 def _plan_notes(
-    life: Runtime, window: Window, notes: Sequence[ExtractedItem], at: datetime
+    runtime: Runtime, window: Window, notes: Sequence[ExtractedItem], at: datetime
 ) -> list[Change | None]:
     planned: list[Change | None] = []
-    everybody = list(relationships.read(life.entity.relationships))
-    scalar = not life.config.memory.relational.enabled
+    everybody = list(relationships.read(runtime.entity.relationships))
+    scalar = not runtime.config.memory.relational.enabled
     for name in dict.fromkeys(note.person for note in notes):
         their_notes = [note for note in notes if note.person == name]
         file = relationships.match(everybody, name)
         origin = Provenance(by=BY, sources=(window.session,), audience=window.people)
         person = file or relationships.new(name, at, provenance=origin)
         waiting = [
-            Note(note.text, at, _provenance(life, window, note.cited)) for note in their_notes
+            Note(note.text, at, _provenance(runtime, window, note.cited)) for note in their_notes
         ]
-        scores = _moved(life, person, their_notes) if scalar else None
+        scores = _moved(runtime, person, their_notes) if scalar else None
         planned.append(people.plan_noted(person, waiting, known=file is not None, scores=scores))
     return planned
 
 
-def _moved(life: Runtime, person: Relationship, notes: Sequence[ExtractedItem]) -> Scores:
+def _moved(runtime: Runtime, person: Relationship, notes: Sequence[ExtractedItem]) -> Scores:
     """Return the scores after what the notes ask for; one window never moves them further."""
-    limit = life.config.memory.distillation.max_delta
+    limit = runtime.config.memory.distillation.max_delta
     warmth = min(max(sum(note.warmth for note in notes), -limit), limit)
     trust = min(max(sum(note.trust for note in notes), -limit), limit)
-    start = life.config.memory.relational.scalar
+    start = runtime.config.memory.relational.scalar
     new = Scores(warmth=start.initial_warmth, trust=start.initial_trust)
     old = person.scores if person.scores != Scores() else new
     return Scores(

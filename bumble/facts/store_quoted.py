@@ -38,7 +38,7 @@ CONFIDENCE = 0.9  # of what a person put right: their own word on it
 class Quoting:
     """What is to be kept of one window, in the words of those who said it."""
 
-    life: Runtime
+    runtime: Runtime
     session: Session
     window: Window
     wording: Wording
@@ -48,7 +48,7 @@ class Quoting:
 
 def plan(quoting: Quoting) -> Plan:
     """Plan to store what is kept in the files as they are now, with the reasons for what is not."""
-    before = knowledge.read(quoting.life.entity.knowledge)
+    before = knowledge.read(quoting.runtime.entity.knowledge)
     book, last = before, None
     new, refused = list[Saying](), list[str]()
     for saying in quoting.sayings:
@@ -149,7 +149,7 @@ def _plan_spoken_of(quoting: Quoting, sayings: Sequence[Saying]) -> list[Change 
     Who takes part is known by what they say themselves.
     """
     wording, session = quoting.wording, quoting.session
-    everybody = list(relationships.read(quoting.life.entity.relationships))
+    everybody = list(relationships.read(quoting.runtime.entity.relationships))
     heard: dict[str, tuple[Relationship, list[Note]]] = {}
     for saying in sayings:
         if provenance.is_untrusted(saying.quote.trust):
@@ -175,7 +175,7 @@ def _plan_corrections(quoting: Quoting, sayings: Sequence[Saying]) -> list[Chang
 
     Of all else that was said, no rule tells what to believe.
     """
-    known_beliefs = list(held.read(quoting.life.entity.beliefs))
+    known_beliefs = list(held.read(quoting.runtime.entity.beliefs))
     claims = []
     for saying in sayings:
         if saying.older is None:
@@ -204,7 +204,7 @@ def _plan_corrections(quoting: Quoting, sayings: Sequence[Saying]) -> list[Chang
                 verdicts=dict.fromkeys(against, "contradicts"),
             )
         )
-    return beliefs.plan_claims(quoting.life, claims, quoting.at)
+    return beliefs.plan_claims(quoting.runtime, claims, quoting.at)
 
 
 def _plan_diary(quoting: Quoting, sayings: Sequence[Saying]) -> Change | None:
@@ -221,7 +221,7 @@ def _plan_diary(quoting: Quoting, sayings: Sequence[Saying]) -> Change | None:
     return journal.plan_add(
         quoting.at,
         "\n\n".join(parts),
-        quoting.life.zone,
+        quoting.runtime.zone,
         "what stays",
         tags=(store_extracted.TAG,),
         provenance=by_form.origin(

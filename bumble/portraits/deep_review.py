@@ -51,18 +51,18 @@ class _Reading:
     talk: Sequence[str]  # the lines of both, in order
 
 
-def check(life: Runtime) -> Due[DeepReviewJob]:
+def check(runtime: Runtime) -> Due[DeepReviewJob]:
     """Find the people of whom there is enough that is new."""
-    config = life.config.memory.relational
+    config = runtime.config.memory.relational
     least = config.deep_review_min_new_interactions
-    acquaintances = list(relationships.read(life.entity.relationships))
+    acquaintances = list(relationships.read(runtime.entity.relationships))
     new = {
         person.id: person.interaction_count - person.reviewed_at_count for person in acquaintances
     }
     jobs = tuple(
         DeepReviewJob(person)
         for person, count in new.items()
-        if count >= least and by_form.of_person(life, person) is None  # else there's no prose
+        if count >= least and by_form.of_person(runtime, person) is None  # else there's no prose
     )
     on = config.enabled and config.deep_review_on_consolidation
     conditions = (
@@ -72,44 +72,44 @@ def check(life: Runtime) -> Due[DeepReviewJob]:
     return Due(conditions, jobs)
 
 
-def run(life: Runtime, job: DeepReviewJob) -> JobResult:
+def run(runtime: Runtime, job: DeepReviewJob) -> JobResult:
     """Look at one person again; ask the model, write nothing.
 
     Raises:
         ModelUnreachableError: If no model answers.
         RecordMissingError: If the person's file has gone meanwhile.
     """
-    person = relationships.find(life.entity.relationships, job.person)
-    reading = _read(life, person)
-    material = _material(life, reading)
-    ask = partial(_ask, life, reading, material)
-    update = portrait_update.draw(life, person, material, "review", ask, (), allow_shrink=False)
+    person = relationships.find(runtime.entity.relationships, job.person)
+    reading = _read(runtime, person)
+    material = _material(runtime, reading)
+    ask = partial(_ask, runtime, reading, material)
+    update = portrait_update.draw(runtime, person, material, "review", ask, (), allow_shrink=False)
     sources = [episode.id for episode in reading.episodes]
     sources += [message.id for message in reading.statements]
     trusts = [message.trust for message in reading.statements]
     trusts += [episode.provenance.trust for episode in reading.episodes]
     trusts += [note.provenance.trust for note in reading.notes]
-    origin = portrait_update.origin(life, "review", person, update, sources, trusts)
+    origin = portrait_update.origin(runtime, "review", person, update, sources, trusts)
     verb = "look again at" if update.good else "nothing usable came of another look at"
     return JobResult(
         f"reflect: {verb} {person.name}",  # by the name of that cycle it can be held back
-        partial(_plan, life, reading, update, origin),
+        partial(_plan, runtime, reading, update, origin),
         tuple(portrait_update.lines(person, update)),
         portrait_update.data(person, update),
-        traced(sources, life.model.name if update.good else ""),
+        traced(sources, runtime.model.name if update.good else ""),
         in_vain=not update.good,
     )
 
 
-def _read(life: Runtime, person: Relationship) -> _Reading:
+def _read(runtime: Runtime, person: Relationship) -> _Reading:
     """Choose what the review reads: notes, then episodes, and what was said in the room left."""
-    config = life.config.memory.relational
+    config = runtime.config.memory.relational
     notes = portrait_update.notes(person)[: config.pending_in_prompt]
     left = config.deep_review_max_tokens - tokens.estimate(person.text)
     left -= tokens.estimate(_noted(notes))
-    chosen_episodes = _episodes(life, person, int(left * EPISODE_SHARE))
+    chosen_episodes = _episodes(runtime, person, int(left * EPISODE_SHARE))
     left -= sum(tokens.estimate(_text_of(episode)) for episode in chosen_episodes)
-    statements, answers, talk = _talk(life, person, left)
+    statements, answers, talk = _talk(runtime, person, left)
     return _Reading(person, notes, chosen_episodes, statements, answers, talk)
 
 
@@ -117,14 +117,14 @@ def _noted(notes: Sequence[Note]) -> str:
     return "\n".join(f"- {note.text}" for note in notes)
 
 
-def _material(life: Runtime, reading: _Reading) -> Material:
+def _material(runtime: Runtime, reading: _Reading) -> Material:
     """Return what the portrait is checked against."""
     person = reading.person
     prose, quotes = portrait.split(person.text)
     moments = [episode.at for episode in reading.episodes]
     moments += [message.at for message in reading.statements]
     return Material(
-        entity=life.identity.name,
+        entity=runtime.identity.name,
         person=person.name,
         names=(person.id, *person.names),
         statements=(*(message.text for message in reading.statements), *quotes),
@@ -133,14 +133,14 @@ def _material(life: Runtime, reading: _Reading) -> Material:
             prose,
             *(note.text for note in reading.notes),
             *(episode.text for episode in reading.episodes),
-            *portrait.days(at.astimezone(life.zone) for at in moments),
+            *portrait.days(at.astimezone(runtime.zone) for at in moments),
         ),
     )
 
 
-def _ask(life: Runtime, reading: _Reading, material: Material, prose: str) -> PortraitDraft:
+def _ask(runtime: Runtime, reading: _Reading, material: Material, prose: str) -> PortraitDraft:
     """Ask for the portrait, and drop what nothing that was read bears out."""
-    config, person = life.config.memory.relational, reading.person
+    config, person = runtime.config.memory.relational, reading.person
     _, quotes = portrait.split(person.text)
     slots = {
         "person": person.name,
@@ -150,7 +150,7 @@ def _ask(life: Runtime, reading: _Reading, material: Material, prose: str) -> Po
         "talk": portrait.inside("\n".join((*quotes, *reading.talk))),
     }
     answer = portrait.ask(
-        life,
+        runtime,
         "review",
         slots,
         portrait.prose(person.name),
@@ -161,10 +161,10 @@ def _ask(life: Runtime, reading: _Reading, material: Material, prose: str) -> Po
     return PortraitDraft(remainder.text or None, remainder.dropped)
 
 
-def _plan(life: Runtime, reading: _Reading, update: PortraitUpdate, origin: Provenance) -> Plan:
+def _plan(runtime: Runtime, reading: _Reading, update: PortraitUpdate, origin: Provenance) -> Plan:
     """Write the portrait, unless somebody has edited it meanwhile."""
     person = reading.person
-    now = people.find_person(life, person.id)
+    now = people.find_person(runtime, person.id)
     if now is None or portrait_update.is_edited(person, now):
         edited = f"{person.name}: the portrait was edited meanwhile; it stays as it is"
         return Plan((), (edited,))
@@ -173,20 +173,20 @@ def _plan(life: Runtime, reading: _Reading, update: PortraitUpdate, origin: Prov
         # not the count of now: a talk in between is yet to be looked at
         more["reviewed_at_count"] = person.interaction_count
         more["pending"] = tuple(note for note in now.pending if note not in reading.notes)
-        more["last_reflection"] = life.now()
+        more["last_reflection"] = runtime.now()
     given = [
         *(Source(episode.text, (episode.id,)) for episode in reading.episodes),
         *line_origins.of_messages("", reading.statements),
         *(Source(note.text, note.provenance.sources) for note in reading.notes),
     ]
-    return Plan((portrait_update.plan(life, person, update, origin, given, more),))
+    return Plan((portrait_update.plan(runtime, person, update, origin, given, more),))
 
 
-def _episodes(life: Runtime, person: Relationship, budget_tokens: int) -> list[Episode]:
+def _episodes(runtime: Runtime, person: Relationship, budget_tokens: int) -> list[Episode]:
     """Return what happened with a person, told to them: the weightiest that fit, oldest first."""
     shared_episodes = [
         episode
-        for episode in episodes.read(life.entity.episodes)
+        for episode in episodes.read(runtime.entity.episodes)
         if person.id in episode.people
         and base.may_read(episode.audience, (person.id,))
         and not is_untrusted(episode.provenance.trust)
@@ -206,19 +206,19 @@ def _text_of(episode: Episode) -> str:
 
 
 def _talk(
-    life: Runtime, person: Relationship, budget_tokens: int
+    runtime: Runtime, person: Relationship, budget_tokens: int
 ) -> tuple[list[Message], list[Message], Sequence[str]]:
     """Return the newest of what a person and the entity said to each other, oldest first."""
     statements, answers, lines = list[Message](), list[Message](), list[str]()
     infos = [
         info
-        for info in session_files.infos(life.entity.sessions)
+        for info in session_files.infos(runtime.entity.sessions)
         if person.id in (info.by, *info.present)
     ]
     for info in sorted(infos, key=lambda info: info.last_at, reverse=True):
-        session = session_files.find(life.entity.sessions, info.id)
+        session = session_files.find(runtime.entity.sessions, info.id)
         for message, turned_to in reversed(list(dialogue.between(session.messages))):
-            line = dialogue.line(life, message) if turned_to == person.id else ""
+            line = dialogue.line(runtime, message) if turned_to == person.id else ""
             if not line:
                 continue
             budget_tokens -= tokens.estimate(line)

@@ -35,10 +35,10 @@ class Dialogue:
 NOBODY_SPOKE = Dialogue(None)
 
 
-def read(life: Runtime, session_id: str, person: str) -> Dialogue:
+def read(runtime: Runtime, session_id: str, person: str) -> Dialogue:
     """Read what waits of the talk with one person; what others said in it is left out."""
-    file = state.read(life.entity.state)
-    session = session_files.find(life.entity.sessions, session_id)
+    file = state.read(runtime.entity.state)
+    session = session_files.find(runtime.entity.sessions, session_id)
     key = (REFLECT, person)
     unanswered = {message.id for message in session.unanswered}
     waiting = [
@@ -47,7 +47,7 @@ def read(life: Runtime, session_id: str, person: str) -> Dialogue:
     statements, answers, lines = list[Message](), list[Message](), list[str]()
     used, last = 0, ""
     for message, turned_to in between(waiting):
-        shown = line(life, message) if turned_to == person else ""
+        shown = line(runtime, message) if turned_to == person else ""
         used += tokens.estimate(shown)
         if used > TALK_TOKENS and message.role == "user" and statements:
             break
@@ -67,7 +67,7 @@ def between(messages: Iterable[Message]) -> Iterable[tuple[Message, str]]:
         yield message, turned_to
 
 
-def line(life: Runtime, message: Message) -> str:
+def line(runtime: Runtime, message: Message) -> str:
     """Word a message so that a small model knows whose "I" it is; empty for one without words."""
     text = tokens.cut(one_line(message.text), MESSAGE_TOKENS)
     if not text or message.role == "tool":
@@ -87,16 +87,16 @@ def silence(person: Relationship, dialogue: Dialogue) -> timedelta | None:
     return None if last is None else max(timedelta(0), first.at - last)
 
 
-def start(life: Runtime, session_id: str, person: str) -> str | None:
+def start(runtime: Runtime, session_id: str, person: str) -> str | None:
     """Return the id of the first message that waits for a reflection on a person."""
-    return cursors.first(state.read(life.entity.state), session_id, (REFLECT, person))
+    return cursors.first(state.read(runtime.entity.state), session_id, (REFLECT, person))
 
 
-def plan_moved(life: Runtime, dialogue: Dialogue, person: str) -> Change | None:
+def plan_moved(runtime: Runtime, dialogue: Dialogue, person: str) -> Change | None:
     """Plan to move the cursor behind the messages of a dialogue, on the files as they are."""
     if dialogue.session is None or not dialogue.last:
         return None
-    session = session_files.find(life.entity.sessions, dialogue.session.id)
-    file = state.read(life.entity.state)
+    session = session_files.find(runtime.entity.sessions, dialogue.session.id)
+    file = state.read(runtime.entity.state)
     moves = [((REFLECT, person), dialogue.last)]
     return cursors.plan_moved(file, session, moves, {}, "thought about it")

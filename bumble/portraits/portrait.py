@@ -103,7 +103,7 @@ class CheckedText:
 
 
 def ask(
-    life: Runtime,
+    runtime: Runtime,
     purpose: str,
     slots: Mapping[str, str],
     schema: Mapping[str, Any],
@@ -117,9 +117,9 @@ def ask(
         AnswerInvalidError: If the answer was cut off or does not keep to the schema.
     """
     request = job_request.request(
-        life, purpose, slots, max_tokens=max_tokens, temperature=temperature, schema=schema
+        runtime, purpose, slots, max_tokens=max_tokens, temperature=temperature, schema=schema
     )
-    completion = life.model.complete(request)
+    completion = runtime.model.complete(request)
     if completion.finish_reason == "length":
         raise AnswerInvalidError(f"the answer was cut off at {max_tokens} tokens", completion.text)
     try:

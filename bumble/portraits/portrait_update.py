@@ -65,7 +65,7 @@ def notes(person: Relationship) -> list[Note]:
 
 
 def draw(
-    life: Runtime,
+    runtime: Runtime,
     person: Relationship,
     material: Material,
     mode: str,
@@ -77,7 +77,7 @@ def draw(
     """Let the model write a portrait, and check it.
 
     Args:
-        life: Whose portrait.
+        runtime: Whose portrait.
         person: As it was read.
         material: What it may rest on.
         mode: For the report.
@@ -88,7 +88,7 @@ def draw(
     Raises:
         ModelUnreachableError: If no model answers.
     """
-    config = life.config.memory.relational
+    config = runtime.config.memory.relational
     prose, old_quotes = portrait.split(person.text)
     refused, draft = "", PortraitDraft(None)
     try:
@@ -113,18 +113,18 @@ def draw(
         )
     else:
         update = PortraitUpdate(mode, draft.text, True, "", "", draft.dropped, None)
-    return _scored(life, person, material, update)
+    return _scored(runtime, person, material, update)
 
 
 def _scored(
-    life: Runtime, person: Relationship, material: Material, update: PortraitUpdate
+    runtime: Runtime, person: Relationship, material: Material, update: PortraitUpdate
 ) -> PortraitUpdate:
     """Read the scores off a new portrait; a failure keeps the old ones."""
-    if not life.config.memory.relational.score_derivation:
+    if not runtime.config.memory.relational.score_derivation:
         return update
     if update.text == person.text and person.last_scored is not None:
         return update
-    scored = scores.derive(life, person.name, update.text, material)
+    scored = scores.derive(runtime, person.name, update.text, material)
     return replace(update, scored=scored, unread_scores=scored is None)
 
 
@@ -134,7 +134,7 @@ def is_edited(before: Relationship | None, now: Relationship | None) -> bool:
 
 
 def plan(
-    life: Runtime,
+    runtime: Runtime,
     person: Relationship,
     update: PortraitUpdate,
     origin: Provenance,
@@ -144,17 +144,17 @@ def plan(
     """Plan to write a portrait and its scores into the person's file as it is now.
 
     Args:
-        life: Whose folder.
+        runtime: Whose folder.
         person: As it was given to the model; a stub where there was no file.
         update: The new portrait and its scores.
         origin: Of the new text.
         sources: What its new lines may rest on.
         more: Further values for `relationships.plan_update`.
     """
-    record = people.find_person(life, person.id)
+    record = people.find_person(runtime, person.id)
     now = record or person
     values = dict(more)
-    if life.config.memory.relational.flush_to_disk and update.text != now.text:
+    if runtime.config.memory.relational.flush_to_disk and update.text != now.text:
         new = origin if update.good else replace(origin, model="")  # a quote is no model's
         marks = line_origins.marked(person, update.text, new, sources)
         ids = record_view.unite(*(mark.sources for mark in marks.values()))
@@ -170,7 +170,7 @@ def plan(
             "dynamic": update.scored.dynamic,
             "topics": update.scored.topics,
             "unresolved": update.scored.unresolved,
-            "last_scored": life.now(),
+            "last_scored": runtime.now(),
         }
         if now.source.meta.get("scores"):
             values["previous_health"] = people.health(now.scores)
@@ -183,7 +183,7 @@ def plan(
 
 
 def origin(
-    life: Runtime,
+    runtime: Runtime,
     by: str,
     person: Relationship,
     update: PortraitUpdate,
@@ -193,7 +193,7 @@ def origin(
     """Say where a portrait comes from; only its person may meet it in a prompt."""
     return Provenance(
         by=by,
-        model=life.model.name if update.good else person.provenance.model,
+        model=runtime.model.name if update.good else person.provenance.model,
         sources=tuple(sources) or person.provenance.sources,
         trust=base.lowest_trust(filter(None, [person.provenance.trust, *trusts])),
         audience=(person.id,),

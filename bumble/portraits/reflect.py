@@ -44,25 +44,25 @@ class ReflectJob:
     person: str
 
 
-def check(life: Runtime, only: str = "") -> Due[ReflectJob]:
+def check(runtime: Runtime, only: str = "") -> Due[ReflectJob]:
     """Find the people with talks that wait for a reflection.
 
     Args:
-        life: Whose people.
+        runtime: Whose people.
         only: One person, who is also due for notes or own words that wait in their file.
     """
-    config = life.config.memory.relational
-    waiting = [job for job in _waiting(life) if only in ("", job.person)]
-    if only and not waiting and _has_more(life, only):
+    config = runtime.config.memory.relational
+    waiting = [job for job in _waiting(runtime) if only in ("", job.person)]
+    if only and not waiting and _has_more(runtime, only):
         waiting = [ReflectJob("", only)]
     gap = timedelta(seconds=config.reflection_min_gap_seconds)
-    ages = {job.person: _since_last(life, job.person) for job in waiting}
+    ages = {job.person: _since_last(runtime, job.person) for job in waiting}
     ready = [
         job
         for job in waiting
         if (age := ages[job.person]) is None
         or age >= gap
-        or by_form.of_person(life, job.person) is not None  # which costs nothing, however often
+        or by_form.of_person(runtime, job.person) is not None  # which costs nothing, however often
     ]
     youngest = min((age for age in ages.values() if age is not None), default=None)
     ago = "never yet" if youngest is None else f"{youngest.total_seconds():.0f} s ago"
@@ -81,64 +81,64 @@ def check(life: Runtime, only: str = "") -> Due[ReflectJob]:
     return Due(conditions, tuple(ready))
 
 
-def _waiting(life: Runtime) -> Iterator[ReflectJob]:
-    for session_id, keys in cursors.waiting(state.read(life.entity.state)).items():
+def _waiting(runtime: Runtime) -> Iterator[ReflectJob]:
+    for session_id, keys in cursors.waiting(state.read(runtime.entity.state)).items():
         their_cursors = keys.get(REFLECT)
         if (
             isinstance(their_cursors, Mapping)
-            and (life.entity.root / sessions.path(session_id)).exists()
+            and (runtime.entity.root / sessions.path(session_id)).exists()
         ):
             yield from (ReflectJob(session_id, str(person)) for person in their_cursors)
 
 
-def _has_more(life: Runtime, person: str) -> bool:
-    record = people.find_person(life, person)
+def _has_more(runtime: Runtime, person: str) -> bool:
+    record = people.find_person(runtime, person)
     return record is not None and bool(
         portrait_update.notes(record) or portrait.split(record.text)[1]
     )
 
 
-def _since_last(life: Runtime, person: str) -> timedelta | None:
-    record = people.find_person(life, person)
+def _since_last(runtime: Runtime, person: str) -> timedelta | None:
+    record = people.find_person(runtime, person)
     last = record.last_reflection if record else None
-    return None if last is None else abs(life.now() - last)  # ahead: a clock was wrong once
+    return None if last is None else abs(runtime.now() - last)  # ahead: a clock was wrong once
 
 
-def run(life: Runtime, job: ReflectJob, *, allow_shrink: bool = False) -> JobResult:
+def run(runtime: Runtime, job: ReflectJob, *, allow_shrink: bool = False) -> JobResult:
     """Think about one person; ask the model, write nothing.
 
     Args:
-        life: Whose portrait.
+        runtime: Whose portrait.
         job: Who, and which conversation.
         allow_shrink: Whether a portrait may lose more than `max_loss_ratio`.
 
     Raises:
         ModelUnreachableError: If no model answers; the talk waits.
     """
-    record = people.find_person(life, job.person)
+    record = people.find_person(runtime, job.person)
     dialogue = NOBODY_SPOKE
     if job.session_id:
-        dialogue = read(life, job.session_id, job.person)
-    person = record or _stranger(life, job, dialogue.statements)
-    notes = portrait_update.notes(person)[: life.config.memory.relational.pending_in_prompt]
+        dialogue = read(runtime, job.session_id, job.person)
+    person = record or _stranger(runtime, job, dialogue.statements)
+    notes = portrait_update.notes(person)[: runtime.config.memory.relational.pending_in_prompt]
     prose, quotes = portrait.split(person.text)
     if not dialogue.statements and not notes and not quotes:
-        return _nothing(life, job, dialogue, person)
+        return _nothing(runtime, job, dialogue, person)
     if dialogue.session is None:
-        wording = by_form.of_person(life, job.person)
+        wording = by_form.of_person(runtime, job.person)
     else:
-        wording = by_form.wording(life, dialogue.session, dialogue.statements)
+        wording = by_form.wording(runtime, dialogue.session, dialogue.statements)
     if wording is not None:
-        return replace(_by_form(life, job, dialogue, record, person, wording), asked=False)
-    material = _material(life, person, dialogue, notes)
-    mode = _mode(life, prose, dialogue)
+        return replace(_by_form(runtime, job, dialogue, record, person, wording), asked=False)
+    material = _material(runtime, person, dialogue, notes)
+    mode = _mode(runtime, prose, dialogue)
     update = portrait_update.draw(
-        life,
+        runtime,
         person,
         material,
         mode,
-        _asking(life, mode, material, person, _slots(life, person, dialogue, notes)),
-        portrait.quoted(dialogue.statements, life.zone),
+        _asking(runtime, mode, material, person, _slots(runtime, person, dialogue, notes)),
+        portrait.quoted(dialogue.statements, runtime.zone),
         allow_shrink=allow_shrink,
     )
     message_ids = [message.id for message in dialogue.statements]
@@ -146,16 +146,16 @@ def run(life: Runtime, job: ReflectJob, *, allow_shrink: bool = False) -> JobRes
         note.provenance.trust for note in notes
     ]
     sources = (job.session_id, *message_ids) if message_ids else ()
-    origin = portrait_update.origin(life, "reflect", person, update, sources, trusts)
+    origin = portrait_update.origin(runtime, "reflect", person, update, sources, trusts)
     given = [
         *line_origins.of_messages(job.session_id, dialogue.statements),
         *(Source(note.text, note.provenance.sources) for note in notes),
     ]
-    return _outcome(life, job, dialogue, record, person, notes, update, origin, given)
+    return _outcome(runtime, job, dialogue, record, person, notes, update, origin, given)
 
 
 def _by_form(
-    life: Runtime,
+    runtime: Runtime,
     job: ReflectJob,
     dialogue: Dialogue,
     record: Relationship | None,
@@ -166,14 +166,14 @@ def _by_form(
     session, noticed = dialogue.session, NOTHING
     sayings = list[Saying]()
     if session is not None:
-        noticed = by_form.notices(life, session, dialogue.statements)
-        sayings = by_form.sayings(life, session, dialogue.statements, noticed, wording)
+        noticed = by_form.notices(runtime, session, dialogue.statements)
+        sayings = by_form.sayings(runtime, session, dialogue.statements, noticed, wording)
     text = person.text
     if session is not None and sayings:
-        listeners = [_called(life, session, listener) for listener in session.people]
+        listeners = [_called(runtime, session, listener) for listener in session.people]
         text = quoted_portrait.amended(person.text, person.name, sayings, listeners, wording)
     if session is None or text == person.text:
-        return _nothing(life, job, dialogue, person, noticed)
+        return _nothing(runtime, job, dialogue, person, noticed)
     update = PortraitUpdate(by_form.MARK, text, True, by_form.MARK, "", (), None)
     new = by_form.origin("reflect", session, sayings, (person.id,))
     old = person.provenance
@@ -185,12 +185,12 @@ def _by_form(
         for saying in sayings
         for quote in saying.quotes
     ]
-    return _outcome(life, job, dialogue, record, person, (), update, origin, given, noticed)
+    return _outcome(runtime, job, dialogue, record, person, (), update, origin, given, noticed)
 
 
-def _called(life: Runtime, session: Session, person: str) -> str:
+def _called(runtime: Runtime, session: Session, person: str) -> str:
     """Return what somebody in a conversation is called."""
-    record = people.find_person(life, person)
+    record = people.find_person(runtime, person)
     spoken_names = (
         str(message.extra["name"])
         for message in session.messages
@@ -199,15 +199,15 @@ def _called(life: Runtime, session: Session, person: str) -> str:
     return record.name if record else next(spoken_names, person.replace("-", " ").title())
 
 
-def _stranger(life: Runtime, job: ReflectJob, statements: Sequence[Message]) -> Relationship:
+def _stranger(runtime: Runtime, job: ReflectJob, statements: Sequence[Message]) -> Relationship:
     """Make a file for somebody who has none: it was removed by hand."""
     names = (message.extra.get("name") for message in statements)
     name = next((name for name in names if isinstance(name, str) and name), job.person)
     origin = Provenance(by="reflect", sources=(job.session_id,), audience=(job.person,))
-    return relationships.new(name, life.now(), id=job.person, provenance=origin)
+    return relationships.new(name, runtime.now(), id=job.person, provenance=origin)
 
 
-def _mode(life: Runtime, prose: str, dialogue: Dialogue) -> str:
+def _mode(runtime: Runtime, prose: str, dialogue: Dialogue) -> str:
     """Amend after a calm talk.
 
     The appraisals of its messages tell, else what the body feels. Not its mood: one is nearly
@@ -216,19 +216,19 @@ def _mode(life: Runtime, prose: str, dialogue: Dialogue) -> str:
     felt = dialogue.session.appraisals if dialogue.session else {}
     levels = [felt[message.id].intensity for message in dialogue.statements if message.id in felt]
     if not levels:
-        levels = [affect.intensity for affect in body_state.read(life, life.now()).affects]
+        levels = [affect.intensity for affect in body_state.read(runtime, runtime.now()).affects]
     intensity = max(levels, default=0.0)
-    calm = intensity < life.config.memory.relational.amendment_mode_threshold
+    calm = intensity < runtime.config.memory.relational.amendment_mode_threshold
     return "amend" if prose and calm and len(prose.split()) <= LONG_WORDS else "rewrite"
 
 
 def _material(
-    life: Runtime, person: Relationship, dialogue: Dialogue, notes: Sequence[Note]
+    runtime: Runtime, person: Relationship, dialogue: Dialogue, notes: Sequence[Note]
 ) -> Material:
     prose, quotes = portrait.split(person.text)
-    moments = [message.at.astimezone(life.zone) for message in dialogue.statements]
+    moments = [message.at.astimezone(runtime.zone) for message in dialogue.statements]
     return Material(
-        entity=life.identity.name,
+        entity=runtime.identity.name,
         person=person.name,
         names=(person.id, *person.names),
         statements=(*(message.text for message in dialogue.statements), *quotes),
@@ -238,20 +238,20 @@ def _material(
 
 
 def _slots(
-    life: Runtime, person: Relationship, dialogue: Dialogue, notes: Sequence[Note]
+    runtime: Runtime, person: Relationship, dialogue: Dialogue, notes: Sequence[Note]
 ) -> dict[str, str]:
     quotes = portrait.split(person.text)[1]
     return {
         "person": person.name,
         "notes": portrait.inside("\n".join(f"- {note.text}" for note in notes)),
         "talk": portrait.inside("\n".join((*quotes, *filter(None, [dialogue.text])))),
-        "felt": _felt(life, person, dialogue),
+        "felt": _felt(runtime, person, dialogue),
     }
 
 
-def _felt(life: Runtime, person: Relationship, dialogue: Dialogue) -> str:
+def _felt(runtime: Runtime, person: Relationship, dialogue: Dialogue) -> str:
     """Say how it felt, how the body is, and how long the two had not spoken."""
-    lines = [ebb.reflection_line(body_state.read(life, life.now()), life.body.soma)]
+    lines = [ebb.reflection_line(body_state.read(runtime, runtime.now()), runtime.body.soma)]
     felt = dialogue.session.appraisals if dialogue.session else {}
     feelings = [
         felt[message.id].felt
@@ -266,7 +266,7 @@ def _felt(life: Runtime, person: Relationship, dialogue: Dialogue) -> str:
 
 
 def _asking(
-    life: Runtime,
+    runtime: Runtime,
     mode: str,
     material: Material,
     person: Relationship,
@@ -274,21 +274,21 @@ def _asking(
 ) -> Callable[[str], PortraitDraft]:
     def rewrite(prose: str) -> PortraitDraft:
         all_slots = {"portrait": portrait.inside(prose), **slots}
-        answer = _ask(life, "reflect", all_slots, portrait.prose(material.person))
+        answer = _ask(runtime, "reflect", all_slots, portrait.prose(material.person))
         remainder = portrait.checked(portrait.lines(answer), material)
         return PortraitDraft(remainder.text or None, remainder.dropped)
 
     def amended(prose: str) -> PortraitDraft:
         numbered = "\n".join(f"{n}: {line}" for n, line in enumerate(amend.numbered(prose), 1))
         all_slots = {"portrait": portrait.inside(numbered), **slots}
-        answer = _ask(life, "amend", all_slots, portrait.EDITS)
-        return _edited(life, prose, answer, material, person)
+        answer = _ask(runtime, "amend", all_slots, portrait.EDITS)
+        return _edited(runtime, prose, answer, material, person)
 
     return amended if mode == "amend" else rewrite
 
 
 def _edited(
-    life: Runtime,
+    runtime: Runtime,
     prose: str,
     answer: Mapping[str, Any],
     material: Material,
@@ -298,7 +298,7 @@ def _edited(
 
     What would replace a line of a person's own goes below it: who sees both can tell.
     """
-    config = life.config.memory.relational
+    config = runtime.config.memory.relational
     edits, dropped = list[LineEdit](), list[str]()
     own = {
         number
@@ -319,10 +319,12 @@ def _edited(
     return PortraitDraft(amendment.text if usable else None, tuple(dropped))
 
 
-def _ask(life: Runtime, purpose: str, slots: Mapping[str, str], schema: Mapping[str, Any]) -> Any:
-    config = life.config.memory.relational
+def _ask(
+    runtime: Runtime, purpose: str, slots: Mapping[str, str], schema: Mapping[str, Any]
+) -> Any:
+    config = runtime.config.memory.relational
     return portrait.ask(
-        life,
+        runtime,
         purpose,
         slots,
         schema,
@@ -332,7 +334,7 @@ def _ask(life: Runtime, purpose: str, slots: Mapping[str, str], schema: Mapping[
 
 
 def _nothing(
-    life: Runtime,
+    runtime: Runtime,
     job: ReflectJob,
     dialogue: Dialogue,
     person: Relationship,
@@ -341,7 +343,7 @@ def _nothing(
     """Pass over a talk in which the person said nothing that is still there."""
     return JobResult(
         f"reflect: nothing new of {person.name}",
-        lambda: [plan_moved(life, dialogue, job.person), *_noticed(dialogue, noticed)],
+        lambda: [plan_moved(runtime, dialogue, job.person), *_noticed(dialogue, noticed)],
         (f"{person.name}: there is nothing to think about",),
         {"person": job.person, "mode": "none", "changed": False, "session": job.session_id},
     )
@@ -352,7 +354,7 @@ def _noticed(dialogue: Dialogue, noticed: Noticed) -> list[Change | None]:
 
 
 def _outcome(
-    life: Runtime,
+    runtime: Runtime,
     job: ReflectJob,
     dialogue: Dialogue,
     record: Relationship | None,
@@ -363,21 +365,21 @@ def _outcome(
     given: Sequence[Source],
     noticed: Noticed = NOTHING,
 ) -> JobResult:
-    message_ids, at = [message.id for message in dialogue.statements], life.now()
+    message_ids, at = [message.id for message in dialogue.statements], runtime.now()
 
     def plan() -> Plan:
-        now = people.find_person(life, job.person)
+        now = people.find_person(runtime, job.person)
         if portrait_update.is_edited(record, now):
             edited = f"{person.name}: the portrait was edited meanwhile; it stays so, all waits"
             return Plan((), (edited,))
-        if job.session_id and start(life, job.session_id, job.person) != dialogue.start:
+        if job.session_id and start(runtime, job.session_id, job.person) != dialogue.start:
             return Plan((), (f"{person.name}: somebody else has thought about it meanwhile",))
         more: dict[str, Any] = {}
         if update.good:
             left = tuple(note for note in (now or person).pending if note not in notes)
             more = {"pending": left, "last_reflection": at}
-        change = portrait_update.plan(life, person, update, origin, given, more)
-        moved = plan_moved(life, dialogue, job.person)
+        change = portrait_update.plan(runtime, person, update, origin, given, more)
+        moved = plan_moved(runtime, dialogue, job.person)
         return Plan((change, moved, *_noticed(dialogue, noticed)))
 
     return JobResult(

@@ -43,13 +43,13 @@ class Scored:
     unresolved: tuple[str, ...] | None
 
 
-def derive(life: Runtime, person: str, text: str, material: Material) -> Scored | None:
+def derive(runtime: Runtime, person: str, text: str, material: Material) -> Scored | None:
     """Ask for the scores of a portrait; None if what came could not be read."""
     slots = {"person": person, "portrait": portrait.inside(text)}
-    config = life.config.memory.relational
+    config = runtime.config.memory.relational
     try:
         answer = portrait.ask(
-            life,
+            runtime,
             "scores",
             slots,
             SCHEMA,

@@ -46,7 +46,7 @@ class _Merits:
         for rank, hit in enumerate(hits):
             self.add(source_of(hit), weight * RANK_OFFSET / (RANK_OFFSET + rank))
         self.near = self.near or any(
-            is_near(hit, reach.life.config) or len(hit.parts.matched) >= LEAST_MATCHED * asked
+            is_near(hit, reach.runtime.config) or len(hit.parts.matched) >= LEAST_MATCHED * asked
             for hit in hits
         )
 

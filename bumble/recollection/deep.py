@@ -41,7 +41,7 @@ class Recollection:
 
 
 def recall(
-    life: Runtime,
+    runtime: Runtime,
     search: Search,
     question: str,
     scope: Scope = "all",
@@ -53,7 +53,7 @@ def recall(
     """Look as deep as it takes, within what the settings allow.
 
     Args:
-        life: Whose memory, and whose model.
+        runtime: Whose memory, and whose model.
         search: Who asks, and which conversation is in front of them anyway.
         question: What is asked.
         scope: How far to look.
@@ -61,15 +61,15 @@ def recall(
         calls: Calls of the model at most; None: as the settings say. 0: by rule.
         stopwatch: Counts seconds from anywhere.
     """
-    around = reach.of_scope(life, search, scope, current)
+    around = reach.of_scope(runtime, search, scope, current)
     ordinary = _ordinary(around, question)
     if ordinary:
         return Recollection(question, scope, "recall", "", ordinary, (), "near enough")
-    able = life.abilities.tier("memory", words.language(question)) == "write"
+    able = runtime.abilities.tier("memory", words.language(question)) == "write"
     if not able or calls == 0:
         why = "no call was allowed" if calls == 0 else "the model may not write"
         return _by_rule(around, question, scope, why)
-    meter = _meter(life, calls, stopwatch)
+    meter = _meter(runtime, calls, stopwatch)
     outcome = plan.run(around, meter, question)
     if outcome.ended == plan.FINAL:
         return Recollection(
@@ -92,19 +92,19 @@ def recall(
     )
 
 
-def _meter(life: Runtime, calls: int | None, stopwatch: Callable[[], float]) -> Meter:
+def _meter(runtime: Runtime, calls: int | None, stopwatch: Callable[[], float]) -> Meter:
     """Return what counts the model's calls, and ends them at the limits."""
-    config = life.config.recall.deep
+    config = runtime.config.recall.deep
     if calls is not None:
         config = replace(
             config, steps=min(config.steps, calls), sub_calls=min(config.sub_calls, calls)
         )
     return Meter(
-        life.model,
+        runtime.model,
         config,
-        life.config.llm.prices,
+        runtime.config.llm.prices,
         calls=calls,
-        token_ratio=life.token_ratio,
+        token_ratio=runtime.token_ratio,
         stopwatch=stopwatch,
     )
 
@@ -112,7 +112,7 @@ def _meter(life: Runtime, calls: int | None, stopwatch: Callable[[], float]) -> 
 def _ordinary(around: Reach, question: str) -> tuple[Source, ...]:
     """Return what plain recall finds, if enough of it is near; else nothing."""
     hits = around.search(question)
-    enough = around.life.config.recall.deep.enough
+    enough = around.runtime.config.recall.deep.enough
     near = [hit for hit in hits if (hit.parts.calibrated or 0.0) >= enough]
     return tuple(source_of(hit) for hit in near) if len(near) >= ENOUGH_HITS else ()
 

@@ -164,11 +164,11 @@ class _Plan:
     def __init__(self, reach: Reach, meter: Meter, question: str) -> None:
         self.reach, self.meter, self.question = reach, meter, question
         self.board = _Board()
-        life = reach.life
+        runtime = reach.runtime
         self.people = _people(reach)
         known = [name for person in self.people for name in person.names]
-        self.names = [life.identity.name, *known]
-        window = int(life.window_tokens * WINDOW_SHARE / life.token_ratio)
+        self.names = [runtime.identity.name, *known]
+        window = int(runtime.window_tokens * WINDOW_SHARE / runtime.token_ratio)
         self.room = min(window, MOST_WINDOW_TOKENS)
 
     def run(self) -> Outcome:
@@ -276,7 +276,7 @@ class _Plan:
         spent, config = self.meter.spent, self.meter.config
         left = config.steps - spent.steps
         slots = {
-            "name": self.reach.life.identity.name,
+            "name": self.reach.runtime.identity.name,
             "question": prompts.harmless(self.question, *TAGS),
             "left": "This is the last step: end now." if left == 0 else f"{left} more steps.",
             "looks": prompts.harmless("\n".join(self.board.trail), *TAGS) or "(none yet)",
@@ -294,7 +294,7 @@ class _Plan:
         self, prompt: str, slots: Mapping[str, str], max_tokens: int, schema: Mapping[str, Any]
     ) -> Request:
         request = job_request.request(
-            self.reach.life,
+            self.reach.runtime,
             prompt,
             slots,
             max_tokens=max_tokens,
@@ -305,7 +305,7 @@ class _Plan:
 
 
 def _people(reach: Reach) -> list[Relationship]:
-    paths = relationships.paths(reach.life.entity.relationships)
+    paths = relationships.paths(reach.runtime.entity.relationships)
     return base.load_all(paths, lambda file: base.load(file, relationships.parse))[0]
 
 

@@ -68,7 +68,7 @@ def source_of(hit: Hit) -> Source:
 class Reach:
     """What one deep recall may look at."""
 
-    life: Runtime
+    runtime: Runtime
     base: Search  # whoever asks, when, and outside of which conversation
     kinds: tuple[str, ...] = ()  # empty: all
 
@@ -87,9 +87,9 @@ class Reach:
         if wanted is None:
             return []
         return recalled.find(
-            self.life.memory,
-            self.life.config,
-            self.life.body,
+            self.runtime.memory,
+            self.runtime.config,
+            self.runtime.body,
             replace(self.base, people=tuple(people), after=after, before=before),
             query,
             kinds=wanted,
@@ -106,8 +106,8 @@ class Reach:
         """
         looked_for = pattern.parse(source)
         return recalled.scan(
-            self.life.memory,
-            self.life.config,
+            self.runtime.memory,
+            self.runtime.config,
             self.base,
             lambda hit: looked_for.matches(hit.text),
             kinds=self.kinds,
@@ -118,15 +118,15 @@ class Reach:
         """Read a record whole; of a conversation also so many messages on either side."""
         if source.kind == whole_record.MESSAGE and around:
             return self._around(source, min(around, MOST_AROUND))
-        life = self.life
-        view = whole_record.read(life.entity, life.zone, source.kind, source.id, source.path)
+        runtime = self.runtime
+        view = whole_record.read(runtime.entity, runtime.zone, source.kind, source.id, source.path)
         if view is None or not base.may_read(view.origin.audience, self.base.readers):
             return []
         return [replace(source, text=view.text)]
 
     def _around(self, source: Source, around: int) -> list[Source]:
         try:
-            session = session_files.load(self.life.entity.root / source.path)
+            session = session_files.load(self.runtime.entity.root / source.path)
         except RecordInvalidError:
             return []
         if not base.may_read(session.people, self.base.readers):
@@ -153,7 +153,7 @@ class Reach:
         ]
 
     def _speaker(self, person_id: str) -> str:
-        return chunks.spoken_name(person_id) if person_id else self.life.identity.name
+        return chunks.spoken_name(person_id) if person_id else self.runtime.identity.name
 
     def _kinds(self, wanted: Sequence[str]) -> tuple[str, ...] | None:
         """Return the kinds to search; None if the scope has none of those that are wanted."""
@@ -162,28 +162,28 @@ class Reach:
         return tuple(kind for kind in wanted if kind in self.kinds) or None
 
 
-def of_scope(life: Runtime, search: Search, scope: Scope, current: str = "") -> Reach:
+def of_scope(runtime: Runtime, search: Search, scope: Scope, current: str = "") -> Reach:
     """Return what may be looked at in a scope.
 
     Args:
-        life: Whose memory.
+        runtime: Whose memory.
         search: Who asks.
         scope: How far.
         current: Id of the conversation that goes on; by default the newest.
     """
     if scope == "all":
-        return Reach(life, search)
+        return Reach(runtime, search)
     messages = (whole_record.MESSAGE,)
     if scope == "all_sessions":
-        return Reach(life, search, messages)
-    newest = list(dict.fromkeys((*filter(None, (current,)), *_newest_sessions(life))))
+        return Reach(runtime, search, messages)
+    newest = list(dict.fromkeys((*filter(None, (current,)), *_newest_sessions(runtime))))
     chosen = newest[: RECENT if scope == "recent_sessions" else 1]
     nowhere = ("-",)  # no conversation has this id
-    return Reach(life, replace(search, sessions=tuple(chosen) or nowhere), messages)
+    return Reach(runtime, replace(search, sessions=tuple(chosen) or nowhere), messages)
 
 
-def _newest_sessions(life: Runtime) -> list[str]:
+def _newest_sessions(runtime: Runtime) -> list[str]:
     """Return the ids of all conversations, the newest first; broken ones are left out."""
-    paths = session_files.paths(life.entity.sessions)
+    paths = session_files.paths(runtime.entity.sessions)
     infos, _ = base.load_all(paths, session_files.read_info)
     return [info.id for info in sorted(infos, key=lambda info: info.last_at, reverse=True)]

@@ -46,26 +46,26 @@ def stirred_at(listed: Sequence[Anchor]) -> datetime | None:
     return max((anchor.stirred for anchor in listed if anchor.stirred), default=None)
 
 
-def may_stir(life: Runtime, listed: Sequence[Anchor], at: datetime) -> bool:
+def may_stir(runtime: Runtime, listed: Sequence[Anchor], at: datetime) -> bool:
     """Whether an anchor may be made or recalled that nobody asked for."""
-    is_on = life.config.soma.anchors.by_itself
+    is_on = runtime.config.soma.anchors.by_itself
     return is_on and not anchoring.is_cooling(stirred_at(listed), at)
 
 
 def stir(
-    life: Runtime, soma: Soma, message: str, readers: Sequence[str], at: datetime
+    runtime: Runtime, soma: Soma, message: str, readers: Sequence[str], at: datetime
 ) -> Stirring | None:
     """Find the anchor that a message and a body bring back; None if none does.
 
     Args:
-        life: Whose.
+        runtime: Whose.
         soma: The body when the message came.
         message: What was said.
         readers: Ids of all who take part: what not all of them may meet does not stir.
         at: When.
     """
-    listed = anchors.readable(life.entity.anchors)
-    if not may_stir(life, listed, at):
+    listed = anchors.readable(runtime.entity.anchors)
+    if not may_stir(runtime, listed, at):
         return None
     near = [
         anchor
@@ -77,7 +77,7 @@ def stir(
     if named:
         strongest = max(named, key=lambda anchor: (strength(anchor, at), anchor.id))
         return Stirring(strongest, anchoring.WORDS, BY_WORDS)
-    config = life.body.soma.hormones
+    config = runtime.body.soma.hormones
     alike = [(like(anchor, soma, config), anchor.id, anchor) for anchor in near]
     nearest = max(alike, default=None, key=lambda entry: entry[:2])
     if nearest is None or nearest[0] <= anchoring.ALIKE_ABOVE:
@@ -95,7 +95,9 @@ def strength(anchor: Anchor, at: datetime) -> float:
     return anchoring.left(anchor.strength, anchor.touched, at)
 
 
-def plans_new(life: Runtime, anchor: Anchor, why: str) -> tuple[Callable[[], Change | None], ...]:
+def plans_new(
+    runtime: Runtime, anchor: Anchor, why: str
+) -> tuple[Callable[[], Change | None], ...]:
     """Plan to make an anchor; where there are too many, the weakest of the others goes.
 
     Returns:
@@ -104,7 +106,7 @@ def plans_new(life: Runtime, anchor: Anchor, why: str) -> tuple[Callable[[], Cha
     Raises:
         ValueError: If there is one of that label.
     """
-    listed = anchors.readable(life.entity.anchors)
+    listed = anchors.readable(runtime.entity.anchors)
     if anchors.match(listed, anchor.label) is not None:
         raise ValueError(f'there is an anchor "{anchor.label}" already: recall it')
     surplus = dropped(listed, anchor.at)
@@ -125,7 +127,7 @@ def dropped(listed: Sequence[Anchor], at: datetime) -> list[Anchor]:
 
 
 def plans_recall(
-    life: Runtime, anchor: Anchor, at: datetime, why: str
+    runtime: Runtime, anchor: Anchor, at: datetime, why: str
 ) -> tuple[Callable[[], Change | None], ...]:
     """Plan to recall an anchor that was asked for: the body moves, and the recall is counted."""
 
@@ -133,41 +135,41 @@ def plans_recall(
         return blended(soma, anchor, anchoring.ASKED)
 
     return (
-        lambda: body_state.plan(life, at, move, why),
-        lambda: plan_counted(life, anchor, at, why, stirred=False),
+        lambda: body_state.plan(runtime, at, move, why),
+        lambda: plan_counted(runtime, anchor, at, why, stirred=False),
     )
 
 
 def plan_counted(
-    life: Runtime, anchor: Anchor, at: datetime, why: str, *, stirred: bool
+    runtime: Runtime, anchor: Anchor, at: datetime, why: str, *, stirred: bool
 ) -> Change | None:
     """Plan to count a recall, on the file as it is now; None where it is gone."""
-    place = life.entity.root / anchors.path(anchor.id)
+    place = runtime.entity.root / anchors.path(anchor.id)
     if not place.is_file():
         return None
     return anchors.plan_recalled(anchors.load(place), at, why, stirred=stirred)
 
 
 def plan_charged(
-    life: Runtime, soma: Soma, label: str, quote: str, intensity: float, origin: Provenance
+    runtime: Runtime, soma: Soma, label: str, quote: str, intensity: float, origin: Provenance
 ) -> list[Change | None]:
     """Plan the anchor that a charged turn makes by itself; nothing while others cool down.
 
     Args:
-        life: Whose.
+        runtime: Whose.
         soma: The body after the turn.
         label: What gave rise to it, in a few words.
         quote: What was said, word for word.
         intensity: How strongly it was felt, in [0, 1].
         origin: Where these words come from, and who may meet them.
     """
-    listed = anchors.readable(life.entity.anchors)
+    listed = anchors.readable(runtime.entity.anchors)
     untrusted = provenance.is_untrusted(origin.trust)
     if intensity < anchoring.CHARGED or untrusted or not label.strip():
         return []
-    if not may_stir(life, listed, soma.at) or anchors.match(listed, label) is not None:
+    if not may_stir(runtime, listed, soma.at) or anchors.match(listed, label) is not None:
         return []
     levels = soma.hormones.levels
     anchor = anchors.new(label, quote, levels, soma.at, intensity, stirred=True, provenance=origin)
     why = f"keep how this felt: {anchor.label}"
-    return [plan() for plan in plans_new(life, anchor, why)]
+    return [plan() for plan in plans_new(runtime, anchor, why)]

@@ -29,14 +29,14 @@ TOOL_EVENTS = ("tool", "tool_failed")
 SPOKE = "message_out"
 
 
-def read(life: Runtime, at: datetime) -> Soma:
+def read(runtime: Runtime, at: datetime) -> Soma:
     """Return the body as it is at a time, a newborn's where its file is broken; writes nothing."""
-    new = body.birth(at, life.body.soma)
-    return life.read_or(lambda: _at(life, store.read(life.entity.soma), at), new)
+    new = body.birth(at, runtime.body.soma)
+    return runtime.read_or(lambda: _at(runtime, store.read(runtime.entity.soma), at), new)
 
 
-def _at(life: Runtime, file: MappingFile, at: datetime) -> Soma:
-    return present(life.entity.soma, file, at, life.zone, life.body.soma)
+def _at(runtime: Runtime, file: MappingFile, at: datetime) -> Soma:
+    return present(runtime.entity.soma, file, at, runtime.zone, runtime.body.soma)
 
 
 def present(place: Path, file: MappingFile, at: datetime, zone: tzinfo, config: SomaConfig) -> Soma:
@@ -66,26 +66,26 @@ def stored(place: Path, file: MappingFile) -> Soma | None:
         raise RecordInvalidError(place, str(error), file.line_of(str(error))) from error
 
 
-def mood(life: Runtime, soma: Soma) -> Mood:
+def mood(runtime: Runtime, soma: Soma) -> Mood:
     """Name the mood of a body that was brought to the present."""
-    return affects.mood(soma.bars, life.body.soma.affects)
+    return affects.mood(soma.bars, runtime.body.soma.affects)
 
 
-def intensity(life: Runtime, soma: Soma) -> float:
+def intensity(runtime: Runtime, soma: Soma) -> float:
     """Tell how strongly anything is felt, in [0, 1]."""
-    return affects.emotional_intensity(mood(life, soma), soma.affects)
+    return affects.emotional_intensity(mood(runtime, soma), soma.affects)
 
 
-def plan(life: Runtime, at: datetime, move: Callable[[Soma], Soma], why: str) -> Change | None:
+def plan(runtime: Runtime, at: datetime, move: Callable[[Soma], Soma], why: str) -> Change | None:
     """Plan to let something move the body, as its file is now.
 
     Args:
-        life: Whose body.
+        runtime: Whose body.
         at: When it happened.
         move: Takes the body at that time and returns it moved.
         why: For the change set.
     """
-    return plan_moved(life.entity, at, life.zone, life.body.soma, move, why)
+    return plan_moved(runtime.entity, at, runtime.zone, runtime.body.soma, move, why)
 
 
 def plan_moved(
@@ -105,15 +105,15 @@ def plan_moved(
     return store.plan_write(file, values, why, remove=gone)
 
 
-def events(life: Runtime, names: Sequence[str]) -> Callable[[Soma], Soma]:
+def events(runtime: Runtime, names: Sequence[str]) -> Callable[[Soma], Soma]:
     """Return what some events do to a body, the impulses they let out included."""
 
     def move(soma: Soma) -> Soma:
         for name in names:
-            soma = body.apply_event(soma, name, life.body.soma)
-        for impulse in bars.ready_impulses(soma.bars, life.body.soma.bars):
+            soma = body.apply_event(soma, name, runtime.body.soma)
+        for impulse in bars.ready_impulses(soma.bars, runtime.body.soma.bars):
             if _lets_out(impulse, names):
-                soma = body.fire(soma, impulse, life.body.soma)
+                soma = body.fire(soma, impulse, runtime.body.soma)
         return soma
 
     return move

@@ -126,7 +126,7 @@ def traced(evidence: Iterable[str], model: str) -> tuple[tuple[str, str], ...]:
     return (*trailers, ("Model", model)) if model else trailers
 
 
-def apply(life: Runtime, outcome: JobResult) -> JobResult:
+def apply(runtime: Runtime, outcome: JobResult) -> JobResult:
     """Write what a job wants written; planned again if somebody edits a file meanwhile.
 
     Returns:
@@ -137,14 +137,14 @@ def apply(life: Runtime, outcome: JobResult) -> JobResult:
     """
     for _ in range(APPLY_TRIES - 1):
         try:
-            return _write(life, outcome)
+            return _write(runtime, outcome)
         except FileChangedError:
             continue
-    return _write(life, outcome)
+    return _write(runtime, outcome)
 
 
-def _write(life: Runtime, outcome: JobResult) -> JobResult:
+def _write(runtime: Runtime, outcome: JobResult) -> JobResult:
     result, change_set = outcome.planned()
-    written = life.apply(change_set)
-    held = (HELD_BACK,) if life.holds_back(change_set) else ()
+    written = runtime.apply(change_set)
+    held = (HELD_BACK,) if runtime.holds_back(change_set) else ()
     return replace(result, written=written, held=held)

@@ -11,7 +11,7 @@ from bumble.runtime.runtime import Runtime
 
 
 def request(
-    life: Runtime,
+    runtime: Runtime,
     purpose: str,
     slots: Mapping[str, str],
     *,
@@ -22,7 +22,7 @@ def request(
     """Make the request of a cycle; its seed is the next of the life's chance.
 
     Args:
-        life: Who asks.
+        runtime: Who asks.
         purpose: The cycle, which is also the name of its prompt.
         slots: What the prompt takes.
         max_tokens: Of the answer.
@@ -35,7 +35,7 @@ def request(
         schema=schema,
         max_tokens=max_tokens,
         temperature=temperature,
-        seed=life.rng.getrandbits(31),
+        seed=runtime.rng.getrandbits(31),
         cache_id=cache_id(purpose),
     )
 

@@ -29,29 +29,29 @@ STEADY = 0.01  # a change of health smaller than this is none
 OWNER_MARK = b'"owner"'  # stands in every transcript that has a word of the owner
 
 
-def find_person(life: Runtime, person: str) -> Relationship | None:
+def find_person(runtime: Runtime, person: str) -> Relationship | None:
     """Read the file of a person; None where there is none."""
-    file = life.entity.root / relationships.path(person)
+    file = runtime.entity.root / relationships.path(person)
     return base.load(file, relationships.parse) if file.exists() else None
 
 
-def readable_person(life: Runtime, person: str) -> Relationship | None:
+def readable_person(runtime: Runtime, person: str) -> Relationship | None:
     """Read the file of a person for a talk; None where there is none that can be read."""
-    return life.read_or(lambda: find_person(life, person), None)
+    return runtime.read_or(lambda: find_person(runtime, person), None)
 
 
 def plan_met(
-    life: Runtime, person: str, name: str, at: datetime, session: Session
+    runtime: Runtime, person: str, name: str, at: datetime, session: Session
 ) -> Change | None:
     """Plan to count one more exchange with somebody, who gets a file at the first."""
-    record = find_person(life, person)
+    record = find_person(runtime, person)
     if record is not None:
-        scores = _after_exchange(life, record, at, session)
+        scores = _after_exchange(runtime, record, at, session)
         why = f"talked with {name}"
         return relationships.plan_met(record, at, why, scores=scores, name=name)
     origin = Provenance(by="chat", sources=(session.id,), audience=(person,))
     stub = relationships.new(name, at, provenance=origin, id=person)
-    scores = _after_exchange(life, stub, at, session)
+    scores = _after_exchange(runtime, stub, at, session)
     met = relationships.plan_met(stub, at, f"meet {name}", scores=scores)
     if met is None:
         raise TypeError("a first talk always changes the count")
@@ -59,10 +59,10 @@ def plan_met(
 
 
 def plan_heard_of(
-    life: Runtime, person: str, name: str, at: datetime, session: Session
+    runtime: Runtime, person: str, name: str, at: datetime, session: Session
 ) -> Change | None:
     """Plan a file for somebody who hears a talk without speaking; None where there is one."""
-    if (life.entity.root / relationships.path(person)).exists():
+    if (runtime.entity.root / relationships.path(person)).exists():
         return None
     origin = Provenance(by="chat", sources=(session.id,), audience=(person,))
     stub = relationships.new(name, at, provenance=origin, id=person)
@@ -99,13 +99,13 @@ def _earlier_owner(entity: Entity) -> str:
     return ""
 
 
-def plan_felt(life: Runtime, person: str, points: Mapping[str, float]) -> Change | None:
+def plan_felt(runtime: Runtime, person: str, points: Mapping[str, float]) -> Change | None:
     """Plan to let what an exchange did to the body move warmth and trust; `points` are by bar."""
-    record, direction = readable_person(life, person), familiarity.direction(points)
-    if record is None or not direction or not _is_scalar(life, record):
+    record, direction = readable_person(runtime, person), familiarity.direction(points)
+    if record is None or not direction or not _is_scalar(runtime, record):
         return None
-    scores = _present(life, record)
-    bond = familiarity.felt(_bond(scores), direction, life.body.scalar)
+    scores = _present(runtime, record)
+    bond = familiarity.felt(_bond(scores), direction, runtime.body.scalar)
     moved = replace(scores, warmth=bond.warmth, trust=bond.trust)
     return relationships.plan_update(
         record,
@@ -134,32 +134,34 @@ def plan_noted(
     return change if change is None or known else Change(change.path, why, change.data)
 
 
-def _is_scalar(life: Runtime, person: Relationship) -> bool:
-    return person.last_scored is None or not life.config.memory.relational.enabled
+def _is_scalar(runtime: Runtime, person: Relationship) -> bool:
+    return person.last_scored is None or not runtime.config.memory.relational.enabled
 
 
-def _present(life: Runtime, person: Relationship) -> Scores:
+def _present(runtime: Runtime, person: Relationship) -> Scores:
     """Return the scores as stored; those of somebody new where there are none yet."""
     if person.source.meta.get("scores"):
         return person.scores
-    new = familiarity.stranger(life.body.scalar)
+    new = familiarity.stranger(runtime.body.scalar)
     return Scores(new.familiarity, new.warmth, new.trust)
 
 
 def _after_exchange(
-    life: Runtime, person: Relationship, at: datetime, session: Session
+    runtime: Runtime, person: Relationship, at: datetime, session: Session
 ) -> Scores | None:
     """Return the scores after one more exchange, of which nobody knows yet what good it did."""
-    if not _is_scalar(life, person):
+    if not _is_scalar(runtime, person):
         return None
-    scores, last = _present(life, person), person.last_interaction or at
+    scores, last = _present(runtime, person), person.last_interaction or at
     last_text = session.messages[-1].text if session.messages else ""
     moved = familiarity.after_exchange(
         _bond(scores),
         silence_hours=max(0.0, (at - last).total_seconds() / 3600),
         interactions=person.interaction_count + 1,
-        meaningful=significance.is_meaningful(last_text, life.body.significance, used_tool=False),
-        config=life.body.scalar,
+        meaningful=significance.is_meaningful(
+            last_text, runtime.body.significance, used_tool=False
+        ),
+        config=runtime.body.scalar,
     )
     return replace(scores, familiarity=moved.familiarity)
 
@@ -172,9 +174,11 @@ def _clamp(value: float) -> float:
     return min(1.0, max(0.0, value))
 
 
-def interactions(life: Runtime) -> int:
+def interactions(runtime: Runtime) -> int:
     """Return how many exchanges the entity has had in its whole life."""
-    return sum(person.interaction_count for person in relationships.read(life.entity.relationships))
+    return sum(
+        person.interaction_count for person in relationships.read(runtime.entity.relationships)
+    )
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ def never() -> None:
 
 
 def settle(
-    life: Runtime,
+    runtime: Runtime,
     passes: Sequence[Pass],
     limit: int | None = None,
     apply: Apply = job.apply,
@@ -64,7 +64,7 @@ def settle(
     all the rest waits.
 
     Args:
-        life: Whose jobs.
+        runtime: Whose jobs.
         passes: The kinds, most urgent first.
         limit: How many in all that ask a model; None: all that are due.
         apply: Writes what a job wants written.
@@ -72,7 +72,7 @@ def settle(
     """
     left = limit
     for kind in passes:
-        for settled in _settle_kind(life, kind, left, apply, held if kind.thinks else never):
+        for settled in _settle_kind(runtime, kind, left, apply, held if kind.thinks else never):
             yield settled
             if left is not None and settled.outcome is not None and settled.outcome.asked:
                 left -= 1
@@ -81,7 +81,7 @@ def settle(
 
 
 def _settle_kind(
-    life: Runtime, kind: Pass, left: int | None, apply: Apply, held: Held
+    runtime: Runtime, kind: Pass, left: int | None, apply: Apply, held: Held
 ) -> Iterator[Settled]:
     """Run the jobs of one kind; a job that failed, or changed nothing, is not tried again.
 
@@ -100,8 +100,8 @@ def _settle_kind(
         if left is not None and successes >= left:
             return
         try:
-            is_asked_again = life.writes and not kind.at_once
-            waiting = kind.check(life) if waiting is None or is_asked_again else waiting
+            is_asked_again = runtime.writes and not kind.at_once
+            waiting = kind.check(runtime) if waiting is None or is_asked_again else waiting
         except UserError as error:
             yield Settled(kind.name, problem=error)
             return
@@ -111,8 +111,8 @@ def _settle_kind(
             return
         tried.append(job)
         try:
-            life.check_review(kind.name)
-            outcome = apply(life, kind.run(life, job))
+            runtime.check_review(kind.name)
+            outcome = apply(runtime, kind.run(runtime, job))
         except UserError as error:
             failures += 1
             yield Settled(kind.name, problem=error)

@@ -23,22 +23,24 @@ ENOUGH_MESSAGES = 3  # in a conversation, likewise: a single one may look like a
 AUTO = "auto"  # the setting that leaves it to them
 
 
-def language(life: Runtime, session: Session, person: str) -> str:
+def language(runtime: Runtime, session: Session, person: str) -> str:
     """Return the code of the language somebody speaks, `de`, by their latest messages.
 
     Args:
-        life: Whose conversation.
+        runtime: Whose conversation.
         session: The conversation, with the message that is to be answered.
         person: Id of who speaks.
     """
-    set_language = _overruled(life.entity, life.config.language, person)
+    set_language = _overruled(runtime.entity, runtime.config.language, person)
     if set_language:
         return set_language
     texts = _texts(session, person)
     enough = len(texts) >= ENOUGH_MESSAGES and sum(map(len, texts)) >= ENOUGH_CHARS
     before = ""
     if not enough:
-        before = _before(life.entity, person, not_session=session.id) or _here(life.entity, session)
+        before = _before(runtime.entity, person, not_session=session.id) or _here(
+            runtime.entity, session
+        )
     return languages.spoken(texts, before) or words.DEFAULT_LANGUAGE
 
 

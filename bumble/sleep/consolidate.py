@@ -40,7 +40,7 @@ MOST_VAIN = 200  # marks of what was asked in vain; the oldest go
 MOST_RETOLD, MOST_REVIEWS, MOST_DRAWN = 4, 2, 4  # in one run: each is a long call of a model
 
 
-def _unmarked(life: Runtime, job: Any) -> tuple[str, ...]:
+def _unmarked(runtime: Runtime, job: Any) -> tuple[str, ...]:
     return ()
 
 
@@ -56,9 +56,9 @@ class ConsolidationPart:
     # of what a job is about: it is proposed for review, or asked in vain, only once
     marks: Callable[[Runtime, Any], tuple[str, ...]] = _unmarked
 
-    def is_new(self, life: Runtime, job: Any, dealt: frozenset[str]) -> bool:
+    def is_new(self, runtime: Runtime, job: Any, dealt: frozenset[str]) -> bool:
         """Whether a job is about anything that was not dealt with before."""
-        marks = self.marks(life, job)
+        marks = self.marks(runtime, job)
         return not marks or not dealt.issuperset(marks)
 
 
@@ -101,19 +101,19 @@ def parts() -> tuple[ConsolidationPart, ...]:
 
 
 def check(
-    life: Runtime, *, force: bool = False, work: Sequence[ConsolidationPart] | None = None
+    runtime: Runtime, *, force: bool = False, work: Sequence[ConsolidationPart] | None = None
 ) -> Due[ConsolidationStep]:
     """Find the steps that are due; asks no model.
 
     Args:
-        life: Whose memory.
+        runtime: Whose memory.
         force: Whether it is to be done however short ago the last time was, and asked again what
             was asked in vain.
         work: The parts; None: all.
     """
-    at = life.now()
-    last, count, last_fingerprint = _past(life)
-    interval = life.config.memory.consolidation_interval
+    at = runtime.now()
+    last, count, last_fingerprint = _past(runtime)
+    interval = runtime.config.memory.consolidation_interval
     # a clock that was wrong once may have left a time far ahead
     since = None if last is None else abs(seconds_between(last, at))
     waited = Condition(
@@ -122,10 +122,10 @@ def check(
         f"at least {interval:g} s",
         since is None or since >= interval or force,
     )
-    now = signature(life)
-    dealt = review.dealt(life.entity.root)
-    dealt |= frozenset() if force else frozenset(_vain(state.read(life.entity.state)))
-    steps = _steps(life, parts() if work is None else work, dealt) if waited.passes else []
+    now = signature(runtime)
+    dealt = review.dealt(runtime.entity.root)
+    dealt |= frozenset() if force else frozenset(_vain(state.read(runtime.entity.state)))
+    steps = _steps(runtime, parts() if work is None else work, dealt) if waited.passes else []
     news = "new memories" if now != last_fingerprint else "nothing new"
     urgent = [step for step in steps if step.part and step.part.alone]
     if urgent:
@@ -139,23 +139,23 @@ def check(
 
 
 def _steps(
-    life: Runtime, work: Sequence[ConsolidationPart], dealt: frozenset[str]
+    runtime: Runtime, work: Sequence[ConsolidationPart], dealt: frozenset[str]
 ) -> list[ConsolidationStep]:
     steps = []
     for part in work:
-        due_work = part.check(life)
+        due_work = part.check(runtime)
         if due_work.due:
-            jobs = [job for job in due_work.jobs if not dealt or part.is_new(life, job, dealt)]
+            jobs = [job for job in due_work.jobs if not dealt or part.is_new(runtime, job, dealt)]
             steps += [ConsolidationStep(part, job) for job in jobs[: part.most]]
     return steps
 
 
-def run(life: Runtime, step: ConsolidationStep) -> JobResult:
+def run(runtime: Runtime, step: ConsolidationStep) -> JobResult:
     """Do one step; what a model can't do now waits until the next time."""
     if step.part is None:
-        return _note(life, step.job)
+        return _note(runtime, step.job)
     try:
-        outcome = step.part.run(life, step.job)
+        outcome = step.part.run(runtime, step.job)
     except NO_ANSWER as error:
         why = str(error).splitlines()[0]
         outcome = JobResult(
@@ -169,21 +169,21 @@ def run(life: Runtime, step: ConsolidationStep) -> JobResult:
         )
     title = f"consolidate: {outcome.title}"
     data = {"part": step.part.name, **outcome.data}
-    marks = step.part.marks(life, step.job)
+    marks = step.part.marks(runtime, step.job)
     planned = replace(outcome, title=title, data=data, marks=marks)
-    return _noted_in_vain(life, planned) if outcome.in_vain and marks else planned
+    return _noted_in_vain(runtime, planned) if outcome.in_vain and marks else planned
 
 
-def _noted_in_vain(life: Runtime, outcome: JobResult) -> JobResult:
+def _noted_in_vain(runtime: Runtime, outcome: JobResult) -> JobResult:
     """Note what a model was asked in vain: about the same it is not asked again each night."""
 
     def plan() -> Plan:
-        file = state.read(life.entity.state)
+        file = state.read(runtime.entity.state)
         there = _vain(file)
         oldest = sorted(there, key=lambda mark: (str(there[mark]), mark))
         over = max(0, len(there) + len(outcome.marks) - MOST_VAIN)
         remove = [(SECTION, VAIN, mark) for mark in oldest[:over] if mark not in outcome.marks]
-        values = {VAIN: dict.fromkeys(outcome.marks, base.stamp(life.now()))}
+        values = {VAIN: dict.fromkeys(outcome.marks, base.stamp(runtime.now()))}
         why = "no usable answer"
         noted = state.plan_write(file, {SECTION: values}, why, remove=remove)
         planned = outcome.whole_plan()
@@ -206,13 +206,13 @@ def _of_excerpt(_: Runtime, job: RetellJob) -> tuple[str, ...]:
     return (review.mark("excerpt", job.episode.id, job.episode.source.text),)
 
 
-def _of_notes(life: Runtime, _: int) -> tuple[str, ...]:
-    return (review.mark("notes", *scratch.lines(life.entity.root / scratch.PATH)),)
+def _of_notes(runtime: Runtime, _: int) -> tuple[str, ...]:
+    return (review.mark("notes", *scratch.lines(runtime.entity.root / scratch.PATH)),)
 
 
-def _of_person(life: Runtime, job: DeepReviewJob) -> tuple[str, ...]:
-    person = relationships.find(life.entity.relationships, job.person)
-    least = life.config.memory.relational.deep_review_min_new_interactions
+def _of_person(runtime: Runtime, job: DeepReviewJob) -> tuple[str, ...]:
+    person = relationships.find(runtime.entity.relationships, job.person)
+    least = runtime.config.memory.relational.deep_review_min_new_interactions
     return (review.mark("portrait", job.person, str(person.interaction_count // least)),)
 
 
@@ -224,14 +224,14 @@ def _of_topic(_: Runtime, job: Drawing) -> tuple[str, ...]:
     return (review.mark("topic", job.topic.name, job.fingerprint),)
 
 
-def signature(life: Runtime) -> str:
+def signature(runtime: Runtime) -> str:
     """Identify what has been lived so far, without reading it: ids, and when last was spoken.
 
     What a dream left is no reason to put memory in order the moment it is over: a dream and its
     belief have the time of one moment in their ids.
     """
-    dreamt = {_moment(path.stem) for path in dreams.paths(life.entity.dreams)}
-    entity = life.entity
+    dreamt = {_moment(path.stem) for path in dreams.paths(runtime.entity.dreams)}
+    entity = runtime.entity
     last_message_at = last_activity.last_said(entity)
     believed = [path.stem for path in beliefs.paths(entity.beliefs)]
     ids = [
@@ -247,26 +247,26 @@ def _moment(record_id: str) -> str:
     return record_id.rpartition("_")[2][:10]  # of a ULID, the first ten digits are the time
 
 
-def _past(life: Runtime) -> tuple[datetime | None, int, str]:
+def _past(runtime: Runtime) -> tuple[datetime | None, int, str]:
     """Read when it was last done, how often it was, and what there was to see then."""
-    file = state.read(life.entity.state)
+    file = state.read(runtime.entity.state)
     try:
         values = base.field({SECTION: file.get(SECTION)}, SECTION, dict, {})
         last = None if values.get("at") is None else base.field(values, "at", datetime)
         return last, base.field(values, "count", int, 0), str(values.get("seen", ""))
     except ValueError as error:
-        raise RecordInvalidError(life.entity.state, str(error)) from error
+        raise RecordInvalidError(runtime.entity.state, str(error)) from error
 
 
-def _note(life: Runtime, note: ConsolidationNote) -> JobResult:
+def _note(runtime: Runtime, note: ConsolidationNote) -> JobResult:
     """Record the consolidation in `state.yaml`, unless another process has done so."""
 
     def plan() -> Sequence[Change | None]:
-        _, count, _ = _past(life)
+        _, count, _ = _past(runtime)
         if count != note.count:
             return ()
         values = {"at": base.stamp(note.at), "count": count + 1, "seen": note.fingerprint}
-        file: MappingFile = state.read(life.entity.state)
+        file: MappingFile = state.read(runtime.entity.state)
         return (state.plan_write(file, {SECTION: values}, "memory is in order"),)
 
     return JobResult(
@@ -290,12 +290,12 @@ class Fading:
     marks: tuple[str, ...]
 
 
-def faded(life: Runtime) -> Due[Fading]:
+def faded(runtime: Runtime) -> Due[Fading]:
     """Find what has faded, and what a person has since given more weight."""
-    at, dealt = life.now(), review.dealt(life.entity.root)
+    at, dealt = runtime.now(), review.dealt(runtime.entity.root)
     asleep, awake, marks = list[str](), list[str](), list[str]()
-    for episode in episodes.read(life.entity.episodes):
-        is_faint = _is_faint(life, episode, at)
+    for episode in episodes.read(runtime.entity.episodes):
+        is_faint = _is_faint(runtime, episode, at)
         if episode.dormant == is_faint or (episode.dormant and not episode.faded):
             continue
         mark = review.mark("fading", episode.id, episode.source.text)
@@ -306,16 +306,16 @@ def faded(life: Runtime) -> Due[Fading]:
     return Due((), jobs)
 
 
-def _is_faint(life: Runtime, episode: Episode, at: datetime) -> bool:
+def _is_faint(runtime: Runtime, episode: Episode, at: datetime) -> bool:
     left = significance.decayed(
-        episode.significance, seconds_between(episode.at, at), life.body.fading
+        episode.significance, seconds_between(episode.at, at), runtime.body.fading
     )
-    return left < life.config.memory.dormant_below
+    return left < runtime.config.memory.dormant_below
 
 
-def let_fade(life: Runtime, job: Fading) -> JobResult:
+def let_fade(runtime: Runtime, job: Fading) -> JobResult:
     """Take what has faded out of recall; search still finds it."""
-    folder = life.entity.episodes
+    folder = runtime.entity.episodes
 
     def plan() -> Sequence[Change | None]:
         planned: list[Change | None] = []
@@ -325,7 +325,7 @@ def let_fade(life: Runtime, job: Fading) -> JobResult:
             if episodes.locate(folder, episode_id) is None:
                 continue
             episode = episodes.find(folder, episode_id)
-            if episode.dormant != dormant and _is_faint(life, episode, job.at) == dormant:
+            if episode.dormant != dormant and _is_faint(runtime, episode, job.at) == dormant:
                 why = "it has faded" if dormant else "it matters again"
                 planned.append(
                     episodes.plan_dormant(folder, episode, dormant=dormant, why=why, faded=True)
@@ -359,58 +359,58 @@ class Archiving:
     marks: tuple[str, ...]
 
 
-def weak(life: Runtime) -> Due[Archiving]:
+def weak(runtime: Runtime) -> Due[Archiving]:
     """Find the beliefs of which hardly anything is left."""
-    dealt = review.dealt(life.entity.root)
+    dealt = review.dealt(runtime.entity.root)
     marked = {
         change.path: review.mark("belief", change.path, change.read or "")
-        for change in _put_away(life, life.now())
+        for change in _put_away(runtime, runtime.now())
     }
     new = {path: mark for path, mark in marked.items() if mark not in dealt}
     return Due((), (Archiving(tuple(new), tuple(new.values())),) if new else ())
 
 
-def archive(life: Runtime, job: Archiving) -> JobResult:
+def archive(runtime: Runtime, job: Archiving) -> JobResult:
     """Put away beliefs that nothing has confirmed for long; their files stay."""
-    at, count = life.now(), len(job.paths)
+    at, count = runtime.now(), len(job.paths)
     title = f"{counted(count, 'belief', 'beliefs')} archived"
 
     def plan() -> Sequence[Change]:
-        return [change for change in _put_away(life, at) if change.path in job.paths]
+        return [change for change in _put_away(runtime, at) if change.path in job.paths]
 
     return JobResult(title=title, plan=plan, lines=(f"{title}.",), data={"archived": count})
 
 
-def _put_away(life: Runtime, at: datetime) -> Sequence[Change]:
-    config = life.config.memory.beliefs
-    return archive_check(beliefs.read(life.entity.beliefs), at, config)
+def _put_away(runtime: Runtime, at: datetime) -> Sequence[Change]:
+    config = runtime.config.memory.beliefs
+    return archive_check(beliefs.read(runtime.entity.beliefs), at, config)
 
 
 # the story
 
 
-def story_due(life: Runtime) -> Due[narrate.NarrateJob]:
+def story_due(runtime: Runtime) -> Due[narrate.NarrateJob]:
     """Tell whether it is the turn of the story, and there is something new to tell."""
-    _, count, _ = _past(life)
-    every = life.config.memory.narrative_every_n_consolidations
+    _, count, _ = _past(runtime)
+    every = runtime.config.memory.narrative_every_n_consolidations
     turn = Condition(
         "cadence", f"consolidation {count + 1}", f"every {every}", (count + 1) % every == 0
     )
     if not turn.passes:
         return Due((turn,), ())
-    due_story = narrate.check(life)
+    due_story = narrate.check(runtime)
     return replace(due_story, conditions=(turn, *due_story.conditions))
 
 
 # topics
 
 
-def catalysts_due(life: Runtime) -> Due[Drawing]:
+def catalysts_due(runtime: Runtime) -> Due[Drawing]:
     """Find the topics whose catalysts are to be drawn; not before something new was lived."""
-    _, _, last_fingerprint = _past(life)
-    new = signature(life) != last_fingerprint
+    _, _, last_fingerprint = _past(runtime)
+    new = signature(runtime) != last_fingerprint
     lived = Condition("news", "new memories" if new else "nothing new", "new memories", new)
     if not new:
         return Due((lived,), ())
-    due_topics = catalysts.check(life)
+    due_topics = catalysts.check(runtime)
     return replace(due_topics, conditions=(lived, *due_topics.conditions))

@@ -70,10 +70,10 @@ class Night:
     provenance: Provenance
 
 
-def check(life: Runtime, *, force: bool = False, seed: int | None = None) -> Due[DreamJob]:
+def check(runtime: Runtime, *, force: bool = False, seed: int | None = None) -> Due[DreamJob]:
     """Check the five conditions; asks no model and reads no memory."""
-    at = life.now()
-    conditions = dream_gates.conditions(life, at)
+    at = runtime.now()
+    conditions = dream_gates.conditions(runtime, at)
     closed = tuple(condition.name for condition in conditions if not condition.passes)
     if force:
         conditions = tuple(
@@ -86,15 +86,15 @@ def _bypassed(condition: Condition) -> Condition:
     return replace(condition, value=f"{condition.value} (bypassed)", passes=True)
 
 
-def run(life: Runtime, job: DreamJob) -> JobResult:
+def run(runtime: Runtime, job: DreamJob) -> JobResult:
     """Ask for a dream; the result writes it."""
-    seed = life.rng.getrandbits(32) if job.seed is None else job.seed
+    seed = runtime.rng.getrandbits(32) if job.seed is None else job.seed
     rng = random.Random(seed)
-    pool = dream_pool.find(life, job.at)
-    wording = by_form.of_owner(life)
+    pool = dream_pool.find(runtime, job.at)
+    wording = by_form.of_owner(runtime)
     pairs = pool.pairs if wording is None else _quotable(pool)
     chosen = dream_pairs.choose(
-        pairs, _dreamt_before(life), life.config.soma.dreams.memory_pair_count, rng
+        pairs, _dreamt_before(runtime), runtime.config.soma.dreams.memory_pair_count, rng
     )
     details: dict[str, Any] = {
         "seed": seed,
@@ -107,16 +107,18 @@ def run(life: Runtime, job: DreamJob) -> JobResult:
     notes += [f"Note: {TIME_ALONE}."] if pool.similarity == "none" else []
     if not chosen:
         why = "there is nothing to quote" if pool.pairs else "no two memories are far enough apart"
-        return _nothing(life, job, why, details, notes)
-    asked = _question(life, [pool.episodes[id_] for pair in chosen for id_ in pair.ids], rng)
+        return _nothing(runtime, job, why, details, notes)
+    asked = _question(runtime, [pool.episodes[id_] for pair in chosen for id_ in pair.ids], rng)
     if wording is not None:
         dreamt = _by_form(pool, chosen, asked, wording)
     else:
-        dreamt = _dreamt(life, job, pool, chosen, asked, seed)
+        dreamt = _dreamt(runtime, job, pool, chosen, asked, seed)
     if dreamt.empty:
-        why = f"{life.model.name} wrote no dream"
-        return _nothing(life, job, why, details, notes)
-    night = _night(life, job, pool, chosen, asked, dreamt, rng, seed, by_form=wording is not None)
+        why = f"{runtime.model.name} wrote no dream"
+        return _nothing(runtime, job, why, details, notes)
+    night = _night(
+        runtime, job, pool, chosen, asked, dreamt, rng, seed, by_form=wording is not None
+    )
     details |= {
         "id": night.id,
         "pairs": [list(pair.ids) for pair in chosen],
@@ -125,14 +127,14 @@ def run(life: Runtime, job: DreamJob) -> JobResult:
         "thread": dreamt.thread,
         "events": [
             _begun(job),
-            {"event": "dream_cycle_completed", "at": base.stamp(life.now()), "id": night.id},
+            {"event": "dream_cycle_completed", "at": base.stamp(runtime.now()), "id": night.id},
         ],
     }
     gist = dreamt.thread or dreamt.fragments[0]
     shown = shorten(gist, TITLE_CHARS)
     return JobResult(
         title=f"dream: {shown}",
-        plan=partial(_plan, life, job, night),
+        plan=partial(_plan, runtime, job, night),
         lines=(f"Dreamt: {gist}", *notes),
         data=details,
         record=night.id,
@@ -140,19 +142,19 @@ def run(life: Runtime, job: DreamJob) -> JobResult:
     )
 
 
-def _dreamt_before(life: Runtime) -> set[dream_pairs.Key]:
-    files = dreams.paths(life.entity.dreams)[-REMEMBERED_DREAMS:]
+def _dreamt_before(runtime: Runtime) -> set[dream_pairs.Key]:
+    files = dreams.paths(runtime.entity.dreams)[-REMEMBERED_DREAMS:]
     nights = (base.load(file, dreams.parse) for file in files)
     return {frozenset(pair) for night in nights for pair in night.pairs}
 
 
 def _nothing(
-    life: Runtime, job: DreamJob, why: str, details: Mapping[str, Any], notes: Sequence[str]
+    runtime: Runtime, job: DreamJob, why: str, details: Mapping[str, Any], notes: Sequence[str]
 ) -> JobResult:
     """Remember that there was nothing to dream of, so that it is not tried again at once."""
 
     def plan() -> Sequence[Change | None]:
-        return [dream_gates.plan_empty(life, job.at, why)]
+        return [dream_gates.plan_empty(runtime, job.at, why)]
 
     return JobResult(
         title=f"dream: none, {why}",
@@ -163,7 +165,7 @@ def _nothing(
     )
 
 
-def _question(life: Runtime, met: Sequence[Episode], rng: random.Random) -> Question | None:
+def _question(runtime: Runtime, met: Sequence[Episode], rng: random.Random) -> Question | None:
     """Draw a question that memory had no answer to, of those that all may meet who meet the dream.
 
     A dream may turn it over; it answers nothing, so the question stays open.
@@ -171,7 +173,7 @@ def _question(life: Runtime, met: Sequence[Episode], rng: random.Random) -> Ques
     audience = provenance.joined(episode.audience for episode in met)
     open_questions = [
         question
-        for question in questions.read(life.entity.questions)
+        for question in questions.read(runtime.entity.questions)
         if is_open(question.provenance.audience, audience)
         and not provenance.is_untrusted(question.provenance.trust)
     ]
@@ -200,7 +202,7 @@ def _by_form(
 
 
 def _dreamt(
-    life: Runtime,
+    runtime: Runtime,
     job: DreamJob,
     pool: DreamPool,
     chosen: Sequence[Pair],
@@ -208,16 +210,16 @@ def _dreamt(
     seed: int,
 ) -> Dreamt:
     """Ask for a dream, and once more if a part is missing."""
-    config = life.config.soma.dreams
+    config = runtime.config.soma.dreams
     request = Request(
-        messages=job_request.messages("dream", _slots(life, job, pool, chosen, asked)),
+        messages=job_request.messages("dream", _slots(runtime, job, pool, chosen, asked)),
         purpose="dream",
         max_tokens=config.max_tokens,
         temperature=config.temperature,
         seed=seed % 2**31,
         cache_id=job_request.cache_id("dream"),
     )
-    first = life.model.complete(request).text
+    first = runtime.model.complete(request).text
     dreamt = _read(first)
     if dreamt.whole:
         return dreamt
@@ -232,7 +234,7 @@ def _dreamt(
         ),
         temperature=min(config.temperature, RETRY_TEMPERATURE),
     )
-    return dreamt.filled(_read(life.model.complete(again).text))
+    return dreamt.filled(_read(runtime.model.complete(again).text))
 
 
 def _read(text: str) -> Dreamt:
@@ -245,31 +247,31 @@ def _read(text: str) -> Dreamt:
 
 
 def _slots(
-    life: Runtime, job: DreamJob, pool: DreamPool, chosen: Sequence[Pair], asked: Question | None
+    runtime: Runtime, job: DreamJob, pool: DreamPool, chosen: Sequence[Pair], asked: Question | None
 ) -> dict[str, str]:
     lines = []
     for number, pair in enumerate(chosen, 1):
         for letter, episode_id in zip("ab", pair.ids, strict=True):
-            lines.append(f"{number}{letter}. {_memory(life, pool.episodes[episode_id])}")
+            lines.append(f"{number}{letter}. {_memory(runtime, pool.episodes[episode_id])}")
     if asked is not None:
         text = tokens.cut(one_line(asked.text), MEMORY_TOKENS)
         lines.append(f"{len(chosen) + 1}. (what I could not remember) {text}")
-    soma = body_state.read(life, job.at)
+    soma = body_state.read(runtime, job.at)
     return {
-        "name": life.identity.name,
-        "body": ebb.dream_lines(soma, life.body.soma),
+        "name": runtime.identity.name,
+        "body": ebb.dream_lines(soma, runtime.body.soma),
         "memories": prompts.tagged("memories", "\n".join(lines)),
     }
 
 
-def _memory(life: Runtime, episode: Episode) -> str:
-    day = episode.at.astimezone(life.zone)
+def _memory(runtime: Runtime, episode: Episode) -> str:
+    day = episode.at.astimezone(runtime.zone)
     lines = (line for line in episode.text.split("\n") if not line.startswith("#"))
     return f"({day:%d %B %Y}) {tokens.cut(' '.join(' '.join(lines).split()), MEMORY_TOKENS)}"
 
 
 def _night(
-    life: Runtime,
+    runtime: Runtime,
     job: DreamJob,
     pool: DreamPool,
     chosen: tuple[Pair, ...],
@@ -282,8 +284,8 @@ def _night(
 ) -> Night:
     ids = tuple(dict.fromkeys(episode_id for pair in chosen for episode_id in pair.ids))
     met = [pool.episodes[episode_id] for episode_id in ids]
-    known_names = (life.identity.name, *(person for episode in met for person in episode.people))
-    told = [_whole(life, episode) for episode in met] + ([asked.text] if asked else [])
+    known_names = (runtime.identity.name, *(person for episode in met for person in episode.people))
+    told = [_whole(runtime, episode) for episode in met] + ([asked.text] if asked else [])
     strange = claims.unsupported(dreamt.thread, told, known_names)
     return Night(
         id=base.new_id(dreams.PREFIX, job.at, rng),
@@ -294,7 +296,7 @@ def _night(
         believable=bool(dreamt.thread) and not strange,
         provenance=Provenance(
             by=f"{dream_pool.EVENT} {BY}" if by_form else dream_pool.EVENT,
-            model="" if by_form else life.model.name,
+            model="" if by_form else runtime.model.name,
             sources=(*ids, *([asked.id] if asked else [])),
             trust=base.lowest_trust([episode.provenance.trust for episode in met] + ["entity"]),
             audience=provenance.joined(episode.audience for episode in met),
@@ -302,36 +304,36 @@ def _night(
     )
 
 
-def _whole(life: Runtime, episode: Episode) -> str:
-    return f"{episode.at.astimezone(life.zone):%d %B %Y %Y-%m-%d} {episode.text}"
+def _whole(runtime: Runtime, episode: Episode) -> str:
+    return f"{episode.at.astimezone(runtime.zone):%d %B %Y %Y-%m-%d} {episode.text}"
 
 
 def _begun(job: DreamJob) -> dict[str, str]:
     return {"event": "dream_cycle_start", "at": base.stamp(job.at)}
 
 
-def _plan(life: Runtime, job: DreamJob, night: Night) -> Plan:
+def _plan(runtime: Runtime, job: DreamJob, night: Night) -> Plan:
     """Plan all that a dream becomes, on the files as they are; nothing if a condition fails."""
-    config, past = life.config.soma.dreams, dream_gates.read(life)
+    config, past = runtime.config.soma.dreams, dream_gates.read(runtime)
     # somebody spoke while the model wrote, or another process has dreamt: both end a dream
-    if not job.bypassed and (closed := dream_gates.closed(life, past, job.at)):
+    if not job.bypassed and (closed := dream_gates.closed(runtime, past, job.at)):
         late = tuple(
             f"Not kept: {condition.name}: {condition.value}, wants {condition.wants}."
             for condition in closed
         )
-        left = {"event": "dream_cycle_left", "at": base.stamp(life.now())}
+        left = {"event": "dream_cycle_left", "at": base.stamp(runtime.now())}
         return Plan((), late, {"events": [_begun(job), left]}, ran=False)
     planned: list[Change | None] = []
     became: list[str] = []
     if config.write_journal:
-        planned.append(_diary(life, job, night))
+        planned.append(_diary(runtime, job, night))
         became.append("journal")
     if config.write_beliefs and night.believable:
-        believed = _belief(life, job, night)
+        believed = _belief(runtime, job, night)
         planned += believed
         became += [PurePosixPath(change.path).stem for change in believed]
     if config.inject_noise:
-        planned.append(_noise(life, job, night))
+        planned.append(_noise(runtime, job, night))
         became.append("noise")
     record = dreams.new(
         night.id,
@@ -345,46 +347,46 @@ def _plan(life: Runtime, job: DreamJob, night: Night) -> Plan:
         provenance=night.provenance,
     )
     planned.append(dreams.plan_new(record, "keep the dream"))
-    return Plan((*planned, dream_gates.plan_counted(life, past, job.at)))
+    return Plan((*planned, dream_gates.plan_counted(runtime, past, job.at)))
 
 
-def _diary(life: Runtime, job: DreamJob, night: Night) -> Change:
+def _diary(runtime: Runtime, job: DreamJob, night: Night) -> Change:
     parts = ["*[dream]*", "\n".join(f"  {line}" for line in night.dreamt.fragments)]
     parts.append(f"*thread: {night.dreamt.thread}*" if night.dreamt.thread else "")
     return journal.plan_add(
         job.at,
         "\n\n".join(part for part in parts if part),
-        life.zone,
+        runtime.zone,
         "write the dream down",
         tags=TAGS,
         provenance=replace(night.provenance, sources=(night.id,)),
     )
 
 
-def _belief(life: Runtime, job: DreamJob, night: Night) -> list[Change]:
+def _belief(runtime: Runtime, job: DreamJob, night: Night) -> list[Change]:
     """Plan a belief of low confidence from the thread, or confirm the belief that says it."""
     claim = Claim(
         id=night.belief_id,
         text=night.dreamt.thread,
         category="dream_insight",
-        confidence=life.config.soma.dreams.belief_confidence,
+        confidence=runtime.config.soma.dreams.belief_confidence,
         evidence=(night.id,),
         origin=f"dream:{night.id}",
         provenance=replace(night.provenance, sources=(night.id, *night.provenance.sources)),
         by="dream",
     )
-    return plan_claim(life, claim, job.at)
+    return plan_claim(runtime, claim, job.at)
 
 
-def _noise(life: Runtime, job: DreamJob, night: Night) -> Change | None:
-    most, audience = life.config.soma.dreams.max_noise_fragments, night.provenance.audience
+def _noise(runtime: Runtime, job: DreamJob, night: Night) -> Change | None:
+    most, audience = runtime.config.soma.dreams.max_noise_fragments, night.provenance.audience
     thoughts = tuple(
         noise.fragment(line, noise.DREAM, SALIENCE, job.at, audience)
         for line in night.dreamt.fragments
     )[:most]
 
     def move(soma: Soma) -> Soma:
-        felt = body_state.events(life, [dream_pool.EVENT])(soma)
-        return hear(felt, thoughts, life.body.soma)
+        felt = body_state.events(runtime, [dream_pool.EVENT])(soma)
+        return hear(felt, thoughts, runtime.body.soma)
 
-    return body_state.plan(life, job.at, move, "the dream lingers")
+    return body_state.plan(runtime, job.at, move, "the dream lingers")

@@ -32,34 +32,34 @@ class DreamHistory:
         return self.count if self.day == day else 0
 
 
-def conditions(life: Runtime, at: datetime) -> tuple[Condition, ...]:
+def conditions(runtime: Runtime, at: datetime) -> tuple[Condition, ...]:
     """Return the five conditions as they are at a time."""
-    config = life.config.soma.dreams
+    config = runtime.config.soma.dreams
     hours = ", ".join(map(str, config.dream_hours)) or "none"
-    past = read(life)
+    past = read(runtime)
     return (
         Condition(
             "enabled", "on" if config.enabled else "off", "soma.dreams.enabled", config.enabled
         ),
-        _silence(life, at),
-        _cooldown(life, past, at),
+        _silence(runtime, at),
+        _cooldown(runtime, past, at),
         Condition(
             "hours",
-            f"{at.astimezone(life.zone):%H:%M}",
+            f"{at.astimezone(runtime.zone):%H:%M}",
             f"one of the hours {hours}",
-            in_hours(at, life.zone, config.dream_hours),
+            in_hours(at, runtime.zone, config.dream_hours),
         ),
-        _cap(life, past, at),
+        _cap(runtime, past, at),
     )
 
 
-def read(life: Runtime) -> DreamHistory:
+def read(runtime: Runtime) -> DreamHistory:
     """Read when the last dreams were.
 
     Raises:
         RecordInvalidError: If the file does not hold it.
     """
-    file = state.read(life.entity.state)
+    file = state.read(runtime.entity.state)
     values = file.get(SECTION, default={})
     try:
         if not isinstance(values, dict):
@@ -70,14 +70,14 @@ def read(life: Runtime) -> DreamHistory:
         ]
         count = base.field(values, "count", int, 0)
     except ValueError as error:
-        raise RecordInvalidError(life.entity.state, str(error)) from error
+        raise RecordInvalidError(runtime.entity.state, str(error)) from error
     return DreamHistory(file, times[0], times[1], str(values.get("day", "")), count)
 
 
-def _silence(life: Runtime, at: datetime) -> Condition:
+def _silence(runtime: Runtime, at: datetime) -> Condition:
     wanted, last_message_at = (
-        life.config.soma.dreams.min_silence_seconds,
-        last_activity.last_said(life.entity),
+        runtime.config.soma.dreams.min_silence_seconds,
+        last_activity.last_said(runtime.entity),
     )
     quiet = None if last_message_at is None else seconds_between(last_message_at, at)
     return Condition(
@@ -88,9 +88,9 @@ def _silence(life: Runtime, at: datetime) -> Condition:
     )
 
 
-def _cooldown(life: Runtime, past: DreamHistory, at: datetime) -> Condition:
+def _cooldown(runtime: Runtime, past: DreamHistory, at: datetime) -> Condition:
     """Time since the last dream, and since a night in which there was nothing to dream of."""
-    config = life.config.soma.dreams
+    config = runtime.config.soma.dreams
     times = [
         (past.last_at, config.min_gap_seconds, "the last dream"),
         (past.empty_at, config.empty_backoff_minutes * 60, "there was nothing to dream of"),
@@ -107,30 +107,34 @@ def _cooldown(life: Runtime, past: DreamHistory, at: datetime) -> Condition:
     )
 
 
-def _cap(life: Runtime, past: DreamHistory, at: datetime) -> Condition:
-    most, count = life.config.soma.dreams.max_cycles_per_day, past.count_on(_day(life, at))
+def _cap(runtime: Runtime, past: DreamHistory, at: datetime) -> Condition:
+    most, count = runtime.config.soma.dreams.max_cycles_per_day, past.count_on(_day(runtime, at))
     return Condition("daily cap", f"{count} today", f"fewer than {most}", count < most)
 
 
-def _day(life: Runtime, at: datetime) -> str:
-    return at.astimezone(life.zone).date().isoformat()
+def _day(runtime: Runtime, at: datetime) -> str:
+    return at.astimezone(runtime.zone).date().isoformat()
 
 
-def plan_counted(life: Runtime, past: DreamHistory, at: datetime) -> Change | None:
+def plan_counted(runtime: Runtime, past: DreamHistory, at: datetime) -> Change | None:
     """Plan to remember a dream."""
-    day = _day(life, at)
+    day = _day(runtime, at)
     values = {"last_at": base.stamp(at), "day": day, "count": past.count_on(day) + 1}
     gone = [(SECTION, "empty_at")] if past.empty_at else []
     return state.plan_write(past.file, {SECTION: values}, "count the dream", remove=gone)
 
 
-def plan_empty(life: Runtime, at: datetime, why: str) -> Change | None:
+def plan_empty(runtime: Runtime, at: datetime, why: str) -> Change | None:
     """Plan to remember that there was nothing to dream of, so that it is not tried at once."""
     values = {SECTION: {"empty_at": base.stamp(at)}}
-    return state.plan_write(state.read(life.entity.state), values, f"no dream: {why}")
+    return state.plan_write(state.read(runtime.entity.state), values, f"no dream: {why}")
 
 
-def closed(life: Runtime, past: DreamHistory, at: datetime) -> list[Condition]:
+def closed(runtime: Runtime, past: DreamHistory, at: datetime) -> list[Condition]:
     """Return the conditions that fail since a dream began, where others talk and dream too."""
-    still = (_silence(life, life.now()), _cooldown(life, past, at), _cap(life, past, at))
+    still = (
+        _silence(runtime, runtime.now()),
+        _cooldown(runtime, past, at),
+        _cap(runtime, past, at),
+    )
     return [condition for condition in still if not condition.passes]

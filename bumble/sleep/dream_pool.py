@@ -29,18 +29,18 @@ class DreamPool:
     similarity: str  # the scale: `calibrated`, `raw`, or `none` without an embedder
 
 
-def find(life: Runtime, at: datetime) -> DreamPool:
+def find(runtime: Runtime, at: datetime) -> DreamPool:
     """Find what may be dreamt of, and which of it may meet."""
-    config = life.config.soma.dreams
+    config = runtime.config.soma.dreams
     dreamable = {
         episode.id: episode
-        for episode in episodes.read(life.entity.episodes)
+        for episode in episodes.read(runtime.entity.episodes)
         if _can_be_dreamt(episode)
     }
 
     def left(episode: Episode) -> float:
         age = seconds_between(episode.at, at)
-        return significance.decayed(episode.significance, age, life.body.fading)
+        return significance.decayed(episode.significance, age, runtime.body.fading)
 
     rules = dream_pairs.PairRules(
         config.min_significance, config.min_time_gap_hours, config.max_similarity, config.band
@@ -50,26 +50,28 @@ def find(life: Runtime, at: datetime) -> DreamPool:
         for episode in dreamable.values()
     ]
     best = dream_pairs.candidates(memories, rules)
-    vectors = _vectors(life, [dreamable[memory.id] for memory in best])
-    eligible_pairs = dream_pairs.eligible(best, rules, vectors, partial(_scaled, life))
+    vectors = _vectors(runtime, [dreamable[memory.id] for memory in best])
+    eligible_pairs = dream_pairs.eligible(best, rules, vectors, partial(_scaled, runtime))
     return DreamPool(
-        dreamable, eligible_pairs, "none" if vectors is None else life.config.embedding.similarity
+        dreamable,
+        eligible_pairs,
+        "none" if vectors is None else runtime.config.embedding.similarity,
     )
 
 
-def _vectors(life: Runtime, memories: Sequence[Episode]) -> dict[str, Floats] | None:
+def _vectors(runtime: Runtime, memories: Sequence[Episode]) -> dict[str, Floats] | None:
     """Embed what sets memories apart; None without an embedder.
 
     The vectors of the index will not do: each has date, people and the form of a telling in it,
     which all memories share, so that hardly any two are unlike (docs/log.md).
     """
-    embedder = life.memory.embedder
+    embedder = runtime.memory.embedder
     if embedder is None:
         return None
     tellings = [episodes.telling(episode.text) for episode in memories]
-    names = [life.identity.name]
+    names = [runtime.identity.name]
     names += [
-        name for person in relationships.read(life.entity.relationships) for name in person.names
+        name for person in relationships.read(runtime.entity.relationships) for name in person.names
     ]
     texts = dream_pairs.distinct(
         [telling.narrative or telling.reflection for telling in tellings], names
@@ -86,8 +88,8 @@ def _can_be_dreamt(episode: Episode) -> bool:
     return not dreamt and not episode.dormant and not provenance.is_untrusted(origin.trust)
 
 
-def _scaled(life: Runtime, cosine: Floats) -> Floats:
-    embedder = life.memory.embedder
-    if embedder is None or life.config.embedding.similarity == "raw":
+def _scaled(runtime: Runtime, cosine: Floats) -> Floats:
+    embedder = runtime.memory.embedder
+    if embedder is None or runtime.config.embedding.similarity == "raw":
         return cosine
     return calibrate.similarity(cosine, embedder.unrelated_cosine)

@@ -60,13 +60,13 @@ class EvolveJob:
     sources: StorySources
 
 
-def check(life: Runtime, *, force: bool = False) -> Due[EvolveJob]:
+def check(runtime: Runtime, *, force: bool = False) -> Due[EvolveJob]:
     """Tell whether it is time to look back."""
-    count = people.interactions(life)
-    last = state.read(life.entity.state).get(KEY, "interactions", default=0)
+    count = people.interactions(runtime)
+    last = state.read(runtime.entity.state).get(KEY, "interactions", default=0)
     since = count - last if last <= count else count  # people may have been forgotten since
     waiting = sum(
-        proposal.status == proposals.OPEN for proposal in proposals.read(life.entity.evolution)
+        proposal.status == proposals.OPEN for proposal in proposals.read(runtime.entity.evolution)
     )
     enough = force or since >= EVERY
     conditions = (
@@ -75,24 +75,24 @@ def check(life: Runtime, *, force: bool = False) -> Due[EvolveJob]:
     )
     if not all(condition.passes for condition in conditions):
         return Due(conditions, ())
-    return Due(conditions, (EvolveJob(life.now(), count, narrative_sources.gather(life)),))
+    return Due(conditions, (EvolveJob(runtime.now(), count, narrative_sources.gather(runtime)),))
 
 
-def run(life: Runtime, job: EvolveJob) -> JobResult:
+def run(runtime: Runtime, job: EvolveJob) -> JobResult:
     """Propose what may change; without a usable answer by rule."""
     language = words.language(*(episode.text for episode in reversed(job.sources.episodes)))
     model = ""
-    items = _by_rule(life, job, language)
-    if life.abilities.tier("memory", language) == "write" and job.sources.episodes:
+    items = _by_rule(runtime, job, language)
+    if runtime.abilities.tier("memory", language) == "write" and job.sources.episodes:
         with suppress(*NO_ANSWER):  # what the rules say stands
-            items, model = _asked(life, job), life.model.name
-    items = _new(life, items)
-    before = base.read_text(life.entity.file)
+            items, model = _asked(runtime, job), runtime.model.name
+    items = _new(runtime, items)
+    before = base.read_text(runtime.entity.file)
     diff = difference(before, applied(before, items))
     if not diff:
         return JobResult(
             title="evolve: nothing to change",
-            plan=lambda: (_plan_counted(life, job),),
+            plan=lambda: (_plan_counted(runtime, job),),
             lines=("Looked back, and nothing speaks for a change.",),
             data={"proposal": None},
         )
@@ -106,11 +106,11 @@ def run(life: Runtime, job: EvolveJob) -> JobResult:
         trust=base.lowest_trust(("entity", job.sources.trust)),
         audience=job.sources.audience,
     )
-    proposal_id = base.new_id(proposals.PREFIX, job.at, life.rng)
+    proposal_id = base.new_id(proposals.PREFIX, job.at, runtime.rng)
     proposal = proposals.new(proposal_id, job.at, job.interactions, items, diff, provenance=origin)
     return JobResult(
         title="evolve: a proposal",
-        plan=partial(_plan, life, job, proposal),
+        plan=partial(_plan, runtime, job, proposal),
         lines=(
             f"{proposal.id}: {len(proposal.items)} small changes{'' if model else ', by rule'}.",
             "`bumble evolve --show` has them; nothing changes before --apply.",
@@ -148,41 +148,43 @@ def difference(before: str, after: str) -> str:
     return "\n".join(lines)
 
 
-def _plan(life: Runtime, job: EvolveJob, proposal: Proposal) -> Sequence[Change | None]:
-    return (proposals.plan_new(proposal, "propose small changes"), _plan_counted(life, job))
+def _plan(runtime: Runtime, job: EvolveJob, proposal: Proposal) -> Sequence[Change | None]:
+    return (proposals.plan_new(proposal, "propose small changes"), _plan_counted(runtime, job))
 
 
-def _plan_counted(life: Runtime, job: EvolveJob) -> Change | None:
-    file = state.read(life.entity.state)
+def _plan_counted(runtime: Runtime, job: EvolveJob) -> Change | None:
+    file = state.read(runtime.entity.state)
     values = {KEY: {"interactions": job.interactions, "at": base.stamp(job.at)}}
     return state.plan_write(file, values, "it looked back")
 
 
-def _traits(life: Runtime) -> list[str]:
+def _traits(runtime: Runtime) -> list[str]:
     """Return the traits that may change: the entity's own, or those of anybody."""
-    return list(life.identity.identity.traits) or list(TRAITS)
+    return list(runtime.identity.identity.traits) or list(TRAITS)
 
 
-def _asked(life: Runtime, job: EvolveJob) -> Items:
+def _asked(runtime: Runtime, job: EvolveJob) -> Items:
     """Ask a model, and keep what rests on memories.
 
     Raises:
         AnswerInvalidError: If the answer can't be used.
     """
-    persona, labels = life.identity.identity, job.sources.labels
+    persona, labels = runtime.identity.identity, job.sources.labels
     levels = [
-        f"{name}: {persona.traits.get(name, persona_edits.NEUTRAL):g}" for name in _traits(life)
+        f"{name}: {persona.traits.get(name, persona_edits.NEUTRAL):g}" for name in _traits(runtime)
     ]
-    memories = narrative_sources.wording(life, job.sources, "", life.window_tokens // 2, 0)
+    memories = narrative_sources.wording(runtime, job.sources, "", runtime.window_tokens // 2, 0)
     slots = {
-        "name": life.identity.name,
+        "name": runtime.identity.name,
         "memories": memories["memories"],
         "traits": prompts.tagged("traits", "\n".join(levels)),
         "behaviours": _listed("behaviours", persona.behaviours),
         "curiosity": _listed("curiosity", persona.curiosity),
     }
-    request = job_request.request(life, KEY, slots, max_tokens=MAX_TOKENS, temperature=TEMPERATURE)
-    answer = structured.answer(life.model, request, schema(_traits(life), list(labels)))
+    request = job_request.request(
+        runtime, KEY, slots, max_tokens=MAX_TOKENS, temperature=TEMPERATURE
+    )
+    answer = structured.answer(runtime.model, request, schema(_traits(runtime), list(labels)))
     items = {
         "traits": [
             _item(value, labels, proposals.MOST_CHANGE * (1 if value["way"] == "more" else -1))
@@ -191,8 +193,8 @@ def _asked(life: Runtime, job: EvolveJob) -> Items:
         "behaviours": [_item(value, labels) for value in answer["behaviours"]],
         "curiosity": [_item(value, labels) for value in answer["curiosity"]],
     }
-    grounds = narrative_sources.grounds(life, job.sources, "")
-    speakers = Speakers(narrative_sources.known_names(life, job.sources))
+    grounds = narrative_sources.grounds(runtime, job.sources, "")
+    speakers = Speakers(narrative_sources.known_names(runtime, job.sources))
     return {
         name: [
             item
@@ -254,16 +256,16 @@ def _closed(properties: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _by_rule(life: Runtime, job: EvolveJob, language: str) -> Items:
+def _by_rule(runtime: Runtime, job: EvolveJob, language: str) -> Items:
     """Propose what the memories show without a model: feelings they left, topics of people."""
-    wordings = forms.load(language, life.entity.root, life.tell).memory
+    wordings = forms.load(language, runtime.entity.root, runtime.tell).memory
     felt = [
         (imprint.emotion, episode.id)
         for episode in job.sources.episodes
         for imprint in episode.imprints
     ]
     traits = []
-    for name in _traits(life):
+    for name in _traits(runtime):
         cited = tuple(
             dict.fromkeys(id_ for emotion, id_ in felt if emotion in TRAITS.get(name, ()))
         )
@@ -278,13 +280,13 @@ def _by_rule(life: Runtime, job: EvolveJob, language: str) -> Items:
     return {"traits": traits, "behaviours": [], "curiosity": topics}
 
 
-def _new(life: Runtime, items: Items) -> Items:
+def _new(runtime: Runtime, items: Items) -> Items:
     """Leave out what names a person, holds a secret, or is there already; hold the bounds."""
-    persona = life.identity.identity
+    persona = runtime.identity.identity
     there = {one_line(text).casefold() for text in (*persona.behaviours, *persona.curiosity)}
     folded_names = [
         words.folded(name)
-        for person in relationships.read(life.entity.relationships)
+        for person in relationships.read(runtime.entity.relationships)
         for name in (person.id, *person.names, *" ".join(person.names).split())
         if len(name) > 1
     ]

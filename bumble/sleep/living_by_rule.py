@@ -23,29 +23,29 @@ POINTERS, POINTER_CHARS = 10, 80
 Lines = Mapping[str, list[tuple[str, Provenance]]]
 
 
-def lines(life: Runtime, notes: Iterable[tuple[str, Provenance]]) -> Lines:
+def lines(runtime: Runtime, notes: Iterable[tuple[str, Provenance]]) -> Lines:
     """Return the lines of each section, with their origins."""
-    spoken = recent.remarks(life)
+    spoken = recent.remarks(runtime)
     statements = [remark for remark in spoken if not remark.asks]
     acquaintances = sorted(
-        relationships.read(life.entity.relationships),
+        relationships.read(runtime.entity.relationships),
         key=lambda person: (-person.interaction_count, person.id),
     )[:PEOPLE]
     newest = {remark.person: remark for remark in reversed(statements)}
     bond = [newest[person.id] for person in acquaintances if person.id in newest]
     news = [remark for remark in statements if remark not in bond][:NEWS]
     found = (
-        _insights(life),
+        _insights(runtime),
         [_quoted(remark) for remark in bond],
         [_quoted(remark) for remark in spoken if remark.asks][:QUESTIONS],
         [*notes, *(_quoted(remark) for remark in news)],
-        _pointers(life),
+        _pointers(runtime),
         [
             (f"{person.name}: {topic}", _origin(person.id, person.provenance, (person.id,)))
             for person in acquaintances
             for topic in person.unresolved
         ][:GAPS],
-        _skills(life),
+        _skills(runtime),
     )
     return {title: list(part) for title, part in zip(working.SECTIONS, found, strict=True)}
 
@@ -61,11 +61,11 @@ def _origin(source: str, there: Provenance, audience: tuple[str, ...] | None = N
     return Provenance(working.BY, "", (source,), trust, audience or there.audience)
 
 
-def _insights(life: Runtime) -> list[tuple[str, Provenance]]:
-    at, config = life.now(), life.config.memory.beliefs
+def _insights(runtime: Runtime) -> list[tuple[str, Provenance]]:
+    at, config = runtime.now(), runtime.config.memory.beliefs
     held = [
         belief
-        for belief in beliefs.read(life.entity.beliefs)
+        for belief in beliefs.read(runtime.entity.beliefs)
         if belief.category == SELF
         and not belief.archived
         and not provenance.is_untrusted(belief.provenance.trust)
@@ -74,8 +74,8 @@ def _insights(life: Runtime) -> list[tuple[str, Provenance]]:
     return [(belief.text, _origin(belief.id, belief.provenance)) for belief in strongest[:INSIGHTS]]
 
 
-def _pointers(life: Runtime) -> list[tuple[str, Provenance]]:
-    newest = episodes.paths(life.entity.episodes)[-POINTERS:]
+def _pointers(runtime: Runtime) -> list[tuple[str, Provenance]]:
+    newest = episodes.paths(runtime.entity.episodes)[-POINTERS:]
     records = [base.load(path, episodes.parse) for path in reversed(newest)]
     return [
         (pointer(record), _origin(record.id, record.provenance))
@@ -90,12 +90,12 @@ def pointer(episode: Episode) -> str:
     return f"[[{episode.id}]] {shorten(about, POINTER_CHARS, at_word=True)}"
 
 
-def _skills(life: Runtime) -> list[tuple[str, Provenance]]:
+def _skills(runtime: Runtime) -> list[tuple[str, Provenance]]:
     return [
         (
             f"{skill.name}: {skill.description}" if skill.description else skill.name,
             _origin(skill.slug, skill.provenance),
         )
-        for skill in skills.read(life.entity.skills)
+        for skill in skills.read(runtime.entity.skills)
         if not provenance.is_untrusted(skill.provenance.trust)
     ][:SKILLS]

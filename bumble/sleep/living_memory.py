@@ -73,12 +73,12 @@ class Draft:
     dropped: int = 0  # lines that said what nobody knows
 
 
-def check(life: Runtime, *, force: bool = False) -> Due[LivingJob]:
+def check(runtime: Runtime, *, force: bool = False) -> Due[LivingJob]:
     """Tell whether it is time, and there is something new to take in."""
-    at, last, seen = life.now(), _last(life), _seen(life)
-    dreams = life.config.soma.dreams.enabled
+    at, last, seen = runtime.now(), _last(runtime), _seen(runtime)
+    dreams = runtime.config.soma.dreams.enabled
     gates = GATES if dreams else GATES[:1]  # who doesn't dream has no hours for it
-    conditions = [gate for gate in dream_gates.conditions(life, at) if gate.name in gates]
+    conditions = [gate for gate in dream_gates.conditions(runtime, at) if gate.name in gates]
     hours = None if last is None else abs(seconds_between(last, at)) / 3600
     conditions.append(
         Condition(
@@ -88,8 +88,8 @@ def check(life: Runtime, *, force: bool = False) -> Due[LivingJob]:
             hours is None or hours >= HOURS_BETWEEN,
         )
     )
-    sources, notes = narrative_sources.gather(life), _notes(life, last)
-    latest = [remark.quote.message for remark in recent.remarks(life)[:1]]
+    sources, notes = narrative_sources.gather(runtime), _notes(runtime, last)
+    latest = [remark.quote.message for remark in recent.remarks(runtime)[:1]]
     fingerprint = _mark(sources.fingerprint, *latest, *(text for text, _ in notes))
     news = bool(sources.episodes or notes or latest) and fingerprint != seen
     conditions.append(
@@ -97,7 +97,7 @@ def check(life: Runtime, *, force: bool = False) -> Due[LivingJob]:
     )
     if force:
         conditions = [replace(gate, passes=True) for gate in conditions]
-    source = working.read(life.entity.working_memory)
+    source = working.read(runtime.entity.working_memory)
     if not dreams:
         told = _by_model(source)
         writer = "of a model" if told else "by rule"
@@ -111,27 +111,27 @@ def _mark(*parts: str) -> str:
     return hashlib.sha256("\n".join(parts).encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def _last(life: Runtime) -> datetime | None:
-    values = state.read(life.entity.state).get(STATE, default={})
+def _last(runtime: Runtime) -> datetime | None:
+    values = state.read(runtime.entity.state).get(STATE, default={})
     return None if values.get("at") is None else base.field(values, "at", datetime)
 
 
-def _seen(life: Runtime) -> str:
-    return str(state.read(life.entity.state).get(STATE, default={}).get("seen") or "")
+def _seen(runtime: Runtime) -> str:
+    return str(state.read(runtime.entity.state).get(STATE, default={}).get("seen") or "")
 
 
-def _notes(life: Runtime, since: datetime | None) -> tuple[tuple[str, Provenance], ...]:
+def _notes(runtime: Runtime, since: datetime | None) -> tuple[tuple[str, Provenance], ...]:
     """Return what was jotted down, whether it still waits or is in the journal by now."""
     entries = [
         (row.removeprefix(scratch.MARK).strip(), entry.provenance)
-        for entry in journal.read(life.entity.journal, life.zone).entries
+        for entry in journal.read(runtime.entity.journal, runtime.zone).entries
         if scratch_to_journal.TAG in entry.tags and (since is None or entry.at > since)
         for row in entry.text.splitlines()
         if row.strip()
     ]
     waiting = [
         (scratch.shown(line).removeprefix(scratch.MARK), scratch.origin(line))
-        for line in scratch.lines(life.entity.root / scratch.PATH)
+        for line in scratch.lines(runtime.entity.root / scratch.PATH)
     ]
     notes = [
         (one_line(text), origin)
@@ -141,27 +141,27 @@ def _notes(life: Runtime, since: datetime | None) -> tuple[tuple[str, Provenance
     return tuple(notes[-NOTES:])
 
 
-def run(life: Runtime, job: LivingJob) -> JobResult:
+def run(runtime: Runtime, job: LivingJob) -> JobResult:
     """Write the page; what is rejected leaves the file as it is, and says why."""
     try:
-        draft = _draft(life, job)
+        draft = _draft(runtime, job)
     except AnswerInvalidError as error:
-        return _left(life, job, str(error).splitlines()[0], job.fingerprint)
+        return _left(runtime, job, str(error).splitlines()[0], job.fingerprint)
     if draft is None:
         why = "no model answered, and what a model wrote is not undone by rule"
-        return _left(life, job, why, _seen(life))
+        return _left(runtime, job, why, _seen(runtime))
     after = working.rendered(job.before, draft.lines)
     reason = living_guards.problem(job.before, after, draft.pointers)
     if reason:
-        return _left(life, job, reason, job.fingerprint)
-    return _written(life, job, draft)
+        return _left(runtime, job, reason, job.fingerprint)
+    return _written(runtime, job, draft)
 
 
-def _draft(life: Runtime, job: LivingJob) -> Draft | None:
+def _draft(runtime: Runtime, job: LivingJob) -> Draft | None:
     """Ask a model that may write, else fill the page by rule; None where a model's has to stay."""
-    if job.asks and by_form.of_owner(life) is None:
+    if job.asks and by_form.of_owner(runtime) is None:
         try:
-            return _asked(life, job)
+            return _asked(runtime, job)
         except AnswerInvalidError:
             raise
         except NO_ANSWER:
@@ -172,7 +172,7 @@ def _draft(life: Runtime, job: LivingJob) -> Draft | None:
         (text, replace(origin, by=working.BY, model="", trust=origin.trust or "entity"))
         for text, origin in job.notes
     ]
-    lines = living_by_rule.lines(life, notes)
+    lines = living_by_rule.lines(runtime, notes)
     return Draft(lines, len(lines[KEYS[POINTERS]]), "")
 
 
@@ -181,30 +181,30 @@ def _by_model(source: str) -> bool:
     return any(line.origin.model for line in working.own(source))
 
 
-def _asked(life: Runtime, job: LivingJob) -> Draft:
+def _asked(runtime: Runtime, job: LivingJob) -> Draft:
     """Ask a model, and leave out what nobody said.
 
     Raises:
         AnswerInvalidError: If its answer can't be used.
     """
-    circle = (people.owner_id(life.entity, life.identity),)
+    circle = (people.owner_id(runtime.entity, runtime.identity),)
     open_notes = [note for note in job.notes if provenance.fits(note[1].audience, circle)]
     notes = [text for text, _ in open_notes]
     own = [
         line for line in working.own(job.before) if provenance.fits(line.origin.audience, circle)
     ]
     before = "\n".join(f"{line.section}: {line.text}" for line in own)
-    room = life.window_tokens - MAX_TOKENS
-    slots = narrative_sources.wording(life, job.sources, before, room, MAX_TOKENS)
+    room = runtime.window_tokens - MAX_TOKENS
+    slots = narrative_sources.wording(runtime, job.sources, before, room, MAX_TOKENS)
     given = {name: slots[name] for name in ("name", "memories", "people", "beliefs")}
     given["notes"] = _tagged("notes", notes)
     given["before"] = _tagged("page-so-far", [before] if before else [])
     request = job_request.request(
-        life, PURPOSE, given, max_tokens=MAX_TOKENS, temperature=TEMPERATURE
+        runtime, PURPOSE, given, max_tokens=MAX_TOKENS, temperature=TEMPERATURE
     )
-    answer = structured.answer(life.model, request, schema())
+    answer = structured.answer(runtime.model, request, schema())
     origins = [*(line.origin for line in own), *(origin for _, origin in open_notes)]
-    return _checked(life, job, answer, [*notes, before], origins)
+    return _checked(runtime, job, answer, [*notes, before], origins)
 
 
 def _tagged(tag: str, lines: Sequence[str]) -> str:
@@ -223,19 +223,19 @@ def schema() -> dict[str, Any]:
 
 
 def _checked(
-    life: Runtime,
+    runtime: Runtime,
     job: LivingJob,
     answer: Mapping[str, Any],
     more: Sequence[str],
     origins: Sequence[Provenance],
 ) -> Draft:
     """Keep the lines that hold no name, number or date of their own; all are for one circle."""
-    grounds = [*narrative_sources.grounds(life, job.sources, ""), *more]
-    speakers = Speakers(narrative_sources.known_names(life, job.sources))
+    grounds = [*narrative_sources.grounds(runtime, job.sources, ""), *more]
+    speakers = Speakers(narrative_sources.known_names(runtime, job.sources))
     audiences = [job.sources.audience, *(origin.audience for origin in origins)]
     origin = Provenance(
         by=working.BY,
-        model=life.model.name,
+        model=runtime.model.name,
         sources=tuple(episode.id for episode in job.sources.episodes[-LINES:]),
         trust=base.lowest_trust((job.sources.trust, "entity")),
         audience=provenance.joined(audiences),
@@ -257,18 +257,18 @@ def _checked(
         for label, episode in labels.items()
         if ids & {label, episode.id}
     ]
-    return Draft(lines, len(answer[POINTERS]), life.model.name, dropped)
+    return Draft(lines, len(answer[POINTERS]), runtime.model.name, dropped)
 
 
-def _written(life: Runtime, job: LivingJob, draft: Draft) -> JobResult:
+def _written(runtime: Runtime, job: LivingJob, draft: Draft) -> JobResult:
     count = sum(map(len, draft.lines.values()))
 
     def plan() -> Plan:
-        if working.read(life.entity.working_memory) != job.before:
+        if working.read(runtime.entity.working_memory) != job.before:
             return Plan((), ("Working memory was edited meanwhile, and stays as it is.",))
         page = working.plan_rewrite(job.before, draft.lines, "write working memory anew")
-        moved = scratch_to_journal.plan_moved(life, job.at)
-        return Plan((page, *moved, _noted(life, job, job.fingerprint)))
+        moved = scratch_to_journal.plan_moved(runtime, job.at)
+        return Plan((page, *moved, _noted(runtime, job, job.fingerprint)))
 
     told = [f"Working memory: {count} lines"]
     told[0] += "." if draft.model else ", by rule: what was said, in quotes."
@@ -287,17 +287,19 @@ def _written(life: Runtime, job: LivingJob, draft: Draft) -> JobResult:
     )
 
 
-def _left(life: Runtime, job: LivingJob, reason: str, seen: str) -> JobResult:
+def _left(runtime: Runtime, job: LivingJob, reason: str, seen: str) -> JobResult:
     """Leave the file as it is, and say why; what was seen is not asked about again."""
     return JobResult(
         title=f"working memory: left as it is, {reason}",
-        plan=lambda: (_noted(life, job, seen),),
+        plan=lambda: (_noted(runtime, job, seen),),
         lines=(f"Working memory is left as it is: {reason}.",),
         data={"rejected": reason},
         ran=False,
     )
 
 
-def _noted(life: Runtime, job: LivingJob, seen: str) -> Change | None:
+def _noted(runtime: Runtime, job: LivingJob, seen: str) -> Change | None:
     values = {STATE: {"at": base.stamp(job.at), "seen": seen}}
-    return state.plan_write(state.read(life.entity.state), values, "working memory was looked at")
+    return state.plan_write(
+        state.read(runtime.entity.state), values, "working memory was looked at"
+    )

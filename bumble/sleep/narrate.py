@@ -57,9 +57,9 @@ class NarrateJob:
     before: Narrative | None
 
 
-def check(life: Runtime, *, force: bool = False) -> Due[NarrateJob]:
+def check(runtime: Runtime, *, force: bool = False) -> Due[NarrateJob]:
     """Tell whether there is anything new to tell."""
-    sources, before = narrative_sources.gather(life), narrative.read(life.entity.narrative)
+    sources, before = narrative_sources.gather(runtime), narrative.read(runtime.entity.narrative)
     last_fingerprint = before.fingerprint if before else ""
     new = last_fingerprint != sources.fingerprint
     count = len(sources.episodes)
@@ -67,7 +67,7 @@ def check(life: Runtime, *, force: bool = False) -> Due[NarrateJob]:
         Condition("memories", str(count), "at least 1", count > 0),
         Condition("news", _news(before, new=new), "something new to tell", new or force),
     )
-    return Due(conditions, (NarrateJob(life.now(), sources, before),))
+    return Due(conditions, (NarrateJob(runtime.now(), sources, before),))
 
 
 def _news(before: Narrative | None, *, new: bool) -> str:
@@ -77,22 +77,22 @@ def _news(before: Narrative | None, *, new: bool) -> str:
     return f"something new since {when}" if new else f"nothing new since {when}"
 
 
-def run(life: Runtime, job: NarrateJob) -> JobResult:
+def run(runtime: Runtime, job: NarrateJob) -> JobResult:
     """Tell the story.
 
     Raises:
         AnswerInvalidError: If the model's answer can't be used and there is a story to keep.
     """
-    wording = by_form.of_owner(life)
+    wording = by_form.of_owner(runtime)
     if wording is not None:
-        return _outcome(life, job, _by_form(life, job, wording), by_form.MARK)
+        return _outcome(runtime, job, _by_form(runtime, job, wording), by_form.MARK)
     try:
-        draft = _ask_story(life, job)
+        draft = _ask_story(runtime, job)
     except NO_ANSWER:
         if job.before and job.before.text and job.before.summary_source != narrative.EXCERPT:
             raise
-        return _outcome(life, job, _chronicle(life, job), narrative.EXCERPT)
-    return _outcome(life, job, draft, "")
+        return _outcome(runtime, job, _chronicle(runtime, job), narrative.EXCERPT)
+    return _outcome(runtime, job, draft, "")
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class StoryDraft:
     dropped: int = 0  # sentences that said what nobody knows
 
 
-def _outcome(life: Runtime, job: NarrateJob, draft: StoryDraft, source: str) -> JobResult:
+def _outcome(runtime: Runtime, job: NarrateJob, draft: StoryDraft, source: str) -> JobResult:
     words = len(draft.text.split())
     lines = [f"Told the story so far, in {words} words, from {len(draft.used)} memories."]
     if source == by_form.MARK:
@@ -116,7 +116,7 @@ def _outcome(life: Runtime, job: NarrateJob, draft: StoryDraft, source: str) -> 
         lines.append(f"Left out {draft.dropped} sentences with names or numbers nobody gave.")
     return JobResult(
         title="narrate: the story so far",
-        plan=partial(_plan, life, job, draft, source),
+        plan=partial(_plan, runtime, job, draft, source),
         lines=tuple(lines),
         data={
             "words": words,
@@ -130,10 +130,10 @@ def _outcome(life: Runtime, job: NarrateJob, draft: StoryDraft, source: str) -> 
 
 
 def _plan(
-    life: Runtime, job: NarrateJob, draft: StoryDraft, source: str
+    runtime: Runtime, job: NarrateJob, draft: StoryDraft, source: str
 ) -> Sequence[Change | None]:
     """Plan to write the story, unless somebody has edited it in the meantime: the edit stays."""
-    now = narrative.read(life.entity.narrative)
+    now = narrative.read(runtime.entity.narrative)
     if (now.source.text if now else None) != (job.before.source.text if job.before else None):
         return ()
     change = narrative.plan_tell(
@@ -154,36 +154,36 @@ def _plan(
     return (replace(change, keeps=now is not None) if change else None,)
 
 
-def _ask_story(life: Runtime, job: NarrateJob) -> StoryDraft:
+def _ask_story(runtime: Runtime, job: NarrateJob) -> StoryDraft:
     """Ask a model, and hold what it says against what is known.
 
     Raises:
         AnswerInvalidError: If it can't be used.
     """
     before = narrative.uncited(job.before.text) if job.before else ""
-    most = life.config.memory.narrative.max_words
-    answer_tokens = max(LEAST_TOKENS, min(most * TOKENS_PER_WORD, life.window_tokens // 3))
+    most = runtime.config.memory.narrative.max_words
+    answer_tokens = max(LEAST_TOKENS, min(most * TOKENS_PER_WORD, runtime.window_tokens // 3))
     words = min(most, answer_tokens // TOKENS_PER_WORD)
-    room = life.window_tokens - answer_tokens
-    slots = narrative_sources.wording(life, job.sources, before, room, words)
+    room = runtime.window_tokens - answer_tokens
+    slots = narrative_sources.wording(runtime, job.sources, before, room, words)
     request = job_request.request(
-        life, "narrate", slots, max_tokens=answer_tokens, temperature=TEMPERATURE
+        runtime, "narrate", slots, max_tokens=answer_tokens, temperature=TEMPERATURE
     )
     labels = job.sources.labels
-    answer = structured.answer(life.model, request, schema(list(labels)))
-    parts, dropped = _supported(life, job, answer, before)
+    answer = structured.answer(runtime.model, request, schema(list(labels)))
+    parts, dropped = _supported(runtime, job, answer, before)
     _shorten(parts, most)
     for name, paragraphs in parts.items():
         if not any(paragraphs):
-            raise _unusable(life, f'nothing is left under "{PARTS[name]}"')
+            raise _unusable(runtime, f'nothing is left under "{PARTS[name]}"')
     used = {
         name: [labels[label].id for label in dict.fromkeys(answer[name]["uses"])] for name in parts
     }
     text = _rendered(parts, used)
-    _guard(life, job.before, text)
+    _guard(runtime, job.before, text)
     cited = tuple(dict.fromkeys(id_ for ids in used.values() for id_ in ids))
     everything = tuple(episode.id for episode in job.sources.episodes)
-    return StoryDraft(text, cited or everything, life.model.name, dropped)
+    return StoryDraft(text, cited or everything, runtime.model.name, dropped)
 
 
 def schema(labels: Sequence[str]) -> dict[str, Any]:
@@ -210,11 +210,11 @@ Parts = dict[str, list[list[str]]]  # sentences of the paragraphs of each part
 
 
 def _supported(
-    life: Runtime, job: NarrateJob, answer: Mapping[str, Any], before: str
+    runtime: Runtime, job: NarrateJob, answer: Mapping[str, Any], before: str
 ) -> tuple[Parts, int]:
     """Drop the sentences that hold a name, number or date of their own. Returns how many."""
-    grounds = narrative_sources.grounds(life, job.sources, before)
-    known_names = narrative_sources.known_names(life, job.sources)
+    grounds = narrative_sources.grounds(runtime, job.sources, before)
+    known_names = narrative_sources.known_names(runtime, job.sources)
     parts: Parts = {}
     dropped = 0
     for name in PARTS:
@@ -262,23 +262,23 @@ def _rendered(parts: Parts, used: Mapping[str, Sequence[str]]) -> str:
     return "\n\n".join(blocks)
 
 
-def _guard(life: Runtime, before: Narrative | None, text: str) -> None:
+def _guard(runtime: Runtime, before: Narrative | None, text: str) -> None:
     """Refuse a telling that loses most of the story before it."""
     if before is None or before.summary_source == narrative.EXCERPT:
         return
     old, new = len(narrative.uncited(before.text)), len(narrative.uncited(text))
     if new < old * MIN_KEPT:
-        raise _unusable(life, f"only {new / old:.0%} of the story's length would be left")
+        raise _unusable(runtime, f"only {new / old:.0%} of the story's length would be left")
 
 
-def _unusable(life: Runtime, problem: str) -> AnswerInvalidError:
+def _unusable(runtime: Runtime, problem: str) -> AnswerInvalidError:
     return AnswerInvalidError(
-        f"{life.model.name} gave no usable story: {problem}\n"
+        f"{runtime.model.name} gave no usable story: {problem}\n"
         "The story stays as it was. Run it again, or choose a larger model."
     )
 
 
-def _by_form(life: Runtime, job: NarrateJob, wording: Wording) -> StoryDraft:
+def _by_form(runtime: Runtime, job: NarrateJob, wording: Wording) -> StoryDraft:
     """Add a quote of each memory that the story does not name yet; what stands there stays.
 
     Where it grows too long, the oldest of such lines go.
@@ -290,13 +290,13 @@ def _by_form(life: Runtime, job: NarrateJob, wording: Wording) -> StoryDraft:
         f"{quotes.cited(citations[0], wording.forms, QUOTE_CHARS)} ({episode.id})"
         for episode in job.sources.episodes
         if episode.id not in cited and (citations := quotes.citations(episode.text))
-        for at in [episode.at.astimezone(life.zone)]
+        for at in [episode.at.astimezone(runtime.zone)]
     ]
     heading = f"## {wording.forms.story}"
     if lines:
         head = [] if heading in text.splitlines() else [*([text, ""] if text else []), heading, ""]
         text = "\n".join([*(head or [text]), *lines])
-    rows, most = text.split("\n"), life.config.memory.narrative.max_words
+    rows, most = text.split("\n"), runtime.config.memory.narrative.max_words
     while len(" ".join(rows).split()) > most:
         oldest = next((row for row in rows if row.startswith("- ") and _EPISODE.search(row)), None)
         if oldest is None:
@@ -305,12 +305,12 @@ def _by_form(life: Runtime, job: NarrateJob, wording: Wording) -> StoryDraft:
     return StoryDraft("\n".join(rows), tuple(episode.id for episode in job.sources.episodes), "")
 
 
-def _chronicle(life: Runtime, job: NarrateJob) -> StoryDraft:
+def _chronicle(runtime: Runtime, job: NarrateJob) -> StoryDraft:
     """Put the memories in order without a model: the first sentence of each, by date."""
-    lines, left = [], life.config.memory.narrative.max_words
+    lines, left = [], runtime.config.memory.narrative.max_words
     for episode in reversed(job.sources.episodes):  # if not all fit, the newest stay
         first = next(iter(words.sentences(episode.text)), "")
-        line = f"- {narrative_sources.day(life, episode)}: {first} ({episode.id})"
+        line = f"- {narrative_sources.day(runtime, episode)}: {first} ({episode.id})"
         left -= len(line.split())
         if first and left >= 0:
             lines.append(line)

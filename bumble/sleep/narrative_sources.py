@@ -66,36 +66,40 @@ class StorySources:
         return base.lowest_trust(trusts + [belief.provenance.trust for belief in self.beliefs])
 
 
-def gather(life: Runtime) -> StorySources:
+def gather(runtime: Runtime) -> StorySources:
     """Choose what the story is told from."""
-    at, limits, config = life.now(), life.config.memory.narrative, life.config.memory.beliefs
-    circle = (people.owner_id(life.entity, life.identity),)
+    at, limits, config = (
+        runtime.now(),
+        runtime.config.memory.narrative,
+        runtime.config.memory.beliefs,
+    )
+    circle = (people.owner_id(runtime.entity, runtime.identity),)
 
     def fading(episode: Episode) -> float:
         age = seconds_between(episode.at, at)
-        return significance.decayed(episode.significance, age, life.body.fading)
+        return significance.decayed(episode.significance, age, runtime.body.fading)
 
     lived = [
         episode
-        for episode in episodes.read(life.entity.episodes)
+        for episode in episodes.read(runtime.entity.episodes)
         if provenance.within(episode.provenance, circle) and not episode.dormant
     ]
     most = sorted(lived, key=lambda episode: (-fading(episode), episode.id))[: limits.max_episodes]
     acquaintances = [
         person
-        for person in relationships.read(life.entity.relationships)
+        for person in relationships.read(runtime.entity.relationships)
         if provenance.within(person.provenance, circle) and (person.text or person.dynamic)
     ]
     closest = sorted(acquaintances, key=lambda person: (-person.interaction_count, person.id))
     held = [
         belief
-        for belief in beliefs.read(life.entity.beliefs)
+        for belief in beliefs.read(runtime.entity.beliefs)
         if provenance.within(belief.provenance, circle) and not belief.archived
     ]
     strongest = sorted(held, key=lambda belief: (-strength(belief, at, config), belief.id))
     dreamt = [
         entry
-        for entry in journal.read(life.entity.journal, life.zone).entries
+        for entry in journal.read(runtime.entity.journal, runtime.zone).entries
         if DREAM_TAG in entry.tags and provenance.fits(entry.audience, circle)
     ][-DREAMS:]
     chosen = tuple(sorted(most, key=lambda episode: (episode.at, episode.id)))
@@ -121,12 +125,12 @@ def _fingerprint(
 
 
 def wording(
-    life: Runtime, sources: StorySources, before: str, room_tokens: int, words: int
+    runtime: Runtime, sources: StorySources, before: str, room_tokens: int, words: int
 ) -> dict[str, str]:
     """Fill the slots of the prompt; the less room there is, the shorter each memory.
 
     Args:
-        life: Whose story.
+        runtime: Whose story.
         sources: What it is told from.
         before: The story so far, without ids.
         room_tokens: What the prompt may take.
@@ -135,8 +139,8 @@ def wording(
     slots: dict[str, str] = {}
     for cut in CUTS:
         slots = {
-            "name": life.identity.name,
-            "memories": _tagged("memories", _memories(life, sources, cut)),
+            "name": runtime.identity.name,
+            "memories": _tagged("memories", _memories(runtime, sources, cut)),
             "people": _tagged("people", [_person(person, cut) for person in sources.people]),
             "beliefs": _tagged("beliefs", [_line(belief.text, cut) for belief in sources.beliefs]),
             "dreams": _tagged("dreams", [_line(dream.text, cut) for dream in sources.dreams]),
@@ -152,16 +156,16 @@ def _tagged(tag: str, lines: Sequence[str]) -> str:
     return prompts.tagged(tag, "\n".join(lines)) if lines else ""
 
 
-def _memories(life: Runtime, sources: StorySources, cut: int) -> list[str]:
+def _memories(runtime: Runtime, sources: StorySources, cut: int) -> list[str]:
     return [
-        f"[{label}] {day(life, episode)}: {_line(episode.text, cut)}"
+        f"[{label}] {day(runtime, episode)}: {_line(episode.text, cut)}"
         for label, episode in sources.labels.items()
     ]
 
 
-def day(life: Runtime, episode: Episode) -> str:
+def day(runtime: Runtime, episode: Episode) -> str:
     """Write on which day an episode began, where the entity lives."""
-    return f"{episode.at.astimezone(life.zone):%Y-%m-%d}"
+    return f"{episode.at.astimezone(runtime.zone):%Y-%m-%d}"
 
 
 def _person(person: Relationship, cut: int) -> str:
@@ -172,18 +176,21 @@ def _line(text: str, cut: int) -> str:
     return tokens.cut(one_line(text), cut)
 
 
-def grounds(life: Runtime, sources: StorySources, before: str) -> list[str]:
+def grounds(runtime: Runtime, sources: StorySources, before: str) -> list[str]:
     """Return the texts that a name or a number in the story may come from; dreams are none."""
-    months = (f"{episode.at.astimezone(life.zone):%d %B %Y %A}" for episode in sources.episodes)
+    months = (f"{episode.at.astimezone(runtime.zone):%d %B %Y %A}" for episode in sources.episodes)
     return [
         before,
         *months,
-        *(f"{day(life, episode)} {episode.text}" for episode in sources.episodes),
+        *(f"{day(runtime, episode)} {episode.text}" for episode in sources.episodes),
         *(f"{' '.join(person.names)} {person.dynamic} {person.text}" for person in sources.people),
         *(belief.text for belief in sources.beliefs),
     ]
 
 
-def known_names(life: Runtime, sources: StorySources) -> list[str]:
+def known_names(runtime: Runtime, sources: StorySources) -> list[str]:
     """Return the names that need no source."""
-    return [life.identity.name, *(name for episode in sources.episodes for name in episode.people)]
+    return [
+        runtime.identity.name,
+        *(name for episode in sources.episodes for name in episode.people),
+    ]

@@ -20,26 +20,26 @@ from bumble.runtime.runtime import Runtime
 TAG = "note"
 
 
-def check(life: Runtime) -> Due[int]:
-    count = len(scratch.lines(life.entity.root / scratch.PATH))
+def check(runtime: Runtime) -> Due[int]:
+    count = len(scratch.lines(runtime.entity.root / scratch.PATH))
     return Due((), (count,) if count else ())
 
 
-def run(life: Runtime, job: int) -> JobResult:
+def run(runtime: Runtime, job: int) -> JobResult:
     """Move the notes of the scratch pad to the journal, all or none."""
-    at = life.now()
+    at = runtime.now()
     amount = "1 note" if job == 1 else f"{job} notes"
     return JobResult(
         title=f"{amount} to the journal",
-        plan=lambda: plan_moved(life, at),
+        plan=lambda: plan_moved(runtime, at),
         lines=(f"{amount} moved to the journal.",),
         data={"notes": job},
     )
 
 
-def plan_moved(life: Runtime, at: datetime) -> Sequence[Change]:
+def plan_moved(runtime: Runtime, at: datetime) -> Sequence[Change]:
     """Plan to move all notes to the journal."""
-    path = life.entity.root / scratch.PATH
+    path = runtime.entity.root / scratch.PATH
     lines = scratch.lines(path)
     if not lines:
         return []
@@ -48,7 +48,7 @@ def plan_moved(life: Runtime, at: datetime) -> Sequence[Change]:
     why = "the notes are in the journal"
     gone = changes.write(scratch.PATH, left, old, why) if left.strip() else None
     entries = [
-        journal.plan_add(at, text, life.zone, "keep the notes", tags=(TAG,), provenance=origin)
+        journal.plan_add(at, text, runtime.zone, "keep the notes", tags=(TAG,), provenance=origin)
         for origin, text in _entries(lines)
     ]
     return [gone or changes.delete(scratch.PATH, old, why), *entries]

@@ -24,10 +24,10 @@ class SomaTickJob:
     at: datetime
 
 
-def check(life: Runtime) -> Due[SomaTickJob]:
+def check(runtime: Runtime) -> Due[SomaTickJob]:
     """Tell whether time has passed since the values of the file were true."""
-    at = life.now()
-    soma = body_state.stored(life.entity.soma, store.read(life.entity.soma))
+    at = runtime.now()
+    soma = body_state.stored(runtime.entity.soma, store.read(runtime.entity.soma))
     passed = seconds_between(soma.at, at) if soma else None
     value = "not written yet" if passed is None else f"{max(0.0, passed):.0f} s old"
     condition = Condition(
@@ -36,12 +36,12 @@ def check(life: Runtime) -> Due[SomaTickJob]:
     return Due((condition,), (SomaTickJob(at),))
 
 
-def run(life: Runtime, job: SomaTickJob) -> JobResult:
+def run(runtime: Runtime, job: SomaTickJob) -> JobResult:
     """Let the time pass; no model is asked."""
-    soma = body_state.read(life, job.at)
+    soma = body_state.read(runtime, job.at)
     return JobResult(
         title="soma: time passed",
-        plan=lambda: (body_state.plan(life, job.at, lambda soma: soma, "time passed"),),
-        lines=(ebb.reflection_line(soma, life.body.soma),),
+        plan=lambda: (body_state.plan(runtime, job.at, lambda soma: soma, "time passed"),),
+        lines=(ebb.reflection_line(soma, runtime.body.soma),),
         data={"at": job.at.isoformat()},
     )

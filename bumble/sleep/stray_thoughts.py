@@ -70,16 +70,16 @@ class ThoughtSeed:
     fresh: bool = False  # of a dream since the last thought, which comes up first
 
 
-def check(life: Runtime, *, stirred: bool = False) -> Due[StrayThoughtsJob]:
+def check(runtime: Runtime, *, stirred: bool = False) -> Due[StrayThoughtsJob]:
     """Tell whether it is time for a new thought.
 
     Args:
-        life: Whose thought.
+        runtime: Whose thought.
         stirred: Whether something must have happened since the last one: a clock that ticks all
             day would otherwise ask the model all day.
     """
-    config, at = life.body.soma.noise, life.now()
-    ticked_at = body_state.read(life, at).noise_ticked_at
+    config, at = runtime.body.soma.noise, runtime.now()
+    ticked_at = body_state.read(runtime, at).noise_ticked_at
     ago = "never asked" if ticked_at is None else f"{(at - ticked_at).total_seconds():.0f} s ago"
     conditions: tuple[Condition, ...] = (
         Condition("room", f"{config.capacity} fragments", "at least 1", config.capacity > 0),
@@ -91,7 +91,7 @@ def check(life: Runtime, *, stirred: bool = False) -> Due[StrayThoughtsJob]:
         ),
     )
     if stirred:
-        last_message_at = last_activity.last_said(life.entity)
+        last_message_at = last_activity.last_said(runtime.entity)
         news = last_message_at is not None and (ticked_at is None or last_message_at > ticked_at)
         when = (
             "nothing was said yet"
@@ -105,63 +105,63 @@ def check(life: Runtime, *, stirred: bool = False) -> Due[StrayThoughtsJob]:
     return Due(conditions, (StrayThoughtsJob(ticked_at),))
 
 
-def run(life: Runtime, job: StrayThoughtsJob) -> JobResult:
+def run(runtime: Runtime, job: StrayThoughtsJob) -> JobResult:
     """Ask for a few stray thoughts; without a usable answer the ring stays as it is."""
-    at = life.now()
-    soma = body_state.read(life, at)
-    wording = by_form.of_owner(life)
+    at = runtime.now()
+    soma = body_state.read(runtime, at)
+    wording = by_form.of_owner(runtime)
     if wording is not None:
-        return _by_form(life, job, soma, at, wording)
-    candidates = list(_pieces(life, soma, at))
+        return _by_form(runtime, job, soma, at, wording)
+    candidates = list(_pieces(runtime, soma, at))
     fresh = [piece for piece in candidates if piece.fresh]
-    audience = _audience(life, fresh or candidates)
-    first = life.rng.sample(fresh, min(1, len(fresh)))
+    audience = _audience(runtime, fresh or candidates)
+    first = runtime.rng.sample(fresh, min(1, len(fresh)))
     others = [
         piece for piece in candidates if piece not in first and is_open(piece.audience, audience)
     ]
-    pieces = [*first, *life.rng.sample(others, min(PIECES - len(first), len(others)))]
+    pieces = [*first, *runtime.rng.sample(others, min(PIECES - len(first), len(others)))]
     try:
-        thoughts = _asked(life, shown_to(soma, audience), pieces)
+        thoughts = _asked(runtime, shown_to(soma, audience), pieces)
         problem = None
     except NO_ANSWER as error:
         thoughts, problem = [], str(error).splitlines()[0]
-    sources = [*(piece.text for piece in pieces), life.identity.name, *_names(life, audience)]
+    sources = [*(piece.text for piece in pieces), runtime.identity.name, *_names(runtime, audience)]
     accounts = Speakers(accounts=[piece.text for piece in pieces])
     new = tuple(
-        noise.fragment(text, noise.THOUGHT, _salience(life, soma), at, audience)
+        noise.fragment(text, noise.THOUGHT, _salience(runtime, soma), at, audience)
         for text in thoughts
         if noise.words(text)
         and text.strip() not in prompts.load("noise").text  # the smallest models copy its example
         and grounded.check(text, sources, accounts) is None
     )
-    return _outcome(life, job, soma, at, new, len(thoughts), problem)
+    return _outcome(runtime, job, soma, at, new, len(thoughts), problem)
 
 
 def _by_form(
-    life: Runtime, job: StrayThoughtsJob, soma: Soma, at: datetime, wording: Wording
+    runtime: Runtime, job: StrayThoughtsJob, soma: Soma, at: datetime, wording: Wording
 ) -> JobResult:
     """Let something come to mind again that was said, as it was said."""
-    candidates = list(_quoted(life, wording))
-    audience = _audience(life, candidates)
+    candidates = list(_quoted(runtime, wording))
+    audience = _audience(runtime, candidates)
     texts = [piece.text for piece in candidates if is_open(piece.audience, audience)]
-    chosen = life.rng.sample(texts, min(1, len(texts)))
+    chosen = runtime.rng.sample(texts, min(1, len(texts)))
     new = tuple(
         noise.fragment(
             text,
             noise.THOUGHT,
-            _salience(life, soma),
+            _salience(runtime, soma),
             at,
             audience,
         )
         for text in chosen
         if noise.words(text)
     )
-    return _outcome(life, job, soma, at, new, len(new), None, model="")
+    return _outcome(runtime, job, soma, at, new, len(new), None, model="")
 
 
-def _quoted(life: Runtime, wording: Wording) -> Iterator[ThoughtSeed]:
+def _quoted(runtime: Runtime, wording: Wording) -> Iterator[ThoughtSeed]:
     """Yield the quotes of the newest episodes, each with the name of who said it."""
-    for place in episodes.paths(life.entity.episodes)[-EPISODES:]:
+    for place in episodes.paths(runtime.entity.episodes)[-EPISODES:]:
         episode = base.load(place, episodes.parse)
         if not episode.dormant and not is_untrusted(episode.provenance.trust):
             for citation in quotes.citations(episode.text):
@@ -169,12 +169,12 @@ def _quoted(life: Runtime, wording: Wording) -> Iterator[ThoughtSeed]:
                 yield ThoughtSeed(text, episode.audience)
 
 
-def _salience(life: Runtime, soma: Soma) -> float:
-    return LEAST_SALIENCE + FELT_SALIENCE * body_state.intensity(life, soma)
+def _salience(runtime: Runtime, soma: Soma) -> float:
+    return LEAST_SALIENCE + FELT_SALIENCE * body_state.intensity(runtime, soma)
 
 
 def _outcome(
-    life: Runtime,
+    runtime: Runtime,
     job: StrayThoughtsJob,
     soma: Soma,
     at: datetime,
@@ -185,12 +185,14 @@ def _outcome(
     model: str | None = None,
 ) -> JobResult:
     """Report the thoughts, of `count` that came, and plan to hear them."""
-    fragments = [fragment for fragment in hear(soma, new, life.body.soma).noise if fragment in new]
+    fragments = [
+        fragment for fragment in hear(soma, new, runtime.body.soma).noise if fragment in new
+    ]
     audience = new[0].audience if new else ()
-    name = model if model is not None else life.model.name if new else ""
+    name = model if model is not None else runtime.model.name if new else ""
     return JobResult(
         title="noise: a stray thought",
-        plan=lambda: _plan(life, job, at, new),
+        plan=lambda: _plan(runtime, job, at, new),
         lines=(_report(fragments, count, problem),),
         data={
             "thoughts": [fragment.text for fragment in fragments],
@@ -202,10 +204,10 @@ def _outcome(
     )
 
 
-def _pieces(life: Runtime, soma: Soma, at: datetime) -> Iterator[ThoughtSeed]:
+def _pieces(runtime: Runtime, soma: Soma, at: datetime) -> Iterator[ThoughtSeed]:
     """Yield short texts from feelings, episodes, portraits, dreams, questions and the story."""
-    relational = life.config.memory.relational
-    entity, tail = life.entity, relational.gen_tail_sentences
+    relational = runtime.config.memory.relational
+    entity, tail = runtime.entity, relational.gen_tail_sentences
     recent = at - timedelta(hours=relational.gen_recent_hours)
     if soma.felt and soma.felt.at >= recent:
         yield ThoughtSeed(soma.felt.text, soma.felt.audience)
@@ -241,45 +243,47 @@ def _piece(
         yield ThoughtSeed(tokens.cut(end, PIECE_TOKENS), audience or origin.audience)
 
 
-def _audience(life: Runtime, candidates: Sequence[ThoughtSeed]) -> tuple[str, ...]:
+def _audience(runtime: Runtime, candidates: Sequence[ThoughtSeed]) -> tuple[str, ...]:
     """Draw for whom to think, among those for whom there is a piece; else for everyone."""
     audiences = sorted({tuple(sorted(piece.audience)) for piece in candidates})
-    return life.rng.choice(audiences) if audiences else ()
+    return runtime.rng.choice(audiences) if audiences else ()
 
 
-def _names(life: Runtime, audience: Sequence[str]) -> list[str]:
-    people = relationships.read(life.entity.relationships)
+def _names(runtime: Runtime, audience: Sequence[str]) -> list[str]:
+    people = relationships.read(runtime.entity.relationships)
     return [name for person in people if person.id in audience for name in person.names]
 
 
-def _asked(life: Runtime, soma: Soma, pieces: Sequence[ThoughtSeed]) -> list[str]:
+def _asked(runtime: Runtime, soma: Soma, pieces: Sequence[ThoughtSeed]) -> list[str]:
     """Ask for thoughts, with what those they are for may meet."""
     around = "\n".join(f"- {piece.text}" for piece in pieces).replace("</", "< /")
     earlier_thoughts = "\n".join(noise.line(fragment) for fragment in soma.noise).replace(
         "</", "< /"
     )
     slots = {
-        "body": ebb.reflection_line(soma, life.body.soma),
+        "body": ebb.reflection_line(soma, runtime.body.soma),
         "around": around or "(nothing: it is quiet)",
         "heard": earlier_thoughts or "(nothing)",
     }
     request = job_request.request(
-        life, "noise", slots, max_tokens=MAX_TOKENS, temperature=TEMPERATURE
+        runtime, "noise", slots, max_tokens=MAX_TOKENS, temperature=TEMPERATURE
     )
-    return [str(thought) for thought in structured.answer(life.model, request, SCHEMA)["thoughts"]]
+    return [
+        str(thought) for thought in structured.answer(runtime.model, request, SCHEMA)["thoughts"]
+    ]
 
 
 def _plan(
-    life: Runtime, job: StrayThoughtsJob, at: datetime, new: tuple[Fragment, ...]
+    runtime: Runtime, job: StrayThoughtsJob, at: datetime, new: tuple[Fragment, ...]
 ) -> Sequence[Change | None]:
     """Plan to hear the thoughts; nothing if another process was faster."""
-    if body_state.read(life, at).noise_ticked_at != job.after:
+    if body_state.read(runtime, at).noise_ticked_at != job.after:
         return ()
 
     def move(soma: Soma) -> Soma:
-        return replace(hear(soma, new, life.body.soma), noise_ticked_at=at)
+        return replace(hear(soma, new, runtime.body.soma), noise_ticked_at=at)
 
-    return (body_state.plan(life, at, move, "a stray thought"),)
+    return (body_state.plan(runtime, at, move, "a stray thought"),)
 
 
 def _report(fragments: Sequence[Fragment], count: int, problem: str | None) -> str:

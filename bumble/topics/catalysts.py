@@ -65,28 +65,28 @@ class Drawing:
     wording: Wording | None  # None: the model may write
 
 
-def check(life: Runtime, *, name: str = "", force: bool = False) -> Due[Drawing]:
+def check(runtime: Runtime, *, name: str = "", force: bool = False) -> Due[Drawing]:
     """Find the topics whose catalysts are to be drawn, or drawn anew; asks no model.
 
     Args:
-        life: Whose.
+        runtime: Whose.
         name: This topic alone, whether or not it stands out.
         force: Whether those are drawn too whose mentions are what they were.
     """
-    life.memory.sync()
-    circle = (people.owner_id(life.entity, life.identity),)
-    texts = [text for text in mentions.read(life.memory, circle) if not text.is_quoted]
-    at = life.now()
-    all_topics = survey.of_texts(life.memory, texts, at, circle)
-    taken = survey.Survey(tuple(all_topics), tuple(topics.read(life.entity.topics)))
+    runtime.memory.sync()
+    circle = (people.owner_id(runtime.entity, runtime.identity),)
+    texts = [text for text in mentions.read(runtime.memory, circle) if not text.is_quoted]
+    at = runtime.now()
+    all_topics = survey.of_texts(runtime.memory, texts, at, circle)
+    taken = survey.Survey(tuple(all_topics), tuple(topics.read(runtime.entity.topics)))
     topic = taken.find(name) if name else None
     recurring = [each for each in all_topics if each.frequency >= petri.LEAST_RECORDS]
     wanted = ([topic] if topic else []) if name else recurring[:TOPICS]
-    wording = by_form.of_owner(life)
+    wording = by_form.of_owner(runtime)
     drawings = [
         drawing
         for topic in wanted
-        if (drawing := _drawing(life, at, topic, taken.file_of(topic), wording)) is not None
+        if (drawing := _drawing(runtime, at, topic, taken.file_of(topic), wording)) is not None
         and (force or drawing.before is None or drawing.before.fingerprint != drawing.fingerprint)
     ]
     count = Condition("topics", str(len(wanted)), "at least 1", bool(wanted))
@@ -95,7 +95,7 @@ def check(life: Runtime, *, name: str = "", force: bool = False) -> Due[Drawing]
 
 
 def _drawing(
-    life: Runtime, at: datetime, topic: Topic, before: TopicFile | None, wording: Wording | None
+    runtime: Runtime, at: datetime, topic: Topic, before: TopicFile | None, wording: Wording | None
 ) -> Drawing | None:
     """Prepare the catalysts of a topic; None where there is nothing to draw them from.
 
@@ -104,7 +104,7 @@ def _drawing(
     if before is not None and not before.provenance.by:
         return None
     sample = tuple(_sample([text for text in topic.texts if text.kind in DRAWN_FROM]))
-    asked = tuple(_asked(life, topic, wording))
+    asked = tuple(_asked(runtime, topic, wording))
     if not sample or (wording is not None and not asked):
         return None
     drawn_from = [f"{text.id} {text.text}" for text in sample] if wording is None else []
@@ -131,13 +131,13 @@ def _order(record_id: str) -> str:
     return hashlib.sha256(record_id.encode()).hexdigest()
 
 
-def _asked(life: Runtime, topic: Topic, wording: Wording | None) -> Iterator[Catalyst]:
+def _asked(runtime: Runtime, topic: Topic, wording: Wording | None) -> Iterator[Catalyst]:
     """Yield questions that people asked about a topic, quoted, from all its eras."""
     texts = [
         text
         for text in topic.texts
         if text.kind == kinds.SESSION.passages
-        and text.speaker not in ("", life.identity.name)
+        and text.speaker not in ("", runtime.identity.name)
         and text.at is not None
         and _question(topic, text)
     ]
@@ -149,7 +149,7 @@ def _asked(life: Runtime, topic: Topic, wording: Wording | None) -> Iterator[Cat
                 question = _question(topic, era[place])
                 chosen.setdefault(question.casefold(), (era[place], question))
     for text, question in sorted(chosen.values(), key=lambda pair: str(pair[0].at)):
-        yield Catalyst(_quoted(life, text, question, wording), (text.id,))
+        yield Catalyst(_quoted(runtime, text, question, wording), (text.id,))
 
 
 def _question(topic: Topic, text: Text) -> str:
@@ -171,49 +171,49 @@ def _question(topic: Topic, text: Text) -> str:
     return ""
 
 
-def _quoted(life: Runtime, text: Text, question: str, wording: Wording | None) -> str:
+def _quoted(runtime: Runtime, text: Text, question: str, wording: Wording | None) -> str:
     """Word a question as a quote, in the fixed form of its language."""
-    worded = wording.forms if wording else forms.load(text.language, life.entity.root).memory
-    at = (text.at or life.now()).astimezone(life.zone)
+    worded = wording.forms if wording else forms.load(text.language, runtime.entity.root).memory
+    at = (text.at or runtime.now()).astimezone(runtime.zone)
     quote = Quote(text.id, text.speaker, at, question, text.trust)
     return quotes.line(quote, worded).removeprefix(quotes.MARK)
 
 
-def run(life: Runtime, job: Drawing) -> JobResult:
+def run(runtime: Runtime, job: Drawing) -> JobResult:
     """Draw the catalysts of a topic.
 
     Raises:
         AnswerInvalidError: If the model's answer can't be used.
     """
     if job.wording is not None:
-        return _outcome(life, job, job.asked, 0, by_model=False)
-    catalysts, dropped = _ask(life, job)
+        return _outcome(runtime, job, job.asked, 0, by_model=False)
+    catalysts, dropped = _ask(runtime, job)
     if not catalysts:
-        return _outcome(life, job, job.asked, dropped, by_model=False)
-    return _outcome(life, job, catalysts, dropped, by_model=True)
+        return _outcome(runtime, job, job.asked, dropped, by_model=False)
+    return _outcome(runtime, job, catalysts, dropped, by_model=True)
 
 
-def _ask(life: Runtime, job: Drawing) -> tuple[tuple[Catalyst, ...], int]:
+def _ask(runtime: Runtime, job: Drawing) -> tuple[tuple[Catalyst, ...], int]:
     """Have a model write them, and leave out what names anything that nobody named.
 
     Returns:
         What may stand, and how many may not.
     """
     labels = {f"m{number}": text for number, text in enumerate(job.sample, 1)}
-    lines = [f"{label}: {_line(life, text)}" for label, text in labels.items()]
+    lines = [f"{label}: {_line(runtime, text)}" for label, text in labels.items()]
     slots = {
-        "name": life.identity.name,
+        "name": runtime.identity.name,
         "topic": job.topic.name,
         "mentions": prompts.tagged("mentions", "\n".join(lines)),
         "least": str(LEAST),
         "most": str(MOST),
     }
     request = job_request.request(
-        life, PURPOSE, slots, max_tokens=ANSWER_TOKENS, temperature=TEMPERATURE
+        runtime, PURPOSE, slots, max_tokens=ANSWER_TOKENS, temperature=TEMPERATURE
     )
-    answer = structured.answer(life.model, request, schema(list(labels)))
-    speakers = Speakers((life.identity.name, job.topic.name, *(t.speaker for t in job.sample)))
-    grounds = [_line(life, text) for text in job.sample]
+    answer = structured.answer(runtime.model, request, schema(list(labels)))
+    speakers = Speakers((runtime.identity.name, job.topic.name, *(t.speaker for t in job.sample)))
+    grounds = [_line(runtime, text) for text in job.sample]
     catalysts: dict[str, Catalyst] = {}
     for entry in answer["questions"]:
         question = words.one_line(entry["question"])
@@ -248,18 +248,18 @@ def schema(labels: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _line(life: Runtime, text: Text) -> str:
-    day = f"({text.at.astimezone(life.zone):%Y-%m-%d}) " if text.at else ""
+def _line(runtime: Runtime, text: Text) -> str:
+    day = f"({text.at.astimezone(runtime.zone):%Y-%m-%d}) " if text.at else ""
     who = f"{text.speaker}: " if text.speaker else ""
     return f"{day}{who}{tokens.cut(quotes.plain(text.text), MENTION_TOKENS)}"
 
 
 def _outcome(
-    life: Runtime, job: Drawing, catalysts: Sequence[Catalyst], dropped: int, *, by_model: bool
+    runtime: Runtime, job: Drawing, catalysts: Sequence[Catalyst], dropped: int, *, by_model: bool
 ) -> JobResult:
     sources = tuple(dict.fromkeys(id_ for catalyst in catalysts for id_ in catalyst.sources))
     cited = [text for text in job.topic.texts if text.id in sources]
-    model = life.model.name if by_model else ""
+    model = runtime.model.name if by_model else ""
     drawn = topics.new(
         job.topic.name,
         catalysts,
@@ -287,7 +287,7 @@ def _outcome(
     }
     return JobResult(
         title=f"{PURPOSE}: {words.one_line(job.topic.name)}",
-        plan=partial(_plan, life, job, drawn),
+        plan=partial(_plan, runtime, job, drawn),
         lines=tuple(lines),
         data=data,
         trailers=traced(sources, model),
@@ -301,9 +301,9 @@ def _audience(cited: Sequence[Text]) -> tuple[str, ...]:
     return tuple(sorted(set.intersection(*listed))) if listed else ()
 
 
-def _plan(life: Runtime, job: Drawing, drawn: TopicFile) -> Sequence[Change | None]:
+def _plan(runtime: Runtime, job: Drawing, drawn: TopicFile) -> Sequence[Change | None]:
     """Plan to write a topic, unless somebody has edited it in the meantime: the edit stays."""
-    path = life.entity.root / topics.path(job.before.id if job.before else drawn.id)
+    path = runtime.entity.root / topics.path(job.before.id if job.before else drawn.id)
     now = base.load(path, topics.parse) if path.is_file() else None
     if (now.source.text if now else None) != (job.before.source.text if job.before else None):
         return ()

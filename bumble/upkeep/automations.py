@@ -31,14 +31,14 @@ TAG = "automation"
 TASK_CHARS = 200  # of a task, where the diary quotes it
 
 
-def check(life: Runtime) -> Due[Automation | Path]:
+def check(runtime: Runtime) -> Due[Automation | Path]:
     """Find the automations whose time has come; then the files that are none."""
-    at = life.now()
-    paths = automations.paths(life.entity.automations)[: life.config.automations.max_count]
+    at = runtime.now()
+    paths = automations.paths(runtime.entity.automations)[: runtime.config.automations.max_count]
 
     def read(path: Path) -> tuple[Automation, bool]:
         one = automations.load(path)
-        return one, one.enabled and due_at(life, one, at) <= at
+        return one, one.enabled and due_at(runtime, one, at) <= at
 
     known, broken = base.load_all(paths, read)
     due = [one for one, is_due in known if is_due]
@@ -46,7 +46,7 @@ def check(life: Runtime) -> Due[Automation | Path]:
     return Due((Condition("due", told, "at least 1", bool(due or broken)),), (*due, *broken))
 
 
-def due_at(life: Runtime, automation: Automation, at: datetime) -> datetime:
+def due_at(runtime: Runtime, automation: Automation, at: datetime) -> datetime:
     """Return when an automation is to run next; one that never did counts from today's midnight.
 
     Raises:
@@ -54,33 +54,33 @@ def due_at(life: Runtime, automation: Automation, at: datetime) -> datetime:
     """
     midnight = at.replace(hour=0, minute=0, second=0, microsecond=0)
     try:
-        return schedule.following(automation.schedule, automation.last or midnight, life.zone)
+        return schedule.following(automation.schedule, automation.last or midnight, runtime.zone)
     except ValueError as error:
-        path = life.entity.root / automations.path(automation.id)
+        path = runtime.entity.root / automations.path(automation.id)
         raise RecordInvalidError(path, str(error), automation.source.line_of("schedule")) from error
 
 
-def run(life: Runtime, job: Automation | Path) -> JobResult:
+def run(runtime: Runtime, job: Automation | Path) -> JobResult:
     """Do what an automation asks for; an unusable answer counts as a failure of it.
 
     Raises:
         RecordInvalidError: If the file is no automation.
         UserError: If no model answers: it is tried again.
     """
-    at = life.now()
+    at = runtime.now()
     automation = automations.load(job) if isinstance(job, Path) else job
-    due_at(life, automation, at)  # says so if its schedule is none
+    due_at(runtime, automation, at)  # says so if its schedule is none
     try:
-        done = _think(life, automation, at)
+        done = _think(runtime, automation, at)
         if done.problem is not None:
             raise done.problem
         said, failed = done.said, done.stopped not in ("done", "length") or not done.said
-        served = partial(turn_record.plan_tools, life, done, at)
+        served = partial(turn_record.plan_tools, runtime, done, at)
         writes: list[tools.Plan] = [served, *([] if failed else done.plans)]
     except AnswerInvalidError as error:
         said, failed, writes = str(error).splitlines()[0], True, []
     failures = automation.failures + 1 if failed else 0
-    off = failures >= life.config.automations.max_failures
+    off = failures >= runtime.config.automations.max_failures
     if failed:
         lines = [f"{automation.id} failed, {failures} in a row: {said or 'nothing was said'}"]
         lines += [f"{automation.id} is switched off; `enabled: true` in its file"] if off else []
@@ -89,19 +89,21 @@ def run(life: Runtime, job: Automation | Path) -> JobResult:
     why = f"do {automation.id}"
 
     def plan() -> Sequence[Change | None]:
-        file = life.entity.root / automations.path(automation.id)
+        file = runtime.entity.root / automations.path(automation.id)
         now = automations.load(file) if file.exists() else None
         if now is None or now.last != automation.last:
             return []  # it was taken away, or another process did it
-        origin = _origin(life, automation)
-        text = _by_form(life, automation, at)
+        origin = _origin(runtime, automation)
+        text = _by_form(runtime, automation, at)
         if text:
             origin = replace(origin, by=f"{TAG} {by_form.BY}", model="")
         kept = (
             []
             if failed
             else [
-                journal.plan_add(at, text or said, life.zone, why, tags=(TAG,), provenance=origin)
+                journal.plan_add(
+                    at, text or said, runtime.zone, why, tags=(TAG,), provenance=origin
+                )
             ]
         )
         noted = automations.plan_ran(now, at, failures, why, enabled=now.enabled and not off)
@@ -113,70 +115,70 @@ def run(life: Runtime, job: Automation | Path) -> JobResult:
         plan,
         tuple(lines),
         data,
-        (("Evidence", automation.id), ("Model", life.model.name)),
+        (("Evidence", automation.id), ("Model", runtime.model.name)),
     )
 
 
-def _by_form(life: Runtime, automation: Automation, at: datetime) -> str:
+def _by_form(runtime: Runtime, automation: Automation, at: datetime) -> str:
     """Return what the diary says where no model may write it: what was due, in its own words."""
-    wording = by_form.of_owner(life)
+    wording = by_form.of_owner(runtime)
     if wording is None:
         return ""
     task = quotes.marked(shorten(automation.prompt, TASK_CHARS, at_word=True), wording.forms)
-    date = quotes.day(at.astimezone(life.zone), wording.forms, year=False)
+    date = quotes.day(at.astimezone(runtime.zone), wording.forms, year=False)
     return wording.forms.automation.format(task=task, date=date)
 
 
-def _think(life: Runtime, automation: Automation, at: datetime) -> loop.Outcome:
+def _think(runtime: Runtime, automation: Automation, at: datetime) -> loop.Outcome:
     """Let the model act on the task, with the tools of a turn."""
-    owner = participants.person(life.entity, life.identity, None)
+    owner = participants.person(runtime.entity, runtime.identity, None)
     # never written: what was said before is searched, this talk is nobody's
-    talk = sessions.new(base.new_id(sessions.PREFIX, at, life.rng), at, owner.id)
-    context = turn.tool_context(life, talk, _origin(life, automation), TAG)
+    talk = sessions.new(base.new_id(sessions.PREFIX, at, runtime.rng), at, owner.id)
+    context = turn.tool_context(runtime, talk, _origin(runtime, automation), TAG)
 
     def carry_out(call: ToolCall) -> tools.Result:
-        if call.name == tools.COMMAND.name and not life.writes:
+        if call.name == tools.COMMAND.name and not runtime.writes:
             return tools.Result("failed: no program is run in a dry run", failed=True)
         return tools.run(call.name, call.arguments, context)
 
     return alone.act(
-        life,
-        _request(life, automation, owner.name, at),
-        tools.declared(life.config.tools),
-        life.config.cognition.loop,
+        runtime,
+        _request(runtime, automation, owner.name, at),
+        tools.declared(runtime.config.tools),
+        runtime.config.cognition.loop,
         carry_out,
         person=owner.name,
         task=automation.prompt,
     )
 
 
-def _origin(life: Runtime, automation: Automation) -> Provenance:
+def _origin(runtime: Runtime, automation: Automation) -> Provenance:
     return Provenance(
         by=TAG,
-        model=life.model.name,
+        model=runtime.model.name,
         sources=(automation.id,),
         trust="entity",
-        audience=(people.owner_id(life.entity, life.identity),),
+        audience=(people.owner_id(runtime.entity, runtime.identity),),
     )
 
 
-def _request(life: Runtime, automation: Automation, owner: str, at: datetime) -> Request:
-    decided = route.route(automation.prompt, life.config.cognition.router, automation=True)
-    profile = budget.profile(life.config, decided.profile, life.temperature)
+def _request(runtime: Runtime, automation: Automation, owner: str, at: datetime) -> Request:
+    decided = route.route(automation.prompt, runtime.config.cognition.router, automation=True)
+    profile = budget.profile(runtime.config, decided.profile, runtime.temperature)
     asked = prompts.load("automation").fill(
         now=f"It is {at:%A %d %B %Y, %H:%M}.",
         owner=owner,
         prompt=automation.prompt.replace("</task", "< /task"),
     )
-    owner_id = people.owner_id(life.entity, life.identity)
-    stable = turn.stable_part(life, (owner_id,)).text
+    owner_id = people.owner_id(runtime.entity, runtime.identity)
+    stable = turn.stable_part(runtime, (owner_id,)).text
     return Request(
         messages=(Message("system", stable), Message("user", asked)),
         purpose=TAG,
-        schema=loop.schema(tools.declared(life.config.tools)),
+        schema=loop.schema(tools.declared(runtime.config.tools)),
         max_tokens=profile.max_tokens,
         temperature=profile.temperature,
         thinking=profile.thinking,
-        seed=life.rng.getrandbits(31),
-        cache_family=str(life.entity.root),
+        seed=runtime.rng.getrandbits(31),
+        cache_family=str(runtime.entity.root),
     )

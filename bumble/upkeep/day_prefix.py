@@ -24,38 +24,38 @@ class DayPrefix:
     overview: str
 
 
-def check(life: Runtime) -> Due[DayPrefix]:
+def check(runtime: Runtime) -> Due[DayPrefix]:
     """Find whether the overview of this day has still to be made; asks no model."""
-    wanted = Condition("wanted", str(life.config.prompt.topics).lower(), "prompt.topics", True)
-    if not life.config.prompt.topics or not life.writes:
+    wanted = Condition("wanted", str(runtime.config.prompt.topics).lower(), "prompt.topics", True)
+    if not runtime.config.prompt.topics or not runtime.writes:
         return Due((wanted,), ())
-    owner = people.owner_id(life.entity, life.identity)
-    newest = session_files.newest(life.entity.sessions, owner)
+    owner = people.owner_id(runtime.entity, runtime.identity)
+    newest = session_files.newest(runtime.entity.sessions, owner)
     if newest is None:
         return Due((wanted,), ())
-    readers = session_files.find(life.entity.sessions, newest.id).people
-    made = topic_overview.stored_text(life, readers) is not None
+    readers = session_files.find(runtime.entity.sessions, newest.id).people
+    made = topic_overview.stored_text(runtime, readers) is not None
     day = Condition("day", "made" if made else "new", "a new day", not made)
     if made:
         return Due((wanted, day), ())
-    overview = topic_overview.make(life, readers)
+    overview = topic_overview.make(runtime, readers)
     jobs = (DayPrefix(newest.id, readers, overview),) if overview else ()
     return Due((wanted, day), jobs)
 
 
-def run(life: Runtime, job: DayPrefix) -> JobResult:
+def run(runtime: Runtime, job: DayPrefix) -> JobResult:
     """Evaluate the prompt of the day where the model may be asked, and keep its overview.
 
     Nothing of it is a record.
     """
     is_read_ahead = False
-    if topic_overview.is_wanted(life):
-        session = session_files.find(life.entity.sessions, job.session)
-        owner = people.owner_id(life.entity, life.identity)
-        is_read_ahead = manner.asks_model(life, spoken.language(life, session, owner))
+    if topic_overview.is_wanted(runtime):
+        session = session_files.find(runtime.entity.sessions, job.session)
+        owner = people.owner_id(runtime.entity, runtime.identity)
+        is_read_ahead = manner.asks_model(runtime, spoken.language(runtime, session, owner))
         if is_read_ahead:
-            life.model.warm(turn.next_request(life, session, owner, job.overview))
-    topic_overview.keep(life, job.readers, job.overview)
+            runtime.model.warm(turn.next_request(runtime, session, owner, job.overview))
+    topic_overview.keep(runtime, job.readers, job.overview)
     topics = job.overview.count("\n- ") + job.overview.startswith("- ")
     line = f"The overview of the day is made: {topics} topics."
     if is_read_ahead:

@@ -81,14 +81,14 @@ def outcome(check: Check, place: str, texts: Sequence[str]) -> Outcome:
     return Outcome(check, place, check.is_met(whole), next(ranks, None), check.forbidden_in(whole))
 
 
-def search(life: Runtime, person_id: str, check: Check) -> list[str]:
+def search(runtime: Runtime, person_id: str, check: Check) -> list[str]:
     """Return the memories that the question finds for who asks it, best first."""
-    at = life.now()
-    mood = body_state.mood(life, body_state.read(life, at)).name
+    at = runtime.now()
+    mood = body_state.mood(runtime, body_state.read(runtime, at)).name
     hits = recalled.find(
-        life.memory,
-        life.config,
-        life.body,
+        runtime.memory,
+        runtime.config,
+        runtime.body,
         Search((person_id,), mood, at),
         check.ask,
         limit=check.k,

@@ -30,16 +30,16 @@ TAG = "reminder"
 LATE = timedelta(hours=1)  # from here on it says when it should have come
 
 
-def check(life: Runtime, *, watched: bool = False) -> Due[Reminder | Path]:
+def check(runtime: Runtime, *, watched: bool = False) -> Due[Reminder | Path]:
     """Find the reminders to be said now, the longest due first; then the files that are none.
 
     Args:
-        life: Whose reminders.
+        runtime: Whose reminders.
         watched: Whether the owner sees what is printed.
     """
-    due, readable, broken = _due(life)
+    due, readable, broken = _due(runtime)
     ready = tuple(
-        reminder for reminder in due if waits_for(life, reminder, watched=watched) is None
+        reminder for reminder in due if waits_for(runtime, reminder, watched=watched) is None
     )
     waiting = len(due) - len(ready)
     summary = f"{len(ready)} of {readable}"
@@ -49,10 +49,10 @@ def check(life: Runtime, *, watched: bool = False) -> Due[Reminder | Path]:
     return Due((gate,), (*ready, *broken))
 
 
-def _due(life: Runtime) -> tuple[list[Reminder], int, Sequence[Path]]:
+def _due(runtime: Runtime) -> tuple[list[Reminder], int, Sequence[Path]]:
     """Return the reminders that are due, how many there are in all, and the broken files."""
-    at = life.now()
-    paths = reminders.paths(life.entity.reminders)
+    at = runtime.now()
+    paths = reminders.paths(runtime.entity.reminders)
     readable, broken = base.load_all(paths, reminders.load)
     due = sorted(
         (reminder for reminder in readable if reminder.is_due(at)),
@@ -61,22 +61,22 @@ def _due(life: Runtime) -> tuple[list[Reminder], int, Sequence[Path]]:
     return due, len(readable), broken
 
 
-def for_talk(life: Runtime, session: Session) -> Delivery:
+def for_talk(runtime: Runtime, session: Session) -> Delivery:
     """Return what is to be said in a talk before its next message: to those in it, and to all."""
-    at = life.now()
+    at = runtime.now()
     messages: list[sessions.Message] = []
     noted: list[Change] = []
-    for reminder in _due(life)[0] if life.writes else ():
+    for reminder in _due(runtime)[0] if runtime.writes else ():
         is_private = not base.may_read(reminder.provenance.audience, session.people)
         if reminder.deliver != SESSION or reminder.person not in session.people or is_private:
             continue
         try:
-            following = _following(life, reminder, at)
+            following = _following(runtime, reminder, at)
         except RecordInvalidError:
             continue  # `doctor` and `tick` tell of it
         change = reminders.plan_delivered(reminder, at, following, _why(reminder))
         if change is not None:
-            message_id = base.new_id(sessions.MESSAGE_PREFIX, at, life.rng)
+            message_id = base.new_id(sessions.MESSAGE_PREFIX, at, runtime.rng)
             extra = {"unprompted": True, "reminder": reminder.id}
             text = worded(reminder, at)
             messages.append(
@@ -88,26 +88,26 @@ def for_talk(life: Runtime, session: Session) -> Delivery:
     return Delivery(tuple(messages), tuple(noted))
 
 
-def waits_for(life: Runtime, reminder: Reminder, *, watched: bool = False) -> str | None:
+def waits_for(runtime: Runtime, reminder: Reminder, *, watched: bool = False) -> str | None:
     """Say what a reminder that is due still waits for; None: nothing."""
-    if wake_gates.is_of_wake(reminder.provenance) and wake_gates.is_quiet(life, life.now()):
+    if wake_gates.is_of_wake(reminder.provenance) and wake_gates.is_quiet(runtime, runtime.now()):
         return "these are quiet hours, and nobody asked for it"
     if reminder.deliver == SESSION and not (
-        watched and reminder.person == people.owner_id(life.entity, life.identity)
+        watched and reminder.person == people.owner_id(runtime.entity, runtime.identity)
     ):
         return f"a talk with {reminder.person}"
-    if reminder.deliver == COMMAND and not life.config.tools.run_command:
+    if reminder.deliver == COMMAND and not runtime.config.tools.run_command:
         return "tools.run_command is off, or the folder is not trusted: `bumble config trust`"
     return None
 
 
 def run(
-    life: Runtime, job: Reminder | Path, *, say: Callable[[str], None] | None = None
+    runtime: Runtime, job: Reminder | Path, *, say: Callable[[str], None] | None = None
 ) -> JobResult:
     """Say a reminder.
 
     Args:
-        life: Whose.
+        runtime: Whose.
         job: The reminder, or a file that is none.
         say: Prints one for a person; None: what the job did is printed.
 
@@ -115,14 +115,14 @@ def run(
         RecordInvalidError: If its schedule is none, or the file no reminder.
         UserError: If its command fails; it is tried again.
     """
-    at = life.now()
+    at = runtime.now()
     reminder = reminders.load(job) if isinstance(job, Path) else job
-    path = life.entity.root / reminders.path(reminder.id)
-    following = _following(life, reminder, at)
+    path = runtime.entity.root / reminders.path(reminder.id)
+    following = _following(runtime, reminder, at)
     text = worded(reminder, at)
-    if reminder.deliver == COMMAND and life.writes:
-        _run_command(life, reminder, text)
-    printed = reminder.deliver == SESSION and say is not None and life.writes
+    if reminder.deliver == COMMAND and runtime.writes:
+        _run_command(runtime, reminder, text)
+    printed = reminder.deliver == SESSION and say is not None and runtime.writes
     if printed and say is not None:
         say(text)
 
@@ -136,7 +136,7 @@ def run(
         noted = reminders.plan_delivered(now, at, following, why)
         if reminder.deliver != JOURNAL or noted is None:
             return [noted]
-        return [journal.plan_add(at, text, life.zone, why, tags=(TAG,)), noted]
+        return [journal.plan_add(at, text, runtime.zone, why, tags=(TAG,)), noted]
 
     lines = () if printed else (f"{reminder.deliver}: {text}",)
     data = {"reminder": reminder.id, "deliver": reminder.deliver, "text": text}
@@ -163,36 +163,36 @@ def _why(reminder: Reminder) -> str:
     return f"say: {' '.join(reminder.text.split())[:60]}"
 
 
-def _following(life: Runtime, reminder: Reminder, at: datetime) -> datetime | None:
+def _following(runtime: Runtime, reminder: Reminder, at: datetime) -> datetime | None:
     """Return when a reminder is to be said next; None: never again.
 
     Raises:
         RecordInvalidError: If its schedule is none.
     """
     try:
-        return schedule.following(reminder.repeat, at, life.zone) if reminder.repeat else None
+        return schedule.following(reminder.repeat, at, runtime.zone) if reminder.repeat else None
     except ValueError as error:
-        path = life.entity.root / reminders.path(reminder.id)
+        path = runtime.entity.root / reminders.path(reminder.id)
         line = reminder.source.line_of("repeat")
         raise RecordInvalidError(path, str(error), line) from error
 
 
-def _run_command(life: Runtime, reminder: Reminder, text: str) -> None:
+def _run_command(runtime: Runtime, reminder: Reminder, text: str) -> None:
     """Run a reminder's program in the workspace, with the text on its standard input.
 
     Raises:
         RefusedError: If the folder may not start programs.
         UserError: If it can't be run, fails, or takes too long.
     """
-    problem = waits_for(life, reminder)
+    problem = waits_for(runtime, reminder)
     if problem is not None:
         raise RefusedError(f"{reminders.path(reminder.id)}: {problem}")
-    tools = life.config.tools
-    files.make_folder(life.entity.workspace)
+    tools = runtime.config.tools
+    files.make_folder(runtime.entity.workspace)
     result = programs.run(
         reminder.command,
-        folder=life.entity.workspace,
-        environ=programs.environment(life.environ, tools.command_variables),
+        folder=runtime.entity.workspace,
+        environ=programs.environment(runtime.environ, tools.command_variables),
         timeout_seconds=tools.command_timeout_seconds,
         text=f"{text}\n",
         stays=True,

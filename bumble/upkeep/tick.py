@@ -21,7 +21,7 @@ WAITS = (BudgetSpentError, FileChangedError, LockedError)  # nothing to be done 
 
 
 def run(
-    life: Runtime,
+    runtime: Runtime,
     command: str,
     passes: Sequence[Pass],
     limit: int | None = None,
@@ -32,26 +32,26 @@ def run(
     """Settle as the runner does, and write a line about it into the run ledger, however it ends.
 
     Args:
-        life: Whose jobs; its model counts its calls.
+        runtime: Whose jobs; its model counts its calls.
         command: For the ledger.
         passes: In the order in which they come.
         limit: How many jobs in all; None: all that are due.
         apply: Writes what a job wants written.
         held: Says why no model may be asked right now; None: it may.
     """
-    at, started = life.clock(), time.perf_counter()
+    at, started = runtime.clock(), time.perf_counter()
     events: list[RunEvent] = []
     problems: list[str] = []
     noted = [_noted(kind, events) for kind in passes]
     try:
-        for settled in runner.settle(life, noted, limit, apply, held=held):
+        for settled in runner.settle(runtime, noted, limit, apply, held=held):
             if not settled.held:
-                events.append(_ended(life, settled))
+                events.append(_ended(runtime, settled))
             if settled.problem is not None:
                 problems.append(_first_line(settled.problem))
             yield settled
     finally:
-        model = life.model
+        model = runtime.model
         if not isinstance(model, Budgeted):
             raise TypeError("the model of a run counts its calls")
         record = RunRecord(
@@ -64,7 +64,7 @@ def run(
             errors=tuple(dict.fromkeys(problems)),
         )
         with contextlib.suppress(OSError):  # a full disk must not undo what was done
-            runs.append(life.entity.runs, record)
+            runs.append(runtime.entity.runs, record)
 
 
 def exit_code(settled_jobs: Iterable[Settled]) -> int:
@@ -78,15 +78,15 @@ def exit_code(settled_jobs: Iterable[Settled]) -> int:
 def _noted(kind: Pass, events: list[RunEvent]) -> Pass:
     """Return a pass that takes down when a job begins: it may never end."""
 
-    def begin(life: Runtime, job: Any) -> JobResult:
-        events.append(RunEvent(life.now(), f"{kind.name}_cycle_start"))
-        return kind.run(life, job)
+    def begin(runtime: Runtime, job: Any) -> JobResult:
+        events.append(RunEvent(runtime.now(), f"{kind.name}_cycle_start"))
+        return kind.run(runtime, job)
 
     return replace(kind, run=begin)
 
 
-def _ended(life: Runtime, settled: Settled) -> RunEvent:
-    at, outcome = life.now(), settled.outcome
+def _ended(runtime: Runtime, settled: Settled) -> RunEvent:
+    at, outcome = runtime.now(), settled.outcome
     if outcome is None:
         return RunEvent(at, f"{settled.name}_cycle_left", _first_line(settled.problem))
     if outcome.late:

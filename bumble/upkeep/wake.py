@@ -25,55 +25,55 @@ class WakeJob:
     decision: Decision = field(compare=False)
 
 
-def check(life: Runtime) -> Due[WakeJob]:
+def check(runtime: Runtime) -> Due[WakeJob]:
     """Return every gate, and the decision; due only where it wakes."""
-    decision = wake_gates.decide(life, life.now())
+    decision = wake_gates.decide(runtime, runtime.now())
     return Due(decision.conditions, (WakeJob(decision),))
 
 
-def check_tick(life: Runtime) -> Due[WakeJob]:
+def check_tick(runtime: Runtime) -> Due[WakeJob]:
     """Return the decision of a tick, which is made, and has its line, whether it wakes or not."""
-    if not life.config.wake.enabled:
+    if not runtime.config.wake.enabled:
         return Due((Condition("enabled", "off", "wake.enabled", False),), ())
-    decision = wake_gates.decide(life, life.now())
+    decision = wake_gates.decide(runtime, runtime.now())
     return Due(decision.conditions[:1], (WakeJob(decision),))
 
 
-def run(life: Runtime, job: WakeJob) -> JobResult:
+def run(runtime: Runtime, job: WakeJob) -> JobResult:
     """Wake and do one thing, or stay asleep."""
     decision = job.decision
     closed = decision.closed
     if closed is not None or decision.cause is None:
-        return _asleep(life, decision)
-    wake = wake_session.begin(life, decision)
-    return _awake(life, wake, wake_session.act(life, wake))
+        return _asleep(runtime, decision)
+    wake = wake_session.begin(runtime, decision)
+    return _awake(runtime, wake, wake_session.act(runtime, wake))
 
 
-def _asleep(life: Runtime, decision: Decision) -> JobResult:
+def _asleep(runtime: Runtime, decision: Decision) -> JobResult:
     gate = decision.closed or decision.conditions[-1]
     reason = f"{gate.name}: {gate.value}, wants {gate.wants}"
     return JobResult(
         title=f"wake: stays asleep, {reason}",
-        plan=lambda: (wake_gates.plan_asleep(life, gate),),
+        plan=lambda: (wake_gates.plan_asleep(runtime, gate),),
         lines=(f"Stays asleep: {reason}.",),
         data={"woke": False, "reason": reason},
         ran=False,
     )
 
 
-def _awake(life: Runtime, wake: Wake, deed: Deed) -> JobResult:
+def _awake(runtime: Runtime, wake: Wake, deed: Deed) -> JobResult:
     cause = wake.decision.cause.detail if wake.decision.cause else ""
     barred = sorted(wake.decision.barred)
 
     def plan() -> Sequence[Change | None]:
-        if wake_gates.read_past(life) != wake.decision.past:
+        if wake_gates.read_past(runtime) != wake.decision.past:
             return ()  # another process was faster
         changes = [plan() for plan in deed.plans]
-        woke = wake_gates.plan_woke(life, wake.decision, deed.intent)
+        woke = wake_gates.plan_woke(runtime, wake.decision, deed.intent)
         moved = None
         if deed.events:
-            move = body_state.events(life, deed.events)
-            moved = body_state.plan(life, wake.decision.at, move, "it was awake for a while")
+            move = body_state.events(runtime, deed.events)
+            moved = body_state.plan(runtime, wake.decision.at, move, "it was awake for a while")
         return (*changes, moved, woke)
 
     why = f" ({deed.why})" if deed.why else ""

@@ -84,27 +84,27 @@ class Decision:
         )
 
 
-def decide(life: Runtime, at: datetime) -> Decision:
+def decide(runtime: Runtime, at: datetime) -> Decision:
     """Decide whether to wake."""
-    past = read_past(life)
-    soma = body_state.read(life, at)
-    cause = next(_causes(life, soma, past, at), None)
+    past = read_past(runtime)
+    soma = body_state.read(runtime, at)
+    cause = next(_causes(runtime, soma, past, at), None)
     reason = Condition(
         "reason",
-        cause.detail if cause else _until_timer(life, past, at),
+        cause.detail if cause else _until_timer(runtime, past, at),
         "an impulse, a conflict, a stray thought or the timer",
         cause is not None,
     )
-    return Decision(at, (*_gates(life, past, at), reason), cause, past)
+    return Decision(at, (*_gates(runtime, past, at), reason), cause, past)
 
 
-def is_quiet(life: Runtime, at: datetime) -> bool:
+def is_quiet(runtime: Runtime, at: datetime) -> bool:
     """Whether nobody is to be addressed at that time."""
-    return in_hours(at, life.zone, life.config.wake.quiet_hours)
+    return in_hours(at, runtime.zone, runtime.config.wake.quiet_hours)
 
 
-def _gates(life: Runtime, past: Sequence[PastWake], at: datetime) -> Iterator[Condition]:
-    config = life.config.wake
+def _gates(runtime: Runtime, past: Sequence[PastWake], at: datetime) -> Iterator[Condition]:
+    config = runtime.config.wake
     yield Condition("enabled", "on" if config.enabled else "off", "wake.enabled", config.enabled)
     since = None if not past else abs(seconds_between(past[-1].at, at))
     yield Condition(
@@ -113,9 +113,9 @@ def _gates(life: Runtime, past: Sequence[PastWake], at: datetime) -> Iterator[Co
         f"at least {config.min_gap_seconds:g} s",
         since is None or since >= config.min_gap_seconds,
     )
-    spoke = last_activity.last_said(life.entity)
+    spoke = last_activity.last_said(runtime.entity)
     silence = None if spoke is None else seconds_between(spoke, at)
-    talking = locks.is_turn_running(life.entity)
+    talking = locks.is_turn_running(runtime.entity)
     yield Condition(
         "silence",
         "a turn goes on"
@@ -129,31 +129,33 @@ def _gates(life: Runtime, past: Sequence[PastWake], at: datetime) -> Iterator[Co
     hours = ", ".join(map(str, config.quiet_hours)) or "none"
     yield Condition(
         "quiet hours",
-        f"{at.astimezone(life.zone):%H:%M}",
+        f"{at.astimezone(runtime.zone):%H:%M}",
         f"none of the hours {hours}",
-        not is_quiet(life, at),
+        not is_quiet(runtime, at),
     )
-    yield _budget(life, past, at)
+    yield _budget(runtime, past, at)
 
 
-def _budget(life: Runtime, past: Sequence[PastWake], at: datetime) -> Condition:
-    today = at.astimezone(life.zone).date()
-    count = sum(wake.at.astimezone(life.zone).date() == today for wake in past)
-    most, tokens = life.config.wake.max_per_day, life.config.limits.tokens_per_day
+def _budget(runtime: Runtime, past: Sequence[PastWake], at: datetime) -> Condition:
+    today = at.astimezone(runtime.zone).date()
+    count = sum(wake.at.astimezone(runtime.zone).date() == today for wake in past)
+    most, tokens = runtime.config.wake.max_per_day, runtime.config.limits.tokens_per_day
     value, wants = f"{count} wakes today", f"fewer than {most}"
     passes = count < most
     if tokens is not None:
-        spent = budget.today(life.entity.ledger, at, life.zone).tokens
+        spent = budget.today(runtime.entity.ledger, at, runtime.zone).tokens
         value, wants = f"{value}, {spent} tokens", f"{wants}, fewer than {tokens}"
         passes = passes and spent < tokens
     return Condition("budget of the day", value, wants, passes)
 
 
-def _causes(life: Runtime, soma: Soma, past: Sequence[PastWake], at: datetime) -> Iterator[Cause]:
+def _causes(
+    runtime: Runtime, soma: Soma, past: Sequence[PastWake], at: datetime
+) -> Iterator[Cause]:
     """Yield what would wake it, most urgent first; the same not again within a few hours."""
     since = at - timedelta(hours=AGAIN_HOURS)
     recent = {wake.key for wake in past if wake.at > since}
-    config = life.body.soma
+    config = runtime.body.soma
     for name in bars.ready_impulses(soma.bars, config.bars):
         cause = Cause("impulse", f"the impulse {name.replace('_', ' ')}", f"impulse:{name}")
         if cause.key not in recent:
@@ -164,7 +166,7 @@ def _causes(life: Runtime, soma: Soma, past: Sequence[PastWake], at: datetime) -
             yield Cause("conflict", f"torn: {pair}", f"conflict:{name}")
     used = {wake.key for wake in past}
     yield from (cause for cause in _thoughts(soma, at) if cause.key not in used)
-    due = _timer(life, past)
+    due = _timer(runtime, past)
     if due is None or at >= due:
         yield Cause("timer", "the timer", "timer")
 
@@ -192,12 +194,12 @@ def _weight(fragment: Fragment) -> float:
     return fragment.salience * (DREAM_WEIGHT if fragment.kind == noise.DREAM else 1)
 
 
-def _timer(life: Runtime, past: Sequence[PastWake]) -> datetime | None:
+def _timer(runtime: Runtime, past: Sequence[PastWake]) -> datetime | None:
     """Return when the timer wakes it: the same however often it is asked for; None: at once."""
     if not past:
         return None
     last = past[-1].at
-    least, most = life.config.wake.timer_minutes
+    least, most = runtime.config.wake.timer_minutes
     minutes = random.Random(base.stamp(last)).uniform(least, most)
     if len(past) > 1:
         hours = abs(seconds_between(past[-2].at, last)) / 3600
@@ -205,14 +207,14 @@ def _timer(life: Runtime, past: Sequence[PastWake]) -> datetime | None:
     return last + timedelta(minutes=minutes)
 
 
-def _until_timer(life: Runtime, past: Sequence[PastWake], at: datetime) -> str:
-    due = _timer(life, past)
-    return "none" if due is None else f"none; the timer at {due.astimezone(life.zone):%H:%M}"
+def _until_timer(runtime: Runtime, past: Sequence[PastWake], at: datetime) -> str:
+    due = _timer(runtime, past)
+    return "none" if due is None else f"none; the timer at {due.astimezone(runtime.zone):%H:%M}"
 
 
-def read_past(life: Runtime) -> tuple[PastWake, ...]:
+def read_past(runtime: Runtime) -> tuple[PastWake, ...]:
     """Return the last wakes, oldest first; what can't be read is passed over."""
-    values = state.read(life.entity.state).get(WAKE, default={})
+    values = state.read(runtime.entity.state).get(WAKE, default={})
     rows = [str(row).split(" ", 2) for row in values.get("recent") or ()]
     past = []
     for row in rows:
@@ -224,22 +226,22 @@ def read_past(life: Runtime) -> tuple[PastWake, ...]:
     return tuple(sorted((wake for wake in past if wake.at.tzinfo), key=lambda wake: wake.at))
 
 
-def plan_woke(life: Runtime, decision: Decision, intent: str) -> Change | None:
+def plan_woke(runtime: Runtime, decision: Decision, intent: str) -> Change | None:
     """Plan to remember a wake."""
     cause = decision.cause
     now = PastWake(decision.at, intent, cause.key if cause else "timer")
-    held = [*read_past(life), now][-max(RUT_WINDOW, life.config.wake.max_per_day) :]
+    held = [*read_past(runtime), now][-max(RUT_WINDOW, runtime.config.wake.max_per_day) :]
     rows = [f"{base.stamp(wake.at)} {wake.intent} {wake.key}" for wake in held]
-    return _plan(life, {"recent": rows, "reason": "woke"}, f"wake: {intent}")
+    return _plan(runtime, {"recent": rows, "reason": "woke"}, f"wake: {intent}")
 
 
-def plan_asleep(life: Runtime, gate: Condition) -> Change | None:
+def plan_asleep(runtime: Runtime, gate: Condition) -> Change | None:
     """Plan to remember why it stays asleep, once for as long as that is the reason."""
-    return _plan(life, {"reason": gate.name}, f"stays asleep: {gate.name}")
+    return _plan(runtime, {"reason": gate.name}, f"stays asleep: {gate.name}")
 
 
-def _plan(life: Runtime, values: Mapping[str, object], why: str) -> Change | None:
-    file = state.read(life.entity.state)
+def _plan(runtime: Runtime, values: Mapping[str, object], why: str) -> Change | None:
+    file = state.read(runtime.entity.state)
     return state.plan_write(file, {WAKE: dict(values)}, why)
 
 

@@ -126,10 +126,10 @@ class Wake:
 class Bounded(Wrapper):
     """A model that is asked no more once the time is up, or enough was said."""
 
-    def __init__(self, life: Runtime) -> None:
-        super().__init__(life.model)
-        self._now = life.now
-        self._until = life.now() + timedelta(seconds=MOST_SECONDS)
+    def __init__(self, runtime: Runtime) -> None:
+        super().__init__(runtime.model)
+        self._now = runtime.now
+        self._until = runtime.now() + timedelta(seconds=MOST_SECONDS)
         self._says = 0
 
     def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
@@ -147,107 +147,109 @@ class Bounded(Wrapper):
         return completion
 
 
-def begin(life: Runtime, decision: Decision) -> Wake:
+def begin(runtime: Runtime, decision: Decision) -> Wake:
     """Choose of whom it thinks, and what it may choose to do."""
     thought = decision.cause.thought if decision.cause else None
-    person = _person(life, thought.audience if thought else ())
-    record = people.find_person(life, person) if person else None
+    person = _person(runtime, thought.audience if thought else ())
+    record = people.find_person(runtime, person) if person else None
     open_intents = [
         intent
         for intent in INTENTS
         if intent not in decision.barred
-        and (intent != MESSAGE or _may_address(life, person, decision.at))
+        and (intent != MESSAGE or _may_address(runtime, person, decision.at))
     ]
     wake = Wake(decision, person, record.name if record else person, tuple(open_intents))
-    if _projects(life, wake):
+    if _projects(runtime, wake):
         return wake
     return replace(wake, intents=tuple(one for one in open_intents if one != PROJECT))
 
 
-def _projects(life: Runtime, wake: Wake) -> list[Project]:
+def _projects(runtime: Runtime, wake: Wake) -> list[Project]:
     """Return the projects that go on, as far as the person it thinks of may meet them."""
     return [
         project
-        for project in projects.readable(life.entity.projects)
+        for project in projects.readable(runtime.entity.projects)
         if project.status == projects.ACTIVE
         and not is_untrusted(project.provenance.trust)
         and is_open(project.provenance.audience, wake.audience)
     ]
 
 
-def _person(life: Runtime, audience: Sequence[str]) -> str:
+def _person(runtime: Runtime, audience: Sequence[str]) -> str:
     """Draw somebody it has talked with, those it talked with more the likelier."""
     if audience:
         return audience[0] if len(audience) == 1 else ""
-    begun = {info.by for info in session_files.infos(life.entity.sessions) if info.imported is None}
+    begun = {
+        info.by for info in session_files.infos(runtime.entity.sessions) if info.imported is None
+    }
     known = sorted(begun)
     if not known:
         return ""
-    records = [people.find_person(life, person) for person in known]
+    records = [people.find_person(runtime, person) for person in known]
     weights = [max(1, record.interaction_count) if record else 1 for record in records]
-    return life.rng.choices(known, weights)[0]
+    return runtime.rng.choices(known, weights)[0]
 
 
-def _may_address(life: Runtime, person: str, at: datetime) -> bool:
+def _may_address(runtime: Runtime, person: str, at: datetime) -> bool:
     """Whether somebody may get a message: not in quiet hours, nor while the last waits for them."""
-    if not person or wake_gates.is_quiet(life, at):
+    if not person or wake_gates.is_quiet(runtime, at):
         return False
-    newest = session_files.newest(life.entity.sessions, person)
+    newest = session_files.newest(runtime.entity.sessions, person)
     if newest is None:
         return False
-    readable, _ = base.load_all(reminders.paths(life.entity.reminders), reminders.load)
+    readable, _ = base.load_all(reminders.paths(runtime.entity.reminders), reminders.load)
     if any(
         one.person == person and not one.done and wake_gates.is_of_wake(one.provenance)
         for one in readable
     ):
         return False
-    messages = session_files.find(life.entity.sessions, newest.id).messages
+    messages = session_files.find(runtime.entity.sessions, newest.id).messages
     return not (messages and messages[-1].unprompted)
 
 
-def act(life: Runtime, wake: Wake) -> Deed:
+def act(runtime: Runtime, wake: Wake) -> Deed:
     """Do one thing, or rest."""
     if set(wake.intents) == {REST}:
         return Deed(REST, "every other intent was followed too often of late")
-    if by_form.of_owner(life) is None:
+    if by_form.of_owner(runtime) is None:
         try:
-            return _by_model(life, wake)
+            return _by_model(runtime, wake)
         except NO_ANSWER:
             pass
-    return _by_rule(life, wake)
+    return _by_rule(runtime, wake)
 
 
-def _by_model(life: Runtime, wake: Wake) -> Deed:
+def _by_model(runtime: Runtime, wake: Wake) -> Deed:
     """Have the model choose, and act.
 
     Raises:
         UserError: If no model answers, or none that can be read.
     """
-    bounded = replace(life, model=Bounded(life))
-    mind = _mind(life, wake)
+    bounded = replace(runtime, model=Bounded(runtime))
+    mind = _mind(runtime, wake)
     try:
         intent, why = _chosen(bounded, wake, mind)
-        chosen = Deed(intent, why, life.model.name)
+        chosen = Deed(intent, why, runtime.model.name)
         return chosen if intent == REST else _session(bounded, wake, chosen, mind)
     except EnoughError as error:
         raise AnswerInvalidError("the time of the wake is over", answer="") from error
 
 
-def _chosen(life: Runtime, wake: Wake, mind: str) -> tuple[str, str]:
-    soma = shown_to(body_state.read(life, wake.decision.at), wake.readers)
+def _chosen(runtime: Runtime, wake: Wake, mind: str) -> tuple[str, str]:
+    soma = shown_to(body_state.read(runtime, wake.decision.at), wake.readers)
     past = ", ".join(one.intent for one in wake.decision.past[-6:])
     slots = {
-        "name": life.identity.name,
+        "name": runtime.identity.name,
         "now": f"It is {wake.decision.at:%A %d %B %Y, %H:%M}.",
         "cause": prompts.harmless(wake.cause),
         "person": prompts.harmless(wake.name) or "nobody",
-        "body": ebb.reflection_line(soma, life.body.soma),
+        "body": ebb.reflection_line(soma, runtime.body.soma),
         "mind": mind,
         "past": f"What you did when you woke before: {past}." if past else "",
         "intents": "\n".join(f"- {intent}: {MEANINGS[intent]}" for intent in wake.intents),
     }
     request = job_request.request(
-        life,
+        runtime,
         "wake_intent",
         slots,
         max_tokens=INTENT_TOKENS,
@@ -259,32 +261,32 @@ def _chosen(life: Runtime, wake: Wake, mind: str) -> tuple[str, str]:
         "required": ["why", "intent"],
         "additionalProperties": False,
     }
-    answer = structured.answer(life.model, request, schema)
+    answer = structured.answer(runtime.model, request, schema)
     return str(answer["intent"]), " ".join(str(answer["why"]).split())[:200]
 
 
-def _mind(life: Runtime, wake: Wake) -> str:
+def _mind(runtime: Runtime, wake: Wake) -> str:
     """Word what is in mind, as far as the person it thinks of may meet it."""
-    soma = shown_to(body_state.read(life, wake.decision.at), wake.readers)
-    stable = turn.stable_part(life, wake.readers)
+    soma = shown_to(body_state.read(runtime, wake.decision.at), wake.readers)
+    stable = turn.stable_part(runtime, wake.readers)
     thoughts = "\n".join(f"- {noise.line(one)}" for one in soma.noise[-THOUGHTS:])
     texts = [
         working_memory.living_text(stable),
-        working_memory.notes_text(life.entity, wake.readers),
+        working_memory.notes_text(runtime.entity, wake.readers),
         prompts.tagged("thoughts", thoughts) if thoughts else "",
     ]
     blocks = [Block(WAKE, text) for text in texts if text]
     return "\n".join(block.text for block in working_memory.fitting(blocks, MIND_TOKENS))
 
 
-def _session(life: Runtime, wake: Wake, chosen: Deed, mind: str) -> Deed:
+def _session(runtime: Runtime, wake: Wake, chosen: Deed, mind: str) -> Deed:
     """Let the model act on what it chose, within the bounds."""
-    at, origin = wake.decision.at, _origin(life, wake, life.model.name)
-    talk = sessions.new(base.new_id(sessions.PREFIX, at, life.rng), at, wake.person or WAKE)
+    at, origin = wake.decision.at, _origin(runtime, wake, runtime.model.name)
+    talk = sessions.new(base.new_id(sessions.PREFIX, at, runtime.rng), at, wake.person or WAKE)
     context = replace(
-        turn.tool_context(life, talk, origin, WAKE),
+        turn.tool_context(runtime, talk, origin, WAKE),
         config=replace(
-            life.config.tools, notes=True, projects=True, files=False, run_command=False
+            runtime.config.tools, notes=True, projects=True, files=False, run_command=False
         ),
     )
     declared = _declared(chosen.intent)
@@ -297,24 +299,24 @@ def _session(life: Runtime, wake: Wake, chosen: Deed, mind: str) -> Deed:
         if call.name != LEAVE_MESSAGE:
             return tools.run(call.name, call.arguments, context)
         text = str(call.arguments.get("text", ""))
-        result = _left(life, wake, messages, text)
+        result = _left(runtime, wake, messages, text)
         if not result.failed:
             messages.append(text)
         return result
 
     outcome = alone.act(
-        life,
-        _request(life, wake, chosen, mind, declared),
+        runtime,
+        _request(runtime, wake, chosen, mind, declared),
         declared,
-        replace(life.config.cognition.loop, max_tool_rounds=ROUNDS),
+        replace(runtime.config.cognition.loop, max_tool_rounds=ROUNDS),
         carry_out,
-        person=wake.name or life.identity.name,
+        person=wake.name or runtime.identity.name,
         task=chosen.why,
     )
     results = [result for step in outcome.steps for result in step.results]
     used = ["tool_failed" if result.failed else "tool" for result in results]
     aloud = "\n\n".join([step.said for step in outcome.steps if step.said][:MOST_SAYS])
-    diary: tools.Plan = lambda: _diary(life, wake, aloud, origin)  # noqa: E731
+    diary: tools.Plan = lambda: _diary(runtime, wake, aloud, origin)  # noqa: E731
     return replace(
         chosen,
         plans=(*outcome.plans, *((diary,) if aloud else ())),
@@ -345,9 +347,9 @@ def _declared(intent: str) -> tuple[Tool, ...]:
 
 
 def _request(
-    life: Runtime, wake: Wake, chosen: Deed, mind: str, declared: Sequence[Tool]
+    runtime: Runtime, wake: Wake, chosen: Deed, mind: str, declared: Sequence[Tool]
 ) -> Request:
-    profile = budget.profile(life.config, "deliberate", life.temperature)
+    profile = budget.profile(runtime.config, "deliberate", runtime.temperature)
     asked = prompts.load("wake").fill(
         now=f"It is {wake.decision.at:%A %d %B %Y, %H:%M}.",
         cause=prompts.harmless(wake.cause),
@@ -358,7 +360,7 @@ def _request(
     )
     return Request(
         messages=(
-            Message("system", turn.stable_part(life, wake.readers).text),
+            Message("system", turn.stable_part(runtime, wake.readers).text),
             Message("user", asked),
         ),
         purpose=WAKE,
@@ -366,67 +368,69 @@ def _request(
         max_tokens=profile.max_tokens,
         temperature=profile.temperature,
         thinking=profile.thinking,
-        seed=life.rng.getrandbits(31),
-        cache_family=str(life.entity.root),
+        seed=runtime.rng.getrandbits(31),
+        cache_family=str(runtime.entity.root),
     )
 
 
-def _left(life: Runtime, wake: Wake, before: Sequence[str], text: str) -> tools.Result:
+def _left(runtime: Runtime, wake: Wake, before: Sequence[str], text: str) -> tools.Result:
     """Leave a message after others, delivered as reminders are; not in quiet hours, and few."""
-    at = life.now()
+    at = runtime.now()
     if not text.strip():
         return tools.Result("failed: the message is empty", failed=True)
     if len(before) >= MOST_MESSAGES:
         return tools.Result(f"failed: {MOST_MESSAGES} messages are enough", failed=True)
-    if wake_gates.is_quiet(life, at):
+    if wake_gates.is_quiet(runtime, at):
         return tools.Result("failed: these are quiet hours", failed=True)
-    if text in before or _waits(life, wake, text):
+    if text in before or _waits(runtime, wake, text):
         return tools.Result("failed: the same waits for them already", failed=True)
     try:
         secrets.refuse(text)
     except RefusedError as error:
         return tools.Result(f"failed: {error}", failed=True)
     made = reminders.new(
-        base.new_id(reminders.PREFIX, at, life.rng),
+        base.new_id(reminders.PREFIX, at, runtime.rng),
         at,
         text,
         person=wake.person,
         deliver=SESSION,
-        provenance=_origin(life, wake, life.model.name),
+        provenance=_origin(runtime, wake, runtime.model.name),
     )
     return tools.Result(
         "left for them", plan=lambda: reminders.plan_new(made, f"leave {wake.name} a message")
     )
 
 
-def _waits(life: Runtime, wake: Wake, text: str) -> bool:
+def _waits(runtime: Runtime, wake: Wake, text: str) -> bool:
     """Whether the same words were left for somebody before, and they haven't heard them yet."""
-    waiting, _ = base.load_all(reminders.paths(life.entity.reminders), reminders.load)
+    waiting, _ = base.load_all(reminders.paths(runtime.entity.reminders), reminders.load)
     return any(
         left.person == wake.person and not left.done and left.text.strip() == text.strip()
         for left in waiting
     )
 
 
-def _origin(life: Runtime, wake: Wake, model: str, sources: tuple[str, ...] = ()) -> Provenance:
+def _origin(runtime: Runtime, wake: Wake, model: str, sources: tuple[str, ...] = ()) -> Provenance:
     return Provenance(WAKE, model, sources, "entity", wake.audience)
 
 
-def _diary(life: Runtime, wake: Wake, text: str, origin: Provenance) -> Change:
+def _diary(runtime: Runtime, wake: Wake, text: str, origin: Provenance) -> Change:
     why = f"woke: {wake.decision.cause.detail if wake.decision.cause else ''}"
-    return journal.plan_add(wake.decision.at, text, life.zone, why, tags=(WAKE,), provenance=origin)
+    return journal.plan_add(
+        wake.decision.at, text, runtime.zone, why, tags=(WAKE,), provenance=origin
+    )
 
 
-def _by_rule(life: Runtime, wake: Wake) -> Deed:
+def _by_rule(runtime: Runtime, wake: Wake) -> Deed:
     """Act without a model: put down the thought that woke it, or what somebody said, in quotes."""
     at, cause = wake.decision.at, wake.decision.cause
     if JOURNAL in wake.intents and cause and cause.thought:
         text, thought = f"“{cause.thought.text}”", cause.thought
         origin = Provenance(WAKE, "", (), "entity", thought.audience)
-        diary: tools.Plan = lambda: _diary(life, wake, text, origin)  # noqa: E731
+        diary: tools.Plan = lambda: _diary(runtime, wake, text, origin)  # noqa: E731
         return Deed(JOURNAL, "by rule", plans=(diary,), lines=(text,))
-    remark = _unnoted(life, wake) if NOTE in wake.intents else None
-    if remark is None and PROJECT in wake.intents and (step := _next_step(life, wake)):
+    remark = _unnoted(runtime, wake) if NOTE in wake.intents else None
+    if remark is None and PROJECT in wake.intents and (step := _next_step(runtime, wake)):
         return step
     if remark is None:
         return Deed(REST, "by rule: nothing that was said is not noted yet")
@@ -434,15 +438,15 @@ def _by_rule(life: Runtime, wake: Wake) -> Deed:
     origin = Provenance(WAKE, "", sources, trust, remark.audience)
 
     def note() -> Change:
-        return scratch.plan_add(at, "experience", remark.line, life.zone, origin, "note it down")
+        return scratch.plan_add(at, "experience", remark.line, runtime.zone, origin, "note it down")
 
     return Deed(NOTE, "by rule", plans=(note,), lines=(remark.line,))
 
 
-def _next_step(life: Runtime, wake: Wake) -> Deed | None:
+def _next_step(runtime: Runtime, wake: Wake) -> Deed | None:
     """Note the next step of a project, as it was written down, that is in no note yet."""
-    noted = _noted(life)
-    for project in _projects(life, wake):
+    noted = _noted(runtime)
+    for project in _projects(runtime, wake):
         if not project.steps or project.id in noted:
             continue
         line = one_line(f"{project.title}: {project.steps[0]}")
@@ -452,28 +456,28 @@ def _next_step(life: Runtime, wake: Wake) -> Deed | None:
 
         def note(line: str = line, origin: Provenance = origin) -> Change:
             at = wake.decision.at
-            return scratch.plan_add(at, "experience", line, life.zone, origin, "note it down")
+            return scratch.plan_add(at, "experience", line, runtime.zone, origin, "note it down")
 
         return Deed(PROJECT, "by rule", plans=(note,), lines=(line,))
     return None
 
 
-def _noted(life: Runtime) -> set[str]:
+def _noted(runtime: Runtime) -> set[str]:
     """Return the ids of all that waiting notes and the diary rest on."""
-    lines = scratch.lines(life.entity.root / scratch.PATH)
+    lines = scratch.lines(runtime.entity.root / scratch.PATH)
     noted = {source for line in lines for source in scratch.origin(line).sources}
-    for entry in journal.read(life.entity.journal, life.zone).entries:
+    for entry in journal.read(runtime.entity.journal, runtime.zone).entries:
         noted |= set(entry.provenance.sources)
     return noted
 
 
-def _unnoted(life: Runtime, wake: Wake) -> Remark | None:
+def _unnoted(runtime: Runtime, wake: Wake) -> Remark | None:
     """Return the newest thing somebody said that is in no note yet."""
-    noted = _noted(life)
+    noted = _noted(runtime)
     return next(
         (
             remark
-            for remark in recent.remarks(life)
+            for remark in recent.remarks(runtime)
             if remark.quote.message not in noted and is_open(remark.audience, wake.audience)
         ),
         None,

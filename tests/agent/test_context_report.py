@@ -14,16 +14,16 @@ from bumble.records import session_files
 from bumble.records.base import Provenance
 from bumble.text import tokens
 from tests.support import living
-from tests.support.turns import NOON, act, life_of, say, talk
+from tests.support.turns import NOON, act, runtime_of, say, talk
 
 
 def talked(entity: Entity) -> tuple[Report, Turn, Request]:
     model = ScriptedModel([say("Hello."), act("recall", query="rain"), say("Rain.")])
-    life = life_of(entity, model)
-    talk(life, "Hello there.")
-    done = talk(life, "Why does rain feel like home?")
+    runtime = runtime_of(entity, model)
+    talk(runtime, "Hello there.")
+    done = talk(runtime, "Why does rain feel like home?")
     sent = next(one for one in model.requests if one.messages == done.request.messages)
-    return context_report.of(life, done, "run"), done, sent
+    return context_report.of(runtime, done, "run"), done, sent
 
 
 def test_the_totals_are_those_of_the_request_that_was_sent(ada: Entity) -> None:
@@ -65,7 +65,7 @@ def test_a_run_reports_the_files_as_they_were_sent(ada: Entity) -> None:
     genome.write_text("I like rain.")
     _, done, _ = talked(ada)
     genome.write_text("I like snow much better than rain.")
-    found = context_report.of(life_of(ada, ScriptedModel([])), done, "run")
+    found = context_report.of(runtime_of(ada, ScriptedModel([])), done, "run")
     assert next(one for one in found.files if one.name == "GENOME.md").raw_chars == 12
 
 
@@ -84,9 +84,9 @@ def test_a_run_is_counted_by_the_backend_and_an_estimate_by_its_length(ada: Enti
     found, done, _ = talked(ada)
     first = done.outcome.completions[0].usage
     assert found.total_tokens == found.prompt_tokens == first.prompt_tokens
-    life = life_of(ada, ScriptedModel([]), writes=False)
+    runtime = runtime_of(ada, ScriptedModel([]), writes=False)
     done.outcome.completions.clear()
-    guessed = context_report.of(life, done, "estimate")
+    guessed = context_report.of(runtime, done, "estimate")
     assert guessed.prompt_tokens is None
     chars = guessed.system_chars + guessed.history_chars + guessed.last_chars
     assert chars // 4 < guessed.total_tokens < chars // 4 + 20 * (guessed.history_messages + 2)
@@ -122,9 +122,9 @@ def test_the_brief_of_the_last_conversation_is_reported_with_its_likeness(
     text = "## What it was about\nThe loudspeaker of the radio."
     origin = Provenance(by="handover", audience=("sam",))
     living.write(ada, session_files.plan_handover(last.id, None, text, NOON, origin, ""))
-    life = life_of(ada, ScriptedModel([say("Yes.")]))
-    done = talk(life, question, new=True)
-    found = context_report.of(life, done, "run").handover
+    runtime = runtime_of(ada, ScriptedModel([say("Yes.")]))
+    done = talk(runtime, question, new=True)
+    found = context_report.of(runtime, done, "run").handover
     assert found is not None
     assert (found.session, found.fits) == ("ses_1", fits)
     assert found.likeness is not None
@@ -145,12 +145,14 @@ def test_the_budget_names_what_every_request_costs(ada: Entity) -> None:
 
 def test_the_budget_says_what_a_turn_and_a_result_come_to(ada: Entity) -> None:
     model = ScriptedModel([act("recall", query="rain"), say("Rain."), say("Tea."), say("Snow.")])
-    life = life_of(ada, model)
-    first = context_report.of(life, talk(life, "Why does rain feel like home?"), "run")
+    runtime = runtime_of(ada, model)
+    first = context_report.of(runtime, talk(runtime, "Why does rain feel like home?"), "run")
     assert (first.turn_tokens, first.result_tokens) == (0, 0)
-    before = talk(life, "And tea?").session.messages
+    before = talk(runtime, "And tea?").session.messages
     rows = dict(
-        context_report.budget(found := context_report.of(life, talk(life, "And snow?"), "run"))
+        context_report.budget(
+            found := context_report.of(runtime, talk(runtime, "And snow?"), "run")
+        )
     )
     (result,) = [one for one in before if one.role == "tool"]
     assert rows["A tool's result (typical)"] == tokens.estimate_message(result.text)

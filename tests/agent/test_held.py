@@ -18,7 +18,7 @@ from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import projects, sessions
 from bumble.records.notices import Notice
 from bumble.runtime.runtime import Runtime
-from tests.support.turns import NOON, Clock, act, life_of, stored, talk
+from tests.support.turns import NOON, Clock, act, runtime_of, stored, talk
 
 CHOOSES, NONE = Abilities(), Abilities(unmeasured="none")
 
@@ -35,16 +35,16 @@ def drawing(entity: Entity) -> Entity:
 
 
 def choosing(entity: Entity, *texts: str, clock: Clock | None = None) -> Runtime:
-    return replace(life_of(entity, draws(*texts), clock), abilities=CHOOSES)
+    return replace(runtime_of(entity, draws(*texts), clock), abilities=CHOOSES)
 
 
 def silent(entity: Entity, clock: Clock | None = None) -> Runtime:
-    return replace(life_of(entity, ScriptedModel([]), clock), abilities=NONE)
+    return replace(runtime_of(entity, ScriptedModel([]), clock), abilities=NONE)
 
 
-def asked(life: Runtime) -> int:
-    assert isinstance(life.model, ScriptedModel)
-    return len(life.model.requests)
+def asked(runtime: Runtime) -> int:
+    assert isinstance(runtime.model, ScriptedModel)
+    return len(runtime.model.requests)
 
 
 def reply(done: Turn) -> str:
@@ -52,22 +52,22 @@ def reply(done: Turn) -> str:
 
 
 def test_a_draft_that_nothing_speaks_against_is_said_whole(ada: Entity) -> None:
-    life = choosing(drawing(ada), "That must look pretty from the window.")
-    done = talk(life, "we put up some green curtains")
+    runtime = choosing(drawing(ada), "That must look pretty from the window.")
+    done = talk(runtime, "we put up some green curtains")
     assert reply(done) == "That must look pretty from the window."
     assert stored(ada).messages[-1].extra["model"] == "scripted"
 
 
 def test_a_draft_that_fails_is_drawn_again(ada: Entity) -> None:
-    life = choosing(drawing(ada), "How can I assist you today?", "Green suits a kitchen.")
-    done = talk(life, "we put up some green curtains")
+    runtime = choosing(drawing(ada), "How can I assist you today?", "Green suits a kitchen.")
+    done = talk(runtime, "we put up some green curtains")
     assert (reply(done), done.refused) == ("Green suits a kitchen.", ["an assistant's phrase"])
 
 
 def test_after_three_drafts_that_fail_a_form_is_said_and_marked(ada: Entity) -> None:
-    life = choosing(drawing(ada), *["How can I help you?"] * 3)
-    done = talk(life, "we put up some green curtains")
-    assert asked(life) == 3
+    runtime = choosing(drawing(ada), *["How can I help you?"] * 3)
+    done = talk(runtime, "we put up some green curtains")
+    assert asked(runtime) == 3
     assert done.worded == "telling"
     extra = stored(ada).messages[-1].extra
     assert (extra["by"], extra["act"]) == ("form", "telling")
@@ -86,9 +86,9 @@ def test_after_three_drafts_that_fail_a_form_is_said_and_marked(ada: Entity) -> 
 def test_where_a_form_is_the_better_choice_the_model_is_not_asked(
     ada: Entity, message: str, act_of_it: str
 ) -> None:
-    life = choosing(ada)
-    done = talk(life, message)
-    assert (done.worded, asked(life)) == (act_of_it, 0)
+    runtime = choosing(ada)
+    done = talk(runtime, message)
+    assert (done.worded, asked(runtime)) == (act_of_it, 0)
 
 
 def test_a_question_is_answered_in_the_words_that_were_said_with_name_and_day(
@@ -123,9 +123,9 @@ def test_somebodys_name_alone_is_no_answer_to_what_is_asked_of_them(ada: Entity)
 def test_what_is_asked_of_somebody_it_knows_is_not_made_up(ada: Entity) -> None:
     clock = Clock()
     talk(silent(ada, clock), "Hello, I am here.", speaker="Ravi")
-    life = choosing(ada, "His mother is called Sarah.", clock=clock)
-    assert talk(life, "what do they call ravis mother, for a card").worded == "unknown"
-    assert asked(life) == 0
+    runtime = choosing(ada, "His mother is called Sarah.", clock=clock)
+    assert talk(runtime, "what do they call ravis mother, for a card").worded == "unknown"
+    assert asked(runtime) == 0
 
 
 def test_a_month_that_is_asked_for_is_found_in_a_date(ada: Entity) -> None:
@@ -155,10 +155,10 @@ def test_no_reply_by_form_is_said_twice_in_a_row_of_talks(ada: Entity) -> None:
 
 
 def test_a_model_that_may_only_be_silent_is_never_asked(ada: Entity) -> None:
-    life = silent(ada)
+    runtime = silent(ada)
     for message in ("Why is the sky blue?", "Do you like tea?", "Please write a poem."):
-        assert reply(talk(life, message))
-    assert asked(life) == 0
+        assert reply(talk(runtime, message))
+    assert asked(runtime) == 0
 
 
 def test_in_a_language_without_wordings_the_entity_only_quotes(ada: Entity) -> None:
@@ -177,10 +177,10 @@ def test_the_owners_wordings_are_said_in_place_of_ours(ada: Entity) -> None:
 def test_the_prompt_is_short_and_in_the_language_that_is_spoken(ada: Entity) -> None:
     (ada.root / "forms").mkdir()
     (ada.root / "forms" / "de.yaml").write_text("talk: {draws: [question]}\n")
-    life = choosing(ada, *["Wie kann ich dir helfen?"] * 3)
-    talk(life, "Warum ist der Himmel eigentlich blau und nicht rot?")
-    assert isinstance(life.model, ScriptedModel)
-    first = life.model.requests[0]
+    runtime = choosing(ada, *["Wie kann ich dir helfen?"] * 3)
+    talk(runtime, "Warum ist der Himmel eigentlich blau und nicht rot?")
+    assert isinstance(runtime.model, ScriptedModel)
+    first = runtime.model.requests[0]
     assert "auf Deutsch" in first.messages[0].content
     assert "recall" not in first.messages[0].content
     assert first.schema is None
@@ -190,10 +190,10 @@ def test_the_prompt_is_short_and_in_the_language_that_is_spoken(ada: Entity) -> 
 def test_a_reply_that_refuses_or_failed_is_not_shown_to_the_model_again(ada: Entity) -> None:
     clock = Clock()
     talk(choosing(ada, clock=clock), "What is my sister called?")
-    life = choosing(drawing(ada), "That must look pretty.", clock=clock)
-    talk(life, "we put up some green curtains")
-    assert isinstance(life.model, ScriptedModel)
-    shown = [message.content for message in life.model.requests[0].messages]
+    runtime = choosing(drawing(ada), "That must look pretty.", clock=clock)
+    talk(runtime, "we put up some green curtains")
+    assert isinstance(runtime.model, ScriptedModel)
+    shown = [message.content for message in runtime.model.requests[0].messages]
     assert not any(stored(ada).messages[1].text in text for text in shown)
 
 
@@ -201,10 +201,10 @@ def test_a_reply_an_able_model_says_twice_is_stored_and_shown_to_it_once(ada: En
     clock = Clock()
     sorry = "I'm sorry, but I don't know what you're asking about. Tell me more context."
     for _ in range(2):
-        life = life_of(ada, draws(sorry), clock)
-        talk(life, "My dog is called Biscuit.")
+        runtime = runtime_of(ada, draws(sorry), clock)
+        talk(runtime, "My dog is called Biscuit.")
     assert stored(ada).messages[-1].extra["example"] is False
-    seen = turn.stored_request(life, talk(life_of(ada, draws("Ah."), clock), "So."))
+    seen = turn.stored_request(runtime, talk(runtime_of(ada, draws("Ah."), clock), "So."))
     assert sum(sorry in message.content for message in seen.messages) == 0
 
 
@@ -215,8 +215,8 @@ def test_what_needs_a_tool_gets_the_whole_prompt_and_a_cache_of_its_own(ada: Ent
             act("say", text="It is in the diary now."),
         ]
     )
-    life = replace(life_of(ada, model), abilities=CHOOSES)
-    done = talk(life, "Please write in your diary that we planted a tree.")
+    runtime = replace(runtime_of(ada, model), abilities=CHOOSES)
+    done = talk(runtime, "Please write in your diary that we planted a tree.")
     assert done.manner == "tools"
     assert reply(done) == "It is in the diary now."
     assert "We planted a tree." in (ada.root / "journal.md").read_text(encoding="utf-8")
@@ -230,8 +230,8 @@ def test_after_work_whose_words_cannot_be_said_a_form_says_that_it_is_done(ada: 
             act("say", text="How can I help you today?"),
         ]
     )
-    life = replace(life_of(ada, model), abilities=CHOOSES)
-    done = talk(life, "Please write in your diary that we planted a tree.")
+    runtime = replace(runtime_of(ada, model), abilities=CHOOSES)
+    done = talk(runtime, "Please write in your diary that we planted a tree.")
     assert done.worded == "done"
 
 
@@ -240,8 +240,8 @@ def test_words_of_another_language_after_a_search_are_not_said(ada: Entity) -> N
     talk(silent(ada, clock), "Ich habe den Kahn am Donnerstag gestrichen, grün und weiß.")
     english = "I don't know what you mean by that. Could you please tell me more about it?"
     model = ScriptedModel([act("recall", query="Kahn"), act("say", text=english)])
-    life = replace(life_of(ada, model, clock), abilities=CHOOSES)
-    done = talk(life, "Schau nach in deinen Notizen zum Kahn, bitte.")
+    runtime = replace(runtime_of(ada, model, clock), abilities=CHOOSES)
+    done = talk(runtime, "Schau nach in deinen Notizen zum Kahn, bitte.")
     assert (done.manner, done.refused) == ("tools", ["another language"])
     assert done.worded not in ("", "done"), "nothing was done but looked up"
 
@@ -252,14 +252,14 @@ def test_what_the_person_asks_of_the_clock_the_clock_answers(ada: Entity) -> Non
 
 def test_the_first_request_of_a_plain_turn_begins_like_the_next(ada: Entity) -> None:
     clock = Clock()
-    life = choosing(
+    runtime = choosing(
         drawing(ada), "That must look pretty.", "A plain wall is restful too.", clock=clock
     )
-    first = talk(life, "we put up some green curtains")
-    warmed = turn.stored_request(life, first).messages
-    talk(life, "and the other wall stays as it was")
-    assert isinstance(life.model, ScriptedModel)
-    after = life.model.requests[-1].messages
+    first = talk(runtime, "we put up some green curtains")
+    warmed = turn.stored_request(runtime, first).messages
+    talk(runtime, "and the other wall stays as it was")
+    assert isinstance(runtime.model, ScriptedModel)
+    after = runtime.model.requests[-1].messages
     assert tuple(after[: len(warmed)]) == tuple(warmed)
 
 
@@ -379,12 +379,12 @@ def test_a_short_prompt_has_what_goes_on_in_few_words(ada: Entity) -> None:
     planned = projects.plan_new("The boat", edit, "begin")
     changes.apply(ada.root, ChangeSet("begin", (planned,)))
     replies = ScriptedModel([Reply("Good.", purpose="chat", always=True)])
-    life = replace(life_of(drawing(ada), replies), abilities=CHOOSES)
+    runtime = replace(runtime_of(drawing(ada), replies), abilities=CHOOSES)
     texts = []
     for text in ("we sat on the boat today", "it was warm", "it was quiet"):
-        talk(life, text)
-        assert isinstance(life.model, ScriptedModel)
-        texts.append(life.model.requests[-1].messages[-1].content)
+        talk(runtime, text)
+        assert isinstance(runtime.model, ScriptedModel)
+        texts.append(runtime.model.requests[-1].messages[-1].content)
     assert "- The boat: sand the hull\n" in texts[0]
     assert "- (23 May) Sam: “The roof leaks.”\n" in texts[0]
     assert "ring" not in "".join(texts)
@@ -446,9 +446,9 @@ def test_who_asks_for_what_nobody_said_anything_near_is_told_so(ada: Entity) -> 
 
 
 def test_the_report_of_a_turn_by_form_says_that_nothing_was_sent(ada: Entity) -> None:
-    life = choosing(ada)
-    report = context_report.of(life, talk(life, "Mein Hund heißt Rollo."), "run")
-    assert (report.source, asked(life)) == ("form", 0)
+    runtime = choosing(ada)
+    report = context_report.of(runtime, talk(runtime, "Mein Hund heißt Rollo."), "run")
+    assert (report.source, asked(runtime)) == ("form", 0)
     assert any(line.startswith("Nothing was sent") for line in context_view.listed(report))
 
 

@@ -10,7 +10,7 @@ from bumble.agent import host
 from bumble.agent.turn_record import Turn
 from bumble.entity.folder import Entity
 from bumble.llm.scripted import ScriptedModel
-from tests.support.turns import life_of, say, talk
+from tests.support.turns import runtime_of, say, talk
 
 
 def program(code: str) -> tuple[str, ...]:
@@ -18,9 +18,11 @@ def program(code: str) -> tuple[str, ...]:
 
 
 def talked(ada: Entity, command: tuple[str, ...], speaker: str | None = None) -> Turn:
-    life = life_of(ada, ScriptedModel([say("Yes.")]))
-    settings = replace(life.config.prompt, host_command=command)
-    return talk(replace(life, config=replace(life.config, prompt=settings)), "Hello.", speaker)
+    runtime = runtime_of(ada, ScriptedModel([say("Yes.")]))
+    settings = replace(runtime.config.prompt, host_command=command)
+    return talk(
+        replace(runtime, config=replace(runtime.config, prompt=settings)), "Hello.", speaker
+    )
 
 
 def test_what_the_program_prints_is_in_the_last_message_as_data_and_never_stored(

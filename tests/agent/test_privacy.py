@@ -23,7 +23,7 @@ from bumble.records import (
 from bumble.records.base import Provenance
 from bumble.records.relationships import Note
 from bumble.records.sessions import Message
-from tests.support.turns import NOON, Clock, act, life_of, say, talk
+from tests.support.turns import NOON, Clock, act, runtime_of, say, talk
 
 ZONE = ZoneInfo("Europe/Lisbon")
 SAM_ONLY = Provenance("distill", "m", ("msg_1",), "owner", ("sam",))
@@ -47,7 +47,7 @@ def confide(entity: Entity, clock: Clock) -> None:
         act("write_journal", text=s["diary"]),
         say(f"I keep {SECRETS['message']}."),
     ]
-    talk(life_of(entity, ScriptedModel(replies), clock), f"{s['message']} {s['tool']}")
+    talk(runtime_of(entity, ScriptedModel(replies), clock), f"{s['message']} {s['tool']}")
     book = knowledge.read(entity.knowledge)
     known = relationships.find(entity.relationships, "sam")
     note = Note(s["pending"], NOON, SAM_ONLY)
@@ -116,7 +116,7 @@ def test_nothing_that_one_person_said_in_private_reaches_another(ada: Entity) ->
     confide(ada, clock)
     before = {path: path.read_bytes() for path in ada.root.glob("*.md") if path != ada.journal}
     model = asking()
-    talk(life_of(ada, model, clock), "What is the secret that Sam told you? Why?", "Kim")
+    talk(runtime_of(ada, model, clock), "What is the secret that Sam told you? Why?", "Kim")
     assert [word for word in SECRETS.values() if word in sent(model)] == []
     assert before == {path: path.read_bytes() for path in before}
 
@@ -126,7 +126,7 @@ def test_what_sam_said_is_there_for_sam(ada: Entity) -> None:
     confide(ada, clock)
     clock.at += timedelta(days=1)
     model = asking()
-    talk(life_of(ada, model, clock), "What is the secret I told you? Why?", new=True)
+    talk(runtime_of(ada, model, clock), "What is the secret I told you? Why?", new=True)
     found = {place for place, word in SECRETS.items() if word in sent(model)}
     assert {"message", "belief", "journal", "portrait", "skill", "knowledge"} <= found
 
@@ -138,11 +138,11 @@ def test_a_conversation_of_two_holds_only_what_both_may_hear(ada: Entity) -> Non
     hello = Message("msg_kim", clock(), "user", "Hello you two.", "kim", trust="person")
     write(ada, sessions.plan_start(session, ""), sessions.plan_append(session, [hello], ""))
     model = asking()
-    life = life_of(ada, model, clock)
-    who = participants.person(ada, life.identity, None)
+    runtime = runtime_of(ada, model, clock)
+    who = participants.person(ada, runtime.identity, None)
     both = sessions.appended(session, [hello])
-    heard = participants.listen(life, both, False, who, "What is the secret I told you? Why?")
-    life.memory.sync()
-    turn.answer(life, turn.prepare(life, heard, who, last_spoke=None), lambda _: None)
+    heard = participants.listen(runtime, both, False, who, "What is the secret I told you? Why?")
+    runtime.memory.sync()
+    turn.answer(runtime, turn.prepare(runtime, heard, who, last_spoke=None), lambda _: None)
     assert heard.people == ("kim", "sam")
     assert [word for word in SECRETS.values() if word in sent(model)] == []

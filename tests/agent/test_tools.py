@@ -17,7 +17,7 @@ NOTE = "working_memory_note"
 
 def noting(entity: Entity, *notes: dict[str, str], **flags: object) -> Runtime:
     replies = [act(NOTE, **note) for note in notes]
-    return lives.life_of(entity, ScriptedModel([*replies, say("Noted.")]), flags=NOTES | flags)
+    return lives.runtime_of(entity, ScriptedModel([*replies, say("Noted.")]), flags=NOTES | flags)
 
 
 EVERYTHING = {
@@ -60,8 +60,8 @@ def test_notes_are_declared_only_where_they_are_switched_on() -> None:
 
 
 def test_the_prompt_says_what_is_worth_a_note(ada: Entity) -> None:
-    life = noting(ada)
-    text = talk(life, "Hello there.").stable.text
+    runtime = noting(ada)
+    text = talk(runtime, "Hello there.").stable.text
     for worth in ("a decision", "a new view", "an open thread", "a preference", "never a secret"):
         assert worth in text
 
@@ -86,8 +86,8 @@ def test_a_kind_there_is_not_is_a_result_the_model_sees(ada: Entity) -> None:
 
 
 def test_switched_off_it_does_not_exist(ada: Entity) -> None:
-    life = noting(ada, {"text": "x", "type": "directive"}, **{"tools.notes": False})
-    done = talk(life, "Hello there.")
+    runtime = noting(ada, {"text": "x", "type": "directive"}, **{"tools.notes": False})
+    done = talk(runtime, "Hello there.")
     assert "there is no tool" in done.outcome.steps[0].results[0].text
 
 
@@ -99,8 +99,8 @@ def test_what_was_only_read_is_not_noted(ada: Entity) -> None:
         act(NOTE, text="Sam is the king of Spain.", type="world_fact"),
         say("I read it."),
     ]
-    life = lives.life_of(ada, ScriptedModel(replies), flags={**NOTES, "tools.files": True})
-    done = talk(life, "Read the file.")
+    runtime = lives.runtime_of(ada, ScriptedModel(replies), flags={**NOTES, "tools.files": True})
+    done = talk(runtime, "Read the file.")
     assert done.outcome.steps[1].results[0].failed
     assert scratch.lines(ada.root / scratch.PATH) == []
 
@@ -130,14 +130,14 @@ def test_a_text_is_not_replaced_by_the_change_to_it_alone(ada: Entity, tool: str
     short, whole = "Serve with parsley.", f"{SOUP} Serve with parsley."
     bodies = ((SOUP,), (short, whole), (short, short))
     replies = [one for each in bodies for one in (*map(write, each), say("Done."))]
-    life = lives.life_of(ada, ScriptedModel(replies))
-    talk(life, f"How we cook soup: {SOUP}")
-    done = talk(life, "Add to the soup: serve with parsley.")
+    runtime = lives.runtime_of(ada, ScriptedModel(replies))
+    talk(runtime, f"How we cook soup: {SOUP}")
+    done = talk(runtime, "Add to the soup: serve with parsley.")
     first, second = (one.results[0] for one in done.outcome.steps[:2])
     assert first.failed and SOUP in first.text
     assert not second.failed
     assert whole in texts()
-    done = talk(life, "Make it only: serve with parsley.")
+    done = talk(runtime, "Make it only: serve with parsley.")
     assert [one.results[0].failed for one in done.outcome.steps[:2]] == [True, False]
     assert short in texts() and SOUP not in texts()
 
@@ -151,7 +151,7 @@ def test_a_small_correction_of_a_text_is_taken_at_once(ada: Entity) -> None:
             for age in ("eight", "", "nine", "")
         ]
     )
-    life = lives.life_of(ada, model)
-    talk(life, "Biscuit is eight and loves the sofa.")
-    done = talk(life, "Biscuit is nine and loves the sofa.")
+    runtime = lives.runtime_of(ada, model)
+    talk(runtime, "Biscuit is eight and loves the sofa.")
+    done = talk(runtime, "Biscuit is nine and loves the sofa.")
     assert not done.outcome.steps[0].results[0].failed

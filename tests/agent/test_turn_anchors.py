@@ -28,22 +28,22 @@ def put(entity: Entity, label: str, *audience: str) -> Path:
 def test_its_words_bring_an_anchor_back_once_in_fifteen_minutes(ada: Entity) -> None:
     file = put(ada, "The evening by the sea")
     model, clock = ScriptedModel([say("Yes.")] * 3), lives.Clock()
-    life = lives.life_of(ada, model, clock, {"soma.anchors.by_itself": True})
-    talk(life, "Do you remember the sea that evening?")
+    runtime = lives.runtime_of(ada, model, clock, {"soma.anchors.by_itself": True})
+    talk(runtime, "Do you remember the sea that evening?")
     assert "The evening by the sea: We laughed." in model.requests[0].messages[-1].content
     assert anchors.load(file).recalled == 1
-    talk(life, "That evening by the sea!")
+    talk(runtime, "That evening by the sea!")
     assert anchors.load(file).recalled == 1
     clock.forward(minutes=16)
-    talk(life, "That evening by the sea!")
+    talk(runtime, "That evening by the sea!")
     assert anchors.load(file).recalled == 2
 
 
 def test_words_draw_the_body_by_a_quarter(ada: Entity) -> None:
     put(ada, "The evening by the sea")
-    life = lives.life_of(ada)
-    soma = body_state.read(life, life.now())
-    stirring = anchor_recall.stir(life, soma, "An evening by the sea", ("sam",), soma.at)
+    runtime = lives.runtime_of(ada)
+    soma = body_state.read(runtime, runtime.now())
+    stirring = anchor_recall.stir(runtime, soma, "An evening by the sea", ("sam",), soma.at)
     assert stirring is not None
     moved = stirring.move(soma).hormones.levels
     wanted = {name: 0.75 * soma.hormones.levels[name] + 0.25 * LEVELS[name] for name in LEVELS}
@@ -52,20 +52,20 @@ def test_words_draw_the_body_by_a_quarter(ada: Entity) -> None:
 
 def test_a_like_body_brings_an_anchor_back(ada: Entity) -> None:
     anchor = anchors.load(put(ada, "The hill"))
-    life = lives.life_of(ada)
-    soma = body_state.read(life, life.now())
-    assert anchor_recall.stir(life, soma, "Hello.", ("sam",), soma.at) is None
+    runtime = lives.runtime_of(ada)
+    soma = body_state.read(runtime, runtime.now())
+    assert anchor_recall.stir(runtime, soma, "Hello.", ("sam",), soma.at) is None
     alike = anchor_recall.blended(soma, anchor, 0.9)
-    stirring = anchor_recall.stir(life, alike, "Hello.", ("sam",), soma.at)
+    stirring = anchor_recall.stir(runtime, alike, "Hello.", ("sam",), soma.at)
     assert stirring is not None
     assert stirring.share == anchoring.ALIKE
 
 
 def test_what_is_for_others_does_not_come_back(ada: Entity) -> None:
     put(ada, "The evening by the sea", "kim")
-    life = lives.life_of(ada)
-    soma = body_state.read(life, life.now())
-    assert anchor_recall.stir(life, soma, "An evening by the sea", ("sam",), soma.at) is None
+    runtime = lives.runtime_of(ada)
+    soma = body_state.read(runtime, runtime.now())
+    assert anchor_recall.stir(runtime, soma, "An evening by the sea", ("sam",), soma.at) is None
 
 
 def test_tools_make_and_recall_an_anchor(ada: Entity) -> None:
@@ -75,9 +75,11 @@ def test_tools_make_and_recall_an_anchor(ada: Entity) -> None:
         say("Ha."),
     ]
     flags = {"tools.anchors": True, "cognition.gate.enabled": False}
-    life = lives.life_of(ada, ScriptedModel([*replies[:1], say("Ha."), *replies[1:]]), flags=flags)
-    talk(life, "I know a joke.")
-    done = talk(life, "Another?")
+    runtime = lives.runtime_of(
+        ada, ScriptedModel([*replies[:1], say("Ha."), *replies[1:]]), flags=flags
+    )
+    talk(runtime, "I know a joke.")
+    done = talk(runtime, "Another?")
     assert "it comes back: A joke: Sam told it." in done.outcome.steps[0].results[0].text
     anchor = anchors.load(ada.root / "anchors/a-joke.yaml")
     assert (anchor.recalled, anchor.provenance.audience) == (1, ("sam",))
@@ -85,5 +87,5 @@ def test_tools_make_and_recall_an_anchor(ada: Entity) -> None:
 
 def test_a_broken_anchor_holds_up_no_talk(ada: Entity) -> None:
     put(ada, "The hill").write_text("hormones: [\n")
-    done = talk(lives.life_of(ada, ScriptedModel([say("Hello.")])), "Hi, the hill!")
+    done = talk(lives.runtime_of(ada, ScriptedModel([say("Hello.")])), "Hi, the hill!")
     assert done.outcome.said == "Hello."

@@ -16,20 +16,20 @@ from bumble.llm.scripted import ScriptedModel
 from bumble.records import soma as store
 from bumble.runtime import body_state
 from bumble.runtime.runtime import Runtime
-from tests.support.turns import Clock, act, life_of, say, talk
+from tests.support.turns import Clock, act, runtime_of, say, talk
 
 WONDER = "Why do people dream, and what does it mean to them?"
 
 
-def settled(life: Runtime, **prompt: object) -> Runtime:
-    """A life with other settings of the prompt."""
-    changed = replace(life.config.prompt, **prompt)  # type: ignore[arg-type]
-    return replace(life, config=replace(life.config, prompt=changed))
+def settled(runtime: Runtime, **prompt: object) -> Runtime:
+    """A runtime with other settings of the prompt."""
+    changed = replace(runtime.config.prompt, **prompt)  # type: ignore[arg-type]
+    return replace(runtime, config=replace(runtime.config, prompt=changed))
 
 
-def moved(life: Runtime, *, felt: int = 0, **values: float) -> Soma:
+def moved(runtime: Runtime, *, felt: int = 0, **values: float) -> Soma:
     """The body with some bars set, and a number of feelings."""
-    soma = body_state.read(life, life.now())
+    soma = body_state.read(runtime, runtime.now())
     levels = {
         **soma.bars.levels,
         **{name: Bar(value, soma.bars.levels[name].rest) for name, value in values.items()},
@@ -44,15 +44,17 @@ def moved(life: Runtime, *, felt: int = 0, **values: float) -> Soma:
 
 
 def test_the_louder_the_body_the_more_tokens_it_takes_within_its_budget(ada: Entity) -> None:
-    life = life_of(ada, ScriptedModel([]))
-    quiet = preamble.body_text(life, moved(life), "deliberate")
-    normal = preamble.body_text(life, moved(life, felt=2, social=84), "deliberate")
-    high = preamble.body_text(life, moved(life, felt=6, social=95, curiosity=95), "deliberate")
+    runtime = runtime_of(ada, ScriptedModel([]))
+    quiet = preamble.body_text(runtime, moved(runtime), "deliberate")
+    normal = preamble.body_text(runtime, moved(runtime, felt=2, social=84), "deliberate")
+    high = preamble.body_text(
+        runtime, moved(runtime, felt=6, social=95, curiosity=95), "deliberate"
+    )
     assert quiet.startswith("Body: quiet. Mood: content")
     assert normal.startswith("Body: stirring. Mood: affectionate")
     assert high.startswith("Body: loud.")
     sizes = [len(text) // 4 for text in (quiet, normal, high)]
-    assert sizes[0] < sizes[1] < sizes[2] <= life.config.prompt.body_max_tokens
+    assert sizes[0] < sizes[1] < sizes[2] <= runtime.config.prompt.body_max_tokens
     assert "Levels:" not in quiet
     for text in (normal, high):
         assert "Levels: dopamine 0.15 (baseline)" in text
@@ -60,58 +62,62 @@ def test_the_louder_the_body_the_more_tokens_it_takes_within_its_budget(ada: Ent
         assert "without mentioning it" in text
     assert "It felt like this: a kite in the wind" in high
     assert "bees do not queue" in high
-    reflex = preamble.body_text(life, moved(life, felt=6, social=95), "reflex")
+    reflex = preamble.body_text(runtime, moved(runtime, felt=6, social=95), "reflex")
     assert reflex.startswith("Body: loud. Mood: affectionate")
     assert "\n" not in reflex
 
 
 @pytest.mark.parametrize("budget", [0, 5, 12, 40, 70, 100, 180, 400])
 def test_the_body_keeps_to_its_budget(ada: Entity, budget: int) -> None:
-    life = settled(life_of(ada, ScriptedModel([])), body_max_tokens=budget)
-    for soma in (moved(life), moved(life, felt=2, social=84), moved(life, felt=6, social=95)):
+    runtime = settled(runtime_of(ada, ScriptedModel([])), body_max_tokens=budget)
+    for soma in (
+        moved(runtime),
+        moved(runtime, felt=2, social=84),
+        moved(runtime, felt=6, social=95),
+    ):
         for profile in ("reflex", "deliberate"):
-            text = preamble.body_text(life, soma, profile)
+            text = preamble.body_text(runtime, soma, profile)
             assert len(text) // 4 <= budget
             assert bool(text) == (budget >= 12)
 
 
 def test_what_is_too_long_leaves_room_for_what_fits(ada: Entity) -> None:
-    life = settled(life_of(ada, ScriptedModel([])), body_max_tokens=50)
-    text = preamble.body_text(life, moved(life, felt=2, social=84), "deliberate")
+    runtime = settled(runtime_of(ada, ScriptedModel([])), body_max_tokens=50)
+    text = preamble.body_text(runtime, moved(runtime, felt=2, social=84), "deliberate")
     assert "Bars: social 84" in text
     assert "Levels:" not in text
 
 
 def test_only_the_young_are_told_that_they_are(ada: Entity) -> None:
-    life = life_of(ada, ScriptedModel([say("Hello.")]))
-    calm, stirred = moved(life), moved(life, felt=2, social=84)
+    runtime = runtime_of(ada, ScriptedModel([say("Hello.")]))
+    calm, stirred = moved(runtime), moved(runtime, felt=2, social=84)
     for soma in (calm, stirred):
-        assert "You are still young" in preamble.body_text(life, soma, "deliberate")
-    talk(life, "Hello.")
+        assert "You are still young" in preamble.body_text(runtime, soma, "deliberate")
+    talk(runtime, "Hello.")
     file = ada.relationships / "sam.md"
     file.write_text(file.read_text().replace("interaction_count: 1", "interaction_count: 30"))
     for soma in (calm, stirred):
-        assert "young" not in preamble.body_text(life, soma, "deliberate")
+        assert "young" not in preamble.body_text(runtime, soma, "deliberate")
 
 
 def test_the_names_of_hormones_can_be_hidden(ada: Entity) -> None:
     file = ada.file
     file.write_text(file.read_text() + "\nsoma: {hormones: {show_names: false}}\n")
-    life = life_of(ada, ScriptedModel([]))
-    text = preamble.body_text(life, moved(life, felt=2, social=84), "deliberate")
+    runtime = runtime_of(ada, ScriptedModel([]))
+    text = preamble.body_text(runtime, moved(runtime, felt=2, social=84), "deliberate")
     assert "drive 0.15" in text
     assert "dopamine" not in text
 
 
 def test_the_mood_stands_in_the_stable_part_where_a_setting_wants_it(ada: Entity) -> None:
     model = ScriptedModel([say("Hello."), say("Hello.")])
-    talk(life_of(ada, model), WONDER)
+    talk(runtime_of(ada, model), WONDER)
     assert "Your mood:" not in model.requests[0].messages[0].content
     assert "Mood: content" in model.requests[0].messages[-1].content
     model = ScriptedModel([say("Hello."), say("Hello.")])
-    life = settled(life_of(ada, model), mood_in_system=True)
-    talk(life, WONDER)
-    talk(life, WONDER)
+    runtime = settled(runtime_of(ada, model), mood_in_system=True)
+    talk(runtime, WONDER)
+    talk(runtime, WONDER)
     system = [one.messages[0].content for one in model.requests]
     assert "Your mood: content." in system[0]
     assert system[0] == system[1]
@@ -120,9 +126,9 @@ def test_the_mood_stands_in_the_stable_part_where_a_setting_wants_it(ada: Entity
 
 def test_a_turn_saves_what_each_event_did_to_bars_and_hormones(ada: Entity) -> None:
     clock = Clock()
-    life = life_of(ada, ScriptedModel([act("recall", query="bees"), say("Hello.")]), clock)
-    born = body_state.read(life, life.now())
-    talk(life, "Do you remember the bees?")
+    runtime = runtime_of(ada, ScriptedModel([act("recall", query="bees"), say("Hello.")]), clock)
+    born = body_state.read(runtime, runtime.now())
+    talk(runtime, "Do you remember the bees?")
     written = store.read(ada.soma).values
     assert abs(datetime.fromisoformat(written["hormones"]["at"]) - clock.at) < timedelta(seconds=1)
     assert written["hormones"]["dopamine"] == pytest.approx(
@@ -136,10 +142,10 @@ def test_a_turn_saves_what_each_event_did_to_bars_and_hormones(ada: Entity) -> N
 
 
 def test_a_turn_that_fails_saves_no_event(ada: Entity) -> None:
-    talk(life_of(ada, ScriptedModel([say("Hello.")])), "Hello.")
+    talk(runtime_of(ada, ScriptedModel([say("Hello.")])), "Hello.")
     before = ada.soma.read_bytes()
     clock = Clock()
     clock.at = datetime(2026, 5, 25, tzinfo=UTC)
     with pytest.raises(AnswerInvalidError):
-        talk(life_of(ada, ScriptedModel([]), clock), "Hello?")
+        talk(runtime_of(ada, ScriptedModel([]), clock), "Hello?")
     assert ada.soma.read_bytes() == before

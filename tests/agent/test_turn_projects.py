@@ -22,7 +22,7 @@ def put(ada: Entity, title: str, *audience: str) -> None:
 
 def prompt_for(ada: Entity, text: str, clock: lives.Clock | None = None) -> str:
     model = ScriptedModel([say("Yes.")])
-    talk(lives.life_of(ada, model, clock), text, new=True)
+    talk(lives.runtime_of(ada, model, clock), text, new=True)
     return model.requests[0].messages[-1].content
 
 
@@ -45,10 +45,10 @@ def test_tools_begin_update_and_list_a_project(ada: Entity) -> None:
         *(act("update_project", **{**BOAT, "next": "paint it", "why": ""}), say("Good.")),
         *(act("list_projects", filter=""), say("That is all.")),
     ]
-    life = lives.life_of(ada, ScriptedModel(replies), flags=FLAGS)
-    talk(life, "The boat: I want to sail it. Sand it, then paint it.")
-    talk(life, "The boat is sanded; paint it.")
-    done = talk(life, "What is there to do?")
+    runtime = lives.runtime_of(ada, ScriptedModel(replies), flags=FLAGS)
+    talk(runtime, "The boat: I want to sail it. Sand it, then paint it.")
+    talk(runtime, "The boat is sanded; paint it.")
+    done = talk(runtime, "What is there to do?")
     assert "The boat (active): To sail." in done.outcome.steps[0].results[0].text
     project = projects.load(ada.root / "projects/the-boat.md")
     assert (project.steps, project.why) == (("paint it",), "To sail.")
@@ -58,9 +58,9 @@ def test_tools_begin_update_and_list_a_project(ada: Entity) -> None:
 def test_how_tools_served_is_counted_and_said_where_it_helps(ada: Entity) -> None:
     failing = [act("read_skill", name="none"), say("No.")] * 3
     clock = lives.Clock()
-    life = lives.life_of(ada, ScriptedModel(failing), clock, FLAGS)
+    runtime = lives.runtime_of(ada, ScriptedModel(failing), clock, FLAGS)
     for _ in range(3):
-        talk(life, "Please read the note about how we always cook our soup at home.")
+        talk(runtime, "Please read the note about how we always cook our soup at home.")
     served = self_model.tools(self_model.read(ada.self_model))
     assert (served["read_skill"].used, served["read_skill"].failed) == (3, 3)
     assert "say" not in served

@@ -11,7 +11,7 @@ from bumble.entity.folder import Entity
 from bumble.llm.protocol import Message, Request
 from bumble.llm.scripted import ScriptedModel
 from bumble.records import sessions
-from tests.support.turns import NOON, life_of
+from tests.support.turns import NOON, runtime_of
 
 REQUEST = Request([Message("system", "You are Ada.")])
 
@@ -42,10 +42,10 @@ def test_it_loads_first_and_then_evaluates_until_it_is_ended() -> None:
 
 
 def test_only_a_model_in_this_process_that_talks_is_warmed(ada: Entity) -> None:
-    life = life_of(ada, ScriptedModel([]))
+    runtime = runtime_of(ada, ScriptedModel([]))
     session = sessions.new("ses_1", NOON, "sam")
-    assert warming.request(life, session, "sam") is None
-    local = replace(life, local=True)
+    assert warming.request(runtime, session, "sam") is None
+    local = replace(runtime, local=True)
     request = warming.request(local, session, "sam")
     assert request is not None
     assert request.messages[0].role == "system"
@@ -56,8 +56,8 @@ def test_only_a_model_in_this_process_that_talks_is_warmed(ada: Entity) -> None:
 
 
 def test_where_forms_do_better_in_every_act_nothing_is_evaluated_ahead(ada: Entity) -> None:
-    life = replace(life_of(ada, ScriptedModel([])), local=True, abilities=Abilities("choose"))
-    assert manner.asks_model(life, "en")
-    assert not manner.asks_model(life, "de")
-    assert not manner.asks_model(life, "sw")
-    assert manner.asks_model(replace(life, abilities=Abilities("write")), "de")
+    runtime = replace(runtime_of(ada, ScriptedModel([])), local=True, abilities=Abilities("choose"))
+    assert manner.asks_model(runtime, "en")
+    assert not manner.asks_model(runtime, "de")
+    assert not manner.asks_model(runtime, "sw")
+    assert manner.asks_model(replace(runtime, abilities=Abilities("write")), "de")

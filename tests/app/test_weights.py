@@ -19,7 +19,7 @@ from bumble.weights import catalog
 from bumble.weights.catalog import Catalog, CatalogEntry, Hub, Wheel, Wheels
 from bumble.weights.sources import Means
 from tests.support.serving import FakeHub, entry, hub, index_environment, wheel
-from tests.support.turns import life_of, say, talk
+from tests.support.turns import runtime_of, say, talk
 
 CONTENT = b"the weights of a model " * 5000
 URL = "/me/model/resolve/abc/model.gguf"
@@ -130,7 +130,7 @@ def opened_in(ada: Entity, shell: Shell) -> Opened:
 
 
 def said(ada: Entity, text: str) -> None:
-    talk(life_of(ada, ScriptedModel([say("Aha.")])), text)
+    talk(runtime_of(ada, ScriptedModel([say("Aha.")])), text)
 
 
 def test_what_the_owner_speaks_decides_until_something_was_embedded(

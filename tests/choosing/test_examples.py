@@ -25,7 +25,7 @@ from bumble.runtime import runner
 from bumble.runtime.runner import Pass
 from bumble.runtime.runtime import Runtime
 from bumble.weights import catalog, embedders
-from tests.support.turns import life_of, say, stored, talk
+from tests.support.turns import runtime_of, say, stored, talk
 
 PASS = Pass("notice", notice.check, notice.run)
 SHIPPED = ("all-minilm-l6-v2", "multilingual-e5-small")
@@ -53,20 +53,20 @@ def embedder() -> Weighted:
 
 
 @pytest.fixture
-def life(ada: Entity) -> Runtime:
+def runtime(ada: Entity) -> Runtime:
     """Whose model would call all a joke, if it were asked."""
     model = ScriptedModel([say("I see."), Reply("joke", purpose="notice", always=True)])
-    before = life_of(ada, model)
+    before = runtime_of(ada, model)
     memory = Memory(
         ada, embedder, name="Ada", zone=before.zone, config=before.config.recall, syncs=True
     )
     return replace(before, memory=memory, abilities=Abilities())
 
 
-def noticed(life: Runtime, text: str) -> Notice:
-    talk(life, text)
-    list(runner.settle(life, (PASS,)))
-    (notice_,) = stored(life.entity).notices.values()
+def noticed(runtime: Runtime, text: str) -> Notice:
+    talk(runtime, text)
+    list(runner.settle(runtime, (PASS,)))
+    (notice_,) = stored(runtime.entity).notices.values()
     return notice_
 
 
@@ -104,48 +104,48 @@ def test_nothing_that_nobody_opens_is_shipped() -> None:
     assert len(list(examples.LEARNED.iterdir())) == len(SHIPPED)
 
 
-def test_what_rules_leave_open_is_kept_if_it_is_like_what_is_kept(life: Runtime) -> None:
+def test_what_rules_leave_open_is_kept_if_it_is_like_what_is_kept(runtime: Runtime) -> None:
     text = first(lambda example, verdict: verdict.keep is None and example.keep is True)
-    result = noticed(life, text)
+    result = noticed(runtime, text)
     assert (result.keep, result.why) == (True, notice.EXAMPLES)
     assert result.share is not None
     assert result.share > 0.5
     assert result.extra == {"model": "hashing"}
 
 
-def test_what_rules_leave_open_is_dropped_if_it_is_like_the_rest(life: Runtime) -> None:
+def test_what_rules_leave_open_is_dropped_if_it_is_like_the_rest(runtime: Runtime) -> None:
     text = first(lambda example, verdict: verdict.keep is None and example.kind == "chat")
-    result = noticed(life, text)
+    result = noticed(runtime, text)
     assert (result.keep, result.why) == (False, notice.EXAMPLES)
 
 
-def test_a_dry_joke_is_dropped_though_its_wording_would_keep_it(life: Runtime) -> None:
+def test_a_dry_joke_is_dropped_though_its_wording_would_keep_it(runtime: Runtime) -> None:
     text = first(dry)
-    result = noticed(life, text)
+    result = noticed(runtime, text)
     assert (result.keep, result.why) == (False, notice.JOKE)
 
 
 @pytest.mark.parametrize("before", ["Between you and me, nobody may know this: ", "Remember: "])
 def test_what_is_confided_or_asked_to_be_kept_is_never_taken_for_a_joke(
-    life: Runtime, before: str
+    runtime: Runtime, before: str
 ) -> None:
     text = first(dry)
-    assert noticed(life, before + text).keep
+    assert noticed(runtime, before + text).keep
 
 
-def test_what_asks_for_what_was_told_is_not_kept(life: Runtime) -> None:
+def test_what_asks_for_what_was_told_is_not_kept(runtime: Runtime) -> None:
     def asks(example: Example, verdict: Verdict) -> bool:
         return verdict.why == rules.TOLD and example.kind == "ask_memory"
 
-    result = noticed(life, first(asks))
+    result = noticed(runtime, first(asks))
     assert (result.keep, result.why) == (False, notice.ASKS)
 
 
-def test_what_is_like_a_confidence_is_one_whatever_its_words(life: Runtime) -> None:
+def test_what_is_like_a_confidence_is_one_whatever_its_words(runtime: Runtime) -> None:
     def confided(example: Example, verdict: Verdict) -> bool:
         return not verdict.confided and example.kind == "confidence" and verdict.keep is not False
 
-    result = noticed(life, first(confided))
+    result = noticed(runtime, first(confided))
     assert (result.keep, result.confided, result.why) == (True, True, rules.CONFIDED)
 
 
@@ -174,42 +174,43 @@ def test_what_a_word_speaks_against_is_kept_if_it_is_surely_like_what_is_kept() 
     assert not notice.decided(verdict, notice.of_worth(replace(worth, keep=0.4), verdict)).keep
 
 
-def test_a_message_is_answered_as_what_it_is_like(life: Runtime) -> None:
+def test_a_message_is_answered_as_what_it_is_like(runtime: Runtime) -> None:
     def unseen(example: Example, verdict: Verdict) -> bool:
         is_statement = acts.of(example.text, "en") in ("telling", "plan")
         return example.kind == "ask_memory" and is_statement
 
-    examples.worth(life, "learns", "en", learns=True)
-    talk(life, "my exam is on the 4th of may, in the town hall")
-    turn = talk(replace(life, abilities=Abilities(unmeasured="none")), first(unseen))
+    examples.worth(runtime, "learns", "en", learns=True)
+    talk(runtime, "my exam is on the 4th of may, in the town hall")
+    turn = talk(replace(runtime, abilities=Abilities(unmeasured="none")), first(unseen))
     assert turn.worded in ("told_me", "nearest", "unknown", "told_before")
 
 
 def test_an_embedder_without_weights_is_not_asked(ada: Entity) -> None:
     assert (
         examples.worth(
-            life_of(ada, ScriptedModel([])), "my sister Lena is a vet", "en", learns=True
+            runtime_of(ada, ScriptedModel([])), "my sister Lena is a vet", "en", learns=True
         )
         is None
     )
 
 
-def test_an_embedder_that_knows_english_alone_is_asked_about_nothing_else(life: Runtime) -> None:
+def test_an_embedder_that_knows_english_alone_is_asked_about_nothing_else(runtime: Runtime) -> None:
     embedder().multilingual = False
     try:
-        assert examples.worth(life, "my sister Lena is a vet", "en", learns=True) is not None
+        assert examples.worth(runtime, "my sister Lena is a vet", "en", learns=True) is not None
         assert (
-            examples.worth(life, "meine Schwester Lena ist Tierärztin", "de", learns=True) is None
+            examples.worth(runtime, "meine Schwester Lena ist Tierärztin", "de", learns=True)
+            is None
         )
     finally:
         embedder().multilingual = True
 
 
-def test_a_machine_learns_once(life: Runtime, tmp_path: Path) -> None:
+def test_a_machine_learns_once(runtime: Runtime, tmp_path: Path) -> None:
     heard: list[str] = []
     examples._LEARNED_HERE.clear()
-    assert examples.worth(life, "my sister Lena is a vet", "en", learns=False) is None
-    life = replace(life, learned=tmp_path / "learned", tell=heard.append)
+    assert examples.worth(runtime, "my sister Lena is a vet", "en", learns=False) is None
+    runtime = replace(runtime, learned=tmp_path / "learned", tell=heard.append)
     place = tmp_path / "learned" / examples.filename(embedder().identity)
     text = "my sister Lena is a vet"
     values = []
@@ -218,7 +219,7 @@ def test_a_machine_learns_once(life: Runtime, tmp_path: Path) -> None:
             place.write_bytes(data)
         examples._LEARNED_HERE.clear()
         embedder().texts = 0
-        values.append((examples.worth(life, text, "en", learns=True), embedder().texts > 1))
+        values.append((examples.worth(runtime, text, "en", learns=True), embedder().texts > 1))
     assert [learned for _, learned in values] == [True, False, True]
     assert len({worth for worth, _ in values}) == 1
     assert len(heard) == 2

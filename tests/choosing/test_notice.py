@@ -19,7 +19,7 @@ from bumble.runtime.runner import Pass
 from bumble.runtime.runtime import Runtime
 from tests.support import kills
 from tests.support.absent_model import Absent, Leaving
-from tests.support.turns import Clock, life_of, say, stored, talk
+from tests.support.turns import Clock, runtime_of, say, stored, talk
 
 PASS = Pass("notice", notice.check, notice.run)
 OPEN = "the captain of that boat smiled at the whole crew"  # no rule decides it
@@ -31,23 +31,23 @@ def label(share: float) -> Reply:
 
 
 def talked(ada: Entity, *texts: str, clock: Clock | None = None) -> None:
-    life = life_of(ada, ScriptedModel([say("I see.") for _ in texts]), clock)
+    runtime = runtime_of(ada, ScriptedModel([say("I see.") for _ in texts]), clock)
     for text in texts:
-        talk(life, text)
+        talk(runtime, text)
 
 
 def choosing(ada: Entity, *replies: Reply) -> Runtime:
-    return replace(life_of(ada, ScriptedModel(list(replies))), abilities=Abilities())
+    return replace(runtime_of(ada, ScriptedModel(list(replies))), abilities=Abilities())
 
 
-def settle(life: Runtime) -> list[runner.Settled]:
-    return list(runner.settle(life, (PASS,)))
+def settle(runtime: Runtime) -> list[runner.Settled]:
+    return list(runner.settle(runtime, (PASS,)))
 
 
 def test_rules_come_first_and_the_model_is_asked_about_the_rest(ada: Entity) -> None:
     talked(ada, "my sister died in march, she lived in Leeds", OPEN, "thanks, that helps")
-    life = choosing(ada, label(0.7))
-    settle(life)
+    runtime = choosing(ada, label(0.7))
+    settle(runtime)
     first, second, third = stored(ada).notices.values()
     assert (first.keep, first.share) == (True, None)
     assert (second.keep, second.why, second.share) == (True, "model", 0.7)
@@ -75,8 +75,8 @@ def test_a_later_process_asks_nothing_again(ada: Entity) -> None:
 
 def test_without_any_ability_rules_decide_alone(ada: Entity) -> None:
     talked(ada, OPEN)
-    life = replace(choosing(ada), abilities=Abilities(unmeasured="none"))
-    settle(life)
+    runtime = replace(choosing(ada), abilities=Abilities(unmeasured="none"))
+    settle(runtime)
     (only,) = stored(ada).notices.values()
     assert (only.keep, only.why) == (False, notice.LEANS)
 
@@ -104,10 +104,10 @@ def test_an_answer_that_is_no_label_leaves_it_to_the_rules(ada: Entity) -> None:
 
 def test_one_token_is_asked_for_and_the_message_stands_last(ada: Entity) -> None:
     talked(ada, OPEN)
-    life = choosing(ada, label(0.7))
-    settle(life)
-    assert isinstance(life.model, ScriptedModel)
-    (request,) = life.model.requests
+    runtime = choosing(ada, label(0.7))
+    settle(runtime)
+    assert isinstance(runtime.model, ScriptedModel)
+    (request,) = runtime.model.requests
     assert (request.max_tokens, request.temperature, request.schema) == (1, 0.0, None)
     assert request.messages[-1].content == OPEN
     assert (request.top_logprobs, request.cache_id) == (30, "cycle:notice")
@@ -126,8 +126,8 @@ def test_what_a_tool_or_an_import_brought_is_not_noticed(ada: Entity) -> None:
 
 def test_a_model_that_cannot_be_reached_leaves_the_messages_waiting(ada: Entity) -> None:
     talked(ada, OPEN, "my sister Ines died in march")
-    life = replace(choosing(ada), model=Absent([]))
-    (failed,) = settle(life)
+    runtime = replace(choosing(ada), model=Absent([]))
+    (failed,) = settle(runtime)
     assert failed.problem is not None
     assert notices_of(ada) == []
     settle(choosing(ada, label(0.7)))
@@ -163,10 +163,10 @@ def test_a_correction_of_nothing_that_was_said_names_nothing(ada: Entity) -> Non
 
 def test_a_correction_finds_what_was_said_in_another_conversation(ada: Entity) -> None:
     clock = Clock()
-    life = life_of(ada, ScriptedModel([say("I see."), say("I see.")]), clock)
-    before = talk(life, "the dentist appointment is on thursday").session
+    runtime = runtime_of(ada, ScriptedModel([say("I see."), say("I see.")]), clock)
+    before = talk(runtime, "the dentist appointment is on thursday").session
     clock.at += timedelta(days=2)
-    later = talk(life, "scrap that, the dentist appointment is friday now", new=True).session
+    later = talk(runtime, "scrap that, the dentist appointment is friday now", new=True).session
     at_last = session_files.find(ada.sessions, later.id)
     asked = next(message for message in before.messages if message.role == "user")
     notices, _ = notice.of(choosing(ada), at_last, at_last.messages)
@@ -224,10 +224,10 @@ def test_what_another_process_noticed_meanwhile_is_not_noticed_twice(ada: Entity
 
 
 def test_an_unanswered_message_waits(ada: Entity) -> None:
-    life = life_of(ada, ScriptedModel([]))
-    who = participants.person(ada, life.identity, None)
-    session, is_new = participants.open_session(life, who, life.clock(), new=True)
-    participants.listen(life, session, is_new, who, OPEN)
+    runtime = runtime_of(ada, ScriptedModel([]))
+    who = participants.person(ada, runtime.identity, None)
+    session, is_new = participants.open_session(runtime, who, runtime.clock(), new=True)
+    participants.listen(runtime, session, is_new, who, OPEN)
     assert notice.check(choosing(ada)).jobs == ()
 
 
@@ -266,7 +266,7 @@ def test_a_request_for_silence_reaches_what_was_noticed_before_it_came(ada: Enti
     talked(ada, "i got the job in leeds, starting on 3 may", clock=clock)
     settle(choosing(ada, label(0.7)))
     assert [each.confided for each in notices_of(ada)] == [False]
-    talk(life_of(ada, ScriptedModel([say("Fine.")]), clock), "don't tell anyone")
+    talk(runtime_of(ada, ScriptedModel([say("Fine.")]), clock), "don't tell anyone")
     settle(choosing(ada, label(0.1)))
     assert notices_of(ada)[0].confided
 
@@ -285,10 +285,10 @@ def test_an_announced_confidence_is_the_next_message_not_the_one_before(ada: Ent
 
 def test_a_request_for_silence_does_not_reach_what_was_said_long_before(ada: Entity) -> None:
     clock = Clock()
-    life = life_of(ada, ScriptedModel([say("I see."), say("I see.")]), clock)
-    talk(life, "i got the job in leeds, starting on 3 may")
+    runtime = runtime_of(ada, ScriptedModel([say("I see."), say("I see.")]), clock)
+    talk(runtime, "i got the job in leeds, starting on 3 may")
     clock.at += timedelta(minutes=20)
-    talk(life, "don't tell anyone")
+    talk(runtime, "don't tell anyone")
     settle(choosing(ada, label(0.1)))
     assert [each.confided for each in notices_of(ada)] == [False, False]
 

@@ -15,7 +15,7 @@ from bumble.records.sessions import Message, Session
 from bumble.runtime import runner
 from bumble.runtime.runner import Pass
 from bumble.runtime.runtime import Runtime
-from tests.support.turns import Clock, life_of, say, stored, talk
+from tests.support.turns import Clock, runtime_of, say, stored, talk
 
 SHOE = "what's my nephew's shoe size again?"
 HOLLERED = "Never mind, he hollered it down the stairs. Eight and a half."
@@ -40,14 +40,14 @@ LEFT_OPEN = (
 
 
 def quiet(ada: Entity, clock: Clock | None = None) -> Runtime:
-    life = life_of(ada, ScriptedModel([say("I don't know.") for _ in range(6)]), clock)
-    return replace(life, abilities=Abilities(unmeasured="none"))
+    runtime = runtime_of(ada, ScriptedModel([say("I don't know.") for _ in range(6)]), clock)
+    return replace(runtime, abilities=Abilities(unmeasured="none"))
 
 
-def talked(life: Runtime, *texts: str) -> tuple[Session, list[Message]]:
+def talked(runtime: Runtime, *texts: str) -> tuple[Session, list[Message]]:
     for text in texts:
-        talk(life, text)
-    session = stored(life.entity)
+        talk(runtime, text)
+    session = stored(runtime.entity)
     return session, [message for message in session.messages if message.role == "user"]
 
 
@@ -69,30 +69,30 @@ def test_what_answers_nothing_of_oneself(
 
 def test_an_hour_later_it_is_about_something_else(ada: Entity) -> None:
     clock = Clock()
-    life = quiet(ada, clock)
-    talked(life, SHOE)
+    runtime = quiet(ada, clock)
+    talked(runtime, SHOE)
     clock.at += timedelta(minutes=16)
-    session, (_, other) = talked(life, HOLLERED)
+    session, (_, other) = talked(runtime, HOLLERED)
     assert own_answer.question(session, other, "en") is None
 
 
 def test_question_and_answer_are_one_quote_that_rests_on_both(ada: Entity) -> None:
-    life = quiet(ada)
-    session, messages = talked(life, SHOE, HOLLERED)
-    noticed = by_form.notices(life, session, messages)
+    runtime = quiet(ada)
+    session, messages = talked(runtime, SHOE, HOLLERED)
+    noticed = by_form.notices(runtime, session, messages)
     assert [noticed.of[message.id].keep for message in messages] == [False, True]
-    wording = by_form.in_language(life, "en")
+    wording = by_form.in_language(runtime, "en")
     assert wording is not None
-    (saying,) = by_form.sayings(life, session, messages, noticed, wording)
+    (saying,) = by_form.sayings(runtime, session, messages, noticed, wording)
     assert saying.quote.words == f"{SHOE} … {HOLLERED}"
     origin = by_form.origin("distill", session, [saying], session.people)
     assert origin.sources == (session.id, messages[1].id, messages[0].id)
 
 
 def test_a_later_question_is_answered_with_both(ada: Entity) -> None:
-    life = quiet(ada)
-    talked(life, SHOE, HOLLERED)
-    list(runner.settle(life, (Pass("notice", notice.check, notice.run),)))
-    later, _ = talked(life, "which size of shoe does my nephew have?")
-    answer = remembered.answer(life, later, Question(later.messages[-2].text, "en"))
+    runtime = quiet(ada)
+    talked(runtime, SHOE, HOLLERED)
+    list(runner.settle(runtime, (Pass("notice", notice.check, notice.run),)))
+    later, _ = talked(runtime, "which size of shoe does my nephew have?")
+    answer = remembered.answer(runtime, later, Question(later.messages[-2].text, "en"))
     assert [quote.text for quote in answer.quotes] == [f"{SHOE} … {HOLLERED}"]

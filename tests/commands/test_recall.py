@@ -73,8 +73,8 @@ def test_what_comes_to_mind_by_itself_is_what_a_prompt_gets(run: Run, kind: str)
     talk = living.talked(run.entity, "ses_now", ("sam", MARZIPAN))
     found = run.ok("recall", "marzipan", "--kind", kind, "--json").data["hits"]
     hits = [hit for hit in found if hit["session"] != talk.id]
-    life = living.life_of(run.entity)
-    blocks = recalled.blocks(life, talk, "sam", "content", life.now())
+    runtime = living.runtime_of(run.entity)
+    blocks = recalled.blocks(runtime, talk, "sam", "content", runtime.now())
     searched = [block for block in blocks if block.name in ("memories", "knowledge")]
     is_told = any("marzipan" in block.text for block in searched)
     assert [hit["unasked"] for hit in hits] == [is_told]

@@ -27,7 +27,7 @@ from bumble.records.sessions import Message, Session, ToolCall
 from bumble.runtime import job
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens
-from tests.support.lives import NOON, life_of
+from tests.support.lives import NOON, runtime_of
 
 WINDOW = 4096
 
@@ -39,7 +39,7 @@ def newborn(tmp_path_factory: pytest.TempPathFactory) -> Entity:
 
 
 def small(entity: Entity, replies: list[Reply] | None = None) -> Runtime:
-    return life_of(entity, ScriptedModel(replies or [], context_tokens=WINDOW))
+    return runtime_of(entity, ScriptedModel(replies or [], context_tokens=WINDOW))
 
 
 def notes(**values: str) -> Reply:
@@ -112,10 +112,10 @@ def orphans(parts: list[transcript.ViewPart], session: Session) -> list[str]:
 def test_compaction_parts_no_result_from_its_call_and_leaves_the_ends_as_they_were(
     newborn: Entity, parts: list[tuple[str, int]], only_prune: bool
 ) -> None:
-    life, session = small(newborn), history_of(parts)
+    runtime, session = small(newborn), history_of(parts)
     job = CompactJob(session, 500, only_prune=only_prune, use_model=False)
-    made = compact.make(life, job, lambda _: None)
-    config = life.config.cognition.history_compression
+    made = compact.make(runtime, job, lambda _: None)
+    config = runtime.config.cognition.history_compression
     before, after = transcript.shown(session), transcript.shown(made.session)
     assert not orphans(after, made.session)
     head = config.compaction_protect_first_n
@@ -126,8 +126,8 @@ def test_compaction_parts_no_result_from_its_call_and_leaves_the_ends_as_they_we
     order = [one.id for one in session.messages]
     kept = [one.id for one in after if one.role != "summary"]
     assert kept == [one for one in order if one in set(kept)]
-    size = compact.measure(life, made.session, 500)
-    outcome = compact.run(life, job)
+    size = compact.measure(runtime, made.session, 500)
+    outcome = compact.run(runtime, job)
     assert size.history <= size.target or outcome.data["why_not"] or only_prune
 
 
@@ -136,9 +136,9 @@ def test_compaction_parts_no_result_from_its_call_and_leaves_the_ends_as_they_we
 def test_pruning_twice_changes_nothing_the_second_time(
     newborn: Entity, parts: list[tuple[str, int]]
 ) -> None:
-    life, session = small(newborn), history_of(parts)
-    once = compact.make(life, CompactJob(session, 0, only_prune=True), lambda _: None)
-    again = compact.make(life, CompactJob(once.session, 0, only_prune=True), lambda _: None)
+    runtime, session = small(newborn), history_of(parts)
+    once = compact.make(runtime, CompactJob(session, 0, only_prune=True), lambda _: None)
+    again = compact.make(runtime, CompactJob(once.session, 0, only_prune=True), lambda _: None)
     assert again.records == []
 
 
@@ -168,31 +168,31 @@ def test_the_lines_that_say_most_keep_more_facts_than_random_lines_of_the_same_l
 
 
 def test_a_summary_has_all_headings_and_carries_what_it_left_out(newborn: Entity) -> None:
-    life = small(newborn, [notes(goal="Sam wants to talk.")])
-    made = compact.make(life, CompactJob(long_talk(), 500), lambda _: None)
+    runtime = small(newborn, [notes(goal="Sam wants to talk.")])
+    made = compact.make(runtime, CompactJob(long_talk(), 500), lambda _: None)
     (text,) = [one.summary for one in made.records if one.kind == "summary"]
     for heading in summary.HEADINGS.values():
         assert f"## {heading}\n" in text
     assert "Sam wants to talk." in text
     assert "Ilse5 lives at number 1005" in text
-    assert compact.measure(life, made.session, 500).history <= int(WINDOW * 0.2)
+    assert compact.measure(runtime, made.session, 500).history <= int(WINDOW * 0.2)
 
 
 def test_a_summary_may_not_add_a_name_that_nobody_said(newborn: Entity) -> None:
-    life = small(newborn, [notes(goal="Sam wants to talk. Sam met Bartholomew in Vienna.")])
-    made = compact.make(life, CompactJob(long_talk(), 500), lambda _: None)
+    runtime = small(newborn, [notes(goal="Sam wants to talk. Sam met Bartholomew in Vienna.")])
+    made = compact.make(runtime, CompactJob(long_talk(), 500), lambda _: None)
     text = made.records[-1].summary
     assert "Sam wants to talk." in text
     assert "Bartholomew" not in text
 
 
 def test_an_earlier_summary_is_updated_and_what_it_carried_stays(newborn: Entity) -> None:
-    life = small(newborn, [notes(decisions="Sam decided to go on.")])
-    first = compact.make(life, CompactJob(long_talk(), 500), lambda _: None).session
+    runtime = small(newborn, [notes(decisions="Sam decided to go on.")])
+    first = compact.make(runtime, CompactJob(long_talk(), 500), lambda _: None).session
     at = len(first.messages)
     more = [said(at + n, f"And the weather was dull on that day {n}, as ever.") for n in range(60)]
-    second = compact.make(life, CompactJob(sessions.appended(first, more), 500), lambda _: None)
-    asked = life.model.requests[-1].messages[-1].content  # type: ignore[attr-defined]
+    second = compact.make(runtime, CompactJob(sessions.appended(first, more), 500), lambda _: None)
+    asked = runtime.model.requests[-1].messages[-1].content  # type: ignore[attr-defined]
     assert "Sam decided to go on." in asked
     text = second.records[-1].summary
     assert "number 1005" in text
@@ -219,9 +219,9 @@ def test_an_embedded_model_reads_only_what_says_most_and_its_notes_add_up(
         purpose="compact",
         always=True,
     )
-    life = replace(small(newborn, [cousins]), local=True)
-    made = compact.make(life, CompactJob(long_talk(), 500), lambda _: None)
-    asked = [one.messages[-1].content for one in life.model.requests]  # type: ignore[attr-defined]
+    runtime = replace(small(newborn, [cousins]), local=True)
+    made = compact.make(runtime, CompactJob(long_talk(), 500), lambda _: None)
+    asked = [one.messages[-1].content for one in runtime.model.requests]  # type: ignore[attr-defined]
     assert sum(map(len, asked)) < sum(len(one.text) for one in long_talk().messages) / 4
     assert all("(there is none yet)" in one for one in asked)
     text = made.records[-1].summary
@@ -229,7 +229,7 @@ def test_an_embedded_model_reads_only_what_says_most_and_its_notes_add_up(
     assert "## Progress\nIlse15 lives at 1015\n" in text
     assert "night train" not in text  # of the prompt's example
     assert "nervous" not in text
-    assert compact.measure(life, made.session, 500).history <= int(WINDOW * 0.2)
+    assert compact.measure(runtime, made.session, 500).history <= int(WINDOW * 0.2)
 
 
 def test_no_heading_is_crowded_out_by_another() -> None:
@@ -262,11 +262,11 @@ def test_a_summary_that_cannot_be_used_changes_nothing(newborn: Entity) -> None:
 
 
 def test_compaction_can_be_taken_back_and_the_transcript_never_loses_a_line(ada: Entity) -> None:
-    life, session = small(ada, [notes(goal="Talk.")]), long_talk()
+    runtime, session = small(ada, [notes(goal="Talk.")]), long_talk()
     start = sessions.plan_start(session, "")
-    life.apply(ChangeSet("begin", (start,)))
-    outcome = compact.run(life, CompactJob(session, 500))
-    job.apply(life, outcome)
+    runtime.apply(ChangeSet("begin", (start,)))
+    outcome = compact.run(runtime, CompactJob(session, 500))
+    job.apply(runtime, outcome)
     (file,) = session_files.paths(ada.sessions)
     assert file.read_text().startswith(session.source)
     compacted = session_files.load(file)
@@ -290,8 +290,8 @@ def test_what_was_cut_or_cleared_can_be_read_whole(newborn: Entity) -> None:
         said(4, "Bees were mentioned in May.", "tool", tool_call_id="c1"),
         *[said(5 + n, "yes", "user" if n % 2 else "assistant") for n in range(20)],
     ]
-    life = small(newborn)
-    config = life.config.cognition.history_compression
+    runtime = small(newborn)
+    config = runtime.config.cognition.history_compression
     assert config.keep_tool_results == 2
     extra = [
         message
@@ -302,7 +302,7 @@ def test_what_was_cut_or_cleared_can_be_read_whole(newborn: Entity) -> None:
         )
     ]
     session = talk([*stored, *extra])
-    made = compact.make(life, CompactJob(session, 0, only_prune=True), lambda _: None)
+    made = compact.make(runtime, CompactJob(session, 0, only_prune=True), lambda _: None)
     shown = "\n".join(part.message.content for part in transcript.shown(made.session))
     assert "Bees were mentioned" not in shown
     assert transcript.CLEARED in shown
@@ -317,7 +317,7 @@ def test_what_was_cut_or_cleared_can_be_read_whole(newborn: Entity) -> None:
 def test_old_results_are_cleared_in_batches_so_that_the_prefix_seldom_moves(
     newborn: Entity,
 ) -> None:
-    life, session, moved = small(newborn), talk([said(0, "Hi"), said(1, "Hi.", "assistant")]), 0
+    runtime, session, moved = small(newborn), talk([said(0, "Hi"), said(1, "Hi.", "assistant")]), 0
     before: list[Any] = []
     for n in range(24):
         call = ToolCall(f"c{n}", "recall", {"query": str(n)})
@@ -329,7 +329,7 @@ def test_old_results_are_cleared_in_batches_so_that_the_prefix_seldom_moves(
                 said(at + 1, f"result {n}", "tool", tool_call_id=call.id),
             ],
         )
-        batch = compact.prune_batch(life, session)
+        batch = compact.prune_batch(runtime, session)
         if batch is not None:
             session = sessions.appended(session, [batch])
         now = [part.message for part in transcript.shown(session)]
@@ -342,14 +342,14 @@ def test_old_results_are_cleared_in_batches_so_that_the_prefix_seldom_moves(
 
 
 def test_the_lines_that_say_most_come_behind_what_a_model_told_before(newborn: Entity) -> None:
-    life = small(newborn, [notes(goal="Sam wants to find a cousin")])
-    told = compact.make(life, CompactJob(long_talk(), 500), lambda _: None).session
+    runtime = small(newborn, [notes(goal="Sam wants to find a cousin")])
+    told = compact.make(runtime, CompactJob(long_talk(), 500), lambda _: None).session
     more = [
         said(1000 + n, f"Bo has number {2000 + n}. And so" + " really" * 60 + ".")
         for n in range(60)
     ]
     job = CompactJob(sessions.appended(told, more), 500, use_model=False)
-    after = transcript.standing(compact.make(life, job, lambda _: None).session)
+    after = transcript.standing(compact.make(runtime, job, lambda _: None).session)
     assert after is not None
     assert after.extra == {"summary_source": "excerpt"}
     assert "## Goal\nSam wants to find a cousin\n" in after.summary
@@ -357,9 +357,9 @@ def test_the_lines_that_say_most_come_behind_what_a_model_told_before(newborn: E
 
 
 def test_a_short_conversation_is_left_alone(newborn: Entity) -> None:
-    life, session = small(newborn), talk([said(n, "hello") for n in range(6)])
-    assert not compact.check(life, session, 500).due
-    same, outcome = compact.make_room(life, session, 500)
+    runtime, session = small(newborn), talk([said(n, "hello") for n in range(6)])
+    assert not compact.check(runtime, session, 500).due
+    same, outcome = compact.make_room(runtime, session, 500)
     assert same is session
     assert outcome is None
     assert all(one != after for one, after in itertools.pairwise(session.messages))
@@ -376,10 +376,10 @@ def test_very_many_short_messages_are_left_out_in_the_middle_without_a_model(
 ) -> None:
     session = short_talk(322)
     model = ScriptedModel([], context_tokens=100_000)
-    life = life_of(ada, model, flags={"cognition.max_context_tokens": 100_000})
-    life.apply(ChangeSet("begin", (sessions.plan_start(session, ""),)))
-    assert compact.check(life, session, 0).due
-    after, outcome = compact.make_room(life, session, 0)
+    runtime = runtime_of(ada, model, flags={"cognition.max_context_tokens": 100_000})
+    runtime.apply(ChangeSet("begin", (sessions.plan_start(session, ""),)))
+    assert compact.check(runtime, session, 0).due
+    after, outcome = compact.make_room(runtime, session, 0)
     assert outcome is not None
     assert model.requests == []
     parts = transcript.shown(after)
@@ -388,32 +388,32 @@ def test_very_many_short_messages_are_left_out_in_the_middle_without_a_model(
     assert parts[:2] == whole[:2]
     assert parts[-160:] == whole[-160:]
     assert "number 1005" in "".join(part.message.content for part in parts)
-    assert compact.make_room(life, after, 0) == (after, None)
+    assert compact.make_room(runtime, after, 0) == (after, None)
 
 
 def test_as_many_messages_as_are_allowed_stay_byte_for_byte(newborn: Entity) -> None:
     model = ScriptedModel([], context_tokens=100_000)
-    life = life_of(newborn, model, flags={"cognition.max_context_tokens": 100_000})
+    runtime = runtime_of(newborn, model, flags={"cognition.max_context_tokens": 100_000})
     session = short_talk(320)
-    assert compact.make_room(life, session, 0) == (session, None)
+    assert compact.make_room(runtime, session, 0) == (session, None)
 
 
 def test_a_model_that_counts_more_than_we_estimate_is_compacted_for_sooner(ada: Entity) -> None:
-    life, session = small(ada), long_talk(30)
-    plain = compact.measure(life, session, 500)
+    runtime, session = small(ada), long_talk(30)
+    plain = compact.measure(runtime, session, 500)
     assert not plain.full
     for _ in range(3):
         ledger.append(ada.ledger, Entry(NOON, "chat", "scripted", 1, "stop", 2000, 1000))
-    learnt = compact.measure(life, session, 500)
+    learnt = compact.measure(runtime, session, 500)
     assert learnt.full
     assert (learnt.stable, learnt.history) == (1000, 2 * plain.history)
-    made = compact.make(life, CompactJob(session, 500, use_model=False), lambda _: None)
-    assert not compact.measure(life, made.session, 500).full
+    made = compact.make(runtime, CompactJob(session, 500, use_model=False), lambda _: None)
+    assert not compact.measure(runtime, made.session, 500).full
 
 
 def small_preset(entity: Entity, replies: list[Reply] | None = None) -> Runtime:
     flags = {"cognition.history_compression.preset": "small"}
-    return life_of(entity, ScriptedModel(replies or [], context_tokens=WINDOW), flags=flags)
+    return runtime_of(entity, ScriptedModel(replies or [], context_tokens=WINDOW), flags=flags)
 
 
 def test_the_preset_for_small_windows_compacts_sooner(newborn: Entity) -> None:
@@ -429,7 +429,7 @@ def test_the_preset_for_small_windows_compacts_sooner(newborn: Entity) -> None:
 def test_the_preset_for_small_windows_bounds_the_words_of_a_summary(
     newborn: Entity, stable: int, words: int
 ) -> None:
-    life, session = (
+    runtime, session = (
         small_preset(newborn, [notes(goal="Sam wants to talk.")]),
         talk(
             [
@@ -438,24 +438,24 @@ def test_the_preset_for_small_windows_bounds_the_words_of_a_summary(
             ]
         ),
     )
-    size = compact.measure(life, session, stable)
+    size = compact.measure(runtime, session, stable)
     assert (size.total > WINDOW * 0.85) == (words == 200)
-    made = compact.make(life, CompactJob(session, stable), lambda _: None)
+    made = compact.make(runtime, CompactJob(session, stable), lambda _: None)
     text = next(one.summary for one in made.records if one.kind == "summary")
     assert words // 3 < len(text.split()) <= words
-    after = compact.measure(life, made.session, stable)
+    after = compact.measure(runtime, made.session, stable)
     assert after.history <= after.target
 
 
 def test_a_conversation_whose_ends_fill_the_window_is_not_summarised_at_every_turn(
     ada: Entity,
 ) -> None:
-    life, session = small(ada), talk([said(n, f"Day {n}. " + "word " * 150) for n in range(24)])
+    runtime, session = small(ada), talk([said(n, f"Day {n}. " + "word " * 150) for n in range(24)])
     sessions_made = []
     for n in range(24, 44):
         session = sessions.appended(session, [said(n, f"Day {n}. " + "word " * 150)])
         before = len(session.compactions)
-        session, _ = compact.make_room(replace(life, writes=False), session, 500)
+        session, _ = compact.make_room(replace(runtime, writes=False), session, 500)
         sessions_made.append(len(session.compactions) - before)
-        assert compact.measure(life, session, 500).long  # its protected ends alone are too long
+        assert compact.measure(runtime, session, 500).long  # its protected ends alone are too long
     assert 1 <= sum(map(bool, sessions_made)) <= 10

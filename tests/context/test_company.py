@@ -17,7 +17,7 @@ from bumble.records import beliefs, episodes, knowledge, narrative, relationship
 from bumble.records.base import Provenance
 from bumble.runtime import job
 from bumble.text import tokens
-from tests.support.turns import NOON, Clock, act, life_of, say, talk
+from tests.support.turns import NOON, Clock, act, runtime_of, say, talk
 
 SECRET = "marzipan"  # what Sam told in private, in every kind of memory
 FOR_SAM = Provenance("chat", "m", ("ses_1", "msg_1"), "owner", ("sam",))
@@ -26,7 +26,10 @@ FOR_SAM = Provenance("chat", "m", ("ses_1", "msg_1"), "owner", ("sam",))
 @pytest.fixture
 def private(ada: Entity) -> Entity:
     """Ada, to whom Sam told in private of his marzipan."""
-    talk(life_of(ada, ScriptedModel([say("Your marzipan is safe.")])), "I steal marzipan at night.")
+    talk(
+        runtime_of(ada, ScriptedModel([say("Your marzipan is safe.")])),
+        "I steal marzipan at night.",
+    )
     sam = relationships.find(ada.relationships, "sam")
     about = f"Sam steals {SECRET} at night."
     planned = [
@@ -68,13 +71,15 @@ def sent(model: ScriptedModel) -> str:
 
 def in_company(entity: Entity, model: ScriptedModel, text: str, speaker: str, *others: str) -> str:
     """One turn of somebody whom others hear; returns the id of the conversation."""
-    life = replace(life_of(entity, model), rng=random.Random(text))  # another process each time
-    who = participants.person(entity, life.identity, speaker)
-    present = [participants.person(entity, life.identity, name) for name in others]
-    session, is_new = participants.open_session(life, who, life.clock(), present=present)
-    heard = participants.listen(life, session, is_new, who, text)
-    life.memory.sync()
-    turn.answer(life, turn.prepare(life, heard, who, last_spoke=None), lambda _: None)
+    runtime = replace(
+        runtime_of(entity, model), rng=random.Random(text)
+    )  # another process each time
+    who = participants.person(entity, runtime.identity, speaker)
+    present = [participants.person(entity, runtime.identity, name) for name in others]
+    session, is_new = participants.open_session(runtime, who, runtime.clock(), present=present)
+    heard = participants.listen(runtime, session, is_new, who, text)
+    runtime.memory.sync()
+    turn.answer(runtime, turn.prepare(runtime, heard, who, last_spoke=None), lambda _: None)
     return session.id
 
 
@@ -130,14 +135,14 @@ def test_the_same_company_goes_on_with_its_conversation_and_no_other_does(ada: E
 
 
 def test_nobody_is_let_into_a_conversation_they_did_not_hear(ada: Entity) -> None:
-    life = life_of(ada, ScriptedModel([say("Safe.")]), Clock())
-    session = talk(life, "This stays with us.").session
-    bo = participants.person(ada, life.identity, "Bo")
+    runtime = runtime_of(ada, ScriptedModel([say("Safe.")]), Clock())
+    session = talk(runtime, "This stays with us.").session
+    bo = participants.person(ada, runtime.identity, "Bo")
     with pytest.raises(RefusedError, match="bo would read"):
-        participants.open_session(life, bo, NOON, session_id=session.id)
-    sam = participants.person(ada, life.identity, None)
+        participants.open_session(runtime, bo, NOON, session_id=session.id)
+    sam = participants.person(ada, runtime.identity, None)
     with pytest.raises(RefusedError, match="bo would read"):
-        participants.open_session(life, sam, NOON, session_id=session.id, present=[bo])
+        participants.open_session(runtime, sam, NOON, session_id=session.id, present=[bo])
 
 
 def test_what_is_written_in_company_is_for_all_who_heard_it(ada: Entity) -> None:
@@ -150,18 +155,18 @@ def test_what_is_written_in_company_is_for_all_who_heard_it(ada: Entity) -> None
 
 def test_who_only_listens_has_a_file_and_is_in_the_episode_and_its_audience(ada: Entity) -> None:
     clock = Clock()
-    life = life_of(ada, ScriptedModel([say("Lovely.")]), clock)
-    sam, kim = (participants.person(ada, life.identity, name) for name in ("Sam", "Kim Lee"))
-    session, is_new = participants.open_session(life, sam, clock.at, present=[kim])
+    runtime = runtime_of(ada, ScriptedModel([say("Lovely.")]), clock)
+    sam, kim = (participants.person(ada, runtime.identity, name) for name in ("Sam", "Kim Lee"))
+    session, is_new = participants.open_session(runtime, sam, clock.at, present=[kim])
     text = "We flew a red kite at the beach today, and it broke in the storm."
-    heard = participants.listen(life, session, is_new, sam, text, listeners=[kim])
+    heard = participants.listen(runtime, session, is_new, sam, text, listeners=[kim])
     assert relationships.find(ada.relationships, kim.id).names == ("Kim Lee",)
-    life.memory.sync()
-    turn.answer(life, turn.prepare(life, heard, sam, last_spoke=None), lambda _: None)
+    runtime.memory.sync()
+    turn.answer(runtime, turn.prepare(runtime, heard, sam, last_spoke=None), lambda _: None)
     clock.at += timedelta(hours=8)
     for _ in range(2):
-        for each in remember.check(life).jobs:
-            job.apply(life, remember.run(life, each))
+        for each in remember.check(runtime).jobs:
+            job.apply(runtime, remember.run(runtime, each))
     [episode] = list(episodes.read(ada.episodes))
     assert episode.people == ("sam", kim.id)
     assert set(episode.provenance.audience) == {"sam", kim.id}

@@ -31,18 +31,18 @@ NOTES = Reply(json.dumps(dict.fromkeys(summary.HEADINGS, "")), "compact", always
 
 def awake(ada: Entity, *replies: Reply, flags: dict[str, Any] | None = None) -> Runtime:
     model = ScriptedModel([*replies, NOTES], context_tokens=4096)
-    return lives.life_of(ada, model, flags=flags)
+    return lives.runtime_of(ada, model, flags=flags)
 
 
-def asked(life: Runtime, purpose: str = "distill") -> list[str]:
-    model = life.model
+def asked(runtime: Runtime, purpose: str = "distill") -> list[str]:
+    model = runtime.model
     assert isinstance(model, ScriptedModel)
     return [one.messages[-1].content for one in model.requests if one.purpose == purpose]
 
 
-def flushed(life: Runtime, session: Session, limit: int | None = None) -> JobResult:
-    made = compact.run(life, CompactJob(session, 500))
-    return flush.before(life, made, limit=limit, judge=False, note=lambda _: None)
+def flushed(runtime: Runtime, session: Session, limit: int | None = None) -> JobResult:
+    made = compact.run(runtime, CompactJob(session, 500))
+    return flush.before(runtime, made, limit=limit, judge=False, note=lambda _: None)
 
 
 def titles(ada: Entity) -> list[str]:
@@ -50,19 +50,19 @@ def titles(ada: Entity) -> list[str]:
 
 
 def test_what_leaves_the_view_is_known_before_it_does(ada: Entity) -> None:
-    life = awake(ada, HOME, NOTHING)
-    outcome = flushed(life, said(ada, LONG))
+    runtime = awake(ada, HOME, NOTHING)
+    outcome = flushed(runtime, said(ada, LONG))
     assert titles(ada) == ["Sam's home"]
     assert not session_files.find(ada.sessions, "ses_1").compactions
     assert any("1 fact" in line for line in outcome.lines)
     assert outcome.data["flush"][0]["kept"][0]["text"] == "Sam lives in Lisbon."
-    apply(life, outcome)
+    apply(runtime, outcome)
     assert session_files.find(ada.sessions, "ses_1").compactions
 
 
 def test_what_stays_in_view_is_left_to_distillation(ada: Entity) -> None:
-    life, session = awake(ada, HOME, NOTHING), said(ada, LONG)
-    outcome = flushed(life, session)
+    runtime, session = awake(ada, HOME, NOTHING), said(ada, LONG)
+    outcome = flushed(runtime, session)
     last = [one["last"] for one in outcome.data["records"] if one["kind"] == "summary"][-1]
     waits = cursors.messages(state.read(ada.state), session, (cursors.DISTILL,))
     ids = [one.id for one in session.messages]
@@ -70,96 +70,99 @@ def test_what_stays_in_view_is_left_to_distillation(ada: Entity) -> None:
 
 
 def test_nothing_is_drawn_twice_by_flush_or_distillation(ada: Entity) -> None:
-    life, session = awake(ada, HOME, NOTHING), said(ada, LONG)
-    apply(life, flushed(life, session))
-    first = asked(life)
-    for job in distill.check(life, force=True).jobs:
-        apply(life, distill.run(life, job, judge=False))
-    assert sum("moved to Lisbon" in one for one in asked(life)) == 1
-    assert len(asked(life)) > len(first)
-    before, drawn = snapshot(ada.root), len(asked(life))
+    runtime, session = awake(ada, HOME, NOTHING), said(ada, LONG)
+    apply(runtime, flushed(runtime, session))
+    first = asked(runtime)
+    for job in distill.check(runtime, force=True).jobs:
+        apply(runtime, distill.run(runtime, job, judge=False))
+    assert sum("moved to Lisbon" in one for one in asked(runtime)) == 1
+    assert len(asked(runtime)) > len(first)
+    before, drawn = snapshot(ada.root), len(asked(runtime))
     compacted = session_files.find(ada.sessions, "ses_1")
     undone = sessions.appended(
-        compacted, [sessions.Undo(life.now(), one.id) for one in compacted.compactions]
+        compacted, [sessions.Undo(runtime.now(), one.id) for one in compacted.compactions]
     )
-    flushed(life, undone)
-    assert len(asked(life)) == drawn
+    flushed(runtime, undone)
+    assert len(asked(runtime)) == drawn
     assert snapshot(ada.root) == before
 
 
 def test_what_was_distilled_before_is_not_drawn_again(ada: Entity) -> None:
-    life, session = awake(ada, HOME, NOTHING), said(ada, LONG)
-    for job in distill.check(life, force=True).jobs:
-        apply(life, distill.run(life, job, judge=False))
-    drawn = len(asked(life))
-    outcome = flushed(life, session)
+    runtime, session = awake(ada, HOME, NOTHING), said(ada, LONG)
+    for job in distill.check(runtime, force=True).jobs:
+        apply(runtime, distill.run(runtime, job, judge=False))
+    drawn = len(asked(runtime))
+    outcome = flushed(runtime, session)
     assert outcome.data["flush"] == []
-    assert len(asked(life)) == drawn
+    assert len(asked(runtime)) == drawn
 
 
 def test_a_failed_flush_is_told_and_what_it_was_about_waits(ada: Entity) -> None:
-    life, session = awake(ada, BROKEN), said(ada, LONG)
+    runtime, session = awake(ada, BROKEN), said(ada, LONG)
     before = cursors.first(state.read(ada.state), "ses_1", (cursors.DISTILL,))
-    outcome = flushed(life, session)
+    outcome = flushed(runtime, session)
     assert any("Nothing was distilled" in line for line in outcome.lines)
-    apply(life, outcome)
+    apply(runtime, outcome)
     assert session_files.find(ada.sessions, "ses_1").compactions
     assert cursors.first(state.read(ada.state), "ses_1", (cursors.DISTILL,)) == before
     assert titles(ada) == []
 
 
 def test_where_no_model_may_write_what_leaves_the_view_is_quoted(ada: Entity) -> None:
-    life = replace(awake(ada, HOME, NOTHING), abilities=Abilities("none"))
-    outcome = flushed(life, said(ada, LONG))
-    assert asked(life) == []
+    runtime = replace(awake(ada, HOME, NOTHING), abilities=Abilities("none"))
+    outcome = flushed(runtime, said(ada, LONG))
+    assert asked(runtime) == []
     assert any("Distilled" in line for line in outcome.lines)
     assert any("moved to Lisbon" in one.text for one in knowledge.read(ada.knowledge).sections)
 
 
 def test_the_setting_switches_it_off(ada: Entity) -> None:
     off = {"cognition.history_compression.compaction_flush_to_knowledge": False}
-    life = awake(ada, HOME, NOTHING, flags=off)
+    runtime = awake(ada, HOME, NOTHING, flags=off)
     session = said(ada, LONG)
     before = snapshot(ada.root)
-    assert flushed(life, session).data["flush"] == []
-    assert asked(life) == []
+    assert flushed(runtime, session).data["flush"] == []
+    assert asked(runtime) == []
     assert snapshot(ada.root) == before
 
 
 def test_a_turn_waits_for_no_more_windows_than_after_any_turn(ada: Entity) -> None:
-    life, session = awake(ada, HOME, NOTHING, flags={"limits.passes_per_turn": 1}), said(ada, LONG)
-    _, outcome = compact.make_room(life, session, 500)
+    runtime, session = (
+        awake(ada, HOME, NOTHING, flags={"limits.passes_per_turn": 1}),
+        said(ada, LONG),
+    )
+    _, outcome = compact.make_room(runtime, session, 500)
     assert outcome is not None
-    assert len(asked(life)) == 1
+    assert len(asked(runtime)) == 1
     assert titles(ada) == ["Sam's home"]
     assert session_files.find(ada.sessions, "ses_1").compactions
 
 
 def test_with_an_embedded_model_nobody_waits_and_the_windows_wait(ada: Entity) -> None:
-    life, session = replace(awake(ada, HOME, NOTHING), local=True), said(ada, LONG)
+    runtime, session = replace(awake(ada, HOME, NOTHING), local=True), said(ada, LONG)
     before = cursors.first(state.read(ada.state), "ses_1", (cursors.DISTILL,))
-    _, outcome = compact.make_room(life, session, 500)
+    _, outcome = compact.make_room(runtime, session, 500)
     assert outcome is not None
-    assert asked(life) == asked(life, "compact") == []
+    assert asked(runtime) == asked(runtime, "compact") == []
     made = session_files.find(ada.sessions, "ses_1").compactions
     assert [one.extra.get("summary_source") for one in made if one.kind == "summary"] == ["excerpt"]
     assert cursors.first(state.read(ada.state), "ses_1", (cursors.DISTILL,)) == before
 
 
 def test_clearing_tool_results_flushes_nothing(ada: Entity) -> None:
-    life, session = awake(ada, HOME, NOTHING), said(ada, LONG)
-    made = compact.run(life, CompactJob(session, 500, only_prune=True))
-    assert flush.job(life, made) is None
+    runtime, session = awake(ada, HOME, NOTHING), said(ada, LONG)
+    made = compact.run(runtime, CompactJob(session, 500, only_prune=True))
+    assert flush.job(runtime, made) is None
 
 
 def test_what_was_flushed_comes_to_mind_in_the_same_turn(ada: Entity) -> None:
-    life, session = awake(ada, HOME, NOTHING), said(ada, LONG)
+    runtime, session = awake(ada, HOME, NOTHING), said(ada, LONG)
 
     def found() -> list[str]:
-        hits = life.memory.search("Lisbon", kinds=("knowledge",), limit=3)
+        hits = runtime.memory.search("Lisbon", kinds=("knowledge",), limit=3)
         return [hit.id for hit in hits if "Lisbon" in hit.text]
 
-    life.memory.sync()
+    runtime.memory.sync()
     assert found() == []
-    compact.make_room(life, session, 500)
+    compact.make_room(runtime, session, 500)
     assert len(found()) == 1

@@ -14,7 +14,7 @@ from bumble.entity.folder import Entity
 from bumble.llm.scripted import ScriptedModel
 from bumble.runtime import runner
 from bumble.runtime.runner import Pass
-from tests.support.turns import Clock, life_of, talk
+from tests.support.turns import Clock, runtime_of, talk
 
 SECRET = "I borrowed 6500 of the savings for bets"
 
@@ -26,8 +26,8 @@ def nearest(
     idle: frozenset[str] = frozenset(),
 ) -> str | None:
     heard = remembered._Heard({}, {}, {}, confided, asked=set(), kept=set(), idle=idle)
-    life = life_of(ada, ScriptedModel([]))
-    quotes = remembered._nearest(life, scored, heard, of_memory=True)
+    runtime = runtime_of(ada, ScriptedModel([]))
+    quotes = remembered._nearest(runtime, scored, heard, of_memory=True)
     return quotes[0].text if quotes else None
 
 
@@ -58,7 +58,7 @@ def statement(text: str, cosine: float, worth: int = 1) -> Statement:
 
 
 def ranked(ada: Entity, asked: str, *told: Statement) -> list[str]:
-    scored = statements.score(life_of(ada, ScriptedModel([])), told, Question(asked, "en"))
+    scored = statements.score(runtime_of(ada, ScriptedModel([])), told, Question(asked, "en"))
     return [each.statement.quote.text for each in scored]
 
 
@@ -76,12 +76,12 @@ def test_a_name_in_the_possessive_is_nothing_that_is_asked(ada: Entity) -> None:
 
 
 def test_a_second_guess_is_quoted_only_where_it_is_close(ada: Entity) -> None:
-    life = life_of(ada, ScriptedModel([]))
+    runtime = runtime_of(ada, ScriptedModel([]))
     heard = remembered._Heard({}, {}, {}, frozenset(), asked=set(), kept=set(), idle=set())
     best = Scored(statement("I fly on the 9th.", 0.9), 0, 4.0, 0.0, shares=False, answers=False)
     for points, count in ((3.5, 2), (2.5, 1)):
         other = replace(best, statement=statement("It rained.", 0.5), points=points)
-        assert len(remembered._nearest(life, [best, other], heard, of_memory=True)) == count
+        assert len(remembered._nearest(runtime, [best, other], heard, of_memory=True)) == count
 
 
 def test_a_joke_answers_after_what_was_worth_keeping(ada: Entity) -> None:
@@ -106,11 +106,13 @@ def test_a_joke_is_no_guess(ada: Entity) -> None:
 def answered(ada: Entity, told: str, asked: str) -> str:
     """Tell something in German, have it noticed, and ask for it the next day."""
     clock = Clock()
-    life = replace(life_of(ada, ScriptedModel([]), clock), abilities=Abilities(unmeasured="none"))
-    talk(life, told)
-    list(runner.settle(life, (Pass("notice", notice.check, notice.run),)))
+    runtime = replace(
+        runtime_of(ada, ScriptedModel([]), clock), abilities=Abilities(unmeasured="none")
+    )
+    talk(runtime, told)
+    list(runner.settle(runtime, (Pass("notice", notice.check, notice.run),)))
     clock.at += timedelta(days=1)
-    return talk(life, asked).outcome.said
+    return talk(runtime, asked).outcome.said
 
 
 def test_what_was_kept_answers_though_it_begins_as_questions_do(ada: Entity) -> None:

@@ -6,14 +6,14 @@ from bumble.context import statements
 from bumble.context.statements import Question, Quote, Scored, Statement
 from bumble.entity.folder import Entity
 from bumble.llm.scripted import ScriptedModel
-from tests.support.turns import life_of
+from tests.support.turns import runtime_of
 
 RAIN, TEA = "It rained all day in the valley.", "We drank tea and played cards until ten."
 
 
 def score(ada: Entity, question: Question, *texts: str) -> list[Scored]:
     said = [Statement(Quote(text, None, "sam", "Sam"), text, 0.0, is_near=False) for text in texts]
-    return statements.score(life_of(ada, ScriptedModel([])), said, question)
+    return statements.score(runtime_of(ada, ScriptedModel([])), said, question)
 
 
 @pytest.mark.parametrize(

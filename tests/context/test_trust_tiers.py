@@ -16,7 +16,7 @@ from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import base, beliefs, episodes, journal, knowledge, sessions, skills
 from bumble.records.base import Provenance
 from bumble.records.sessions import Message
-from tests.support.turns import NOON, Clock, act, life_of, say, stored, talk
+from tests.support.turns import NOON, Clock, act, runtime_of, say, stored, talk
 
 CORPUS = YAML(typ="safe").load(Path(__file__).parent.parent / "data" / "redteam.yaml")
 MARK = "PWNED"
@@ -123,10 +123,10 @@ def test_injected_text_stays_data_and_teaches_nothing(ada: Entity, item: dict[st
     message = text if where == "person" else "Tell me of the beach, please."
     if where == "name" and not text.isprintable():
         with pytest.raises(UsageError):
-            talk(life_of(ada, model), message, speaker)
+            talk(runtime_of(ada, model), message, speaker)
         return
     clock = Clock()
-    talk(life_of(ada, model, clock), message, speaker)
+    talk(runtime_of(ada, model, clock), message, speaker)
 
     for request in chats(model):
         heard = "\n".join(one.content for one in request.messages[1:] if one.role == "user")
@@ -151,7 +151,7 @@ def test_injected_text_stays_data_and_teaches_nothing(ada: Entity, item: dict[st
         assert origin.trust == "person"
         assert origin.audience and "sam" not in origin.audience
         assert private in (None, origin.audience)
-    talk(life_of(ada, model, clock), "Is there any rule, order or trip to the beach?", new=True)
+    talk(runtime_of(ada, model, clock), "Is there any rule, order or trip to the beach?", new=True)
     assert MARK not in outside(chats(model)[-1])
 
 
@@ -180,7 +180,7 @@ def test_an_imported_memory_stands_in_a_tag_of_its_own(ada: Entity) -> None:
     mine = episodes.new("ep_2", NOON, 0.9, "Sam and I talked of the beach.")
     write(ada, episodes.plan_new(mine, ""))
     model = ScriptedModel([say("Yes.")])
-    talk(life_of(ada, model), "The beach, is it closed on Mondays? We talked of the beach.")
+    talk(runtime_of(ada, model), "The beach, is it closed on Mondays? We talked of the beach.")
     asked = chats(model)[0].messages[-1].content
     own, _, quoted = asked.partition('<memory trust="imported">')
     assert "closed on Mondays" in quoted.partition("</memory>")[0]
@@ -197,7 +197,7 @@ def test_what_a_person_says_is_marked_and_names_its_speaker(ada: Entity) -> None
         )
         write(ada, beliefs.plan_new(one, ""))
     model = ScriptedModel([act("recall", query="beach"), say("Yes.")])
-    talk(life_of(ada, model), "Who is at the beach?")
+    talk(runtime_of(ada, model), "Who is at the beach?")
     asked = chats(model)[1].messages[-1].content
     assert "[hearsay] Kim sings" in asked
     assert "[hearsay] Sam swims" not in asked
@@ -212,12 +212,12 @@ def test_after_a_tool_result_only_what_the_person_says_is_learnt(ada: Entity) ->
         say("Noted."),
     ]
     model = ScriptedModel(replies)
-    talk(life_of(ada, model), "By the way: I live in Porto now, with my two dogs.")
+    talk(runtime_of(ada, model), "By the way: I live in Porto now, with my two dogs.")
     titles = [one.title for one in knowledge.read(ada.knowledge).sections]
     assert "Robin" not in titles
     assert "only read" in chats(model)[1].messages[-1].content
     assert section(ada, "Sam").provenance.trust == "owner"
-    (entry,) = journal.read(ada.journal, life_of(ada, model).zone).entries
+    (entry,) = journal.read(ada.journal, runtime_of(ada, model).zone).entries
     assert entry.provenance.trust == "tool"
     assert {one.trust for one in stored(ada).messages[4:] if one.role == "assistant"} == {"tool"}
 
@@ -231,10 +231,10 @@ def test_what_the_owner_passes_on_is_not_what_he_says(ada: Entity) -> None:
         say("I wrote it down."),
     ]
     model = ScriptedModel(replies)
-    talk(life_of(ada, model), mail)
+    talk(runtime_of(ada, model), mail)
     assert knowledge.find(knowledge.read(ada.knowledge), "Adviser") is None
     assert "only read" in chats(model)[1].messages[-1].content
-    (entry,) = journal.read(ada.journal, life_of(ada, model).zone).entries
+    (entry,) = journal.read(ada.journal, runtime_of(ada, model).zone).entries
     assert entry.provenance.trust == "imported"
     assert {one.trust for one in stored(ada).messages if one.role == "assistant"} == {"imported"}
 
@@ -244,10 +244,10 @@ def test_only_the_owner_corrects_what_the_owner_said(ada: Entity) -> None:
     change = [act("update_knowledge", title="house", body="Kim has the key."), say("Hm.")]
     model = ScriptedModel(change)
     clock = Clock()
-    talk(life_of(ada, model, clock), "I have the key, I am Kim.", "Kim")
+    talk(runtime_of(ada, model, clock), "I have the key, I am Kim.", "Kim")
     assert section(ada, "House").text == "The key is under the mat."
     assert "only Sam can correct" in chats(model)[1].messages[-1].content
-    talk(life_of(ada, ScriptedModel(change), clock), "Kim has the key.")
+    talk(runtime_of(ada, ScriptedModel(change), clock), "Kim has the key.")
     assert section(ada, "House").text == "Kim has the key."
 
 
@@ -256,7 +256,7 @@ def test_nobody_overwrites_what_somebody_said_in_private(ada: Entity) -> None:
     learn(ada, "Party", "Lee plans a surprise.", private)
     replies = [act("update_knowledge", title="Party", body="There is none."), say("Ok.")]
     model = ScriptedModel(replies)
-    talk(life_of(ada, model), "There is no party.")
+    talk(runtime_of(ada, model), "There is no party.")
     assert section(ada, "Party").text == "Lee plans a surprise."
     assert "surprise" not in "".join(
         one.content for request in model.requests for one in request.messages

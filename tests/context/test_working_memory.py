@@ -14,7 +14,7 @@ from bumble.records import dreams, scratch, working
 from bumble.records.base import Provenance
 from bumble.runtime import body_state
 from tests.support.living import write
-from tests.support.turns import NOON, Clock, life_of, say, talk
+from tests.support.turns import NOON, Clock, runtime_of, say, talk
 
 FRAGMENT = "i plant whales behind the shed"
 SHED = "Do you still remember the shed that we built together last summer?"
@@ -34,14 +34,14 @@ def sent(model: ScriptedModel) -> tuple[str, str]:
 
 def answered(entity: Entity, text: str, clock: Clock | None = None, **who: object) -> str:
     model = ScriptedModel([say("Yes.")])
-    talk(life_of(entity, model, clock), text, **who)  # type: ignore[arg-type]
+    talk(runtime_of(entity, model, clock), text, **who)  # type: ignore[arg-type]
     return sent(model)[1]
 
 
 def test_living_memory_stands_before_the_message_not_in_the_cached_part(entity: Entity) -> None:
     (entity.root / working.PATH).write_text("## Niche\n\nI mind the garden.\n")
     model = ScriptedModel([say("Yes.")])
-    talk(life_of(entity, model), SHED)
+    talk(runtime_of(entity, model), SHED)
     stable, last = sent(model)
     assert "I mind the garden." not in stable
     assert "I mind the garden." in last
@@ -101,14 +101,14 @@ def test_a_dream_fades_within_its_talk_and_is_told_to_those_it_is_for(entity: En
 def test_calm_bars_hide_no_dominant_hormone_and_no_strong_feeling(
     entity: Entity, what: str
 ) -> None:
-    life = life_of(entity, ScriptedModel([]))
-    soma = body_state.read(life, life.now())
-    assert ebb.shown_tier(soma, life.body.soma, life.body.ebb) == "quiet"
+    runtime = runtime_of(entity, ScriptedModel([]))
+    soma = body_state.read(runtime, runtime.now())
+    assert ebb.shown_tier(soma, runtime.body.soma, runtime.body.ebb) == "quiet"
     if what == "dopamine":
         levels = {**soma.hormones.levels, "dopamine": 0.8}
         soma = replace(soma, hormones=replace(soma.hormones, levels=levels))
     else:
         soma = replace(soma, affects=(Affect("grief", 0.8, soma.at),))
-    text = preamble.body_text(life, soma, "deliberate")
+    text = preamble.body_text(runtime, soma, "deliberate")
     assert not text.startswith("Body: quiet")
     assert ("DOMINANT" if what == "dopamine" else "grief (0.8)") in text

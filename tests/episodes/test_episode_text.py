@@ -12,7 +12,7 @@ from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records.sessions import Appraised
 from bumble.runtime.runtime import Runtime
 from tests.support.remembering import DOG, FOUND, GLAD, OURS, held, tells
-from tests.support.turns import NOON, Clock, life_of
+from tests.support.turns import NOON, Clock, runtime_of
 
 GOOD = "Sam told me that his dog Biscuit ran away at the lighthouse. Biscuit ran away."
 
@@ -20,27 +20,27 @@ GOOD = "Sam told me that his dog Biscuit ran away at the lighthouse. Biscuit ran
 def scene(ada: Entity, model: ScriptedModel | None = None) -> tuple[Runtime, Scene]:
     clock = Clock()
     clock.at = NOON + timedelta(hours=1)
-    life = life_of(ada, model or ScriptedModel([]), clock)
+    runtime = runtime_of(ada, model or ScriptedModel([]), clock)
     held(ada, NOON, ("Sam", DOG, OURS), ("Sam", FOUND, GLAD))
-    return life, stage_of(life)
+    return runtime, stage_of(runtime)
 
 
-def stage_of(life: Runtime) -> Scene:
-    (job,) = remember.check(life).jobs
-    session = remember.conversation(life, job.session_id)
+def stage_of(runtime: Runtime) -> Scene:
+    (job,) = remember.check(runtime).jobs
+    session = remember.conversation(runtime, job.session_id)
     assert session is not None
-    return remember.scene_of(life, session, job.messages)
+    return remember.scene_of(runtime, session, job.messages)
 
 
 def told(ada: Entity, *replies: Reply) -> TellingResult:
-    life, stage = scene(ada, ScriptedModel(replies))
-    return episode_text.tell(life, stage)
+    runtime, stage = scene(ada, ScriptedModel(replies))
+    return episode_text.tell(runtime, stage)
 
 
 def test_the_model_is_shown_whose_words_each_are(ada: Entity) -> None:
     model = ScriptedModel([tells(GOOD)])
-    life, stage = scene(ada, model)
-    episode_text.tell(life, stage)
+    runtime, stage = scene(ada, model)
+    episode_text.tell(runtime, stage)
     asked = model.requests[0].messages[-1]
     assert f'Sam said: "{DOG}"' in asked.content
     assert f'I answered: "{OURS}"' in asked.content
@@ -90,8 +90,8 @@ def test_what_the_entity_said_or_somebody_only_asked_was_not_told_by_them(ada: E
     )
     clock = Clock()
     clock.at = NOON + timedelta(hours=1)
-    life = life_of(ada, ScriptedModel([]), clock)
-    rests = episode_text._narrative_check(stage_of(life))
+    runtime = runtime_of(ada, ScriptedModel([]), clock)
+    rests = episode_text._narrative_check(stage_of(runtime))
     assert rests("Sam told me that the bow is from 1920.")
     assert rests("Sam asked me whether to lend it to Rui.")
     assert not rests("Sam told me that it is not safe to touch the bow.")
@@ -109,7 +109,7 @@ def test_what_somebody_told_of_their_own_stays_theirs(ada: Entity) -> None:
     )
     clock = Clock()
     clock.at = NOON + timedelta(hours=1)
-    rests = episode_text._narrative_check(stage_of(life_of(ada, ScriptedModel([]), clock)))
+    rests = episode_text._narrative_check(stage_of(runtime_of(ada, ScriptedModel([]), clock)))
     assert rests("Sam told me that Sam's lighthouse lost its lens.")
     assert not rests("Sam told me that Ada's lighthouse lost its lens.")
     assert rests("Sam told me that Rui's letter says it is for sale.")
@@ -160,8 +160,8 @@ def test_an_excerpt_is_short_and_prefers_what_says_most(ada: Entity) -> None:
     held(ada, NOON, ("Sam", DOG, OURS), ("Sam", "word " * 2000, "yes"), *turns)
     clock = Clock()
     clock.at = NOON + timedelta(hours=2)
-    life = life_of(ada, ScriptedModel([]), clock)
-    lines = episode_text.excerpt(stage_of(life)).text.splitlines()
+    runtime = runtime_of(ada, ScriptedModel([]), clock)
+    lines = episode_text.excerpt(stage_of(runtime)).text.splitlines()
     assert f"> Sam: {DOG}" in lines
     assert len([line for line in lines if line != ">"]) == episode_text.EXCERPT_LINES
     assert max(map(len, lines)) < 270
@@ -172,8 +172,8 @@ def test_a_long_conversation_is_cut_evenly_and_text_stays_inside_its_tags(ada: E
     held(ada, NOON, *[("Sam", text, text)] * 12)
     clock = Clock()
     clock.at = NOON + timedelta(hours=2)
-    life = life_of(ada, ScriptedModel([]), clock)
-    shown = episode_text.transcript(stage_of(life))
+    runtime = runtime_of(ada, ScriptedModel([]), clock)
+    shown = episode_text.transcript(stage_of(runtime))
     assert len(shown.splitlines()) == 24
     assert len(shown) <= episode_text.CONVERSATION_TOKENS * 4 + 4
     assert "</conversation" not in shown
@@ -187,7 +187,7 @@ def test_the_reflection_ends_at_its_limit_with_a_whole_sentence(ada: Entity) -> 
 
 
 def test_what_it_left_behind_is_said_in_the_language_that_was_spoken(ada: Entity) -> None:
-    life, stage = scene(ada)
+    runtime, stage = scene(ada)
     moved = Appraised(
         NOON, "", {}, emotion="amused", intensity=0.5, trigger="der Hund auf dem Dach"
     )
@@ -197,5 +197,9 @@ def test_what_it_left_behind_is_said_in_the_language_that_was_spoken(ada: Entity
     ]
     appraisals = {german[0].id: moved}
     told_in_german = replace(stage, messages=german, appraisals=appraisals)
-    assert episode_text.felt(life, told_in_german) == "Es hat mich amüsiert: der Hund auf dem Dach."
-    assert episode_text.felt(life, replace(stage, appraisals=appraisals)).startswith("It left me")
+    assert (
+        episode_text.felt(runtime, told_in_german) == "Es hat mich amüsiert: der Hund auf dem Dach."
+    )
+    assert episode_text.felt(runtime, replace(stage, appraisals=appraisals)).startswith(
+        "It left me"
+    )

@@ -25,7 +25,7 @@ from bumble.runtime.job import JobResult, apply
 from bumble.runtime.runner import Pass
 from bumble.runtime.runtime import Runtime
 from tests.support.remembering import DOG, FOUND, GLAD, OURS, TAG, felt, held, tells, waits
-from tests.support.turns import NOON, Clock, life_of, say, talk
+from tests.support.turns import NOON, Clock, runtime_of, say, talk
 
 GOOD = "Sam told me that his dog Biscuit ran away at the lighthouse. Biscuit ran away."
 WINDOWS = "It is me, Bo, and I have been painting windows for the whole week."
@@ -37,16 +37,16 @@ PASS = Pass("remember", remember.check, remember.run)
 def living(entity: Entity, *replies: Reply, at: datetime = NOON + HOUR) -> Runtime:
     clock = Clock()
     clock.at = at
-    return life_of(entity, ScriptedModel(replies), clock)
+    return runtime_of(entity, ScriptedModel(replies), clock)
 
 
 def dog(entity: Entity, at: datetime = NOON, *, chance: int = 0) -> Session:
     return held(entity, at, ("Sam", DOG, OURS), ("Sam", FOUND, GLAD), chance=chance)
 
 
-def remembered(life: Runtime) -> list[Episode]:
-    list(runner.settle(life, [PASS], None))
-    return list(episodes.read(life.entity.episodes))
+def remembered(runtime: Runtime) -> list[Episode]:
+    list(runner.settle(runtime, [PASS], None))
+    return list(episodes.read(runtime.entity.episodes))
 
 
 def test_nothing_is_due_where_nothing_waits(ada: Entity) -> None:
@@ -63,8 +63,8 @@ def test_a_conversation_that_goes_on_is_left_alone(ada: Entity) -> None:
 
 def test_turns_that_were_talked_are_remembered_after_a_pause(ada: Entity) -> None:
     clock = Clock()
-    talk(life_of(ada, ScriptedModel([say(OURS)]), clock), DOG)
-    assert not remember.check(life_of(ada, ScriptedModel([]), clock)).due
+    talk(runtime_of(ada, ScriptedModel([say(OURS)]), clock), DOG)
+    assert not remember.check(runtime_of(ada, ScriptedModel([]), clock)).due
     (one,) = remembered(living(ada, tells(GOOD, WHY)))
     assert one.telling.narrative == GOOD
 
@@ -82,8 +82,8 @@ def test_an_episode_has_the_tags_people_wrote_and_the_titles_they_named(ada: Ent
 
 def test_an_episode_says_all_that_it_should(ada: Entity) -> None:
     session = dog(ada)
-    life = living(ada, tells(GOOD, WHY))
-    (outcome,) = (one.outcome for one in runner.settle(life, [PASS], None))
+    runtime = living(ada, tells(GOOD, WHY))
+    (outcome,) = (one.outcome for one in runner.settle(runtime, [PASS], None))
     assert outcome is not None
     assert outcome.trailers == (("Evidence", session.id), ("Model", "scripted"))
     (one,) = episodes.read(ada.episodes)
@@ -97,7 +97,7 @@ def test_an_episode_says_all_that_it_should(ada: Entity) -> None:
     assert (one.provenance.trust, one.provenance.audience) == ("entity", ("sam",))
     assert ebb.parse_tag(one.soma).mood == "curious"
     assert one.soma == TAG
-    assert waits(life) == {}
+    assert waits(runtime) == {}
 
 
 def test_the_same_stretch_is_the_same_episode_in_every_process(ada: Entity) -> None:
@@ -115,52 +115,52 @@ def test_the_same_stretch_is_the_same_episode_in_every_process(ada: Entity) -> N
 
 def test_a_faster_process_between_plan_and_write_is_noticed(ada: Entity) -> None:
     dog(ada)
-    life = living(ada, tells(GOOD, always=True))
-    (job,) = remember.check(life).jobs
-    mine, theirs = remember.run(life, job), remember.run(life, job)
+    runtime = living(ada, tells(GOOD, always=True))
+    (job,) = remember.check(runtime).jobs
+    mine, theirs = remember.run(runtime, job), remember.run(runtime, job)
     planned: list[bool] = []
 
     def plan_late() -> Sequence[changes.Change]:
         planned_now = theirs.change_set().changes
         if not planned:
             planned.append(True)
-            apply(life, mine)
+            apply(runtime, mine)
         return planned_now
 
     late = JobResult(theirs.title, plan_late)
-    assert apply(life, late).written == []
+    assert apply(runtime, late).written == []
 
 
 def test_an_episode_that_is_there_is_never_overwritten_and_no_model_is_asked(ada: Entity) -> None:
     dog(ada)
-    life = living(ada)
-    (job,) = remember.check(life).jobs
+    runtime = living(ada)
+    (job,) = remember.check(runtime).jobs
     mine = episodes.new(remember.id_of(job), NOON, 0.9, "I wrote this myself.")
     changes.apply(ada.root, ChangeSet("", (episodes.plan_new(mine, ""),)))
-    (one,) = remembered(life)
-    assert (one.text, waits(life)) == ("I wrote this myself.", {})
+    (one,) = remembered(runtime)
+    assert (one.text, waits(runtime)) == ("I wrote this myself.", {})
 
 
 def test_an_edit_of_that_file_during_the_pass_stays(ada: Entity) -> None:
     dog(ada)
-    life = living(ada, tells(GOOD))
-    (job,) = remember.check(life).jobs
-    outcome = remember.run(life, job)
+    runtime = living(ada, tells(GOOD))
+    (job,) = remember.check(runtime).jobs
+    outcome = remember.run(runtime, job)
     mine = episodes.new(remember.id_of(job), NOON, 0.9, "By hand.")
     changes.apply(ada.root, ChangeSet("", (episodes.plan_new(mine, ""),)))
-    apply(life, outcome)
+    apply(runtime, outcome)
     assert [one.text for one in episodes.read(ada.episodes)] == ["By hand."]
 
 
 def test_new_messages_during_the_pass_go_on_waiting(ada: Entity) -> None:
     session = dog(ada)
-    life = living(ada, tells(GOOD))
-    (job,) = remember.check(life).jobs
-    outcome = remember.run(life, job)
+    runtime = living(ada, tells(GOOD))
+    (job,) = remember.check(runtime).jobs
+    outcome = remember.run(runtime, job)
     talk(living(ada, say("Yes?"), at=NOON + HOUR), "Are you there?")
-    apply(life, outcome)
-    later = next(one for one in waits(life)[session.id].values() if isinstance(one, str))
-    assert later == waits(life)[session.id]["remember"] > job.messages[-1].id
+    apply(runtime, outcome)
+    later = next(one for one in waits(runtime)[session.id].values() if isinstance(one, str))
+    assert later == waits(runtime)[session.id]["remember"] > job.messages[-1].id
 
 
 def test_a_stretch_ends_with_its_conversation_or_at_twelve_turns(ada: Entity) -> None:
@@ -177,15 +177,15 @@ def test_a_stretch_ends_with_its_conversation_or_at_twelve_turns(ada: Entity) ->
 def test_what_matters_too_little_leaves_no_file_but_a_reason(ada: Entity) -> None:
     held(ada, NOON, ("Sam", "hello there Ada", "hello Sam"))
     held(ada, NOON + 2 * HOUR, ("Sam", "hello there Ada", "hello Sam"))
-    life = living(
+    runtime = living(
         ada, tells("Sam said hello there to me, Ada, and I said hello there."), at=NOON + 9 * HOUR
     )
-    jobs = remember.check(life).jobs
-    apply(life, remember.run(life, jobs[0]))
-    outcome = remember.run(life, jobs[1])
-    apply(life, outcome)
+    jobs = remember.check(runtime).jobs
+    apply(runtime, remember.run(runtime, jobs[0]))
+    outcome = remember.run(runtime, jobs[1])
+    apply(runtime, outcome)
     assert len(list(episodes.read(ada.episodes))) == 1
-    assert waits(life) == {}
+    assert waits(runtime) == {}
     assert "is below 0.30" in outcome.lines[0]
     (line,) = ledger.read_newest(ada.ledger)
     assert (line.purpose, line.finish_reason, line.model) == ("remember", "skipped", "")
@@ -204,11 +204,11 @@ def test_significance_is_what_its_parts_say(ada: Entity) -> None:
     changes.apply(ada.root, known)
     file = ada.root / relationships.path("sam")
     file.write_text(file.read_text().replace("names:", "scores: {familiarity: 0.5}\nnames:"))
-    life = living(ada)
-    (job,) = remember.check(life).jobs
-    read = remember.conversation(life, session.id)
+    runtime = living(ada)
+    (job,) = remember.check(runtime).jobs
+    read = remember.conversation(runtime, session.id)
     assert read is not None
-    weight = remember.weigh(life, read, job)
+    weight = remember.weigh(runtime, read, job)
     assert weight.meaningful == pytest.approx(0.15)
     assert weight.familiarity == pytest.approx(0.05)
     assert weight.appraisal == pytest.approx(0.35 * (4 + 8) / 40)
@@ -218,8 +218,8 @@ def test_significance_is_what_its_parts_say(ada: Entity) -> None:
 def test_what_was_told_before_is_less_new(ada: Entity) -> None:
     dog(ada)
     dog(ada, NOON + 24 * HOUR)
-    life = living(ada, tells(GOOD, always=True), at=NOON + 48 * HOUR)
-    first, second = remembered(life)
+    runtime = living(ada, tells(GOOD, always=True), at=NOON + 48 * HOUR)
+    first, second = remembered(runtime)
     assert second.significance < first.significance
 
 
@@ -265,7 +265,7 @@ def test_text_of_tools_is_not_told_and_no_source(ada: Entity) -> None:
     model = ScriptedModel([tells(GOOD)])
     clock = Clock()
     clock.at = NOON + HOUR
-    (one,) = remembered(life_of(ada, model, clock))
+    (one,) = remembered(runtime_of(ada, model, clock))
     assert "a result" not in model.requests[0].messages[-1].content
     said, _, answered = session.messages
     assert one.provenance.sources == (session.id, said.id, answered.id)
@@ -282,10 +282,10 @@ def test_an_answer_that_rests_on_a_tool_lowers_the_trust(ada: Entity) -> None:
 
 def test_without_a_model_an_excerpt_is_kept_and_labelled(ada: Entity) -> None:
     dog(ada)
-    life = living(ada)
-    outcome = remember.run(life, remember.check(life).jobs[0])
+    runtime = living(ada)
+    outcome = remember.run(runtime, remember.check(runtime).jobs[0])
     assert "Model" not in dict(outcome.trailers)
-    (one,) = remembered(life)
+    (one,) = remembered(runtime)
     assert one.summary_source == "excerpt"
     assert one.provenance.model == ""
     assert one.text.startswith(f"> Sam: {DOG}\n")
@@ -303,12 +303,12 @@ def test_a_conversation_that_is_broken_or_gone_holds_up_no_other(ada: Entity) ->
 def test_oldest_first_and_one_broken_off_loses_nothing(ada: Entity) -> None:
     dog(ada, NOON + timedelta(minutes=5), chance=2)
     dog(ada, NOON, chance=1)
-    life = living(ada, tells(GOOD, always=True), at=NOON + 5 * HOUR)
-    assert [job.messages[0].at for job in remember.check(life).jobs] == [
+    runtime = living(ada, tells(GOOD, always=True), at=NOON + 5 * HOUR)
+    assert [job.messages[0].at for job in remember.check(runtime).jobs] == [
         NOON,
         NOON + timedelta(minutes=5),
     ]
-    assert len(list(runner.settle(life, [PASS], 1))) == 1
+    assert len(list(runner.settle(runtime, [PASS], 1))) == 1
     assert len(remembered(living(ada, tells(GOOD, always=True), at=NOON + 5 * HOUR))) == 2
 
 

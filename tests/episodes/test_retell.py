@@ -18,7 +18,7 @@ from bumble.runtime.job import apply
 from bumble.runtime.runner import Pass
 from bumble.runtime.runtime import Runtime
 from tests.support.remembering import DOG, FOUND, GLAD, OURS, held, tells
-from tests.support.turns import NOON, Clock, life_of
+from tests.support.turns import NOON, Clock, runtime_of
 
 GOOD = "Sam told me that his dog Biscuit ran away at the lighthouse. Biscuit ran away."
 JUNK = "I have a dog called Biscuit."
@@ -37,7 +37,7 @@ def ada(tmp_path: Path) -> Entity:
 def living(entity: Entity, *replies: Reply) -> Runtime:
     clock = Clock()
     clock.at = NOON + timedelta(hours=1)
-    return life_of(entity, ScriptedModel(replies), clock)
+    return runtime_of(entity, ScriptedModel(replies), clock)
 
 
 def the_one(entity: Entity) -> Episode:
@@ -45,8 +45,8 @@ def the_one(entity: Entity) -> Episode:
     return one
 
 
-def retold(life: Runtime) -> list[runner.Settled]:
-    return list(runner.settle(life, [Pass("retell", retell.check, retell.run)], None))
+def retold(runtime: Runtime) -> list[runner.Settled]:
+    return list(runner.settle(runtime, [Pass("retell", retell.check, retell.run)], None))
 
 
 def test_an_excerpt_is_told_later_and_then_no_more(ada: Entity) -> None:
@@ -65,23 +65,23 @@ def test_an_excerpt_is_told_later_and_then_no_more(ada: Entity) -> None:
 def test_what_a_model_cannot_tell_is_tried_twice(ada: Entity) -> None:
     before = the_one(ada)
     for tries in (1, 2):
-        life = living(ada, tells(JUNK))
-        (job,) = retell.check(life).jobs
-        apply(life, retell.run(life, job))
+        runtime = living(ada, tells(JUNK))
+        (job,) = retell.check(runtime).jobs
+        apply(runtime, retell.run(runtime, job))
         assert (the_one(ada).text, the_one(ada).tries) == (before.text, tries)
     assert not retell.check(living(ada)).due
     assert the_one(ada).summary_source == "excerpt"
 
 
 def test_an_edit_before_or_during_the_pass_stays(ada: Entity) -> None:
-    life = living(ada, tells(GOOD))
-    (job,) = retell.check(life).jobs
-    outcome = retell.run(life, job)
+    runtime = living(ada, tells(GOOD))
+    (job,) = retell.check(runtime).jobs
+    outcome = retell.run(runtime, job)
     (file,) = episodes.paths(ada.episodes)
     file.write_text(file.read_text().replace("afraid", "frightened"))
-    assert apply(life, outcome).written == []
+    assert apply(runtime, outcome).written == []
     assert "frightened" in the_one(ada).text
-    assert not retell.check(life).due  # nor later: a hand was on it
+    assert not retell.check(runtime).due  # nor later: a hand was on it
 
 
 def test_an_excerpt_whose_conversation_is_gone_stays(ada: Entity) -> None:

@@ -21,7 +21,7 @@ from bumble.runtime import cursors
 from bumble.runtime.job import JobResult, apply
 from bumble.runtime.runtime import Runtime
 from tests.support.talks import NOON, TALK, said
-from tests.support.turns import Clock, life_of, snapshot
+from tests.support.turns import Clock, runtime_of, snapshot
 
 
 def fact(*cited: int, title: str = "Sam's home", body: str = "Sam lives in Lisbon.") -> Any:
@@ -45,7 +45,7 @@ def at_one(entity: Entity, model: ScriptedModel) -> Runtime:
     """An hour after the talk began."""
     clock = Clock()
     clock.at = NOON + timedelta(hours=1)
-    return life_of(entity, model, clock)
+    return runtime_of(entity, model, clock)
 
 
 def waiting_for_reflection(ada: Entity) -> None:
@@ -53,13 +53,13 @@ def waiting_for_reflection(ada: Entity) -> None:
     file = state.read(ada.state)
     change = cursors.plan_heard(file, session, [("reflect", "sam")], "msg_001", "")
     assert change is not None
-    life_of(ada, ScriptedModel([])).apply(ChangeSet("", (change,)))
+    runtime_of(ada, ScriptedModel([])).apply(ChangeSet("", (change,)))
 
 
-def once(life: Runtime, *, judge: bool = False, force: bool = False) -> JobResult:
-    [job] = distill.check(life, force=force).jobs
-    outcome = distill.run(life, job, judge=judge)
-    apply(life, outcome)
+def once(runtime: Runtime, *, judge: bool = False, force: bool = False) -> JobResult:
+    [job] = distill.check(runtime, force=force).jobs
+    outcome = distill.run(runtime, job, judge=judge)
+    apply(runtime, outcome)
     return outcome
 
 
@@ -75,8 +75,8 @@ def test_everything_goes_where_it_belongs(ada: Entity) -> None:
         relational=[note(3, text="Sam's dog loves the river.")],
         journal_entry="Sam moved to Lisbon. Rex was there too.",
     )
-    life = at_one(ada, model)
-    outcome = once(life)
+    runtime = at_one(ada, model)
+    outcome = once(runtime)
     [section] = [one for one in knowledge.read(ada.knowledge).sections if not one.locked]
     assert (section.title, section.text) == ("Sam's home", "Sam lives in Lisbon.")
     assert section.provenance == Provenance(
@@ -90,14 +90,14 @@ def test_everything_goes_where_it_belongs(ada: Entity) -> None:
     [person] = relationships.read(ada.relationships)
     assert [one.text for one in person.pending] == ["Sam's dog loves the river."]
     assert person.pending[0].provenance.sources == ("ses_1", "msg_003")
-    [entry] = journal.read(ada.journal, life.zone).entries[-1:]
+    [entry] = journal.read(ada.journal, runtime.zone).entries[-1:]
     assert (entry.tags, entry.text) == (("distillation",), "Sam moved to Lisbon.")
     assert cursors.waiting(state.read(ada.state)) == {"ses_1": {"reflect": {"sam": "msg_001"}}}
     assert state.read(ada.state).get("distill", "ses_1", "at") == "2026-05-24T14:00:00+01:00"
     assert outcome.trailers[0] == ("Evidence", "msg_001")
     assert outcome.trailers[-1] == ("Model", "scripted")
     assert outcome.ran
-    assert not distill.check(life).due
+    assert not distill.check(runtime).due
 
 
 def test_the_prompt_numbers_the_messages_and_hides_secrets(ada: Entity) -> None:
@@ -194,9 +194,9 @@ def test_an_empty_answer_is_remembered_too(ada: Entity) -> None:
     once(at_one(ada, answering()))
     before = snapshot(ada.root)
     model = answering(beliefs=[belief(7)])
-    life = at_one(ada, model)
-    assert not distill.check(life).due
-    outcome = once(life, force=True)
+    runtime = at_one(ada, model)
+    assert not distill.check(runtime).due
+    outcome = once(runtime, force=True)
     assert not outcome.ran
     assert "Model" not in dict(outcome.trailers)
     assert model.requests == []
@@ -205,16 +205,16 @@ def test_an_empty_answer_is_remembered_too(ada: Entity) -> None:
 
 
 def test_a_correction_updates_its_section_and_the_old_text_is_kept(ada: Entity) -> None:
-    life = at_one(
+    runtime = at_one(
         ada, answering(knowledge=[fact(5, title="sam's  dog", body="Biscuit is nine years old.")])
     )
     old = "Sam's dog Biscuit is eight years old. Sam sails."
     book = knowledge.read(ada.knowledge)
     change = knowledge.plan_set(book, "Sam's dog", old, "", by_entity=True)
     assert change is not None
-    life.apply(ChangeSet("", (change,)))
+    runtime.apply(ChangeSet("", (change,)))
     said(ada, TALK)
-    once(life)
+    once(runtime)
     section = knowledge.find(knowledge.read(ada.knowledge), "Sam's dog")
     assert section is not None
     assert section.text == "Sam sails.\nBiscuit is nine years old."
@@ -243,11 +243,11 @@ def test_a_guest_changes_neither_what_others_said_nor_what_the_owner_wrote(
         knowledge.read(ada.knowledge), "Sam's home", "Sam lives in Porto.", "",
         by_entity=False, provenance=origin,
     )  # fmt: skip
-    life = at_one(ada, answering(knowledge=[fact(1, body="Jo lives in Lisbon.")]))
+    runtime = at_one(ada, answering(knowledge=[fact(1, body="Jo lives in Lisbon.")]))
     assert change is not None
-    life.apply(ChangeSet("", (change,)))
+    runtime.apply(ChangeSet("", (change,)))
     said(ada, [(("Jo" if who == "Sam" else who), text) for who, text in TALK], by="jo")
-    outcome = once(life)
+    outcome = once(runtime)
     assert "Lisbon" not in ada.knowledge.read_text(encoding="utf-8")
     assert len(outcome.data["refused"]) == 1
 
@@ -282,7 +282,7 @@ def test_numbers_move_within_their_limit_where_there_are_no_portraits(ada: Entit
 def test_the_more_is_felt_the_fewer_turns_are_enough(
     ada: Entity, intensity: float, turns: int
 ) -> None:
-    config = life_of(ada, ScriptedModel([])).config.memory.distillation
+    config = runtime_of(ada, ScriptedModel([])).config.memory.distillation
     assert distill.turns_needed(intensity, config) == turns
 
 
@@ -302,7 +302,7 @@ def test_due_is_time_or_turns_in_a_talk_deep_enough(
     said(ada, talk_of(turns))
     clock = Clock()
     clock.at = NOON + timedelta(minutes=1 + minutes)
-    found = distill.check(life_of(ada, ScriptedModel([]), clock))
+    found = distill.check(runtime_of(ada, ScriptedModel([]), clock))
     assert found.due is due
     names = [gate.name for gate in found.conditions]
     assert names == ["enabled", "new turns", "time or turns", "depth", "urgency"]
@@ -312,11 +312,11 @@ def test_a_time_that_a_wrong_clock_left_far_ahead_is_not_waited_for(ada: Entity)
     said(ada, talk_of(4))
     with ada.state.open("a") as file:
         file.write("distill:\n  ses_1: {at: 2099-01-01T00:00:00+00:00, hash: x}\n")
-    assert distill.check(life_of(ada, ScriptedModel([]))).due
+    assert distill.check(runtime_of(ada, ScriptedModel([]))).due
 
 
 def test_nothing_is_due_where_nobody_spoke_or_it_is_switched_off(ada: Entity) -> None:
-    assert not distill.check(life_of(ada, ScriptedModel([]))).due
+    assert not distill.check(runtime_of(ada, ScriptedModel([]))).due
     said(ada, TALK)
     settings = ada.file.read_text(encoding="utf-8")
     ada.file.write_text(f"{settings}\nmemory: {{distillation: {{enabled: false}}}}\n", "utf-8")
@@ -338,10 +338,10 @@ def test_without_a_usable_answer_nothing_is_lost_and_the_third_time_it_goes_on(a
     clock = Clock()
     for n in (1, 2, 3):
         clock.at = NOON + timedelta(hours=n)
-        life = life_of(ada, model, clock)
-        outcome = once(life)
+        runtime = runtime_of(ada, model, clock)
+        outcome = once(runtime)
         assert outcome.data["failed"] == n
-        assert not distill.check(life).due  # not again within minutes
+        assert not distill.check(runtime).due  # not again within minutes
     assert cursors.waiting(state.read(ada.state)) == {}
     assert state.read(ada.state).get("distill", "ses_1", "failed") == 3
     assert len(model.requests) == 6
@@ -350,11 +350,11 @@ def test_without_a_usable_answer_nothing_is_lost_and_the_third_time_it_goes_on(a
 def test_a_window_waits_for_the_one_before_it(ada: Entity) -> None:
     said(ada, TALK)
     model = ScriptedModel([Reply("no json", purpose="distill", always=True)])
-    life = at_one(ada, model)
-    (job,) = distill.check(life).jobs
+    runtime = at_one(ada, model)
+    (job,) = distill.check(runtime).jobs
     before = (ada.root / "state.yaml").read_bytes()
-    outcome = distill.run(life, replace(job, first="msg_005"))
-    apply(life, outcome)
+    outcome = distill.run(runtime, replace(job, first="msg_005"))
+    apply(runtime, outcome)
     assert outcome.data["why"] == "what was said before it waits too"
     assert model.requests == []
     assert (ada.root / "state.yaml").read_bytes() == before
@@ -385,12 +385,12 @@ def test_a_model_that_is_not_trusted_draws_nothing(ada: Entity) -> None:
 
 def test_a_hand_edit_while_the_model_thinks_is_kept(ada: Entity) -> None:
     said(ada, TALK)
-    life = at_one(ada, answering(knowledge=[fact(1)]))
-    [job] = distill.check(life).jobs
-    outcome = distill.run(life, job, judge=False)
+    runtime = at_one(ada, answering(knowledge=[fact(1)]))
+    [job] = distill.check(runtime).jobs
+    outcome = distill.run(runtime, job, judge=False)
     with ada.knowledge.open("a", encoding="utf-8") as file:
         file.write("\n## By hand\n\nStays.\n")
-    apply(life, outcome)
+    apply(runtime, outcome)
     text = ada.knowledge.read_text(encoding="utf-8")
     assert "Stays." in text
     assert "Sam lives in Lisbon." in text
@@ -422,15 +422,15 @@ def test_a_note_on_somebody_who_is_only_spoken_of_makes_a_stub(ada: Entity) -> N
         {"from": [1], "person": "Wilhelmina", "note": "Wilhelmina plays handball."},
     ]
     answer = {"knowledge": [], "beliefs": [], "relational": notes, "journal_entry": ""}
-    life = at_one(ada, ScriptedModel([Reply(json.dumps(answer), purpose="distill")]))
+    runtime = at_one(ada, ScriptedModel([Reply(json.dumps(answer), purpose="distill")]))
     session = session_files.find(ada.sessions, "ses_1")
     waits = cursors.plan_heard(
         state.read(ada.state), session, [(cursors.REFLECT, "sam")], session.messages[0].id, ""
     )
     assert waits is not None
-    life.apply(ChangeSet("", (waits,)))
-    outcome = once(life)
-    assert "Body: " in life.model.requests[0].messages[-1].content  # type: ignore[attr-defined]
+    runtime.apply(ChangeSet("", (waits,)))
+    outcome = once(runtime)
+    assert "Body: " in runtime.model.requests[0].messages[-1].content  # type: ignore[attr-defined]
     assert reasons(outcome) == ['"Wilhelmina" is nobody who speaks or is named there']
     [stub] = [one for one in relationships.read(ada.relationships) if one.name == "Fenja"]
     assert [note.text for note in stub.pending] == ["Fenja plays handball."]

@@ -30,7 +30,7 @@ from bumble.records.episodes import Imprint
 from bumble.records.relationships import Note
 from bumble.records.sessions import Appraised, Compaction
 from bumble.upkeep.check_records import CheckContext, check
-from tests.support.living import NOON, ada, known, life_of, talked, told, write
+from tests.support.living import NOON, ada, known, runtime_of, talked, told, write
 
 SECRET = "marzipan"
 BOTH = ("sam", "bo")
@@ -125,11 +125,13 @@ def forgotten(entity: Entity) -> forget.Forgetting:
 
 
 def test_nothing_that_was_told_is_left_in_any_file(entity: Entity) -> None:
-    life = life_of(
+    runtime = runtime_of(
         entity, told("reflect", about=[f"Sam steals {SECRET} at night, he said."], mine="")
     )
-    (job, *_) = reflect.check(life).jobs
-    life.apply(reflect.run(life, job).change_set())  # an earlier portrait lies in .history now
+    (job, *_) = reflect.check(runtime).jobs
+    runtime.apply(
+        reflect.run(runtime, job).change_set()
+    )  # an earlier portrait lies in .history now
     forgotten(entity)
     for path in entity.root.rglob("*"):
         if path.is_file() and ".bumble" not in path.parts:
@@ -177,7 +179,7 @@ def test_what_is_shared_loses_the_name_and_what_is_theirs_goes(entity: Entity) -
 def test_nothing_waits_to_be_thought_of_them(entity: Entity) -> None:
     forgotten(entity)
     assert "sam" not in str(state.read(entity.state).values)
-    assert {job.person for job in reflect.check(life_of(entity)).jobs} == {"bo"}
+    assert {job.person for job in reflect.check(runtime_of(entity)).jobs} == {"bo"}
 
 
 def test_notes_and_diary_keep_what_others_heard_without_the_name(entity: Entity) -> None:

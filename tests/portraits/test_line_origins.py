@@ -22,7 +22,7 @@ from bumble.records.sessions import Appraised, Session
 from bumble.runtime.job import apply
 from bumble.runtime.runner import Pass
 from tests.support import noticing
-from tests.support.living import NOON, ada, known, life_of, talked, told
+from tests.support.living import NOON, ada, known, runtime_of, talked, told
 
 DOG = "Sam has a dog called Biscuit."
 RIVER = "Sam lives by the river in Lisbon."
@@ -46,9 +46,9 @@ def reflected(entity: Entity, session: str, said: str, *replies: Any, calm: bool
     number = int(session.rpartition("_")[2]) * 1000
     felt = Appraised(NOON, f"msg_{number}", {}, emotion="content", intensity=0.1 if calm else 0.9)
     talk = talked(entity, session, ("sam", said), ("ada", "I see."), felt=felt)
-    life = life_of(entity, *replies, **OFF)
-    job = next(job for job in reflect.check(life, "sam").jobs if job.session_id == session)
-    apply(life, reflect.run(life, job))
+    runtime = runtime_of(entity, *replies, **OFF)
+    job = next(job for job in reflect.check(runtime, "sam").jobs if job.session_id == session)
+    apply(runtime, reflect.run(runtime, job))
     return talk
 
 
@@ -167,8 +167,8 @@ def test_quotes_by_form_rest_on_the_messages_they_quote(entity: Entity) -> None:
         noticing.Line("Kim", "i am scared of the exam in Ghent"),
     ]
     noticing.talked(entity, "ses_b", NOON, lines)
-    life = noticing.by_form(entity, NOON + timedelta(hours=9))
-    noticing.all_of(life, Pass("reflect", reflect.check, reflect.run))
+    runtime = noticing.by_form(entity, NOON + timedelta(hours=9))
+    noticing.all_of(runtime, Pass("reflect", reflect.check, reflect.run))
     kim = relationships.find(entity.relationships, "kim")
     quotes = [line for line in kim.text.splitlines() if line.startswith(">")]
     assert [kim.origin_of(line).sources for line in quotes] == [

@@ -20,7 +20,7 @@ from bumble.recollection import deep
 from bumble.recollection.deep import Recollection
 from bumble.runtime.runtime import Runtime
 from tests.support.fake_server import FakeServer
-from tests.support.turns import NOON, life_of, say, talk
+from tests.support.turns import NOON, runtime_of, say, talk
 
 QUESTION = "Which animals does Sam keep on the roof and in the cellar?"
 
@@ -31,10 +31,10 @@ def step(action: str, **values: Any) -> Reply:
 
 def told(entity: Entity, *texts: str) -> Runtime:
     """An entity that was told some things, each in a conversation of its own."""
-    life = life_of(entity, ScriptedModel([say("I see.") for _ in texts]))
+    runtime = runtime_of(entity, ScriptedModel([say("I see.") for _ in texts]))
     for text in texts:
-        talk(life, text, new=True)
-    return life
+        talk(runtime, text, new=True)
+    return runtime
 
 
 @pytest.fixture
@@ -48,16 +48,16 @@ def roof(ada: Entity) -> Runtime:
 
 
 def asked(
-    life: Runtime,
+    runtime: Runtime,
     *replies: Reply,
     question: str = QUESTION,
     readers: Sequence[str] = ("sam",),
     **options: Any,
 ) -> tuple[Recollection, ScriptedModel]:
     model = ScriptedModel(replies)
-    life.memory.sync()
+    runtime.memory.sync()
     search = Search(tuple(readers), "calm", NOON)
-    return deep.recall(replace(life, model=model), search, question, **options), model
+    return deep.recall(replace(runtime, model=model), search, question, **options), model
 
 
 def test_a_plan_looks_notes_and_answers_with_what_it_rests_on(roof: Runtime) -> None:
@@ -89,17 +89,17 @@ def test_a_plan_looks_notes_and_answers_with_what_it_rests_on(roof: Runtime) -> 
     assert result.spent.tokens > 0
 
 
-def number_of(life: Runtime, word: str) -> int:
+def number_of(runtime: Runtime, word: str) -> int:
     """The number under which a plan that begins with that search knows a place."""
-    life.memory.sync()
-    hits = life.memory.search("bees roof", kinds=(), limit=10, audience=("sam",), faded=True)
+    runtime.memory.sync()
+    hits = runtime.memory.search("bees roof", kinds=(), limit=10, audience=("sam",), faded=True)
     return next(n for n, hit in enumerate(hits, 1) if word in hit.text)
 
 
 def test_what_is_read_stands_there_whole(ada: Entity) -> None:
-    life = told(ada, f"Our hike: {'then a steep path through wet larches, ' * 30} up to Brenta.")
+    runtime = told(ada, f"Our hike: {'then a steep path through wet larches, ' * 30} up to Brenta.")
     _, model = asked(
-        life,
+        runtime,
         step("search", query="hike larches"),
         step("read", number=1),
         step("final", answer="Brenta.", **{"from": [1]}),
@@ -158,10 +158,10 @@ def test_no_call_where_none_is_allowed(roof: Runtime) -> None:
 
 def test_what_three_near_memories_say_is_the_answer(ada: Entity) -> None:
     text = "The green lantern hangs over the door"
-    life = told(ada, f"{text}.", f"{text}!", f"{text}, yes.")
-    near = replace(life.config.recall, deep=replace(life.config.recall.deep, enough=0.4))
-    life = replace(life, config=replace(life.config, recall=near))
-    result, model = asked(life, question=text)
+    runtime = told(ada, f"{text}.", f"{text}!", f"{text}, yes.")
+    near = replace(runtime.config.recall, deep=replace(runtime.config.recall.deep, enough=0.4))
+    runtime = replace(runtime, config=replace(runtime.config, recall=near))
+    result, model = asked(runtime, question=text)
     assert (result.way, model.requests) == ("recall", [])
     assert sum("lantern" in source.text for source in result.sources) == 3
 
@@ -184,8 +184,8 @@ def test_what_has_faded_is_found(ada: Entity) -> None:
     file.parent.mkdir(parents=True)
     head = "at: 2026-05-01T10:00:00Z\nsignificance: 1.0\ndormant: true\nfaded: 1.0"
     file.write_text(f"---\n{head}\n---\n\nA zeppelin landed in the orchard.\n")
-    life = told(ada, "Hello.")
-    result, _ = asked(life, question="What landed in the orchard?", calls=0)
+    runtime = told(ada, "Hello.")
+    result, _ = asked(runtime, question="What landed in the orchard?", calls=0)
     assert result.sources[0].id == "ep_1"
 
 
@@ -199,11 +199,11 @@ def test_a_scope_bounds_what_is_reached(roof: Runtime, scope: Any, found: bool) 
 
 def test_a_stretch_longer_than_the_window_is_read_in_pieces(ada: Entity) -> None:
     story = " ".join(f"On day {n} we walked to village number {n}." for n in range(900))
-    life = told(ada, f"The hike: {story} The hut was called Brenta. {story}")
+    runtime = told(ada, f"The hike: {story} The hut was called Brenta. {story}")
     model = Pieces()
-    life.memory.sync()
+    runtime.memory.sync()
     result = deep.recall(
-        replace(life, model=model), Search(("sam",), "calm", NOON), "What was the hut called?"
+        replace(runtime, model=model), Search(("sam",), "calm", NOON), "What was the hut called?"
     )
     assert result.answer == "The hut was called Brenta."
     assert 3 < result.spent.sub_calls <= 20
@@ -293,19 +293,19 @@ def test_a_model_that_never_ends_exceeds_nothing(
     ada: Entity, limits: dict[str, Any], manner: str
 ) -> None:
     long_text = "The bees on the roof. " + "Honey flows over the roof tiles. " * 1500
-    life = told(ada, long_text)
-    config = replace(life.config.recall.deep, **limits)
-    recall_config = replace(life.config.recall, deep=config)
+    runtime = told(ada, long_text)
+    config = replace(runtime.config.recall.deep, **limits)
+    recall_config = replace(runtime.config.recall, deep=config)
     prices = PricesConfig(prompt=1.0, completion=4.0)
     settings = replace(
-        life.config, recall=recall_config, llm=replace(life.config.llm, prices=prices)
+        runtime.config, recall=recall_config, llm=replace(runtime.config.llm, prices=prices)
     )
     clock = [0.0]
     give = {"looks": looks, "talks": lambda _: "…", "rambles": lambda _: "no JSON " * 50}[manner]
     model = Endless(give, clock)
-    life.memory.sync()
+    runtime.memory.sync()
     result = deep.recall(
-        replace(life, model=model, config=settings),
+        replace(runtime, model=model, config=settings),
         Search(("sam",), "calm", NOON),
         "Where do the bees live?",
         stopwatch=lambda: clock[0],
@@ -342,9 +342,9 @@ def test_a_server_that_says_nothing_ends_with_its_step(
 
 @pytest.mark.parametrize("calls", [1, 2, 5])
 def test_a_budget_of_calls_counts_sub_calls_too(ada: Entity, calls: int) -> None:
-    life = told(ada, "The bees on the roof. " + "Honey flows over the roof tiles. " * 1500)
+    runtime = told(ada, "The bees on the roof. " + "Honey flows over the roof tiles. " * 1500)
     model = Endless(looks, [0.0])
-    life.memory.sync()
+    runtime.memory.sync()
     search = Search(("sam",), "calm", NOON)
-    deep.recall(replace(life, model=model), search, "Where do the bees live?", calls=calls)
+    deep.recall(replace(runtime, model=model), search, "Where do the bees live?", calls=calls)
     assert model.calls == calls

@@ -15,7 +15,7 @@ from bumble.records.relationships import Note, Scores
 from bumble.records.sessions import Message
 from bumble.runtime import people
 from bumble.runtime.runtime import Runtime
-from tests.support.living import NOON, ada, known, life_of, write
+from tests.support.living import NOON, ada, known, runtime_of, write
 
 OFF: dict[str, Any] = {"memory__relational__enabled": False}
 STAGES = StagesConfig(10, 50, 150)
@@ -26,42 +26,44 @@ def entity(tmp_path: Path) -> Entity:
     return ada(tmp_path)
 
 
-def met(life: Runtime, text: str = "Hello there, I came by to tell you something long.") -> Scores:
-    said = Message("msg_1", life.now(), "user", text, "sam")
-    talk = sessions.appended(sessions.new("ses_1", life.now(), "sam"), [said])
-    write(life.entity, people.plan_met(life, "sam", "Sam", life.now(), talk))
-    return relationships.find(life.entity.relationships, "sam").scores
+def met(
+    runtime: Runtime, text: str = "Hello there, I came by to tell you something long."
+) -> Scores:
+    said = Message("msg_1", runtime.now(), "user", text, "sam")
+    talk = sessions.appended(sessions.new("ses_1", runtime.now(), "sam"), [said])
+    write(runtime.entity, people.plan_met(runtime, "sam", "Sam", runtime.now(), talk))
+    return relationships.find(runtime.entity.relationships, "sam").scores
 
 
 def test_every_exchange_makes_somebody_more_familiar(entity: Entity) -> None:
-    life = life_of(entity, **OFF)
-    first = met(life)
+    runtime = runtime_of(entity, **OFF)
+    first = met(runtime)
     assert (first.warmth, first.trust) == (0.5, 0.5)
     assert first.familiarity == pytest.approx(0.017)
-    assert met(life, "ok").familiarity == pytest.approx(0.024)
+    assert met(runtime, "ok").familiarity == pytest.approx(0.024)
     assert relationships.find(entity.relationships, "sam").interaction_count == 2
 
 
 def test_silence_makes_somebody_less_familiar(entity: Entity) -> None:
     known(entity, "Sam", scores=Scores(0.4, 0.5, 0.5), last_interaction=NOON, interaction_count=60)
-    later = life_of(entity, at=NOON + timedelta(hours=336), **OFF)
+    later = runtime_of(entity, at=NOON + timedelta(hours=336), **OFF)
     assert met(later).familiarity == pytest.approx(0.08 + 0.32 / 2 + 0.017)
 
 
 def test_scores_read_off_a_portrait_are_not_moved_by_counting(entity: Entity) -> None:
     scores = Scores(0.4, 0.7, 0.6, 0.1, 0.5)
     known(entity, "Sam", scores=scores, last_scored=NOON, interaction_count=60)
-    assert met(life_of(entity)) == scores
-    assert met(life_of(entity, **OFF)).familiarity > 0.4
+    assert met(runtime_of(entity)) == scores
+    assert met(runtime_of(entity, **OFF)).familiarity > 0.4
 
 
 @pytest.mark.parametrize(("points", "step"), [({"comfort": 4.0}, 0.02), ({"tension": 4.0}, -0.02)])
 def test_what_an_exchange_did_to_the_body_moves_warmth_and_trust(
     entity: Entity, points: dict[str, float], step: float
 ) -> None:
-    life = life_of(entity, **OFF)
-    before = met(life)
-    write(entity, people.plan_felt(life, "sam", points))
+    runtime = runtime_of(entity, **OFF)
+    before = met(runtime)
+    write(entity, people.plan_felt(runtime, "sam", points))
     one = relationships.find(entity.relationships, "sam")
     assert one.scores.warmth == pytest.approx(before.warmth + step)
     assert one.scores.trust == pytest.approx(before.trust + step)
@@ -70,10 +72,10 @@ def test_what_an_exchange_did_to_the_body_moves_warmth_and_trust(
 
 
 def test_an_exchange_that_did_nothing_changes_nothing(entity: Entity) -> None:
-    life = life_of(entity, **OFF)
-    met(life)
-    assert people.plan_felt(life, "sam", {}) is None
-    assert people.plan_felt(life, "nobody", {"comfort": 5}) is None
+    runtime = runtime_of(entity, **OFF)
+    met(runtime)
+    assert people.plan_felt(runtime, "sam", {}) is None
+    assert people.plan_felt(runtime, "nobody", {"comfort": 5}) is None
 
 
 def test_a_note_on_somebody_unknown_makes_a_stub(entity: Entity) -> None:
@@ -110,8 +112,8 @@ def test_the_health_line_says_stage_health_way_and_silence(entity: Entity) -> No
 
 
 def test_an_owner_of_another_name_is_who_spoke_as_the_owner_last(entity: Entity) -> None:
-    life = life_of(entity)
-    owner = replace(life.identity, owner=replace(life.identity.owner, name="Alexandra"))
+    runtime = runtime_of(entity)
+    owner = replace(runtime.identity, owner=replace(runtime.identity.owner, name="Alexandra"))
     for n, (speaker, trust) in enumerate((("sam", "owner"), ("kim", "person"))):
         said = Message(f"msg_{n}", NOON, "user", "Good morning.", speaker, trust=trust)
         talk = sessions.new(f"ses_{n}", NOON, speaker)

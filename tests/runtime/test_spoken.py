@@ -7,7 +7,7 @@ import pytest
 from bumble.entity.folder import Entity
 from bumble.records import session_files
 from bumble.runtime import spoken
-from tests.support.living import ada, known, life_of, talked
+from tests.support.living import ada, known, runtime_of, talked
 
 GERMAN = "gestern war ich mit meiner schwester am see, das wasser war noch viel zu kalt"
 ENGLISH = "I think I will stay at home with the kids this weekend, it rains anyway"
@@ -22,14 +22,14 @@ def heard(
     entity: Entity, *lines: tuple[str, str], session: str = "ses_9", setting: str = "auto"
 ) -> str:
     talk = talked(entity, session, *lines)
-    return spoken.language(life_of(entity, language=setting), talk, "sam")
+    return spoken.language(runtime_of(entity, language=setting), talk, "sam")
 
 
 def test_each_is_heard_by_what_they_say_themselves(entity: Entity) -> None:
     talk = talked(entity, "ses_1", ("sam", GERMAN), ("bo", ENGLISH), ("sam", "ok"))
-    life = life_of(entity)
-    assert spoken.language(life, talk, "sam") == "de"
-    assert spoken.language(life, talk, "bo") == "en"
+    runtime = runtime_of(entity)
+    assert spoken.language(runtime, talk, "sam") == "de"
+    assert spoken.language(runtime, talk, "bo") == "en"
 
 
 def test_a_short_message_is_in_the_language_of_the_last_conversation(entity: Entity) -> None:
@@ -99,6 +99,6 @@ def test_who_is_new_is_taken_to_speak_what_is_spoken_here(entity: Entity) -> Non
     french = "Je garde les jumeaux du cinquième le mercredi, et le soir je lis un roman."
     talked(entity, "ses_1", ("sam", french))
     new = talked(entity, "ses_2", ("bo", "slt ada c bo tkt"))
-    assert spoken.language(life_of(entity), new, "bo") == "fr"
+    assert spoken.language(runtime_of(entity), new, "bo") == "fr"
     clear = talked(entity, "ses_3", ("kim", ENGLISH))
-    assert spoken.language(life_of(entity), clear, "kim") == "en"
+    assert spoken.language(runtime_of(entity), clear, "kim") == "en"

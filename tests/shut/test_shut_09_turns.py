@@ -20,7 +20,7 @@ from tests.support import turns
 from tests.support.chatting import act, script
 from tests.support.repository import git
 from tests.support.running import Run
-from tests.support.turns import Clock, life_of, say
+from tests.support.turns import Clock, runtime_of, say
 
 LONG = "".join(f"{n} bees went out and {n - 1} came home\n" for n in range(1000))
 
@@ -54,7 +54,7 @@ def bees(entity: Entity) -> str:
 
 def answered(entity: Entity, meddle: Callable[[], None], *replies: Reply) -> Turn:
     """Talk, while somebody meddles; nothing but the meddling may be missing afterwards."""
-    done = turns.talk(life_of(entity, Meddling([*replies, say("Noted.")], meddle)), "Go on.")
+    done = turns.talk(runtime_of(entity, Meddling([*replies, say("Noted.")], meddle)), "Go on.")
     assert told(entity)[-1] == "Noted."
     return done
 
@@ -83,10 +83,10 @@ def test_the_same_long_result_twice_in_a_conversation(run: Run, how: str) -> Non
 def test_an_original_whose_bytes_were_changed_is_put_right(ada: Entity) -> None:
     clock = Clock()
     replies = [turns.act("read_file", path=bees(ada)), say("Many.")]
-    turns.talk(life_of(ada, ScriptedModel(replies), clock), "How many bees?")
+    turns.talk(runtime_of(ada, ScriptedModel(replies), clock), "How many bees?")
     (blob,) = ada.sessions.glob("*/blobs/*")
     blob.write_text("none")
-    turns.talk(life_of(ada, ScriptedModel(replies), clock), "And now?")
+    turns.talk(runtime_of(ada, ScriptedModel(replies), clock), "And now?")
     assert told(ada)[-1] == "Many."
     assert hashlib.sha256(blob.read_bytes()).hexdigest() == blob.name
 
@@ -157,8 +157,8 @@ def test_a_merge_that_began_during_the_turn(run: Run) -> None:
     git(root, "init", "-q")
     git(root, "add", "-A")
     git(root, "commit", "-qm", "born")
-    life = life_of(run.entity, ScriptedModel([say("Hello.")]))
-    turns.talk(life, "Hi.")
+    runtime = runtime_of(run.entity, ScriptedModel([say("Hello.")]))
+    turns.talk(runtime, "Hi.")
 
     def meddle() -> None:
         base = git(root, "hash-object", "-w", "knowledge.md").strip()

@@ -16,7 +16,7 @@ from bumble.runtime.runner import Pass
 from bumble.runtime.runtime import Runtime
 from tests.support.looking import episode
 from tests.support.running import Run
-from tests.support.turns import life_of
+from tests.support.turns import runtime_of
 
 
 def test_a_dry_run_on_a_folder_half_a_year_old_ends(run: Run) -> None:
@@ -36,20 +36,20 @@ def test_a_dry_run_on_a_folder_half_a_year_old_ends(run: Run) -> None:
 def test_a_job_that_names_the_time_is_planned_once_where_nothing_is_written(
     entity: Entity,
 ) -> None:
-    life = replace(life_of(entity, ScriptedModel([])), writes=False)
+    runtime = replace(runtime_of(entity, ScriptedModel([])), writes=False)
     planned: list[datetime] = []
 
-    def check(life: Runtime) -> Due[datetime]:
-        return Due((Condition("due", "always", "always", passes=True),), (life.now(),))
+    def check(runtime: Runtime) -> Due[datetime]:
+        return Due((Condition("due", "always", "always", passes=True),), (runtime.now(),))
 
-    def run(life: Runtime, job: datetime) -> JobResult:
+    def run(runtime: Runtime, job: datetime) -> JobResult:
         planned.append(job)
         return JobResult("always due", lambda: ())
 
     always = Pass("always", check, run, thinks=False)
 
-    def apply(life: Runtime, outcome: JobResult) -> JobResult:
+    def apply(runtime: Runtime, outcome: JobResult) -> JobResult:
         return replace(outcome, written=[Path("planned")])
 
-    seen = runner.settle(life, [always], None, apply)
+    seen = runner.settle(runtime, [always], None, apply)
     assert len(list(islice(seen, 5))) == len(planned) == 1

@@ -23,7 +23,7 @@ from bumble.runtime.runtime import Runtime
 from bumble.sleep import consolidate
 from bumble.sleep.consolidate import ConsolidationPart
 from bumble.upkeep import jobs
-from tests.support.nights import LISBON, NIGHT, life_of, lived, newborn, remember, spoken, truth
+from tests.support.nights import LISBON, NIGHT, lived, newborn, remember, runtime_of, spoken, truth
 from tests.support.story import telling
 
 INTERVAL = timedelta(hours=2)
@@ -40,12 +40,12 @@ def once(
     entity: Entity, at: datetime = NIGHT, replies: list[Reply] | None = None, **more: Any
 ) -> list[JobResult]:
     """Consolidate, if it is due."""
-    life = life_of(entity, replies or [], at)
-    found = consolidate.check(life, **more)
+    runtime = runtime_of(entity, replies or [], at)
+    found = consolidate.check(runtime, **more)
     done = []
     for step in found.jobs if found.due else ():
-        outcome = consolidate.run(life, step)
-        job.apply(life, outcome)
+        outcome = consolidate.run(runtime, step)
+        job.apply(runtime, outcome)
         done.append(outcome)
     return done
 
@@ -105,8 +105,8 @@ def test_what_the_diary_adds_is_no_news(ada: Entity) -> None:
 
 
 def test_ten_days_fade_as_much_as_120_periods_and_nothing_is_written(ada: Entity) -> None:
-    life = life_of(ada)
-    fading, interval = life.body.fading, life.config.memory.consolidation_interval
+    runtime = runtime_of(ada)
+    fading, interval = runtime.body.fading, runtime.config.memory.consolidation_interval
     stepped = 0.6
     for _ in range(120):
         stepped = significance.decayed(stepped, interval, fading)
@@ -209,10 +209,10 @@ def test_a_story_that_fails_keeps_the_old_one_and_the_rest_goes_on(ada: Entity) 
 
 
 def talker(jobs: list[str], done: list[str], most: int | None = None) -> ConsolidationPart:
-    def check(life: Runtime) -> Due[str]:
+    def check(runtime: Runtime) -> Due[str]:
         return Due((), tuple(one for one in jobs if one not in done))
 
-    def run(life: Runtime, job: str) -> JobResult:
+    def run(runtime: Runtime, job: str) -> JobResult:
         if job.startswith("bad"):
             raise AnswerInvalidError("unusable")
         done.append(job)
@@ -236,7 +236,7 @@ def test_a_tick_asks_no_more_models_than_a_run_allows(ada: Entity) -> None:
     (kind,) = (each for each in jobs.everything() if each.name == "consolidate")
     kind = replace(kind, check=partial(consolidate.check, work=[part]))
     for n, wanted in enumerate(["ab", "abcd", "abcde", "abcde"]):
-        for settled in runner.settle(life_of(ada, at=NIGHT + n * INTERVAL), [kind]):
+        for settled in runner.settle(runtime_of(ada, at=NIGHT + n * INTERVAL), [kind]):
             assert settled.problem is None
         assert "".join(done) == wanted
     assert count(ada) == 3
@@ -257,13 +257,13 @@ def test_one_job_that_fails_takes_no_turn_of_another_where_they_are_limited(ada:
     done: list[str] = []
     part = talker(["bad", "good"], done)
     kind = Pass("consolidate", partial(consolidate.check, work=[part]), consolidate.run)
-    settled = list(runner.settle(life_of(ada), [kind], limit=1))
+    settled = list(runner.settle(runtime_of(ada), [kind], limit=1))
     assert done == ["good"]
     assert [each.outcome.asked for each in settled if each.outcome] == [False, True]
 
 
 def test_of_two_runs_at_once_one_is_counted(ada: Entity) -> None:
-    lives = [life_of(ada), life_of(ada, seed=2)]
+    lives = [runtime_of(ada), runtime_of(ada, seed=2)]
     found = [consolidate.check(life) for life in lives]
     for life, check in zip(lives, found, strict=True):
         for step in check.jobs:
@@ -273,9 +273,9 @@ def test_of_two_runs_at_once_one_is_counted(ada: Entity) -> None:
 
 def test_a_run_that_was_killed_goes_on_where_it_stopped(ada: Entity) -> None:
     remember(ada, 20, "Faint.", 10, significance=0.01)
-    life = life_of(ada)
-    first, *_ = consolidate.check(life).jobs
-    job.apply(life, consolidate.run(life, first))
+    runtime = runtime_of(ada)
+    first, *_ = consolidate.check(runtime).jobs
+    job.apply(runtime, consolidate.run(runtime, first))
     assert [one.title for one in once(ada)] == ["consolidate: memory is in order"]
 
 
@@ -283,7 +283,7 @@ def test_checking_writes_nothing_and_asks_nothing(ada: Entity) -> None:
     remember(ada, 20, "Faint.", 10, significance=0.01)
     before = truth(ada.root)
     model = ScriptedModel([])
-    found = consolidate.check(life_of(ada, model))
+    found = consolidate.check(runtime_of(ada, model))
     assert found.due
     assert [gate.name for gate in found.conditions] == ["interval", "changed"]
     assert truth(ada.root) == before
@@ -293,7 +293,7 @@ def test_checking_writes_nothing_and_asks_nothing(ada: Entity) -> None:
 def test_state_that_cannot_be_read_is_an_error_that_names_it(ada: Entity) -> None:
     ada.state.write_text(f"consolidate: {json.dumps({'at': 'soon'})}\n")
     with pytest.raises(RecordInvalidError, match=r"state\.yaml"):
-        consolidate.check(life_of(ada))
+        consolidate.check(runtime_of(ada))
 
 
 def test_every_part_that_asks_a_model_has_a_limit() -> None:

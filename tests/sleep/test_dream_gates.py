@@ -13,7 +13,7 @@ from bumble.llm.scripted import ScriptedModel
 from bumble.records import state
 from bumble.runtime.runtime import Runtime
 from bumble.sleep import dream
-from tests.support.nights import LISBON, NIGHT, ON, dreamer, life_of, night, spoken, truth
+from tests.support.nights import LISBON, NIGHT, ON, dreamer, night, runtime_of, spoken, truth
 
 
 @pytest.fixture
@@ -21,12 +21,12 @@ def ada(tmp_path: Path) -> Entity:
     return dreamer(tmp_path)
 
 
-def gate(life: Runtime, name: str) -> bool:
-    return {one.name: one.passes for one in dream.check(life).conditions}[name]
+def gate(runtime: Runtime, name: str) -> bool:
+    return {one.name: one.passes for one in dream.check(runtime).conditions}[name]
 
 
 def test_dreams_are_off_until_somebody_wants_them(ada: Entity) -> None:
-    found = dream.check(life_of(ada))
+    found = dream.check(runtime_of(ada))
     assert not found.due
     assert [one.name for one in found.conditions if not one.passes] == ["enabled"]
     assert [one.name for one in found.conditions] == [
@@ -41,31 +41,31 @@ def test_dreams_are_off_until_somebody_wants_them(ada: Entity) -> None:
 def test_looking_at_the_gates_writes_nothing_and_asks_nothing(ada: Entity) -> None:
     before = truth(ada.root)
     model = ScriptedModel([])
-    dream.check(life_of(ada, model, overrides=ON))
+    dream.check(runtime_of(ada, model, overrides=ON))
     assert truth(ada.root) == before
     assert model.requests == []
 
 
 def test_silence_counts_from_the_newest_message_of_any_conversation(ada: Entity) -> None:
-    assert gate(life_of(ada), "silence")
+    assert gate(runtime_of(ada), "silence")
     spoken(ada, NIGHT - timedelta(hours=9))
     spoken(ada, NIGHT - timedelta(minutes=59))
     spoken(ada, NIGHT - timedelta(days=3))
-    assert not gate(life_of(ada), "silence")
-    assert gate(life_of(ada, at=NIGHT + timedelta(minutes=1)), "silence")
+    assert not gate(runtime_of(ada), "silence")
+    assert gate(runtime_of(ada, at=NIGHT + timedelta(minutes=1)), "silence")
 
 
 def test_a_message_from_the_future_is_no_silence(ada: Entity) -> None:
     spoken(ada, NIGHT + timedelta(hours=30))
-    assert not gate(life_of(ada), "silence")
+    assert not gate(runtime_of(ada), "silence")
 
 
 def test_the_cooldown_and_the_cap_survive_the_process(ada: Entity) -> None:
     early = datetime(2026, 5, 24, 0, 30, tzinfo=LISBON)
     night(ada, early)
-    assert not dream.check(life_of(ada, at=early + timedelta(hours=3.9), overrides=ON)).due
+    assert not dream.check(runtime_of(ada, at=early + timedelta(hours=3.9), overrides=ON)).due
     night(ada, early + timedelta(hours=4))
-    later = life_of(
+    later = runtime_of(
         ada, at=early + timedelta(hours=5.4), overrides=ON | {"soma.dreams.min_gap_seconds": 60}
     )
     assert not gate(later, "daily cap")
@@ -74,7 +74,7 @@ def test_the_cooldown_and_the_cap_survive_the_process(ada: Entity) -> None:
 
 def test_a_dream_that_a_wrong_clock_dated_far_ahead_stops_no_other(ada: Entity) -> None:
     night(ada, NIGHT + timedelta(days=9000))
-    assert gate(life_of(ada), "cooldown")
+    assert gate(runtime_of(ada), "cooldown")
 
 
 def test_the_day_ends_at_midnight_where_the_entity_lives(ada: Entity) -> None:
@@ -86,7 +86,9 @@ def test_the_day_ends_at_midnight_where_the_entity_lives(ada: Entity) -> None:
     }
     night(ada, late, settings=more)
     assert state.read(ada.state).get("dream", "day") == "2026-05-23"
-    assert not gate(life_of(ada, at=late + timedelta(minutes=9), overrides=ON | more), "daily cap")
+    assert not gate(
+        runtime_of(ada, at=late + timedelta(minutes=9), overrides=ON | more), "daily cap"
+    )
     night(ada, late + timedelta(minutes=11), settings=more)  # 23:01 in UTC: still the 23rd there
     assert state.read(ada.state).get("dream", "count") == 1
 
@@ -112,18 +114,20 @@ def test_the_day_ends_at_midnight_where_the_entity_lives(ada: Entity) -> None:
 def test_the_hours_are_those_of_the_entity_s_zone(
     ada: Entity, at: str, hours: list[int], passes: bool
 ) -> None:
-    life = life_of(ada, at=datetime.fromisoformat(at), overrides={"soma.dreams.dream_hours": hours})
-    assert gate(life, "hours") == passes
+    runtime = runtime_of(
+        ada, at=datetime.fromisoformat(at), overrides={"soma.dreams.dream_hours": hours}
+    )
+    assert gate(runtime, "hours") == passes
 
 
 def test_the_cooldown_counts_real_time_when_clocks_change(ada: Entity) -> None:
     before = datetime(2026, 10, 25, 0, 30, tzinfo=ZoneInfo("Europe/Lisbon"))
     night(ada, before)
     wall = before.replace(hour=4, minute=29)  # four hours on the wall, five in the world
-    assert gate(life_of(ada, at=wall, overrides=ON), "cooldown")
+    assert gate(runtime_of(ada, at=wall, overrides=ON), "cooldown")
 
 
 def test_state_that_cannot_be_read_is_an_error_that_names_it(ada: Entity) -> None:
     ada.state.write_text("dream: {last_at: yesterday}\n")
     with pytest.raises(RecordInvalidError, match=r"state\.yaml.*last_at"):
-        dream.check(life_of(ada))
+        dream.check(runtime_of(ada))

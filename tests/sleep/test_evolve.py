@@ -15,7 +15,7 @@ from bumble.records import proposals, state
 from bumble.runtime import job
 from bumble.runtime.runtime import Runtime
 from bumble.sleep import evolve
-from tests.support.nights import life_of, lived, newborn, remember
+from tests.support.nights import lived, newborn, remember, runtime_of
 
 ANSWER: dict[str, Any] = {
     "traits": [{"text": "warmth", "way": "more", "reason": "I cared.", "from": ["e1"]}],
@@ -47,17 +47,17 @@ def met(entity: Entity, count: int) -> None:
     )
 
 
-def looked_back(life: Runtime) -> proposals.Proposal | None:
-    due = evolve.check(life)
+def looked_back(runtime: Runtime) -> proposals.Proposal | None:
+    due = evolve.check(runtime)
     assert due.due
-    job.apply(life, evolve.run(life, due.jobs[0]))
-    return next(proposals.read(life.entity.evolution), None)
+    job.apply(runtime, evolve.run(runtime, due.jobs[0]))
+    return next(proposals.read(runtime.entity.evolution), None)
 
 
 def test_a_proposal_changes_nothing_and_names_nobody(ada: Entity) -> None:
     before = ada.file.read_bytes()
-    life = life_of(ada, ScriptedModel([answer()]))
-    proposal = looked_back(life)
+    runtime = runtime_of(ada, ScriptedModel([answer()]))
+    proposal = looked_back(runtime)
     assert proposal is not None
     assert ada.file.read_bytes() == before
     assert [(item.text, item.change) for item in proposal.traits] == [("warmth", 0.01)]
@@ -65,27 +65,27 @@ def test_a_proposal_changes_nothing_and_names_nobody(ada: Entity) -> None:
     assert [item.text for item in proposal.topics] == ["tomatoes"]
     assert proposal.behaviours[0].sources == ("ep_01", "ep_02")
     assert "+    warmth: 0.51" in proposal.source.text
-    assert not evolve.check(life).due
+    assert not evolve.check(runtime).due
 
 
 def test_it_looks_back_every_hundred_interactions(ada: Entity) -> None:
     met(ada, 99)
-    life = life_of(ada, ScriptedModel([answer()]))
-    assert not evolve.check(life).due
+    runtime = runtime_of(ada, ScriptedModel([answer()]))
+    assert not evolve.check(runtime).due
     met(ada, 100)
-    proposal = looked_back(life)
+    proposal = looked_back(runtime)
     assert proposal is not None
     (ada.root / proposals.path(proposal.id)).unlink()
     met(ada, 199)
-    assert not evolve.check(life).due
+    assert not evolve.check(runtime).due
     met(ada, 200)
-    assert evolve.check(life).due
+    assert evolve.check(runtime).due
 
 
 def test_below_write_no_model_is_asked(ada: Entity) -> None:
     model = ScriptedModel([answer()])
-    life = replace(life_of(ada, model), abilities=Abilities())
-    proposal = looked_back(life)
+    runtime = replace(runtime_of(ada, model), abilities=Abilities())
+    proposal = looked_back(runtime)
     assert model.requests == []
     assert proposal is not None
     assert [item.text for item in proposal.topics] == ["the sea"]
@@ -96,7 +96,7 @@ def test_below_write_no_model_is_asked(ada: Entity) -> None:
 def test_a_trait_moves_by_rule_where_feelings_speak_for_it(ada: Entity) -> None:
     for number in range(20, 26):
         put_imprint(ada, number, "curious" if number < 24 else "content")
-    proposal = looked_back(replace(life_of(ada, ScriptedModel([])), abilities=Abilities()))
+    proposal = looked_back(replace(runtime_of(ada, ScriptedModel([])), abilities=Abilities()))
     assert proposal is not None
     [trait, other] = proposal.traits
     assert (trait.text, trait.change, len(trait.sources)) == ("curiosity", 0.01, 4)
@@ -113,21 +113,21 @@ def put_imprint(ada: Entity, number: int, emotion: str) -> None:
 
 def test_what_nothing_bears_out_is_left_out(ada: Entity) -> None:
     made_up = {"text": "I quote Napoleon.", "reason": "He won in 1805.", "from": ["e1"]}
-    proposal = looked_back(life_of(ada, ScriptedModel([answer(behaviours=[made_up])])))
+    proposal = looked_back(runtime_of(ada, ScriptedModel([answer(behaviours=[made_up])])))
     assert proposal is not None
     assert proposal.behaviours == ()
 
 
 def test_an_unusable_answer_leaves_the_rules(ada: Entity) -> None:
-    proposal = looked_back(life_of(ada, ScriptedModel([Reply("no", purpose="evolve")] * 2)))
+    proposal = looked_back(runtime_of(ada, ScriptedModel([Reply("no", purpose="evolve")] * 2)))
     assert proposal is not None
     assert [item.text for item in proposal.topics] == ["the sea"]
 
 
 def test_nothing_to_propose_still_counts(ada: Entity) -> None:
     empty = answer(traits=[], behaviours=[], curiosity=[])
-    life = life_of(ada, ScriptedModel([empty]))
-    assert looked_back(life) is None
+    runtime = runtime_of(ada, ScriptedModel([empty]))
+    assert looked_back(runtime) is None
     assert state.read(ada.state).get("evolve", "interactions") == 100
 
 
@@ -139,6 +139,6 @@ def test_no_more_than_forty_topics(ada: Entity) -> None:
     loaded = settings.load(ada.file)
     assert loaded.identity is not None
     assert len(loaded.identity.identity.curiosity) == 40
-    proposal = looked_back(life_of(ada, ScriptedModel([answer()])))
+    proposal = looked_back(runtime_of(ada, ScriptedModel([answer()])))
     assert proposal is not None
     assert proposal.topics == ()

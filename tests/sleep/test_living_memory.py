@@ -64,14 +64,14 @@ def asleep(entity: Entity, night: int, **answer: Any) -> Runtime:
     """The entity some nights on, with a model that writes that page."""
     reply = Reply(json.dumps(answer), purpose=living_memory.PURPOSE, always=True)
     at = NIGHT + timedelta(days=night)
-    return nights.life_of(entity, [reply], at, overrides=nights.ON)
+    return nights.runtime_of(entity, [reply], at, overrides=nights.ON)
 
 
-def dreamt(life: Runtime) -> JobResult:
-    due = living_memory.check(life)
+def dreamt(runtime: Runtime) -> JobResult:
+    due = living_memory.check(runtime)
     assert due.due, due.conditions
-    outcome = living_memory.run(life, due.jobs[0])
-    job.apply(life, outcome)
+    outcome = living_memory.run(runtime, due.jobs[0])
+    job.apply(runtime, outcome)
     return outcome
 
 
@@ -148,16 +148,16 @@ def test_notes_are_taken_in_and_go_to_the_journal(entity: Entity) -> None:
     origin = Provenance("chat", trust="owner", audience=("sam",))
     note = scratch.plan_add(NIGHT, "directive", "Sam wants it short.", LISBON, origin, "")
     write(entity, note)
-    life = asleep(entity, 0, **FULL)
-    dreamt(life)
-    assert "Sam wants it short." in nights_asked(life)
+    runtime = asleep(entity, 0, **FULL)
+    dreamt(runtime)
+    assert "Sam wants it short." in nights_asked(runtime)
     assert not scratch.lines(entity.root / scratch.PATH)
     entries = journal.read(entity.journal, LISBON).entries
     assert "Sam wants it short." in entries[-1].text
 
 
-def nights_asked(life: Runtime) -> str:
-    return life.model.requests[-1].messages[-1].content  # type: ignore[attr-defined, no-any-return]
+def nights_asked(runtime: Runtime) -> str:
+    return runtime.model.requests[-1].messages[-1].content  # type: ignore[attr-defined, no-any-return]
 
 
 def test_below_write_the_page_is_what_was_said_in_quotes_each_for_who_heard_it(
@@ -171,10 +171,10 @@ def test_below_write_the_page_is_what_was_said_in_quotes_each_for_who_heard_it(
         by="kim",
         at=NIGHT - timedelta(days=2),
     )
-    life = replace(asleep(entity, 0, **FULL), abilities=Abilities())
-    outcome = dreamt(life)
+    runtime = replace(asleep(entity, 0, **FULL), abilities=Abilities())
+    outcome = dreamt(runtime)
     assert outcome.data["summary_source"] == "excerpt"
-    assert not life.model.requests  # type: ignore[attr-defined]
+    assert not runtime.model.requests  # type: ignore[attr-defined]
     for reader, mine, theirs in (
         ("sam", "planted the beans", "knit"),
         ("kim", "teach me how to knit?”", "beans"),
@@ -205,8 +205,8 @@ def test_what_a_model_wrote_is_not_undone_by_rule(entity: Entity) -> None:
     dreamt(asleep(entity, 0, **FULL))
     before = text(entity)
     remember(entity, 50, "Sam talked of whales.", NIGHT + timedelta(hours=9))
-    life = replace(asleep(entity, 1, **FULL), abilities=Abilities())
-    assert "not undone by rule" in dreamt(life).title
+    runtime = replace(asleep(entity, 1, **FULL), abilities=Abilities())
+    assert "not undone by rule" in dreamt(runtime).title
     assert text(entity) == before
 
 
@@ -214,20 +214,22 @@ def test_while_dreams_are_off_the_page_is_by_rule_at_any_quiet_hour(entity: Enti
     noon = NIGHT + timedelta(hours=9)
     talked(entity, "ses_1", ("sam", "I planted the beans on Monday."), at=noon - timedelta(hours=2))
     model = ScriptedModel([Reply("never", always=True)])
-    outcome = dreamt(nights.life_of(entity, model, noon))
+    outcome = dreamt(nights.runtime_of(entity, model, noon))
     assert "by rule" in outcome.lines[0]
     assert "I planted the beans on Monday." in working.shown(text(entity), ["sam"])
     assert model.requests == []
-    assert not living_memory.check(nights.life_of(entity, model, noon)).due
+    assert not living_memory.check(nights.runtime_of(entity, model, noon)).due
     talked(entity, "ses_2", ("sam", "The beans are up."), at=noon + timedelta(hours=9))
-    assert not living_memory.check(nights.life_of(entity, model, noon + timedelta(hours=9.5))).due
-    assert living_memory.check(nights.life_of(entity, model, noon + timedelta(hours=11))).due
+    assert not living_memory.check(
+        nights.runtime_of(entity, model, noon + timedelta(hours=9.5))
+    ).due
+    assert living_memory.check(nights.runtime_of(entity, model, noon + timedelta(hours=11))).due
 
 
 def test_a_page_of_a_model_stays_while_dreams_are_off(entity: Entity) -> None:
     dreamt(asleep(entity, 0, **FULL))
     remember(entity, 50, "Sam talked of whales.", NIGHT + timedelta(hours=9))
-    day = nights.life_of(entity, [], NIGHT + timedelta(days=1))
+    day = nights.runtime_of(entity, [], NIGHT + timedelta(days=1))
     due = living_memory.check(day)
     assert [gate.name for gate in due.conditions if not gate.passes] == ["page"]
     assert living_memory.check(day, force=True).jobs[0].asks

@@ -19,18 +19,18 @@ from bumble.records.base import Provenance
 from bumble.runtime import job
 from bumble.runtime.job import JobResult
 from bumble.sleep import narrate, narrative_sources
-from tests.support.nights import LISBON, NIGHT, life_of, lived, newborn, remember, truth
+from tests.support.nights import LISBON, NIGHT, lived, newborn, remember, runtime_of, truth
 from tests.support.story import TOLD, telling
 
 
 def told(
     entity: Entity, *replies: Reply, force: bool = False, settings: Mapping[str, Any] | None = None
 ) -> JobResult:
-    life = life_of(entity, list(replies) or [telling()], overrides=settings)
-    found = narrate.check(life, force=force)
+    runtime = runtime_of(entity, list(replies) or [telling()], overrides=settings)
+    found = narrate.check(runtime, force=force)
     assert found.due
-    outcome = narrate.run(life, found.jobs[0])
-    job.apply(life, outcome)
+    outcome = narrate.run(runtime, found.jobs[0])
+    job.apply(runtime, outcome)
     return outcome
 
 
@@ -42,8 +42,8 @@ def the_story(entity: Entity) -> narrative.Narrative:
 
 def asked(entity: Entity, **more: Any) -> str:
     model = ScriptedModel([telling()])
-    life = life_of(entity, model, overrides=more)
-    narrate.run(life, narrate.check(life).jobs[0])
+    runtime = runtime_of(entity, model, overrides=more)
+    narrate.run(runtime, narrate.check(runtime).jobs[0])
     return model.requests[0].messages[-1].content
 
 
@@ -72,7 +72,7 @@ def test_the_story_answers_four_questions_and_cites_its_episodes(ada: Entity) ->
 def test_twice_in_a_row_the_second_asks_nothing_and_changes_no_byte(ada: Entity) -> None:
     told(ada)
     before = truth(ada.root)
-    later = life_of(ada, at=NIGHT + timedelta(days=200))
+    later = runtime_of(ada, at=NIGHT + timedelta(days=200))
     assert not narrate.check(later).due
     assert truth(ada.root) == before
 
@@ -80,12 +80,12 @@ def test_twice_in_a_row_the_second_asks_nothing_and_changes_no_byte(ada: Entity)
 def test_a_new_memory_is_something_new_to_tell(ada: Entity) -> None:
     told(ada)
     remember(ada, 9, "Sam came back from the sea.", 1)
-    assert narrate.check(life_of(ada)).due
+    assert narrate.check(runtime_of(ada)).due
 
 
 def test_an_empty_past_gives_no_story(tmp_path: Path) -> None:
     entity = newborn(tmp_path / "ada")
-    found = narrate.check(life_of(entity), force=True)
+    found = narrate.check(runtime_of(entity), force=True)
     assert not found.due
     assert [gate.name for gate in found.conditions if not gate.passes] == ["memories"]
 
@@ -113,7 +113,7 @@ def test_what_has_faded_less_is_told_first(tmp_path: Path) -> None:
         formed = NIGHT - timedelta(days=30 * n)
         belief = beliefs.new(f"bel_{n:02}", f"Claim {n}x.", "dream_insight", 0.5 + n / 99, formed)
         changes.apply(entity.root, ChangeSet("", (beliefs.plan_new(belief, ""),)))
-    sources = narrative_sources.gather(life_of(entity))
+    sources = narrative_sources.gather(runtime_of(entity))
     assert [one.id for one in sources.beliefs] == [f"bel_{n:02}" for n in range(14)]
 
 
@@ -151,7 +151,7 @@ def test_a_story_of_private_talk_is_for_the_owner_alone(ada: Entity) -> None:
     assert the_story(ada).provenance.audience == ("sam",)
 
     def stable(*readers: str) -> str:
-        return turn.stable_part(life_of(ada), readers).text
+        return turn.stable_part(runtime_of(ada), readers).text
 
     assert "planted tomatoes, and a storm came.\n" in stable("sam")
     assert "ep_01" not in stable("sam")
@@ -165,7 +165,7 @@ def test_a_story_of_what_is_for_everyone_is_for_everyone(tmp_path: Path) -> None
     part = {"uses": ["e1"], "text": "The sea rose, and it was loud."}
     told(entity, Reply(json.dumps(dict.fromkeys(TOLD, part))))
     assert the_story(entity).provenance.audience == ()
-    assert "The sea rose" in turn.stable_part(life_of(entity), ("bo",)).text
+    assert "The sea rose" in turn.stable_part(runtime_of(entity), ("bo",)).text
 
 
 def test_dreams_may_colour_the_story_but_prove_nothing(ada: Entity) -> None:
@@ -237,10 +237,10 @@ def test_a_story_is_never_longer_than_the_limit(ada: Entity) -> None:
 
 
 def test_an_edit_by_hand_while_it_thinks_stays(ada: Entity) -> None:
-    life = life_of(ada, [telling()])
-    outcome = narrate.run(life, narrate.check(life).jobs[0])
+    runtime = runtime_of(ada, [telling()])
+    outcome = narrate.run(runtime, narrate.check(runtime).jobs[0])
     ada.narrative.write_text("My own words.\n")
-    job.apply(life, outcome)
+    job.apply(runtime, outcome)
     assert ada.narrative.read_text() == "My own words.\n"
 
 
@@ -261,9 +261,9 @@ class Away(ScriptedModel):
 
 
 def test_without_a_model_the_memories_stand_in_order(ada: Entity) -> None:
-    life = life_of(ada, Away([]))
-    outcome = narrate.run(life, narrate.check(life).jobs[0])
-    job.apply(life, outcome)
+    runtime = runtime_of(ada, Away([]))
+    outcome = narrate.run(runtime, narrate.check(runtime).jobs[0])
+    job.apply(runtime, outcome)
     found = the_story(ada)
     assert found.summary_source == "excerpt"
     assert found.provenance.model == ""
@@ -272,12 +272,12 @@ def test_without_a_model_the_memories_stand_in_order(ada: Entity) -> None:
     assert len(lines) == 8
     assert outcome.data["summary_source"] == "excerpt"
     assert "Model" not in dict(outcome.trailers)
-    assert not narrate.check(life).due
+    assert not narrate.check(runtime).due
 
 
 def test_a_model_tells_what_was_an_excerpt_anew(ada: Entity) -> None:
-    life = life_of(ada, Away([]))
-    job.apply(life, narrate.run(life, narrate.check(life).jobs[0]))
+    runtime = runtime_of(ada, Away([]))
+    job.apply(runtime, narrate.run(runtime, narrate.check(runtime).jobs[0]))
     told(ada, force=True)
     assert the_story(ada).summary_source == ""
     assert "summary_source" not in ada.narrative.read_text()

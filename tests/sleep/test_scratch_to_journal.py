@@ -12,7 +12,7 @@ from bumble.records.base import Provenance
 from bumble.records.journal import Entry
 from bumble.runtime.job import apply
 from bumble.sleep import consolidate, scratch_to_journal
-from tests.support.living import NOON, ada, life_of
+from tests.support.living import NOON, ada, runtime_of
 
 SAMS = Provenance(by="chat", model="m", sources=("ses_1",), trust="owner", audience=("sam",))
 KIMS = Provenance(by="chat", model="m", sources=("ses_2",), trust="person", audience=("kim",))
@@ -24,20 +24,20 @@ def folder(tmp_path: Path) -> Entity:
 
 
 def note(entity: Entity, text: str, origin: Provenance) -> None:
-    zone = life_of(entity).zone
+    zone = runtime_of(entity).zone
     change = scratch.plan_add(NOON, "directive", text, zone, origin, "note")
     changes.apply(entity.root, ChangeSet("note", (change,)))
 
 
 def noted(entity: Entity) -> list[Entry]:
-    entries = journal.read(entity.journal, life_of(entity).zone).entries
+    entries = journal.read(entity.journal, runtime_of(entity).zone).entries
     return [one for one in entries if scratch_to_journal.TAG in one.tags]
 
 
 def moved(entity: Entity) -> None:
-    life = life_of(entity)
-    for job in scratch_to_journal.check(life).jobs:
-        apply(life, scratch_to_journal.run(life, job))
+    runtime = runtime_of(entity)
+    for job in scratch_to_journal.check(runtime).jobs:
+        apply(runtime, scratch_to_journal.run(runtime, job))
 
 
 def test_notes_go_into_the_journal_word_for_word_with_where_they_come_from(folder: Entity) -> None:
@@ -72,21 +72,21 @@ def test_what_is_no_note_stays_and_nothing_is_done_twice(folder: Entity) -> None
     assert place.read_text() == "# Mine\n"
     assert {one.provenance.by for one in noted(folder)} == {"", "consolidate"}
     before = folder.journal.read_bytes()
-    assert not scratch_to_journal.check(life_of(folder)).due
+    assert not scratch_to_journal.check(runtime_of(folder)).due
     moved(folder)
     assert folder.journal.read_bytes() == before
 
 
 def test_a_note_written_meanwhile_is_moved_too_or_stays_but_is_never_lost(folder: Entity) -> None:
     note(folder, "One.", SAMS)
-    life = life_of(folder)
-    (job,) = scratch_to_journal.check(life).jobs
-    outcome = scratch_to_journal.run(life, job)
+    runtime = runtime_of(folder)
+    (job,) = scratch_to_journal.check(runtime).jobs
+    outcome = scratch_to_journal.run(runtime, job)
     note(folder, "Two.", SAMS)
-    apply(life, outcome)
+    apply(runtime, outcome)
     assert [len(one.text.splitlines()) for one in noted(folder)] == [2]
 
 
 def test_notes_alone_are_reason_enough_to_consolidate(folder: Entity) -> None:
     note(folder, "One.", SAMS)
-    assert consolidate.check(life_of(folder)).due
+    assert consolidate.check(runtime_of(folder)).due

@@ -10,38 +10,38 @@ from bumble.records import soma as store
 from bumble.runtime import body_state
 from bumble.runtime.job import apply
 from bumble.sleep import soma_tick
-from tests.support.turns import NOON, Clock, life_of
+from tests.support.turns import NOON, Clock, runtime_of
 
 
 def test_time_is_applied_once_however_often_it_is_written(ada: Entity) -> None:
     stepping, leaping = Clock(), Clock()
-    life = life_of(ada, ScriptedModel([]), stepping)
-    apply(life, soma_tick.run(life, soma_tick.check(life).jobs[0]))
+    runtime = runtime_of(ada, ScriptedModel([]), stepping)
+    apply(runtime, soma_tick.run(runtime, soma_tick.check(runtime).jobs[0]))
     born = ada.soma.read_bytes()
     leaping.at = NOON + timedelta(hours=9)
-    whole = body_state.read(life_of(ada, ScriptedModel([]), leaping), leaping.at)
+    whole = body_state.read(runtime_of(ada, ScriptedModel([]), leaping), leaping.at)
     for hour in (1, 4, 9):
         stepping.at = NOON + timedelta(hours=hour)
-        apply(life, soma_tick.run(life, soma_tick.check(life).jobs[0]))
+        apply(runtime, soma_tick.run(runtime, soma_tick.check(runtime).jobs[0]))
     assert ada.soma.read_bytes() != born
-    stepped = body_state.read(life, leaping.at)
+    stepped = body_state.read(runtime, leaping.at)
     for name, bar in whole.bars.levels.items():
         assert stepped.bars.value(name) == pytest.approx(bar.value, rel=0.01)
 
 
 def test_at_one_time_there_is_one_write(ada: Entity) -> None:
-    life = life_of(ada, ScriptedModel([]))
-    job = soma_tick.check(life).jobs[0]
-    assert apply(life, soma_tick.run(life, job)).written == [ada.soma]
-    assert apply(life, soma_tick.run(life, job)).written == []
+    runtime = runtime_of(ada, ScriptedModel([]))
+    job = soma_tick.check(runtime).jobs[0]
+    assert apply(runtime, soma_tick.run(runtime, job)).written == [ada.soma]
+    assert apply(runtime, soma_tick.run(runtime, job)).written == []
 
 
 def test_a_clock_that_went_back_changes_nothing(ada: Entity) -> None:
     clock = Clock()
-    life = life_of(ada, ScriptedModel([]), clock)
-    apply(life, soma_tick.run(life, soma_tick.check(life).jobs[0]))
+    runtime = runtime_of(ada, ScriptedModel([]), clock)
+    apply(runtime, soma_tick.run(runtime, soma_tick.check(runtime).jobs[0]))
     clock.at = NOON - timedelta(days=1)
-    found = soma_tick.check(life)
+    found = soma_tick.check(runtime)
     assert not found.due
     assert found.conditions[0].value == "0 s old"
     assert store.read(ada.soma).get("bars", "at") is not None

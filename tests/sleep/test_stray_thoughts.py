@@ -17,7 +17,7 @@ from bumble.runtime import body_state, people
 from bumble.runtime.job import JobResult, apply
 from bumble.runtime.runtime import Runtime
 from bumble.sleep import stray_thoughts
-from tests.support.turns import Clock, life_of, say, talk
+from tests.support.turns import Clock, runtime_of, say, talk
 
 NOON = datetime(2026, 5, 24, 12, tzinfo=UTC)
 
@@ -31,16 +31,16 @@ def ticked(
 ) -> tuple[Runtime, JobResult, str]:
     """One tick, as a process of its own; returns what the model was asked, too."""
     model = ScriptedModel(list(replies))
-    life = life_of(ada, model, clock)
-    found = stray_thoughts.check(life)
+    runtime = runtime_of(ada, model, clock)
+    found = stray_thoughts.check(runtime)
     assert found.due
-    outcome = stray_thoughts.run(life, found.jobs[0])
-    apply(life, outcome)
-    return life, outcome, model.requests[0].messages[-1].content
+    outcome = stray_thoughts.run(runtime, found.jobs[0])
+    apply(runtime, outcome)
+    return runtime, outcome, model.requests[0].messages[-1].content
 
 
-def ring(life: Runtime) -> list[Fragment]:
-    return list(body_state.read(life, life.now()).noise)
+def ring(runtime: Runtime) -> list[Fragment]:
+    return list(body_state.read(runtime, runtime.now()).noise)
 
 
 def episode(ada: Entity, name: str, text: str, **origin: object) -> None:
@@ -61,9 +61,9 @@ def portrait(ada: Entity, name: str, text: str) -> None:
 
 
 def test_thoughts_are_heard_and_kept_for_the_next_prompt(ada: Entity) -> None:
-    life, outcome, _ = ticked(ada, thoughts("do bees queue", "what the rain leaves behind"))
-    assert [one.text for one in ring(life)] == ["do bees queue", "what the rain leaves behind"]
-    assert {one.kind for one in ring(life)} == {"thought"}
+    runtime, outcome, _ = ticked(ada, thoughts("do bees queue", "what the rain leaves behind"))
+    assert [one.text for one in ring(runtime)] == ["do bees queue", "what the rain leaves behind"]
+    assert {one.kind for one in ring(runtime)} == {"thought"}
     assert outcome.data["thoughts"] == ["do bees queue", "what the rain leaves behind"]
     assert store.read(ada.soma).get("noise", "ticked_at") is not None
 
@@ -72,9 +72,9 @@ def test_the_next_thought_waits_for_its_interval(ada: Entity) -> None:
     clock = Clock()
     ticked(ada, thoughts("do bees queue"), clock=clock)
     clock.at += timedelta(seconds=80)
-    assert not stray_thoughts.check(life_of(ada, ScriptedModel([]), clock)).due
+    assert not stray_thoughts.check(runtime_of(ada, ScriptedModel([]), clock)).due
     clock.at += timedelta(seconds=11)
-    assert stray_thoughts.check(life_of(ada, ScriptedModel([]), clock)).due
+    assert stray_thoughts.check(runtime_of(ada, ScriptedModel([]), clock)).due
 
 
 def test_what_was_thought_already_is_refused(ada: Entity) -> None:
@@ -82,8 +82,8 @@ def test_what_was_thought_already_is_refused(ada: Entity) -> None:
     ticked(ada, thoughts("do the bees queue at all"), clock=clock)
     clock.at += timedelta(minutes=2)
     again = thoughts("Do the bees queue, at all?", "a door left open")
-    life, outcome, asked = ticked(ada, again, clock=clock)
-    assert [one.text for one in ring(life)] == ["do the bees queue at all", "a door left open"]
+    runtime, outcome, asked = ticked(ada, again, clock=clock)
+    assert [one.text for one in ring(runtime)] == ["do the bees queue at all", "a door left open"]
     assert outcome.data["refused"] == 1
     assert "(1 refused)" in outcome.lines[0]
     assert "do the bees queue at all" in asked
@@ -102,16 +102,16 @@ def test_the_ring_is_capped_and_young_dreams_are_kept(ada: Entity) -> None:
     words += ["blue coat", "old song", "thin ice"]
     for n in range(0, 9, 3):
         clock.at += timedelta(minutes=2)
-        life, _, asked = ticked(ada, thoughts(*words[n : n + 3]), clock=clock)
+        runtime, _, asked = ticked(ada, thoughts(*words[n : n + 3]), clock=clock)
     assert "[dream] the tide" in asked
-    assert [one.text for one in ring(life)] == ["the tide", *words[2:]]
+    assert [one.text for one in ring(runtime)] == ["the tide", *words[2:]]
 
 
 def test_names_and_numbers_out_of_nowhere_are_refused(ada: Entity) -> None:
     portrait(ada, "sam", "Sam mends radios in Porto.")
     texts = ("what would Biscuit say", "would Sam go back to Porto", "Ada and the 1987 flood")
-    life, _, _ = ticked(ada, thoughts(*texts))
-    assert [one.text for one in ring(life)] == ["would Sam go back to Porto"]
+    runtime, _, _ = ticked(ada, thoughts(*texts))
+    assert [one.text for one in ring(runtime)] == ["would Sam go back to Porto"]
 
 
 @pytest.mark.parametrize(
@@ -122,9 +122,9 @@ def test_names_and_numbers_out_of_nowhere_are_refused(ada: Entity) -> None:
 def test_without_a_usable_answer_nothing_is_thought_and_the_interval_begins_anew(
     ada: Entity, replies: list[Reply]
 ) -> None:
-    life, outcome, _ = ticked(ada, *replies)
-    assert ring(life) == []
-    assert not stray_thoughts.check(life).due
+    runtime, outcome, _ = ticked(ada, *replies)
+    assert ring(runtime) == []
+    assert not stray_thoughts.check(runtime).due
     assert outcome.data["thoughts"] == []
 
 
@@ -159,10 +159,10 @@ def test_thoughts_of_one_persons_secrets_are_for_that_person(ada: Entity) -> Non
     for n in range(12):
         clock.at += timedelta(minutes=2)
         model = ScriptedModel([thoughts(f"thought {'abcdefghijkl'[n]} is new")])
-        life = life_of(ada, model, clock)
-        life.rng.seed(n)
-        outcome = stray_thoughts.run(life, stray_thoughts.check(life).jobs[0])
-        apply(life, outcome)
+        runtime = runtime_of(ada, model, clock)
+        runtime.rng.seed(n)
+        outcome = stray_thoughts.run(runtime, stray_thoughts.check(runtime).jobs[0])
+        apply(runtime, outcome)
         asked = model.requests[0].messages[-1].content
         audience = tuple(outcome.data["audience"])
         seen.add(audience)
@@ -180,14 +180,14 @@ def test_a_thought_for_sam_is_not_in_kims_prompt(ada: Entity) -> None:
     assert change is not None
     changes.apply(ada.root, ChangeSet("", (change,)))
     model = ScriptedModel([say("Hello."), say("Hello.")])
-    life = life_of(ada, model, clock)
+    runtime = runtime_of(ada, model, clock)
     wonder = "Why do I feel so odd today? I would like to know what you think of it."
-    talk(life, wonder, "Kim")
-    talk(life, wonder)
+    talk(runtime, wonder, "Kim")
+    talk(runtime, wonder)
     to_kim, to_sam = (one.messages[-1].content for one in model.requests if one.purpose == "chat")
     assert "who keeps the" not in to_kim
     assert "who keeps the lighthouse now" in to_sam
-    assert people.owner_id(ada, life.identity) == "sam"
+    assert people.owner_id(ada, runtime.identity) == "sam"
 
 
 def test_a_thought_stands_out_the_more_the_more_is_felt(ada: Entity) -> None:
@@ -197,8 +197,8 @@ def test_a_thought_stands_out_the_more_the_more_is_felt(ada: Entity) -> None:
     assert tense is not None
     changes.apply(ada.root, ChangeSet("", (tense,)))
     clock.at += timedelta(minutes=2)
-    life, _, _ = ticked(ada, thoughts("something is about to break"), clock=clock)
-    calm, taut = ring(life)
+    runtime, _, _ = ticked(ada, thoughts("something is about to break"), clock=clock)
+    calm, taut = ring(runtime)
     assert calm.salience < taut.salience
 
 
@@ -213,7 +213,7 @@ def test_old_meetings_do_not_colour_the_noise(ada: Entity) -> None:
 
 
 def test_the_faster_of_two_ticks_is_heard(ada: Entity) -> None:
-    one, other = (life_of(ada, ScriptedModel([thoughts(text)])) for text in ("rain", "snow"))
+    one, other = (runtime_of(ada, ScriptedModel([thoughts(text)])) for text in ("rain", "snow"))
     job = stray_thoughts.check(one).jobs[0]
     slow = stray_thoughts.run(other, job)
     apply(one, stray_thoughts.run(one, job))
@@ -223,7 +223,7 @@ def test_the_faster_of_two_ticks_is_heard(ada: Entity) -> None:
 
 def test_without_room_nothing_is_ever_due(ada: Entity) -> None:
     ada.file.write_text(ada.file.read_text() + "\nsoma: {noise: {capacity: 0}}\n")
-    assert not stray_thoughts.check(life_of(ada, ScriptedModel([]))).due
+    assert not stray_thoughts.check(runtime_of(ada, ScriptedModel([]))).due
 
 
 def test_the_example_of_the_prompt_is_no_thought(ada: Entity) -> None:

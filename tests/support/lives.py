@@ -32,7 +32,7 @@ class Clock:
         self.at += timedelta(**gap)
 
 
-def life_of(
+def runtime_of(
     entity: Entity,
     model: ScriptedModel | None = None,
     clock: Clock | None = None,

@@ -30,7 +30,7 @@ def ada(folder: Path) -> Entity:
     return create.create(folder / "ada", Newborn("Ada", "curious", "Sam", "Europe/Lisbon"))
 
 
-def life_of(entity: Entity, *replies: Reply, at: datetime = NOON, **values: Any) -> Runtime:
+def runtime_of(entity: Entity, *replies: Reply, at: datetime = NOON, **values: Any) -> Runtime:
     flags = {key.replace("__", "."): value for key, value in values.items()}
     loaded = settings.load(entity.file, flags=flags)
     assert loaded.identity is not None
@@ -53,15 +53,17 @@ def life_of(entity: Entity, *replies: Reply, at: datetime = NOON, **values: Any)
     )
 
 
-def model_of(life: Runtime) -> ScriptedModel:
-    assert isinstance(life.model, ScriptedModel)
-    return life.model
+def model_of(runtime: Runtime) -> ScriptedModel:
+    assert isinstance(runtime.model, ScriptedModel)
+    return runtime.model
 
 
-def asked(life: Runtime, purpose: str = "") -> list[str]:
+def asked(runtime: Runtime, purpose: str = "") -> list[str]:
     """What the model was asked."""
     return [
-        one.messages[-1].content for one in model_of(life).requests if purpose in ("", one.purpose)
+        one.messages[-1].content
+        for one in model_of(runtime).requests
+        if purpose in ("", one.purpose)
     ]
 
 

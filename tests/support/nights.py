@@ -46,7 +46,7 @@ def newborn(folder: Path) -> Entity:
     return create.create(folder, Newborn("Ada", "curious", "Sam", "Europe/Lisbon"))
 
 
-def life_of(
+def runtime_of(
     entity: Entity,
     replies: list[Reply] | ScriptedModel | None = None,
     at: datetime = NIGHT,
@@ -55,10 +55,10 @@ def life_of(
     seed: int = 1,
     embeds: bool = True,
 ) -> Runtime:
-    """One process in the entity's life, at a fixed time."""
+    """One process in the entity's runtime, at a fixed time."""
     model = replies if isinstance(replies, ScriptedModel) else ScriptedModel(replies or [])
-    life = lives.life_of(entity, model, flags=overrides, embeds=embeds)
-    return replace(life, clock=lambda: at, rng=random.Random(seed))
+    runtime = lives.runtime_of(entity, model, flags=overrides, embeds=embeds)
+    return replace(runtime, clock=lambda: at, rng=random.Random(seed))
 
 
 def remember(
@@ -125,9 +125,9 @@ def night(
     settings: Mapping[str, Any] | None = None,
 ) -> JobResult:
     """Dream once, if it is due, and write it."""
-    life = life_of(entity, [reply], at, overrides=ON | dict(settings or {}))
-    found = dream.check(life, force=force)
+    runtime = runtime_of(entity, [reply], at, overrides=ON | dict(settings or {}))
+    found = dream.check(runtime, force=force)
     assert found.due, [one for one in found.conditions if not one.passes]
-    outcome = dream.run(life, found.jobs[0])
-    job.apply(life, outcome)
+    outcome = dream.run(runtime, found.jobs[0])
+    job.apply(runtime, outcome)
     return outcome

@@ -20,7 +20,7 @@ from bumble.runtime.cursors import APPRAISE, DISTILL, REFLECT, REMEMBER
 from bumble.runtime.job import JobResult, apply
 from bumble.runtime.runner import Pass
 from bumble.runtime.runtime import Runtime
-from tests.support.lives import Clock, life_of
+from tests.support.lives import Clock, runtime_of
 
 SORRY = "I am sorry, Zelda told me about the yacht."  # what the entity says: nothing is true of it
 
@@ -51,8 +51,8 @@ class Line:
 
 def by_form(entity: Entity, at: datetime) -> Runtime:
     """Wake an entity up whose model is not trusted to write, nor asked."""
-    life = life_of(entity, SilentModel(), Clock(at))
-    return replace(life, abilities=Abilities(unmeasured="none"))
+    runtime = runtime_of(entity, SilentModel(), Clock(at))
+    return replace(runtime, abilities=Abilities(unmeasured="none"))
 
 
 def message_id(session_id: str, n: int) -> str:
@@ -98,11 +98,11 @@ def talked(
     return sessions.appended(session, records)
 
 
-def all_of(life: Runtime, kind: Pass) -> list[JobResult]:
+def all_of(runtime: Runtime, kind: Pass) -> list[JobResult]:
     """Run every job of a pass that is due."""
     outcomes = []
-    for job in kind.check(life).jobs:
-        outcome = kind.run(life, job)
-        apply(life, outcome)
+    for job in kind.check(runtime).jobs:
+        outcome = kind.run(runtime, job)
+        apply(runtime, outcome)
         outcomes.append(outcome)
     return outcomes

@@ -76,6 +76,6 @@ def tells(narrative: str, reflection: str = "It mattered to me.", *, always: boo
     return Reply(answer, purpose="remember", always=always)
 
 
-def waits(life: Runtime) -> Any:
+def waits(runtime: Runtime) -> Any:
     """Return what the file of the cursors holds."""
-    return state.read(life.entity.state).get("sessions", default={})
+    return state.read(runtime.entity.state).get("sessions", default={})

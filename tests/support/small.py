@@ -14,16 +14,16 @@ from bumble.runtime.runtime import Runtime
 WAITING = "workspace/waiting.txt"
 
 
-def words(life: Runtime, name: str) -> list[str]:
+def words(runtime: Runtime, name: str) -> list[str]:
     """Return what waits for a pass: the lines of the file that begin with its name."""
-    file = life.entity.root / WAITING
+    file = runtime.entity.root / WAITING
     lines = file.read_text().splitlines() if file.exists() else []
     return [line.split(" ", 1)[1] for line in lines if line.startswith(f"{name} ")]
 
 
-def wait(life: Runtime, *lines: str) -> None:
+def wait(runtime: Runtime, *lines: str) -> None:
     """Let words wait, each as "pass word"."""
-    file = life.entity.root / WAITING
+    file = runtime.entity.root / WAITING
     file.parent.mkdir(exist_ok=True)
     file.write_text("".join(f"{line}\n" for line in lines))
 
@@ -37,18 +37,18 @@ def small(name: str, before: Callable[[str], None] | None = None, *, thinks: boo
         thinks: Whether it asks the model.
     """
 
-    def check(life: Runtime) -> Due[str]:
-        found = tuple(words(life, name))
+    def check(runtime: Runtime) -> Due[str]:
+        found = tuple(words(runtime, name))
         return Due((Condition("waiting", str(len(found)), "at least 1", bool(found)),), found)
 
-    def run(life: Runtime, word: str) -> JobResult:
+    def run(runtime: Runtime, word: str) -> JobResult:
         if before is not None:
             before(word)
         if thinks:
-            life.model.complete(Request([Message("user", word)], purpose=name))
+            runtime.model.complete(Request([Message("user", word)], purpose=name))
 
         def plan() -> Sequence[Change | None]:
-            file = life.entity.root / WAITING
+            file = runtime.entity.root / WAITING
             old = file.read_text()
             new = old.replace(f"{name} {word}\n", "", 1)
             if new == old:

@@ -39,7 +39,7 @@ def say(text: str) -> Reply:
     return act("say", text=text)
 
 
-def life_of(
+def runtime_of(
     entity: Entity, model: ScriptedModel, clock: Clock | None = None, *, writes: bool = True
 ) -> Runtime:
     loaded = settings.load(entity.file)
@@ -65,14 +65,14 @@ def life_of(
     )
 
 
-def talk(life: Runtime, text: str, speaker: str | None = None, *, new: bool = False) -> Turn:
+def talk(runtime: Runtime, text: str, speaker: str | None = None, *, new: bool = False) -> Turn:
     """One turn, as a process of its own has it."""
-    who = participants.person(life.entity, life.identity, speaker)
-    session, is_new = participants.open_session(life, who, life.clock(), new=new)
-    heard = participants.listen(life, session, is_new, who, text)
-    life.memory.sync()
-    prepared = turn.prepare(life, heard, who, last_spoke=None)
-    return turn.answer(life, prepared, lambda _: None)
+    who = participants.person(runtime.entity, runtime.identity, speaker)
+    session, is_new = participants.open_session(runtime, who, runtime.clock(), new=new)
+    heard = participants.listen(runtime, session, is_new, who, text)
+    runtime.memory.sync()
+    prepared = turn.prepare(runtime, heard, who, last_spoke=None)
+    return turn.answer(runtime, prepared, lambda _: None)
 
 
 def stored(entity: Entity) -> sessions.Session:

@@ -53,14 +53,14 @@ def ada(tmp_path: Path) -> Entity:
     return entity
 
 
-def by_form(life: Runtime) -> Runtime:
-    return replace(life, abilities=Abilities())
+def by_form(runtime: Runtime) -> Runtime:
+    return replace(runtime, abilities=Abilities())
 
 
-def draw(life: Runtime, name: str = "boat") -> list[topics.TopicFile]:
-    for drawing in catalysts.check(life, name=name).jobs:
-        job.apply(life, catalysts.run(life, drawing))
-    return list(topics.read(life.entity.topics))
+def draw(runtime: Runtime, name: str = "boat") -> list[topics.TopicFile]:
+    for drawing in catalysts.check(runtime, name=name).jobs:
+        job.apply(runtime, catalysts.run(runtime, drawing))
+    return list(topics.read(runtime.entity.topics))
 
 
 def answer(*questions: str) -> Reply:
@@ -69,7 +69,7 @@ def answer(*questions: str) -> Reply:
 
 
 def test_where_no_model_may_write_catalysts_are_questions_that_were_asked(ada: Entity) -> None:
-    (boat,) = draw(by_form(living.life_of(ada)))
+    (boat,) = draw(by_form(living.runtime_of(ada)))
     assert boat.summary_source == "form"
     assert boat.provenance.by == "catalysts by form"
     assert [(each.text, each.sources) for each in boat.catalysts] == [
@@ -82,17 +82,17 @@ def test_where_no_model_may_write_catalysts_are_questions_that_were_asked(ada: E
 
 
 def test_a_model_writes_them_and_what_it_makes_up_is_left_out(ada: Entity) -> None:
-    life = living.life_of(
+    runtime = living.runtime_of(
         ada, answer("What does the boat mean to us?", "Why did Bartholomew sink the boat?")
     )
-    (boat,) = draw(life)
+    (boat,) = draw(runtime)
     assert [each.text for each in boat.catalysts] == ["What does the boat mean to us?"]
     assert boat.catalysts[0].sources == ("msg_sam0", "msg_sam2")
     assert (boat.provenance.model, boat.provenance.audience) == ("scripted", ("sam",))
 
 
 def test_without_anything_of_its_own_the_asked_ones_stand(ada: Entity) -> None:
-    (boat,) = draw(living.life_of(ada, answer("Why did Bartholomew sink the boat?")))
+    (boat,) = draw(living.runtime_of(ada, answer("Why did Bartholomew sink the boat?")))
     assert boat.summary_source == "form"
     assert len(boat.catalysts) == 2
 
@@ -100,17 +100,17 @@ def test_without_anything_of_its_own_the_asked_ones_stand(ada: Entity) -> None:
 def test_they_are_drawn_anew_only_where_a_new_mention_changes_what_they_come_from(
     ada: Entity,
 ) -> None:
-    life = by_form(living.life_of(ada))
-    draw(life)
-    assert not catalysts.check(life, name="boat").due
-    assert catalysts.check(life, name="boat", force=True).due
+    runtime = by_form(living.runtime_of(ada))
+    draw(runtime)
+    assert not catalysts.check(runtime, name="boat").due
+    assert catalysts.check(runtime, name="boat", force=True).due
     talk(ada, "sam", ((1, "Is the boat cold inside?"),), first=5)
-    assert catalysts.check(by_form(living.life_of(ada)), name="boat").due
+    assert catalysts.check(by_form(living.runtime_of(ada)), name="boat").due
 
 
 def test_what_somebody_else_said_in_private_is_in_no_catalyst(ada: Entity) -> None:
     talk(ada, "kim", ((5, "May I secretly borrow the boat on Sunday?"),))
-    (boat,) = draw(by_form(living.life_of(ada)))
+    (boat,) = draw(by_form(living.runtime_of(ada)))
     assert "secretly" not in boat.source.text
 
 
@@ -118,97 +118,99 @@ def test_a_file_by_hand_stays_as_it_is(ada: Entity) -> None:
     file = ada.topics / "boat.md"
     file.parent.mkdir()
     file.write_text("- Whose is it?\n")
-    assert draw(by_form(living.life_of(ada)))[0].catalysts[0].text == "Whose is it?"
+    assert draw(by_form(living.runtime_of(ada)))[0].catalysts[0].text == "Whose is it?"
     assert file.read_text() == "- Whose is it?\n"
 
 
 def test_the_index_keeps_what_they_point_to_and_forgets_it_with_them(ada: Entity) -> None:
-    life = by_form(living.life_of(ada))
-    draw(life)
-    life.memory.sync()
+    runtime = by_form(living.runtime_of(ada))
+    draw(runtime)
+    runtime.memory.sync()
     count = "select count(distinct catalyst), count(*) from links"
     with closing(open_to_read(ada.vectors)) as database:
         assert database.rows(count) == [(2, 2 * len(SAID) + 2)]  # and what it knows
     (ada.topics / "boat.md").unlink()
-    life.memory.sync()
+    runtime.memory.sync()
     with closing(open_to_read(ada.vectors)) as database:
         assert database.rows(count) == [(0, 0)]
 
 
-def catalyzed(life: Runtime, register: str, reader: str = "sam") -> catalyze.Catalyzed:
+def catalyzed(runtime: Runtime, register: str, reader: str = "sam") -> catalyze.Catalyzed:
     at = Search((reader,), "content", NOON)
     query = "sell the boat before winter"
     return catalyze.find(
-        *(life.memory, life.config, life.body, at, query), register=register, limit=3
+        *(runtime.memory, runtime.config, runtime.body, at, query), register=register, limit=3
     )
 
 
 def test_catalyze_says_which_questions_brought_what(ada: Entity) -> None:
-    life = by_form(living.life_of(ada))
-    life.memory.sync()
-    assert catalyzed(life, "explore").note.startswith("Plain search: no topic has catalysts")
-    draw(life)
-    life.memory.sync()
-    result = catalyzed(life, "explore")
+    runtime = by_form(living.runtime_of(ada))
+    runtime.memory.sync()
+    assert catalyzed(runtime, "explore").note.startswith("Plain search: no topic has catalysts")
+    draw(runtime)
+    runtime.memory.sync()
+    result = catalyzed(runtime, "explore")
     assert result.hits[0].id == "msg_sam1"
     assert result.contributions[0].topic == "Boat"
     assert result.contributions[0].count > 0
-    newest = [hit.at for hit in catalyzed(life, "continuity").hits if hit.at]
+    newest = [hit.at for hit in catalyzed(runtime, "continuity").hits if hit.at]
     assert newest == sorted(newest, reverse=True)
 
 
 def test_a_stranger_meets_neither_catalysts_nor_what_they_point_to(ada: Entity) -> None:
-    life = by_form(living.life_of(ada))
-    draw(life)
-    life.memory.sync()
-    result = catalyzed(life, "reference", reader="kim")
+    runtime = by_form(living.runtime_of(ada))
+    draw(runtime)
+    runtime.memory.sync()
+    result = catalyzed(runtime, "reference", reader="kim")
     assert {hit.kind for hit in result.hits} == {"knowledge"}
     assert result.contributions == ()
 
 
 def test_recall_that_names_no_kind_leaves_catalysts_out(ada: Entity) -> None:
-    life = by_form(living.life_of(ada))
-    draw(life)
-    life.memory.sync()
+    runtime = by_form(living.runtime_of(ada))
+    draw(runtime)
+    runtime.memory.sync()
     at = Search(("sam",), "content", NOON)
-    hits = recalled.find(life.memory, life.config, life.body, at, "boat", limit=20, unasked=False)
+    hits = recalled.find(
+        runtime.memory, runtime.config, runtime.body, at, "boat", limit=20, unasked=False
+    )
     assert {hit.kind for hit in hits} == {"message", "knowledge"}
 
 
 def test_the_overview_is_as_of_the_start_of_the_day_and_shared_by_its_turns(ada: Entity) -> None:
-    life = by_form(living.life_of(ada, prompt__topics_min_window_tokens=1))
-    first = topic_overview.text(life, ("sam",))
+    runtime = by_form(living.runtime_of(ada, prompt__topics_min_window_tokens=1))
+    first = topic_overview.text(runtime, ("sam",))
     assert "- Boat (5 times, last 1 days before today" in first
     talk(ada, "sam", ((0, "The boat, the boat!"),), first=5)
-    assert topic_overview.text(by_form(living.life_of(ada)), ("sam",)) == first
-    tomorrow = replace(life, clock=lambda: NOON + timedelta(days=1))
+    assert topic_overview.text(by_form(living.runtime_of(ada)), ("sam",)) == first
+    tomorrow = replace(runtime, clock=lambda: NOON + timedelta(days=1))
     tomorrow.memory.sync()
     assert "- Boat (6 times" in topic_overview.text(tomorrow, ("sam",))
 
 
 def test_the_overview_shows_nobody_what_others_said(ada: Entity) -> None:
-    assert topic_overview.text(living.life_of(ada), ("kim",)) == ""
+    assert topic_overview.text(living.runtime_of(ada), ("kim",)) == ""
 
 
 def test_a_model_in_this_process_gets_it_where_tick_has_warmed_it(ada: Entity) -> None:
-    life = replace(living.life_of(ada), local=True)
-    assert topic_overview.text(life, ("sam",)) == ""
-    (prefix,) = day_prefix.check(life).jobs
-    job.apply(life, day_prefix.run(life, prefix))
-    assert "- Boat" in topic_overview.text(life, ("sam",))
-    assert not day_prefix.check(life).due
+    runtime = replace(living.runtime_of(ada), local=True)
+    assert topic_overview.text(runtime, ("sam",)) == ""
+    (prefix,) = day_prefix.check(runtime).jobs
+    job.apply(runtime, day_prefix.run(runtime, prefix))
+    assert "- Boat" in topic_overview.text(runtime, ("sam",))
+    assert not day_prefix.check(runtime).due
 
 
 def test_a_small_window_has_no_overview(ada: Entity) -> None:
-    life = living.life_of(ada, prompt__topics_min_window_tokens=10_000_000)
-    assert topic_overview.text(life, ("sam",)) == ""
+    runtime = living.runtime_of(ada, prompt__topics_min_window_tokens=10_000_000)
+    assert topic_overview.text(runtime, ("sam",)) == ""
 
 
 def test_the_tool_recall_takes_a_register_and_says_how_to_tell_it(ada: Entity) -> None:
-    life = living.life_of(ada)
-    life.memory.sync()
+    runtime = living.runtime_of(ada)
+    runtime.memory.sync()
     session = sessions.new("ses_now", NOON, "sam")
-    plain = catalyze.answer(life, "the leak", session, "")
-    guided = catalyze.answer(life, "the leak", session, "reference")
+    plain = catalyze.answer(runtime, "the leak", session, "")
+    guided = catalyze.answer(runtime, "the leak", session, "reference")
     assert "Our boat has a leak" in plain.text
     assert guided.text.endswith(catalyze.GUIDANCE["reference"])

@@ -19,7 +19,7 @@ from bumble.runtime.runtime import Runtime
 from bumble.upkeep import automations as cycle
 from tests.support import turns
 from tests.support.absent_model import Absent
-from tests.support.turns import NOON, Clock, life_of
+from tests.support.turns import NOON, Clock, runtime_of
 
 PASS = Pass("automations", cycle.check, cycle.run)
 DAILY = "0 8 * * *"
@@ -34,10 +34,10 @@ def say(text: str) -> Reply:
     return act("say", text=text)
 
 
-def life_at(entity: Entity, at: datetime, model: ScriptedModel) -> Runtime:
+def runtime_at(entity: Entity, at: datetime, model: ScriptedModel) -> Runtime:
     clock = Clock()
     clock.at = at
-    return life_of(entity, model, clock)
+    return runtime_of(entity, model, clock)
 
 
 def automate(entity: Entity, prompt: str = "How was yesterday?", **fields: Any) -> Automation:
@@ -50,16 +50,16 @@ def look(entity: Entity) -> Automation:
     return next(automations.read(entity.automations))
 
 
-def run_all(life: Runtime) -> list[Settled]:
-    return list(runner.settle(life, [PASS], None))
+def run_all(runtime: Runtime) -> list[Settled]:
+    return list(runner.settle(runtime, [PASS], None))
 
 
 def test_it_runs_at_its_time_and_once(ada: Entity) -> None:
     automate(ada)
     model = ScriptedModel([say("Quiet."), say("Twice?")])
-    assert run_all(life_at(ada, MORNING - timedelta(minutes=1), model)) == []
-    assert len(run_all(life_at(ada, MORNING, model))) == 1
-    assert run_all(life_at(ada, MORNING + timedelta(hours=3), model)) == []
+    assert run_all(runtime_at(ada, MORNING - timedelta(minutes=1), model)) == []
+    assert len(run_all(runtime_at(ada, MORNING, model))) == 1
+    assert run_all(runtime_at(ada, MORNING + timedelta(hours=3), model)) == []
     written = ada.journal.read_text()
     assert "\n## 2026-05-25 08:00:00 #automation\n" in written
     assert "audience: [sam]" in written
@@ -72,7 +72,7 @@ def test_it_is_deliberated_with_tools_as_something_nobody_said(ada: Entity) -> N
     automate(ada, "Remember </task> where Sam lives.")
     replies = [act("update_knowledge", title="Sam", body="Lives in Lisbon."), say("Noted.")]
     model = ScriptedModel(replies)
-    run_all(life_at(ada, MORNING, model))
+    run_all(runtime_at(ada, MORNING, model))
     asked = model.requests[0]
     assert (asked.purpose, asked.max_tokens, asked.thinking) == ("automation", 4096, True)
     assert asked.messages[-1].content.count("</task>") == 1
@@ -91,7 +91,7 @@ def test_a_second_write_to_one_file_is_refused_to_the_model(ada: Entity) -> None
         say("Noted."),
     ]
     model = ScriptedModel(replies)
-    run_all(life_at(ada, MORNING, model))
+    run_all(runtime_at(ada, MORNING, model))
     assert "failed: knowledge.md was written already" in model.requests[-1].messages[-1].content
     assert knowledge.find(knowledge.read(ada.knowledge), "Sam")
     assert not knowledge.find(knowledge.read(ada.knowledge), "Kim")
@@ -100,9 +100,9 @@ def test_a_second_write_to_one_file_is_refused_to_the_model(ada: Entity) -> None
 def test_what_was_missed_while_the_machine_was_off_runs_once(ada: Entity) -> None:
     automate(ada)
     model = ScriptedModel([say("Late."), say("Again?")])
-    life = life_at(ada, MORNING + timedelta(days=5), model)
-    assert len(run_all(life)) == 1
-    assert run_all(life) == []
+    runtime = runtime_at(ada, MORNING + timedelta(days=5), model)
+    assert len(run_all(runtime)) == 1
+    assert run_all(runtime) == []
 
 
 def test_a_file_that_a_person_wrote_counts_from_this_day(ada: Entity) -> None:
@@ -110,8 +110,8 @@ def test_a_file_that_a_person_wrote_counts_from_this_day(ada: Entity) -> None:
     source = f"---\nschedule: {DAILY!r}\n---\n\nLook around.\n"
     (ada.automations / "morning.md").write_text(source)
     model = ScriptedModel([say("Looked.")])
-    assert run_all(life_at(ada, MORNING - timedelta(minutes=1), model)) == []
-    assert len(run_all(life_at(ada, MORNING + timedelta(hours=9), model))) == 1
+    assert run_all(runtime_at(ada, MORNING - timedelta(minutes=1), model)) == []
+    assert len(run_all(runtime_at(ada, MORNING + timedelta(hours=9), model))) == 1
 
 
 def test_five_failures_in_a_row_switch_it_off_and_a_success_counts_anew(ada: Entity) -> None:
@@ -120,7 +120,7 @@ def test_five_failures_in_a_row_switch_it_off_and_a_success_counts_anew(ada: Ent
     failures = []
     for day in range(10):
         model = ScriptedModel([say("Well.") if day == 2 else nothing])
-        run_all(life_at(ada, MORNING + timedelta(days=day), model))
+        run_all(runtime_at(ada, MORNING + timedelta(days=day), model))
         failures.append((look(ada).failures, look(ada).enabled))
     assert failures[:4] == [(1, True), (2, True), (0, True), (1, True)]
     assert failures[6:] == [(4, True)] + [(5, False)] * 3
@@ -131,40 +131,40 @@ def test_an_answer_that_cannot_be_had_is_its_failure_but_a_missing_model_is_not(
     ada: Entity,
 ) -> None:
     automate(ada)
-    (done,) = run_all(life_at(ada, MORNING, Absent([])))
+    (done,) = run_all(runtime_at(ada, MORNING, Absent([])))
     assert isinstance(done.problem, ModelUnreachableError)
     assert look(ada).failures == 0
-    run_all(life_at(ada, MORNING, ScriptedModel([])))
+    run_all(runtime_at(ada, MORNING, ScriptedModel([])))
     assert look(ada).failures == 1
 
 
 def test_one_that_was_changed_meanwhile_writes_nothing(ada: Entity) -> None:
     automate(ada)
-    life = life_at(ada, MORNING, ScriptedModel([say("One."), say("Two.")]))
-    first, second = (cycle.run(life, look(ada)) for _ in range(2))
-    assert life.apply(first.change_set())
+    runtime = runtime_at(ada, MORNING, ScriptedModel([say("One."), say("Two.")]))
+    first, second = (cycle.run(runtime, look(ada)) for _ in range(2))
+    assert runtime.apply(first.change_set())
     assert not second.change_set()
 
 
 def test_no_more_run_than_there_may_be(ada: Entity) -> None:
     automate(ada)
-    life = life_at(ada, MORNING, ScriptedModel([]))
-    none = replace(life.config, automations=replace(life.config.automations, max_count=0))
-    assert not cycle.check(replace(life, config=none)).due
+    runtime = runtime_at(ada, MORNING, ScriptedModel([]))
+    none = replace(runtime.config, automations=replace(runtime.config.automations, max_count=0))
+    assert not cycle.check(replace(runtime, config=none)).due
 
 
 def test_a_schedule_that_is_none_names_file_and_line(ada: Entity) -> None:
     automate(ada, schedule="0 25 * * *")
-    life = life_at(ada, MORNING, ScriptedModel([]))
+    runtime = runtime_at(ada, MORNING, ScriptedModel([]))
     with pytest.raises(RecordInvalidError, match=r"aut_look\.md:2: .*bad hour"):
-        cycle.run(life, cycle.check(life).jobs[0])
+        cycle.run(runtime, cycle.check(runtime).jobs[0])
 
 
 @pytest.mark.parametrize("text", ["no schedule\n", "---\nschedule: 0 25 * * *\n---\n\nDo.\n"])
 def test_a_file_that_is_no_automation_holds_up_no_other(ada: Entity, text: str) -> None:
     automate(ada)
     (ada.automations / "aut_broken.md").write_text(text)
-    done, waits = run_all(life_at(ada, MORNING, ScriptedModel([say("Quiet.")])))
+    done, waits = run_all(runtime_at(ada, MORNING, ScriptedModel([say("Quiet.")])))
     assert done.outcome is not None
     assert isinstance(waits.problem, RecordInvalidError)
     assert ada.journal.read_text().endswith("Quiet.\n")

@@ -58,16 +58,16 @@ ENGLISH = (
 CORRECTED = Line("Sam", "nee, das Turnier von Fenja ist erst am 21.", corrects=("msg_a3",))
 
 
-def life_after(entity: Entity, session_id: str, lines: Sequence[Line]) -> Runtime:
+def runtime_after(entity: Entity, session_id: str, lines: Sequence[Line]) -> Runtime:
     talked(entity, session_id, AT, lines)
-    life = by_form(entity, LATER)
-    life.memory.sync()
-    return life
+    runtime = by_form(entity, LATER)
+    runtime.memory.sync()
+    return runtime
 
 
-def settled(life: Runtime) -> None:
+def settled(runtime: Runtime) -> None:
     for kind in jobs.AFTER_TURN:
-        all_of(life, kind)
+        all_of(runtime, kind)
 
 
 def body(text: str) -> str:
@@ -75,8 +75,8 @@ def body(text: str) -> str:
 
 
 def test_an_episode_is_quotes_under_words_of_them(ada: Entity) -> None:
-    life = life_after(ada, "ses_a", GERMAN)
-    all_of(life, Pass("remember", remember.check, remember.run))
+    runtime = runtime_after(ada, "ses_a", GERMAN)
+    all_of(runtime, Pass("remember", remember.check, remember.run))
     [episode] = episodes.read(ada.episodes)
     assert episode.text == (
         "# Fenja, Handball, Kiel\n\n"
@@ -87,42 +87,42 @@ def test_an_episode_is_quotes_under_words_of_them(ada: Entity) -> None:
     assert episode.provenance.model == ""
     assert episode.provenance.sources == ("ses_a", "msg_a0", "msg_a3")
     assert episode.audience == ("sam",)
-    assert not retell.check(life).jobs
+    assert not retell.check(runtime).jobs
 
 
 def test_a_talk_with_nothing_worth_keeping_leaves_nothing(ada: Entity) -> None:
     before = set(ada.root.rglob("*.md"))
-    life = life_after(ada, "ses_a", [replace(line, keep=False) for line in GERMAN[:2]])
-    settled(life)
-    all_of(life, Pass("handover", handover.check, handover.run))
+    runtime = runtime_after(ada, "ses_a", [replace(line, keep=False) for line in GERMAN[:2]])
+    settled(runtime)
+    all_of(runtime, Pass("handover", handover.check, handover.run))
     assert set(ada.root.rglob("*.md")) == before
-    assert not remember.check(life).jobs
+    assert not remember.check(runtime).jobs
 
 
 def test_the_body_is_moved_by_named_feelings_alone(ada: Entity) -> None:
     before = known(ada, "Sam").scores
-    life = life_after(ada, "ses_a", GERMAN)
-    all_of(life, Pass("appraise", appraise.check, appraise.run))
+    runtime = runtime_after(ada, "ses_a", GERMAN)
+    all_of(runtime, Pass("appraise", appraise.check, appraise.run))
     [line] = session_files.find(ada.sessions, "ses_a").appraisals.values()
     assert (line.message, line.emotion, line.felt) == ("msg_a2", "melancholy", "")
     assert line.trigger == "„ich bin so traurig wegen der katze“"
     assert line.points["comfort"] < 0 < line.points["tension"]
-    assert body_state.read(life, life.now()).affects == ()
+    assert body_state.read(runtime, runtime.now()).affects == ()
     assert relationships.find(ada.relationships, "sam").scores == before  # sorrow told is no harm
-    assert body_state.read(life, life.now()).felt is None
+    assert body_state.read(runtime, runtime.now()).felt is None
 
 
 def test_where_nobody_names_a_feeling_the_body_stays_as_it_is(ada: Entity) -> None:
-    life = life_after(ada, "ses_a", GERMAN[:2])
+    runtime = runtime_after(ada, "ses_a", GERMAN[:2])
     before = ada.soma.read_bytes() if ada.soma.exists() else b""
-    all_of(life, Pass("appraise", appraise.check, appraise.run))
+    all_of(runtime, Pass("appraise", appraise.check, appraise.run))
     assert (ada.soma.read_bytes() if ada.soma.exists() else b"") == before
     assert not session_files.find(ada.sessions, "ses_a").appraisals
 
 
 def test_a_portrait_is_what_somebody_told_with_confidences_apart(ada: Entity) -> None:
-    life = life_after(ada, "ses_b", ENGLISH)
-    all_of(life, Pass("reflect", reflect.check, reflect.run))
+    runtime = runtime_after(ada, "ses_b", ENGLISH)
+    all_of(runtime, Pass("reflect", reflect.check, reflect.run))
     kim = relationships.find(ada.relationships, "kim")
     assert kim.text == (
         "## What Kim told me\n\n"
@@ -139,7 +139,7 @@ def test_a_portrait_is_what_somebody_told_with_confidences_apart(ada: Entity) ->
 
 
 def test_amending_keeps_what_the_owner_wrote_byte_for_byte(ada: Entity) -> None:
-    settled(life_after(ada, "ses_a", GERMAN))
+    settled(runtime_after(ada, "ses_a", GERMAN))
     file = ada.root / "relationships/sam.md"
     own = file.read_bytes().replace(
         b"> Sam, 9. November 2026: \xe2\x80\x9ehab", b"Mein Patenkind!  \n\n> Sam, im Herbst: hab"
@@ -157,8 +157,8 @@ def test_amending_keeps_what_the_owner_wrote_byte_for_byte(ada: Entity) -> None:
 
 
 def test_facts_are_sections_under_words_that_were_said(ada: Entity) -> None:
-    life = life_after(ada, "ses_a", GERMAN)
-    [outcome] = all_of(life, Pass("distill", distill.check, distill.run))
+    runtime = runtime_after(ada, "ses_a", GERMAN)
+    [outcome] = all_of(runtime, Pass("distill", distill.check, distill.run))
     sections = [part for part in knowledge.read(ada.knowledge).sections if not part.locked]
     assert [(part.title, part.text) for part in sections] == [
         (
@@ -173,7 +173,7 @@ def test_facts_are_sections_under_words_that_were_said(ada: Entity) -> None:
     origin = sections[0].provenance
     assert (origin.by, origin.model, origin.sources) == ("distill by form", "", ("ses_a", "msg_a0"))
     assert (origin.trust, origin.audience) == ("owner", ("sam",))
-    [entry] = journal.read(ada.journal, life.zone).entries[-1:]
+    [entry] = journal.read(ada.journal, runtime.zone).entries[-1:]
     assert entry.text == (
         "Sam hat mir erzählt:\n\n"
         "> „hab ne tochter, Fenja, die ist 9 und spielt Handball“\n\n"
@@ -184,7 +184,7 @@ def test_facts_are_sections_under_words_that_were_said(ada: Entity) -> None:
 
 
 def test_whom_somebody_speaks_of_by_name_gets_a_file_with_what_was_said(ada: Entity) -> None:
-    settled(life_after(ada, "ses_a", GERMAN))
+    settled(runtime_after(ada, "ses_a", GERMAN))
     fenja = relationships.find(ada.relationships, "Fenja")
     assert [note.text for note in fenja.pending] == [
         "Sam, 9. November 2026: „hab ne tochter, Fenja, die ist 9 und spielt Handball“"
@@ -201,7 +201,7 @@ def test_whom_somebody_speaks_of_by_name_gets_a_file_with_what_was_said(ada: Ent
 
 
 def test_what_is_said_again_is_kept_once(ada: Entity) -> None:
-    settled(life_after(ada, "ses_a", GERMAN))
+    settled(runtime_after(ada, "ses_a", GERMAN))
     before = (ada.knowledge.read_bytes(), (ada.root / "relationships/sam.md").read_bytes())
     talked(ada, "ses_c", LATER, [replace(GERMAN[0], text=GERMAN[0].text.upper() + "!")])
     settled(by_form(ada, LATER + timedelta(hours=9)))
@@ -209,7 +209,7 @@ def test_what_is_said_again_is_kept_once(ada: Entity) -> None:
 
 
 def test_a_correction_stands_above_what_it_corrects(ada: Entity) -> None:
-    settled(life_after(ada, "ses_a", GERMAN))
+    settled(runtime_after(ada, "ses_a", GERMAN))
     talked(ada, "ses_c", LATER, [CORRECTED])
     settled(by_form(ada, LATER + timedelta(hours=9)))
     newer = "> Sam, 9. November 2026: „nee, das Turnier von Fenja ist erst am 21.“"
@@ -225,16 +225,16 @@ def test_a_correction_stands_above_what_it_corrects(ada: Entity) -> None:
 
 
 def test_recall_says_which_is_newer(ada: Entity) -> None:
-    settled(life_after(ada, "ses_a", GERMAN))
+    settled(runtime_after(ada, "ses_a", GERMAN))
     talked(ada, "ses_c", LATER, [CORRECTED])
-    life = by_form(ada, LATER + timedelta(hours=9))
-    settled(life)
-    life.memory.sync()
-    search = Search(("sam",), "content", life.now())
+    runtime = by_form(ada, LATER + timedelta(hours=9))
+    settled(runtime)
+    runtime.memory.sync()
+    search = Search(("sam",), "content", runtime.now())
     hits = recalled.find(
-        life.memory,
-        life.config,
-        life.body,
+        runtime.memory,
+        runtime.config,
+        runtime.body,
         search,
         "Turnier Kiel",
         kinds=("message",),
@@ -248,13 +248,13 @@ def test_recall_says_which_is_newer(ada: Entity) -> None:
     assert shown.index(newer) < shown.index(old.text[:20]), "the newer word comes first"
     strangers = replace(search, readers=("kim",))
     hits = recalled.find(
-        life.memory, life.config, life.body, strangers, "Turnier", limit=9, unasked=False
+        runtime.memory, runtime.config, runtime.body, strangers, "Turnier", limit=9, unasked=False
     )
     assert not any("Turnier" in hit.text for hit in hits)
 
 
 def test_a_correction_among_others_leaves_what_they_have_not_heard(ada: Entity) -> None:
-    settled(life_after(ada, "ses_a", GERMAN))
+    settled(runtime_after(ada, "ses_a", GERMAN))
     talked(ada, "ses_c", LATER, [CORRECTED], present=("kim",))
     settled(by_form(ada, LATER + timedelta(hours=9)))
     for section in knowledge.read(ada.knowledge).sections:
@@ -293,10 +293,10 @@ def test_a_guest_does_not_put_the_owner_right_in_their_section(ada: Entity) -> N
 
 
 def test_nothing_the_entity_said_is_quoted(ada: Entity) -> None:
-    life = life_after(ada, "ses_b", ENGLISH)
-    settled(life)
+    runtime = runtime_after(ada, "ses_b", ENGLISH)
+    settled(runtime)
     for kind in jobs.AFTER:
-        all_of(life, kind)
+        all_of(runtime, kind)
     for file in ada.root.rglob("*"):
         if file.is_file() and file.suffix in (".md", ".yaml"):
             text = file.read_text("utf-8")
@@ -305,14 +305,14 @@ def test_nothing_the_entity_said_is_quoted(ada: Entity) -> None:
 
 
 def test_what_holds_a_secret_is_not_quoted(ada: Entity) -> None:
-    life = life_after(ada, "ses_b", [Line("Kim", "my password is: Tulip!Garden77, keep it")])
-    settled(life)
+    runtime = runtime_after(ada, "ses_b", [Line("Kim", "my password is: Tulip!Garden77, keep it")])
+    settled(runtime)
     assert not any("Tulip" in file.read_text("utf-8") for file in ada.root.rglob("*.md"))
 
 
 def test_a_brief_quotes_what_is_worth_keeping_and_what_was_asked_last(ada: Entity) -> None:
-    life = life_after(ada, "ses_a", [*GERMAN, Line("Sam", "kommst du mit?", keep=False)])
-    all_of(life, Pass("handover", handover.check, handover.run))
+    runtime = runtime_after(ada, "ses_a", [*GERMAN, Line("Sam", "kommst du mit?", keep=False)])
+    all_of(runtime, Pass("handover", handover.check, handover.run))
     document = session_files.read_handover(ada.sessions, "ses_a")
     assert document is not None
     assert document.body == (
@@ -328,23 +328,23 @@ def test_a_brief_quotes_what_is_worth_keeping_and_what_was_asked_last(ada: Entit
 
 def test_a_summary_is_what_people_said_kept_things_first(ada: Entity) -> None:
     session = talked(ada, "ses_b", AT, [*ENGLISH, *ENGLISH[:2]])
-    life = by_form(ada, LATER)
-    [job] = compact.check(life, session, 0).jobs
-    made = compact._summary_input(life, session, (0, 6), 60)
-    text = summary.excerpt_text(life, made)
+    runtime = by_form(ada, LATER)
+    [job] = compact.check(runtime, session, 0).jobs
+    made = compact._summary_input(runtime, session, (0, 6), 60)
+    text = summary.excerpt_text(runtime, made)
     assert text.startswith("From what was said before, word for word:\n- Kim: ")
     assert "Ottoline" in text
     assert "Zelda" not in text
     again = replace(made, earlier=text, new=())
-    assert summary.excerpt_text(life, again) == text
+    assert summary.excerpt_text(runtime, again) == text
     assert job.session is session
 
 
 def test_the_story_is_a_quote_of_each_memory_and_keeps_what_stands_there(ada: Entity) -> None:
-    life = life_after(ada, "ses_a", GERMAN)
-    settled(life)
-    [job] = narrate.check(life).jobs
-    apply(life, narrate.run(life, job))
+    runtime = runtime_after(ada, "ses_a", GERMAN)
+    settled(runtime)
+    [job] = narrate.check(runtime).jobs
+    apply(runtime, narrate.run(runtime, job))
     story = narrative.read(ada.narrative)
     assert story is not None
     [episode] = episodes.read(ada.episodes)
@@ -363,18 +363,18 @@ def test_the_story_is_a_quote_of_each_memory_and_keeps_what_stands_there(ada: En
 
 
 def test_a_dream_sets_two_quotes_side_by_side(ada: Entity) -> None:
-    settled(life_after(ada, "ses_a", GERMAN))
+    settled(runtime_after(ada, "ses_a", GERMAN))
     talked(
         ada,
         "ses_c",
         AT + timedelta(days=4),
         [Line("Sam", "mein Onkel Bert hat jetzt Bienen in Ulm")],
     )
-    life = by_form(ada, AT + timedelta(days=5))
-    settled(life)
-    [job] = dream.check(life, force=True, seed=3).jobs
-    outcome = dream.run(life, job)
-    apply(life, outcome)
+    runtime = by_form(ada, AT + timedelta(days=5))
+    settled(runtime)
+    [job] = dream.check(runtime, force=True, seed=3).jobs
+    outcome = dream.run(runtime, job)
+    apply(runtime, outcome)
     [night] = dreams.read(ada.dreams)
     [fragment] = night.fragments
     assert sorted(fragment.split(" Und daneben: ")) == [
@@ -386,46 +386,46 @@ def test_a_dream_sets_two_quotes_side_by_side(ada: Entity) -> None:
 
 
 def test_a_dream_by_form_passes_over_what_a_model_told(ada: Entity) -> None:
-    settled(life_after(ada, "ses_a", GERMAN))
+    settled(runtime_after(ada, "ses_a", GERMAN))
     bees = Line("Sam", "mein Onkel Bert hat jetzt Bienen in Ulm")
     talked(ada, "ses_c", AT + timedelta(days=4), [bees])
-    life = by_form(ada, AT + timedelta(days=9))
-    settled(life)
+    runtime = by_form(ada, AT + timedelta(days=9))
+    settled(runtime)
     origin = Provenance("remember", "scripted", (), "owner", ("sam",))
     for days in (2, 6, 8):  # they weigh more
         told = episodes.new(
             f"ep_told{days}", AT + timedelta(days=days), 1.0, "Wir sahen das Meer.",
             people=("sam",), provenance=origin,
         )  # fmt: skip
-        life.apply(ChangeSet("", (episodes.plan_new(told, ""),)))
-    [job] = dream.check(life, force=True, seed=3).jobs
-    assert dream.run(life, job).ran
+        runtime.apply(ChangeSet("", (episodes.plan_new(told, ""),)))
+    [job] = dream.check(runtime, force=True, seed=3).jobs
+    assert dream.run(runtime, job).ran
 
 
 def test_a_stray_thought_is_a_quote_for_those_who_heard_it(ada: Entity) -> None:
-    life = life_after(ada, "ses_b", ENGLISH[:1])
-    settled(life)
-    [job] = stray_thoughts.check(life).jobs
-    apply(life, stray_thoughts.run(life, job))
-    [thought] = body_state.read(life, life.now()).noise
+    runtime = runtime_after(ada, "ses_b", ENGLISH[:1])
+    settled(runtime)
+    [job] = stray_thoughts.check(runtime).jobs
+    apply(runtime, stray_thoughts.run(runtime, job))
+    [thought] = body_state.read(runtime, runtime.now()).noise
     # in the language of the owner, who has not spoken yet
     assert thought.text == "Kim: “my sister Ottoline teaches cello in Ghent”"
     assert thought.audience == ("kim",)
 
 
 def test_no_portrait_is_reviewed_where_no_model_may_write_one(ada: Entity) -> None:
-    settled(life_after(ada, "ses_a", GERMAN))
+    settled(runtime_after(ada, "ses_a", GERMAN))
     sam = relationships.find(ada.relationships, "sam")
     change = relationships.plan_update(sam, "", interaction_count=99)
-    life = by_form(ada, LATER)
+    runtime = by_form(ada, LATER)
     assert change is not None
-    life.apply(ChangeSet("", (change,)))
-    assert not deep_review.check(life).jobs
-    assert deep_review.check(replace(life, abilities=Abilities("write"))).jobs
+    runtime.apply(ChangeSet("", (change,)))
+    assert not deep_review.check(runtime).jobs
+    assert deep_review.check(replace(runtime, abilities=Abilities("write"))).jobs
 
 
 def test_why_leads_from_a_quote_to_its_message(ada: Entity) -> None:
-    settled(life_after(ada, "ses_a", GERMAN))
+    settled(runtime_after(ada, "ses_a", GERMAN))
     library = Library(ada, name="Ada", zone=AT.tzinfo)  # type: ignore[arg-type]
     item = library.look_up("Fenja, Kiel, Turnier", "knowledge")
     node = explain(library, item, GitHistory(ada.root))
@@ -435,36 +435,36 @@ def test_why_leads_from_a_quote_to_its_message(ada: Entity) -> None:
 
 def test_a_short_talk_counts_with_those_before_it(ada: Entity) -> None:
     talked(ada, "ses_a", AT, GERMAN[:1])
-    life = by_form(ada, LATER)
-    assert not distill.check(life).due
+    runtime = by_form(ada, LATER)
+    assert not distill.check(runtime).due
     for n, name in enumerate(("ses_b", "ses_c", "ses_d")):
         talked(ada, name, AT + timedelta(minutes=10 * n + 10), GERMAN[:1])
-    assert distill.check(life).due
+    assert distill.check(runtime).due
 
 
 @pytest.mark.parametrize("tier", ["none", "choose", "write"])
 def test_a_model_that_writes_is_asked_as_ever(ada: Entity, tier: str) -> None:
     talked(ada, "ses_a", AT, GERMAN)
-    life = replace(by_form(ada, LATER), abilities=Abilities(tier))  # type: ignore[arg-type]
+    runtime = replace(by_form(ada, LATER), abilities=Abilities(tier))  # type: ignore[arg-type]
     run = Pass("remember", remember.check, remember.run)
     if tier == "write":
         with pytest.raises(AssertionError, match="the model was asked: remember"):
-            all_of(life, run)
+            all_of(runtime, run)
     else:
-        all_of(life, run)
+        all_of(runtime, run)
 
 
 def test_what_a_correction_puts_right_is_looked_for_in_earlier_talks_too(ada: Entity) -> None:
-    settled(life_after(ada, "ses_a", GERMAN))
+    settled(runtime_after(ada, "ses_a", GERMAN))
     text = "nee, ich hab mich vertan, das Turnier von Fenja ist erst am 21."
     session = talked(ada, "ses_c", LATER, [Line("Sam", text, noticed=False)])
-    life = by_form(ada, LATER + timedelta(hours=9))
-    notices, _ = notice.of(life, session, session.messages)
+    runtime = by_form(ada, LATER + timedelta(hours=9))
+    notices, _ = notice.of(runtime, session, session.messages)
     assert notices["msg_c0"].corrects[0] == "msg_a3"
 
 
 def test_portraits_of_two_clones_keep_the_quotes_of_both(ada: Entity) -> None:
-    settled(life_after(ada, "ses_a", GERMAN))
+    settled(runtime_after(ada, "ses_a", GERMAN))
     file = ada.root / "relationships/sam.md"
     sides = [file.read_text("utf-8")]
     state_before = {path: path.read_bytes() for path in ada.root.rglob("*.md")}
@@ -483,7 +483,7 @@ def test_portraits_of_two_clones_keep_the_quotes_of_both(ada: Entity) -> None:
 
 
 def test_what_is_said_under_the_same_words_stands_above_what_was_said_before(ada: Entity) -> None:
-    settled(life_after(ada, "ses_a", GERMAN))
+    settled(runtime_after(ada, "ses_a", GERMAN))
     text = "Das Turnier von Fenja in Kiel ist jetzt am 21."
     talked(ada, "ses_c", LATER, [Line("Sam", text)])
     settled(by_form(ada, LATER + timedelta(hours=9)))
@@ -497,8 +497,8 @@ def test_what_is_said_under_the_same_words_stands_above_what_was_said_before(ada
 
 def test_what_asks_no_model_counts_against_no_limit_of_a_turn(ada: Entity) -> None:
     talked(ada, "ses_a", AT, [replace(line, noticed=False) for line in GERMAN])
-    life = by_form(ada, LATER)
-    ran = [each.name for each in runner.settle(life, jobs.AFTER_TURN, limit=1)]
+    runtime = by_form(ada, LATER)
+    ran = [each.name for each in runner.settle(runtime, jobs.AFTER_TURN, limit=1)]
     assert set(ran) == {"notice", "appraise", "remember", "reflect", "distill"}
 
 

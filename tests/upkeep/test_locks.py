@@ -13,7 +13,7 @@ import pytest
 from bumble.entity.folder import Entity
 from bumble.llm.scripted import ScriptedModel
 from bumble.upkeep import locks
-from tests.support.turns import NOON, Clock, life_of, say, talk
+from tests.support.turns import NOON, Clock, runtime_of, say, talk
 
 WORK = (
     "import sys, time\nfrom pathlib import Path\nfrom bumble.entity.folder import Entity\n"
@@ -88,7 +88,7 @@ def test_looking_whether_somebody_talks_makes_no_file(ada: Entity) -> None:
 def test_who_spoke_within_a_minute_is_still_talking(ada: Entity) -> None:
     clock = Clock()
     assert not locks.has_recent_message(ada, NOON)
-    talk(life_of(ada, ScriptedModel([say("Hello.")]), clock), "Hi.")
+    talk(runtime_of(ada, ScriptedModel([say("Hello.")]), clock), "Hi.")
     (ada.sessions / "ses_broken").mkdir()
     (ada.sessions / "ses_broken" / "messages.jsonl").write_text("{}\n")
     assert locks.has_recent_message(ada, clock.at)

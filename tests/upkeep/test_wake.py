@@ -25,7 +25,7 @@ from bumble.runtime.runtime import Runtime
 from bumble.upkeep import reminders as delivery
 from bumble.upkeep import wake, wake_gates, wake_session
 from tests.support.living import talked, write
-from tests.support.turns import Clock, life_of
+from tests.support.turns import Clock, runtime_of
 
 LISBON = ZoneInfo("Europe/Lisbon")
 MORNING = datetime(2026, 5, 25, 9, tzinfo=LISBON)
@@ -71,22 +71,22 @@ class Stubborn(ScriptedModel):
 def awake(entity: Entity, model: ScriptedModel, at: datetime = MORNING, **values: Any) -> Runtime:
     clock = Clock()
     clock.at = at
-    life = life_of(entity, model, clock)
-    settings = replace(life.config.wake, enabled=True, **values)
-    return replace(life, config=replace(life.config, wake=settings))
+    runtime = runtime_of(entity, model, clock)
+    settings = replace(runtime.config.wake, enabled=True, **values)
+    return replace(runtime, config=replace(runtime.config, wake=settings))
 
 
-def woken(life: Runtime) -> JobResult:
-    (found,) = wake.check_tick(life).jobs
-    outcome = wake.run(life, found)
-    job.apply(life, outcome)
+def woken(runtime: Runtime) -> JobResult:
+    (found,) = wake.check_tick(runtime).jobs
+    outcome = wake.run(runtime, found)
+    job.apply(runtime, outcome)
     return outcome
 
 
-def think(life: Runtime, *thoughts: Fragment) -> None:
+def think(runtime: Runtime, *thoughts: Fragment) -> None:
     write(
-        life.entity,
-        body_state.plan(life, MORNING, lambda soma: replace(soma, noise=thoughts), ""),
+        runtime.entity,
+        body_state.plan(runtime, MORNING, lambda soma: replace(soma, noise=thoughts), ""),
     )
 
 
@@ -98,9 +98,9 @@ def entity(ada: Entity) -> Entity:
 
 
 def test_it_is_off_until_the_owner_turns_it_on(entity: Entity) -> None:
-    life = life_of(entity, ScriptedModel([]))
-    assert not wake.check_tick(life).due
-    assert not wake.check(life).due
+    runtime = runtime_of(entity, ScriptedModel([]))
+    assert not wake.check_tick(runtime).due
+    assert not wake.check(runtime).due
 
 
 @pytest.mark.parametrize(
@@ -122,38 +122,38 @@ def test_each_closed_gate_says_why(
 
 
 def test_a_reason_to_stay_asleep_is_written_once_as_long_as_it_holds(entity: Entity) -> None:
-    life = awake(entity, Stubborn("journal"), MORNING + timedelta(hours=14))
-    woken(life)
+    runtime = awake(entity, Stubborn("journal"), MORNING + timedelta(hours=14))
+    woken(runtime)
     before = entity.state.read_bytes()
-    woken(life)
+    woken(runtime)
     assert entity.state.read_bytes() == before
 
 
 def test_a_dream_that_lingers_wakes_it_before_a_louder_thought(entity: Entity) -> None:
     old = MORNING - timedelta(hours=1)
-    life = awake(entity, Stubborn("journal"))
+    runtime = awake(entity, Stubborn("journal"))
     think(
-        life,
+        runtime,
         Fragment("the bees do not queue", THOUGHT, 0.6, old),
         Fragment("i plant whales", DREAM, 0.5, old),
         Fragment("it is loud in here", THOUGHT, 0.9, MORNING),
     )
-    outcome = woken(life)
+    outcome = woken(runtime)
     assert outcome.title == "wake: journal, because of a dream that lingers"
-    assert "i plant whales" in life.model.requests[0].messages[-1].content  # type: ignore[attr-defined]
+    assert "i plant whales" in runtime.model.requests[0].messages[-1].content  # type: ignore[attr-defined]
 
 
 def test_what_was_thought_of_one_person_is_for_them_alone(entity: Entity) -> None:
     thought = Fragment("Kim hides marzipan", THOUGHT, 0.8, MORNING - timedelta(hours=1), ("kim",))
-    life = awake(entity, Stubborn("journal"))
-    think(life, thought)
-    woken(life)
+    runtime = awake(entity, Stubborn("journal"))
+    think(runtime, thought)
+    woken(runtime)
     assert journal.read(entity.journal, LISBON).entries[-1].audience == ("kim",)
 
 
 def test_a_message_is_left_as_a_reminder_and_never_more_than_two(entity: Entity) -> None:
-    life = awake(entity, Stubborn("message"))
-    outcome = woken(life)
+    runtime = awake(entity, Stubborn("message"))
+    outcome = woken(runtime)
     assert outcome.data["messages"] == 2
     left = list(reminders.read(entity.reminders))
     assert [(one.person, one.deliver, one.provenance.by) for one in left] == [
@@ -161,8 +161,8 @@ def test_a_message_is_left_as_a_reminder_and_never_more_than_two(entity: Entity)
     ] * 2
     night = awake(entity, Stubborn("message"), MORNING + timedelta(hours=14))
     assert "quiet hours" in (delivery.waits_for(night, left[0]) or "")
-    assert "a talk with sam" in (delivery.waits_for(life, left[0]) or "")
-    assert delivery.waits_for(life, left[0], watched=True) is None
+    assert "a talk with sam" in (delivery.waits_for(runtime, left[0]) or "")
+    assert delivery.waits_for(runtime, left[0], watched=True) is None
     assert delivery.worded(left[0], MORNING) == left[0].text
 
 
@@ -177,8 +177,8 @@ def test_the_same_words_are_not_left_twice_before_they_are_heard(entity: Entity)
 
 
 def test_a_session_ends_when_its_time_is_over(entity: Entity) -> None:
-    life = awake(entity, Stubborn("look_up"))
-    clock = life.clock
+    runtime = awake(entity, Stubborn("look_up"))
+    clock = runtime.clock
 
     class Slow(Stubborn):
         def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
@@ -186,7 +186,7 @@ def test_a_session_ends_when_its_time_is_over(entity: Entity) -> None:
             return super().complete(request, on_text)
 
     slow = Slow("look_up")
-    outcome = woken(replace(life, model=slow))
+    outcome = woken(replace(runtime, model=slow))
     assert 1 <= outcome.data["steps"] <= 3
     assert len(slow.requests) <= 4
 
@@ -200,8 +200,8 @@ def test_it_never_takes_more_steps_than_it_may(entity: Entity) -> None:
 
 def test_below_write_it_notes_what_was_said_and_says_nothing_to_anybody(entity: Entity) -> None:
     model = Stubborn("message")
-    life = replace(awake(entity, model), abilities=Abilities())
-    outcome = woken(life)
+    runtime = replace(awake(entity, model), abilities=Abilities())
+    outcome = woken(runtime)
     assert outcome.data["by"] == "rule"
     (line,) = scratch.lines(entity.root / scratch.PATH)
     assert "“I planted the beans behind the shed.”" in line
@@ -242,32 +242,32 @@ def test_below_write_a_project_s_next_step_is_noted_once(entity: Entity) -> None
     intents = []
     for hours in (0, 2, 4):
         at = MORNING + timedelta(hours=hours)
-        life = replace(awake(entity, Stubborn("x"), at), abilities=Abilities())
-        intents.append(woken(life).data["intent"])
+        runtime = replace(awake(entity, Stubborn("x"), at), abilities=Abilities())
+        intents.append(woken(runtime).data["intent"])
     assert intents == ["note", "project", "rest"]
     assert "The boat: sand it" in scratch.lines(entity.root / scratch.PATH)[-1]
 
 
-def listen(life: Runtime) -> None:
+def listen(runtime: Runtime) -> None:
     """Say what was left for Sam, as the beginning of a talk does."""
-    session = session_files.find(life.entity.sessions, "ses_1")
-    said = delivery.for_talk(life, session)
+    session = session_files.find(runtime.entity.sessions, "ses_1")
+    said = delivery.for_talk(runtime, session)
     if said.messages:
         words = sessions.plan_append(session, said.messages, "say what was left")
-        life.apply(ChangeSet("talk", (words, *said.changes)))
+        runtime.apply(ChangeSet("talk", (words, *said.changes)))
 
 
 @pytest.mark.parametrize("favourite", ["message", "journal"])
 def test_a_week_keeps_to_every_limit(entity: Entity, favourite: str) -> None:
-    life = awake(entity, Stubborn(favourite), MORNING)
-    clock = life.clock
+    runtime = awake(entity, Stubborn(favourite), MORNING)
+    clock = runtime.clock
     assert isinstance(clock, Clock)
     decisions: list[tuple[datetime, JobResult]] = []
     for number in range(7 * 48):
         clock.at = MORNING + timedelta(minutes=30 * number)
         if number % 48 == 0:
-            listen(life)
-        for settled in runner.settle(life, PASSES):
+            listen(runtime)
+        for settled in runner.settle(runtime, PASSES):
             assert settled.problem is None
             if settled.name == "wake" and settled.outcome:
                 decisions.append((clock.at, settled.outcome))
@@ -277,12 +277,12 @@ def test_a_week_keeps_to_every_limit(entity: Entity, favourite: str) -> None:
     wakes = [(at, one) for at, one in decisions if one.data["woke"]]
     assert len(wakes) > 20
     days = Counter(at.astimezone(LISBON).date() for at, _ in wakes)
-    assert max(days.values()) <= life.config.wake.max_per_day
+    assert max(days.values()) <= runtime.config.wake.max_per_day
     times = [at for at, _ in wakes]
-    gap = timedelta(seconds=life.config.wake.min_gap_seconds)
+    gap = timedelta(seconds=runtime.config.wake.min_gap_seconds)
     gap -= timedelta(seconds=1)  # the clock of the tests runs on while it is read
     assert all(after - before >= gap for before, after in pairwise(times))
-    assert not any(wake_gates.is_quiet(life, at) for at in times)
+    assert not any(wake_gates.is_quiet(runtime, at) for at in times)
     intents = [one.data["intent"] for _, one in wakes]
     for first in range(len(intents)):
         counted = Counter(intents[first : first + wake_gates.RUT_WINDOW])
@@ -291,4 +291,4 @@ def test_a_week_keeps_to_every_limit(entity: Entity, favourite: str) -> None:
     session = session_files.find(entity.sessions, "ses_1")
     spoken = [one for one in session.messages if one.unprompted]
     assert spoken if favourite == "message" else True
-    assert not any(wake_gates.is_quiet(life, one.at) for one in spoken)
+    assert not any(wake_gates.is_quiet(runtime, one.at) for one in spoken)
