@@ -2,9 +2,9 @@
 
 Takes lists that readers wrote from the conversations alone, each a JSON object: id of a
 conversation to words that name a topic; by default those of `bench/data/petri`, fifteen words a
-conversation. The second reader had seen the words of the first. A topic is there if a name of one
-of the first twenty has the word's stem. Prints, for every conversation, the share of the words that
-all readers name that is there, those that are not, and how many of the words of any reader are.
+conversation. The readers saw nothing of each other. A topic is there if a name of one of the first
+twenty has the word's stem. Prints, for every conversation, the share of the words that all readers
+name that is there, those that are not, and how many of the words of any reader are.
 Writes `bench/out/petri.json`. Needs no model; the conversations are no part of the repository.
 """
 

@@ -34,9 +34,9 @@ STEADY_SHARE = 0.25  # how far two halves may differ and still be steady
 LEAST_LETTERS = 3
 STANDS_OUT = 2.0  # times as often as the language has it
 EVEN = 0.1  # what a title counts that is spread as chance would
-GROWTH = 0.6  # how a topic grows with the records that mention it: ten times as many, four times
-OUT_GROWTH = 0.75  # how it grows with how far it stands out from the language
-NOUN_WEIGHT = 0.5  # of standing as a noun, beside coming in lumps
+GROWTH = 0.9  # how a topic grows with the records that mention it: ten times as many, eight times
+OUT_GROWTH = 1.0  # how it grows with how far it stands out from the language
+NOUN_WEIGHT = 1.0  # of standing as a noun, beside coming in lumps
 OWN_GROWTH = 2.0  # how it grows with how much oftener people say it of their own life
 PHRASE_SHARE = 0.4  # of the rarer word of two, from which they are a phrase
 TITLE_WEIGHT = 2.0  # what somebody named on purpose counts more
@@ -453,7 +453,7 @@ def _tells(word: str, language: str, passing: Collection[str]) -> bool:
     """Whether a word tells what something is about."""
     folded, marks = words.folded(word), noun_marks.BY_LANGUAGE.get(language)
     return (
-        (marks is None or word not in marks.words)
+        (marks is None or not marks.tells_nothing(word))
         and len(folded) >= LEAST_LETTERS
         and word not in stop_words.WORDS
         and word not in passing

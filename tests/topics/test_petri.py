@@ -45,6 +45,22 @@ def test_how_something_is_spoken_of_is_no_topic() -> None:
     assert found(*talk) == []
 
 
+@pytest.mark.parametrize(
+    ("language", "line"),
+    [
+        ("en", "That makes a difference, and the impact was real."),
+        ("de", "Das war ein Unterschied, und die Wirkung kam im Moment."),
+        ("nl", "Dat was het verschil, en de invloed op dit moment."),
+        ("fr", "C'était la différence, et l'impact du moment."),
+        ("es", "Esa fue la diferencia, y el impacto del momento."),
+        ("it", "Era la differenza, e l'impatto del momento."),
+        ("pt", "Essa foi a diferença, e o impacto do momento."),
+    ],
+)
+def test_a_noun_that_names_nothing_by_itself_is_no_topic(language: str, line: str) -> None:
+    assert found(*(text(line, n, language) for n in range(6))) == []
+
+
 def test_a_german_noun_is_a_word_and_a_stranger_s_name_is_a_name() -> None:
     talk = [text("Gestern hat uns Fenja im Garten geholfen.", n, "de") for n in range(4)]
     types = {topic.name: topic.type for topic in found(*talk)}
