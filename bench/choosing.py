@@ -28,7 +28,8 @@ from platformdirs import user_cache_path
 from ruamel.yaml import YAML
 
 from bench.recall import open_named
-from bumble.choosing import examples, label, notice, rules
+from bumble.choosing import answers, examples, label, learning, notice, rules
+from bumble.choosing.learning import Lesson
 from bumble.choosing.notice import Opinion
 from bumble.choosing.rules import Verdict
 from bumble.embed.likeness import Likeness
@@ -39,8 +40,9 @@ from bumble.weights import catalog, store
 
 HERE = Path(__file__).parent
 OUT = HERE / "out"
-MESSAGES = Path(str(examples.FOLDER))
-LEARNED = Path(str(examples.LEARNED))
+MESSAGES = Path(str(learning.FOLDER / examples.LESSON.folder))
+LEARNED = Path(str(learning.LEARNED))
+LESSONS: tuple[Lesson[Any], ...] = (examples.LESSON, answers.LESSON)
 MARKS = HERE / "data" / "choosing" / "marks.yaml"
 CONTEXT_TOKENS = 4096
 CACHE_BYTES = 500_000_000
@@ -198,18 +200,19 @@ def wrong(language: str, messages: Sequence[Labelled]) -> None:
             print(f"{language} {mistake} ({why}): {each.text}")
 
 
-def learn(name: str) -> Path:
-    """Write what an embedder learns from all examples, in place of what it did before."""
+def learn(name: str) -> list[Path]:
+    """Write what an embedder learns from all texts, in place of what it did before."""
     embedder = open_named(name, user_cache_path("bumble") / "weights")
     if embedder is None:
         raise SystemExit(f"{name} has no weights to learn with")
     for before in LEARNED.glob(f"{name}-*.npz"):
         before.unlink()
     LEARNED.mkdir(exist_ok=True)
-    path = LEARNED / examples.filename(embedder.identity)
-    with path.open("wb") as file:
-        examples.learn(embedder, examples.load()).write(file)
-    return path
+    paths = [LEARNED / lesson.filename(embedder.identity) for lesson in LESSONS]
+    for lesson, path in zip(LESSONS, paths, strict=True):
+        with path.open("wb") as file:
+            lesson.learn(embedder).write(file)
+    return paths
 
 
 def opened(name: str) -> EmbeddedModel:

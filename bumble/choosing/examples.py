@@ -4,50 +4,39 @@
 each with `text`, `kind` and `keep`: whether somebody who knows this person would want to remember
 it for months; without it that depends. The embedder, whichever an entity has, says which of them a
 message is like: no model has to be asked, and it speaks every language that the embedder does. What
-it makes of the examples is learned once: for embedders that bumble brings along it lies in
-`learned/`, for any other a machine keeps it in its cache.
+it makes of the examples is learned once (`learning.py`).
 """
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
-import io
-from collections.abc import Iterator, Sequence
-from dataclasses import astuple, dataclass
-from functools import cache
-from importlib import resources
-from importlib.resources.abc import Traversable
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from bumble import files
+from bumble.choosing.learning import Lesson
 from bumble.embed import likeness
 from bumble.embed.likeness import Class, Likeness
-from bumble.embed.protocol import Embedder, EmbedderIdentity
+from bumble.embed.protocol import Embedder
 from bumble.runtime.runtime import Runtime
-from bumble.text import tokens, yaml_read
+from bumble.text import tokens
 from bumble.text.words import one_line
 
-FOLDER = resources.files(__package__).joinpath("examples")
-LEARNED = resources.files(__package__).joinpath("learned")
 KEEP, JOKE, CONFIDED, ASKED = "keep", "joke", "confided", "asked"
 CHANGED, IMAGINED = "changed", "imagined"
 CLASSES = (KEEP, JOKE, CONFIDED, ASKED, CHANGED, IMAGINED)
 # Likeness from which a message is kept that rules leave open; that rules drop for one of its words;
 # below which one is dropped that rules keep for its wording.
 KEPT_FROM, SURE_FROM, DROPPED_BELOW = 0.0, 0.6, -0.8
-JOKE_FROM = 0.2  # likeness to jokes from which a message is one that rules would keep
+JOKE_FROM = 0.1  # likeness to jokes from which a message is one that rules would keep
 CONFIDED_FROM = 0.0  # likeness to confidences from which a message is one, whatever its words
 # Likeness to questions of memory from which a message is one, with a word of asking and without;
 # below which it is none.
 ASKED_FROM, SURELY_ASKED_FROM, NOT_ASKED_BELOW = 0.0, 0.4, -0.8
 CHANGED_FROM = -0.25  # likeness to what is another now, from which a message says so
-IMAGINED_FROM = 0.0  # likeness to what is only imagined, from which a message is no fact
+IMAGINED_FROM = -0.25  # likeness to what is only imagined, from which a message is no fact
 ENGLISH = "en"  # which every embedder understands
 MAX_TOKENS = 150  # of a message: examples are short
-_LEARNED_HERE: dict[EmbedderIdentity, Likeness] = {}  # by this process
 
 
 @dataclass(frozen=True)
@@ -140,7 +129,7 @@ def worth(runtime: Runtime, text: str, language: str, *, learns: bool) -> Worth 
         return None
     if language != ENGLISH and not embedder.multilingual:
         return None
-    known = _known(embedder, runtime, learns=learns)
+    known = LESSON.known(embedder, runtime, learns=learns)
     return None if known is None else of(known, embedder, text)
 
 
@@ -158,16 +147,10 @@ def load() -> tuple[Example, ...]:
     Raises:
         ValueError: If a file holds something else.
     """
-    examples: list[Example] = []
-    for writer, file in _all_files():
-        rows = yaml_read.parse(file.read_text(encoding="utf-8"))
-        if not isinstance(rows, list):
-            raise ValueError(f"examples/{writer}/{file.name} should be a list")
-        language = file.name.removesuffix(".yaml")
-        for row in rows:
-            keep, kind = row.get("keep"), str(row["kind"])
-            examples.append(Example(str(row["text"]), keep, kind, writer, language))
-    return tuple(examples)
+    return tuple(
+        Example(str(row["text"]), row.get("keep"), str(row["kind"]), writer, language)
+        for writer, language, row in LESSON.rows()
+    )
 
 
 def learn(embedder: Embedder, examples: Sequence[Example]) -> Likeness:
@@ -193,67 +176,10 @@ def learn(embedder: Embedder, examples: Sequence[Example]) -> Likeness:
     )
 
 
-def filename(identity: EmbedderIdentity) -> str:
-    """Name the file of what an embedder learned from the examples as they are."""
-    return f"{identity.model}-{identity.dimensions}-{_digest(identity)}.npz"
-
-
-def _known(embedder: Embedder, runtime: Runtime, *, learns: bool) -> Likeness | None:
-    """Return what an embedder has learned, by this process or before; None: nothing yet."""
-    identity = embedder.identity
-    if identity not in _LEARNED_HERE:
-        known = _before(embedder, runtime) or (_learned(embedder, runtime) if learns else None)
-        if known is None:
-            return None
-        _LEARNED_HERE[identity] = known
-    return _LEARNED_HERE[identity]
-
-
-def _before(embedder: Embedder, runtime: Runtime) -> Likeness | None:
-    """Read what an embedder has learned before: shipped, or on this machine."""
-    name = filename(embedder.identity)
-    shipped = LEARNED.joinpath(name)
-    if shipped.is_file():
-        return likeness.read(io.BytesIO(shipped.read_bytes()))
-    data = files.read_cache(runtime.learned / name) if runtime.learned else None
-    if data is not None:
-        with contextlib.suppress(ValueError):  # of a process that was killed, or by a hand
-            return likeness.read(io.BytesIO(data))
-    return None
-
-
-def _learned(embedder: Embedder, runtime: Runtime) -> Likeness:
-    runtime.tell(f"{embedder.identity.model} learns once, from examples, what is worth keeping")
-    known = learn(embedder, load())
-    if runtime.learned:
-        _write(runtime.learned / filename(embedder.identity), known)
-    return known
-
-
-def _write(place: Path, known: Likeness) -> None:
-    """Keep what was learned; without a folder to write to it is learned again."""
-    file = io.BytesIO()
-    known.write(file)
-    with contextlib.suppress(OSError):
-        files.make_folder(place.parent)
-        files.write_atomic(place, file.getvalue())
-
-
-def _digest(identity: EmbedderIdentity) -> str:
-    """Return what changes with the examples, with their classes and with the embedder."""
-    learned_from = f"{astuple(identity)} {CLASSES} {_examples_digest()}"
-    return hashlib.sha256(learned_from.encode()).hexdigest()[:16]
-
-
-@cache
-def _examples_digest() -> str:
-    texts = (file.read_text(encoding="utf-8") for _, file in _all_files())  # line ends: git's
-    return hashlib.sha256("".join(texts).encode()).hexdigest()
-
-
-def _all_files() -> Iterator[tuple[str, Traversable]]:
-    """Yield the writers and their files, in order."""
-    for folder in sorted(FOLDER.iterdir(), key=lambda place: place.name):
-        for file in sorted(folder.iterdir(), key=lambda place: place.name):
-            if file.name.endswith(".yaml"):
-                yield folder.name, file
+LESSON = Lesson(
+    "examples",
+    "what is worth keeping",
+    f"{CLASSES}",
+    lambda embedder: learn(embedder, load()),
+    likeness.read,
+)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from bumble.choosing import corrections, examples, hush, label, own_answer, rules
+from bumble.choosing import answers, corrections, examples, hush, label, own_answer, rules
 from bumble.choosing.examples import Worth
 from bumble.choosing.rules import Verdict
 from bumble.entity.changes import Change
@@ -300,6 +300,7 @@ def run(runtime: Runtime, job: NoticeJob) -> JobResult:
     messages = [message for message in session.messages if message.id in job.messages]
     new: list[Notice] = []
     try:
+        answers.prepare(runtime)
         for notice in made(runtime, session, messages):
             new.append(notice)  # one by one: what was asked stays, whatever becomes of the rest
     except (ModelUnreachableError, CredentialsError, WeightsMissingError):

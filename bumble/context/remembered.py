@@ -9,10 +9,10 @@ question.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
-from bumble.choosing import notice
+from bumble.choosing import answers, notice
 from bumble.choosing import quotes as marks
 from bumble.context import recalled, statements
 from bumble.context.recalled import Search
@@ -34,10 +34,11 @@ from bumble.text import stop_words, words
 from bumble.text.words import one_line
 
 SEARCHED = 80  # hits that are looked through
+COMPARED = 40  # statements whose meaning is held against the question
 KINDS = ("message", "knowledge", "journal", "episode", "belief", "person")
 LATEST_TALKS = 200  # whose corrections are known
 CLOSE = 0.6  # of the best one's points, from which another may be the answer as well
-CLEAR = 1.0  # points that the best is ahead, where meaning tells: then it alone is quoted
+CLEAR = 1.5  # points that the best is ahead, where meaning tells: then it alone is quoted
 ENOUGH = 0.6  # of the words of a question, with which what answers does so whatever else is near
 MOST_QUOTES = 2
 
@@ -84,7 +85,8 @@ def answer(runtime: Runtime, session: Session, question: Question) -> Answer:
         and _bare(hit.text) != _bare(said.text)
         and (hit.id in heard.answers or hit.id in heard.kept or _tells(runtime, hit, question))
     ]
-    scored = statements.score(runtime, _statements(runtime, told, question, heard), question)
+    told_so = _compared(runtime, _statements(runtime, told, question, heard), question)
+    scored = statements.score(runtime, told_so, question)
     best = _best(scored, question)
     if not best:
         return Answer(nearest=_nearest(runtime, scored, heard, of_memory=question.of_memory))
@@ -126,8 +128,6 @@ def _nearest(
     ]
     quotes: dict[str, Quote] = {}
     for each in near:
-        if each.points <= near[0].points - CLEAR and each.statement.cosine is not None:
-            break
         said = each.statement
         later = heard.newest(said.id)
         quotes.setdefault(later, said.quote if later == said.id else _said(runtime, heard, later))
@@ -203,13 +203,24 @@ def _statements(
                 id_ if quote.speaker else "",
                 nearness,
                 near,
-                hit.parts.cosine,
                 worth=(id_ in heard.kept) - (id_ in heard.idle) if quote.speaker else 0,
             )
             for quote in quoted
             if quote.speaker or not (_bare(quote.text) in spoken or question.asks(quote.text))
         ]
     return rows
+
+
+def _compared(runtime: Runtime, rows: Sequence[Statement], question: Question) -> list[Statement]:
+    """Say of the first statements how near each is to what answers the question."""
+    texts = [each.quote.text for each in rows[:COMPARED]]
+    cosines = answers.nearness(runtime, question.text, question.language, texts)
+    if cosines is None:
+        return list(rows)
+    near = [
+        replace(each, cosine=float(cosine)) for each, cosine in zip(rows, cosines, strict=False)
+    ]
+    return [*near, *rows[len(near) :]]
 
 
 def _noted(hit: Hit) -> list[Quote]:

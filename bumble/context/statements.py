@@ -27,10 +27,11 @@ INEXACT = 0.8  # what such a word counts
 LEAST_SHARED, NEAR_SHARED, MOST_SHARED = 0.3, 0.45, 0.6
 PASSING = 0.3  # what a word counts that stands in any talk
 LEAST_LETTERS = 3  # of a word that tells what is asked
-# What orders statements, fitted on the questions of eleven lives (docs/log.md): how far a cosine is
-# above those of the others, in their deviations, and beside that the share of the question's words,
-# that a person said it, that it was worth keeping, and that it has a number where one is asked for.
-WORDS, SAID, KEPT, NUMBER = 1.5, 1.5, 0.8, 0.5
+# What orders statements, fitted on the questions of fourteen lives (docs/log.md): how far a cosine
+# is above those of the others, in their deviations, and beside that the share of the question's
+# words, that a person said it, that it was worth keeping, and that it has a number where one is
+# asked for.
+MEANING, WORDS, SAID, KEPT, NUMBER = 1.5, 1.5, 1.5, 0.8, 0.5
 FIRST = 1.0  # what the first place in the index counts; the second a half of it, and so on
 RARE_NUMBER = 1.0  # what a number counts beside a shared rare word, without vectors
 LEAST_PART = 0.15  # of the words of a question, in a guess that is not near it by its meaning
@@ -74,7 +75,7 @@ class Statement:
     id: str  # of the message; empty: a note
     nearness: float
     is_near: bool
-    cosine: float | None = None  # of its passage with the question; None: no vector
+    cosine: float | None = None  # with what answers such a question; None: no vector
     worth: int = 0  # 1: held to be worth keeping, -1: to be a joke or the like; 0: open
 
     def comes_near(self, *, of_memory: bool) -> bool:
@@ -138,7 +139,7 @@ def score(runtime: Runtime, statements: Sequence[Statement], question: Question)
         points += RARE_NUMBER * counts
         if above is not None:
             of_person = bool(each.id)
-            points = above[place] + WORDS * part + NUMBER * counts
+            points = MEANING * above[place] + WORDS * part + NUMBER * counts
             points += SAID * of_person + KEPT * each.worth
             if of_person:
                 heard += 1

@@ -6,13 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bumble.abilities.tiers import Abilities
 from bumble.agent import acts
-from bumble.choosing import examples, notice, rules
+from bumble.choosing import answers, examples, learning, notice, rules
 from bumble.choosing.examples import Example, Worth
+from bumble.choosing.learning import Lesson
 from bumble.choosing.rules import Verdict
 from bumble.embed import likeness
 from bumble.embed.hashing import HashingEmbedder
@@ -30,6 +32,7 @@ from tests.support.turns import runtime_of, say, stored, talk
 PASS = Pass("notice", notice.check, notice.run)
 SHIPPED = ("all-minilm-l6-v2", "multilingual-e5-small")
 EXAMPLES = examples.load()
+LESSONS: tuple[Lesson[Any], ...] = (examples.LESSON, answers.LESSON)
 ENGLISH = [example for example in EXAMPLES if example.language == "en"]
 
 
@@ -96,12 +99,13 @@ def test_what_these_embedders_learned_is_shipped(name: str) -> None:
     entry = catalog.load().entry(name)
     assert entry.embedding is not None
     identity = embedders.identity(entry, entry.embedding.dimensions[0])
-    shipped = examples.LEARNED.joinpath(examples.filename(identity))
-    assert shipped.is_file(), f"uv run python -m bench.choosing --learn --embedder {name}"
+    for lesson in LESSONS:
+        shipped = learning.LEARNED.joinpath(lesson.filename(identity))
+        assert shipped.is_file(), f"uv run python -m bench.choosing --learn --embedder {name}"
 
 
 def test_nothing_that_nobody_opens_is_shipped() -> None:
-    assert len(list(examples.LEARNED.iterdir())) == len(SHIPPED)
+    assert len(list(learning.LEARNED.iterdir())) == len(SHIPPED) * len(LESSONS)
 
 
 def test_what_rules_leave_open_is_kept_if_it_is_like_what_is_kept(runtime: Runtime) -> None:
@@ -208,16 +212,16 @@ def test_an_embedder_that_knows_english_alone_is_asked_about_nothing_else(runtim
 
 def test_a_machine_learns_once(runtime: Runtime, tmp_path: Path) -> None:
     heard: list[str] = []
-    examples._LEARNED_HERE.clear()
+    learning._HERE.clear()
     assert examples.worth(runtime, "my sister Lena is a vet", "en", learns=False) is None
     runtime = replace(runtime, learned=tmp_path / "learned", tell=heard.append)
-    place = tmp_path / "learned" / examples.filename(embedder().identity)
+    place = tmp_path / "learned" / examples.LESSON.filename(embedder().identity)
     text = "my sister Lena is a vet"
     values = []
     for data in (None, None, b"damaged"):  # learns, reads, learns again
         if data is not None:
             place.write_bytes(data)
-        examples._LEARNED_HERE.clear()
+        learning._HERE.clear()
         embedder().texts = 0
         values.append((examples.worth(runtime, text, "en", learns=True), embedder().texts > 1))
     assert [learned for _, learned in values] == [True, False, True]
@@ -229,7 +233,7 @@ def test_a_machine_learns_once(runtime: Runtime, tmp_path: Path) -> None:
 @pytest.mark.weights
 def test_with_real_weights_facts_are_kept_and_dry_jokes_are_not(weights_folder: Path) -> None:
     real = embedders.open_embedder(weights_folder, catalog.load().entry(SHIPPED[0]))
-    file = examples.LEARNED.joinpath(examples.filename(real.identity))
+    file = learning.LEARNED.joinpath(examples.LESSON.filename(real.identity))
     known = likeness.read(io.BytesIO(file.read_bytes()))
     facts = [
         "I grew up on a barge, my dad was a lock keeper",
