@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bumble import files
 from bumble.app import output
 from bumble.app.opening import Opened, open_entity, shell_of
 from bumble.app.speech import Speech
@@ -122,6 +123,7 @@ def chat(
     if new:
         _make_if_missing(ctx, entity, text or "", yes=yes)
     ctx.with_resource(shell.stops.watched())
+    ctx.with_resource(files.read_once())
     opened = open_entity(
         ctx,
         entity,

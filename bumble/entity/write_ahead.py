@@ -358,7 +358,7 @@ def _take(root: Path, folder: Path, step: Step) -> list[Path]:
 def read(path: Path) -> bytes | None:
     """Read a file that is to be changed; None where there is none."""
     try:
-        return files.read_if_there(path)
+        return files.read_if_there(path, anew=True)
     except OSError as error:  # a folder, or a file that may not be read
         raise FolderUnwritableError(path, error.strerror or str(error)) from error
 
