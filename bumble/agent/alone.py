@@ -23,7 +23,7 @@ def act(
     *,
     person: str,
     task: str,
-) -> loop.Outcome:
+) -> loop.LoopOutcome:
     """Let the model act until it is done; nobody hears what it says meanwhile.
 
     Args:

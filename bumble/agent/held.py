@@ -14,7 +14,7 @@ from dataclasses import replace
 from bumble.agent import acts, by_form, tools
 from bumble.agent.acts import Act
 from bumble.agent.by_form import Reply, Scene
-from bumble.agent.loop import Breakable, Outcome, Step
+from bumble.agent.loop import Breakable, LoopOutcome, LoopStep
 from bumble.agent.turn_record import Turn
 from bumble.choosing import examples
 from bumble.context import remembered, statements
@@ -42,7 +42,7 @@ _ENDS = (".", "!", "?", "…", "”", "“", '"', ")", "»")
 
 def answer(
     runtime: Runtime, turn: Turn, *, sign: Sign = lambda: None, breakable: Breakable = nullcontext
-) -> Outcome:
+) -> LoopOutcome:
     """Answer by drafts or by form; nothing is shown yet.
 
     Args:
@@ -53,13 +53,13 @@ def answer(
     """
     act = act_of(runtime, turn)
     here = scene(runtime, turn, act)
-    outcome = Outcome()
+    outcome = LoopOutcome()
     if turn.manner == "draw" and _is_drawn(act, here):
         sign()
         try:
             with breakable():
                 if draft := _drawn(runtime, turn, act, outcome):
-                    outcome.steps.append(Step(draft, (), ()))
+                    outcome.steps.append(LoopStep(draft, (), ()))
                     return outcome
         except KeyboardInterrupt:
             outcome.stopped = "interrupted"
@@ -68,7 +68,7 @@ def answer(
     return outcome
 
 
-def checked(runtime: Runtime, turn: Turn, outcome: Outcome) -> Outcome:
+def checked(runtime: Runtime, turn: Turn, outcome: LoopOutcome) -> LoopOutcome:
     """Return what a turn with tools came to, its last words by form if they can't be said."""
     if outcome.stopped in ("interrupted", "failed") or not outcome.steps:
         return outcome
@@ -105,8 +105,8 @@ def act_of(runtime: Runtime, turn: Turn) -> Act:
     return "confided" if worth.is_confided and act in MAY_BE_CONFIDED else act
 
 
-def _say(turn: Turn, outcome: Outcome, reply: Reply) -> None:
-    outcome.steps.append(Step(reply.text, (), ()))
+def _say(turn: Turn, outcome: LoopOutcome, reply: Reply) -> None:
+    outcome.steps.append(LoopStep(reply.text, (), ()))
     outcome.stopped = "done"
     turn.worded = reply.act
     if reply.act not in by_form.SPEAKS:
@@ -122,7 +122,7 @@ def _is_drawn(act: Act, here: Scene) -> bool:
     return act in here.wordings.talk.draws
 
 
-def _drawn(runtime: Runtime, turn: Turn, act: Act, outcome: Outcome) -> str:
+def _drawn(runtime: Runtime, turn: Turn, act: Act, outcome: LoopOutcome) -> str:
     """Return the first draft that nothing speaks against; empty if there is none."""
     held = situation(runtime, turn, act)
     for _ in range(DRAWS):

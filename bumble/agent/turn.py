@@ -34,7 +34,7 @@ from bumble.agent import (
 )
 from bumble.agent.completion_gate import Gate
 from bumble.agent.feelings import Feelings
-from bumble.agent.loop import Outcome, Profile
+from bumble.agent.loop import LoopOutcome, Profile
 from bumble.agent.manner import Manner
 from bumble.agent.participants import Person
 from bumble.agent.tool_cache import ToolCache
@@ -317,7 +317,7 @@ def answer(
     return turn
 
 
-def _acted(runtime: Runtime, turn: Turn, say: loop.Say, breakable: loop.Breakable) -> Outcome:
+def _acted(runtime: Runtime, turn: Turn, say: loop.Say, breakable: loop.Breakable) -> LoopOutcome:
     """Let the model speak and use tools until the turn ends."""
     room = budget.room(runtime, turn.request.messages)
 

@@ -318,7 +318,7 @@ class OpenMind:
         found = body_state.mood(self.runtime, body_state.read(self.runtime, self.runtime.now()))
         return f"{found.name} ({found.intensity:.2f})"
 
-    def report(self) -> context_report.Report | None:
+    def report(self) -> context_report.ContextReport | None:
         """Say what the last request of this process was made of."""
         return None if self.last is None else context_report.of(self.runtime, self.last, "run")
 
@@ -368,7 +368,7 @@ def last_request(entity: Entity) -> list[tuple[str, str]]:
         return []  # damaged: it is only a cache
 
 
-def last_report(entity: Entity, session_id: str = "") -> context_report.Report | None:
+def last_report(entity: Entity, session_id: str = "") -> context_report.ContextReport | None:
     """Return the report of the last request, or of the last in a conversation; None: not kept."""
     found = _cached(entity, f"{REPORTS}/{session_id}.json" if session_id else LAST_REPORT)
     return context_report.from_data(found) if isinstance(found, dict) else None

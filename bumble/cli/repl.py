@@ -45,7 +45,7 @@ Ctrl-C stops an answer and keeps what was said."""
 
 
 @dataclass
-class Talk:
+class ReplState:
     """How a conversation at the terminal goes."""
 
     usage: bool  # whether each answer says what it cost
@@ -63,7 +63,7 @@ def run(mind: OpenMind, *, usage: bool, debug_prefix: bool = False) -> None:
         key_bindings=_keys(),
         multiline=True,
     )
-    talk = Talk(usage, debug_prefix)
+    talk = ReplState(usage, debug_prefix)
     name = mind.opened.identity.name
     output.say(f"{name} is here. /help lists the commands, /quit leaves.")
     mind.warm_ahead()
@@ -86,7 +86,7 @@ def run(mind: OpenMind, *, usage: bool, debug_prefix: bool = False) -> None:
             output.error(shell, "chat", str(error), kind=type(error).__name__, code=error.exit_code)
 
 
-def _take(mind: OpenMind, talk: Talk, text: str) -> bool:
+def _take(mind: OpenMind, talk: ReplState, text: str) -> bool:
     """Carry out or answer what was typed; whether that ends the conversation."""
     name = text[1:].split()[0] if text.startswith("/") and text[1:].split() else ""
     if name in COMMANDS:
@@ -138,7 +138,7 @@ def _introduce(mind: OpenMind, text: str) -> None:
         mind.name_owner(opened)
 
 
-def _answer(mind: OpenMind, talk: Talk, text: str, wishes: Wishes) -> None:
+def _answer(mind: OpenMind, talk: ReplState, text: str, wishes: Wishes) -> None:
     name = mind.opened.identity.name
     for line in mind.unheard():
         output.say(f"{name} said in the meantime: {line}")
@@ -198,12 +198,12 @@ def _keys() -> KeyBindings:
     return keys
 
 
-def _help(mind: OpenMind, talk: Talk, rest: str) -> bool:
+def _help(mind: OpenMind, talk: ReplState, rest: str) -> bool:
     output.say(HELP)
     return False
 
 
-def _status(mind: OpenMind, talk: Talk, rest: str) -> bool:
+def _status(mind: OpenMind, talk: ReplState, rest: str) -> bool:
     switches = [
         f"/{name} {'on' if value else 'off'}"
         for name in directives.SWITCHES
@@ -215,7 +215,7 @@ def _status(mind: OpenMind, talk: Talk, rest: str) -> bool:
     return False
 
 
-def _me(mind: OpenMind, talk: Talk, rest: str) -> bool:
+def _me(mind: OpenMind, talk: ReplState, rest: str) -> bool:
     person = people.readable_person(mind.runtime, mind.person.id)
     if person is None:
         output.say("You have not talked yet.")
@@ -226,14 +226,14 @@ def _me(mind: OpenMind, talk: Talk, rest: str) -> bool:
     return False
 
 
-def _context(mind: OpenMind, talk: Talk, rest: str) -> bool:
+def _context(mind: OpenMind, talk: ReplState, rest: str) -> bool:
     report = mind.report()
     shown = context_view.detailed if rest == "detail" else context_view.listed
     output.say("\n".join(shown(report)) if report else "Nothing has been sent yet.")
     return False
 
 
-def _usage(mind: OpenMind, talk: Talk, rest: str) -> bool:
+def _usage(mind: OpenMind, talk: ReplState, rest: str) -> bool:
     if rest:
         talk.usage = rest not in directives.OFF
         does = "says" if talk.usage else "does not say"
@@ -243,13 +243,13 @@ def _usage(mind: OpenMind, talk: Talk, rest: str) -> bool:
     return False
 
 
-def _compact(mind: OpenMind, talk: Talk, rest: str) -> bool:
+def _compact(mind: OpenMind, talk: ReplState, rest: str) -> bool:
     for line in mind.compact(output.say):
         output.say(line)
     return False
 
 
-def _model(mind: OpenMind, talk: Talk, rest: str) -> bool:
+def _model(mind: OpenMind, talk: ReplState, rest: str) -> bool:
     if not rest:
         output.say(mind.status()[-1])
         return False
@@ -260,7 +260,7 @@ def _model(mind: OpenMind, talk: Talk, rest: str) -> bool:
     return False
 
 
-def _new(mind: OpenMind, talk: Talk, rest: str) -> bool:
+def _new(mind: OpenMind, talk: ReplState, rest: str) -> bool:
     mind.begin(session_id=None, new=True)
     mind.warm_ahead()
     talk.wishes = Wishes()
@@ -268,11 +268,11 @@ def _new(mind: OpenMind, talk: Talk, rest: str) -> bool:
     return False
 
 
-def _quit(mind: OpenMind, talk: Talk, rest: str) -> bool:
+def _quit(mind: OpenMind, talk: ReplState, rest: str) -> bool:
     return True
 
 
-COMMANDS: dict[str, Callable[[OpenMind, Talk, str], bool]] = {
+COMMANDS: dict[str, Callable[[OpenMind, ReplState, str], bool]] = {
     "help": _help,
     "status": _status,
     "me": _me,

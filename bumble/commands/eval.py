@@ -27,7 +27,7 @@ from bumble.runtime.people import owner_id
 
 if TYPE_CHECKING:
     from bumble.app.conversation import OpenMind
-    from bumble.upkeep.mind_checks import Outcome, Statement, Summary
+    from bumble.upkeep.mind_checks import CheckOutcome, Statement, Summary
 
 HELP = """Check what the entity knows: what it finds, is shown and answers.
 
@@ -80,7 +80,10 @@ def eval_(
 
 
 def _tell(
-    opened: Opened, outcomes: Sequence[Outcome], listed: Listing[Check], junit_file: Path | None
+    opened: Opened,
+    outcomes: Sequence[CheckOutcome],
+    listed: Listing[Check],
+    junit_file: Path | None,
 ) -> None:
     """Print what all checks came to, and end with the exit code that says so."""
     from bumble.upkeep import mind_checks
@@ -115,7 +118,7 @@ def _places(text: str) -> list[str]:
 
 def _outcomes(
     opened: Opened, wanted: Sequence[Check], places: Sequence[str], *, yes: bool
-) -> Iterator[Outcome]:
+) -> Iterator[CheckOutcome]:
     """Make checks, those of one person after another."""
     by_person: dict[str, list[Check]] = {}
     for check in wanted:
@@ -142,7 +145,7 @@ def _person(opened: Opened, check: Check) -> str:
 
 def _looked(
     opened: Opened, person: str, theirs: Sequence[Check], places: Sequence[str]
-) -> Iterator[Outcome]:
+) -> Iterator[CheckOutcome]:
     """Make the checks that need no model."""
     from bumble.app import conversation
     from bumble.upkeep import mind_checks
@@ -178,7 +181,7 @@ def _prompt(mind: OpenMind, check: Check) -> str:
 
 def _answered(
     opened: Opened, person: str, theirs: Sequence[Check], *, yes: bool
-) -> Iterator[Outcome]:
+) -> Iterator[CheckOutcome]:
     """Make the checks of answers, each in a talk of its own that leaves no trace."""
     from bumble.app import conversation
     from bumble.upkeep import mind_checks
@@ -199,7 +202,7 @@ def _ignore(piece: str) -> None:
     """Hear an answer as it comes: it is held against the check when it is whole."""
 
 
-def _why(outcome: Outcome) -> str:
+def _why(outcome: CheckOutcome) -> str:
     """Say why a check failed; empty if it did not."""
     check, parts = outcome.check, []
     if not outcome.met:
@@ -210,11 +213,11 @@ def _why(outcome: Outcome) -> str:
     return "; ".join(parts)
 
 
-def _case(outcome: Outcome) -> TestCase:
+def _case(outcome: CheckOutcome) -> TestCase:
     return TestCase(outcome.place, outcome.check.id, _why(outcome))
 
 
-def _data(outcome: Outcome) -> dict[str, Any]:
+def _data(outcome: CheckOutcome) -> dict[str, Any]:
     check = outcome.check
     return {
         "check": check.id,
@@ -230,7 +233,7 @@ def _data(outcome: Outcome) -> dict[str, Any]:
 
 
 def _lines(
-    outcomes: Sequence[Outcome], summary: Summary, told: Sequence[Statement]
+    outcomes: Sequence[CheckOutcome], summary: Summary, told: Sequence[Statement]
 ) -> Iterator[str]:
     rows = []
     for each in outcomes:

@@ -23,7 +23,7 @@ from bumble import files, git
 from bumble.entity import changes, git_locks, installation, write_ahead
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import ENTITY_FILE
-from bumble.entity.write_ahead import Step
+from bumble.entity.write_ahead import IntentStep
 from bumble.errors import MergeUnfinishedError, UnsafePathError
 from bumble.git import Git, GitResult
 from bumble.gitdir import Repository
@@ -52,7 +52,7 @@ class Keeping:
 
 
 @dataclass(frozen=True)
-class Note:
+class PendingCommit:
     """A set that is written, or about to be, and not committed yet."""
 
     file: Path
@@ -72,7 +72,7 @@ class Note:
 class Waiting:
     """What is written and can't be committed."""
 
-    notes: tuple[Note, ...] = ()  # oldest first
+    notes: tuple[PendingCommit, ...] = ()  # oldest first
     why: str = ""
 
 
@@ -150,7 +150,7 @@ def _is_asked_for(root: Path) -> bool:
     return False
 
 
-def notes(root: Path) -> list[Note]:
+def notes(root: Path) -> list[PendingCommit]:
     """Return what is not committed yet, oldest first; what this installation did not note is not.
 
     One that can't be read is passed over too.
@@ -204,13 +204,13 @@ def _note_files(root: Path) -> list[Path]:
     return [file for file in numbered if f".bumble/{NOTES}/{file.name}" not in tracked]
 
 
-def _note(file: Path, change_set: ChangeSet, after: Mapping[str, str | None]) -> Note:
+def _note(file: Path, change_set: ChangeSet, after: Mapping[str, str | None]) -> PendingCommit:
     body = [_line(change.why) for change in change_set.changes if change.why.strip()]
     title, trailers = _line(change_set.title), change_set.trailers
-    return Note(file, title, tuple(dict.fromkeys(body)), trailers, after, change_set.opens)
+    return PendingCommit(file, title, tuple(dict.fromkeys(body)), trailers, after, change_set.opens)
 
 
-def _put_note(note: Note) -> None:
+def _put_note(note: PendingCommit) -> None:
     data: dict[str, Any] = {**vars(note)}
     del data["file"]
     text = json.dumps(data, sort_keys=True).encode(errors="replace").decode()
@@ -222,13 +222,13 @@ def _put_note(note: Note) -> None:
     files.move(temporary, note.file)
 
 
-def _read_note(file: Path, *, adopts: bool = False) -> Note | None:
+def _read_note(file: Path, *, adopts: bool = False) -> PendingCommit | None:
     try:
         signed = json.loads(files.read(file))
         if not adopts and not installation.is_own(f"{file.name} {signed['note']}", signed["mark"]):
             return None
         data = json.loads(signed["note"])
-        return Note(
+        return PendingCommit(
             file,
             data["title"],
             tuple(data["body"]),
@@ -249,9 +249,9 @@ class Commits:
         self.commits = commits
         self.waits = ""  # why nothing can be committed now
         self.blind = False  # git could not be asked how the files stand
-        self.own: list[Note] = []  # what goes into the commit of this set
+        self.own: list[PendingCommit] = []  # what goes into the commit of this set
 
-    def begin(self, change_set: ChangeSet, steps: Sequence[Step]) -> None:
+    def begin(self, change_set: ChangeSet, steps: Sequence[IntentStep]) -> None:
         """Commit what was there before, and note what comes.
 
         Raises:
@@ -305,7 +305,7 @@ class Commits:
         return Waiting(tuple(left), self.waits)
 
     def _commit_earlier(
-        self, entries: Sequence[Entry], waiting: Sequence[Note], paths: Sequence[str]
+        self, entries: Sequence[Entry], waiting: Sequence[PendingCommit], paths: Sequence[str]
     ) -> None:
         """Commit what was written earlier, then what was edited by hand in the set's files."""
         changed = {entry.path for entry in entries}
@@ -329,7 +329,7 @@ class Commits:
         if edited and not self.waits:
             self._record(_by_hand(edited), edited)
 
-    def _commit(self, sets: Sequence[Note], entries: Sequence[Entry]) -> None:
+    def _commit(self, sets: Sequence[PendingCommit], entries: Sequence[Entry]) -> None:
         """Commit some sets as one, and drop their notes."""
         if entries:
             self._record(_message(sets), entries)
@@ -448,7 +448,7 @@ class Commits:
         lock = next(iter(locks), self.repository.private / "index.lock")
         return f"another git is at work; if none is, remove {lock}"
 
-    def _noted(self, change_set: ChangeSet, after: Mapping[str, str | None]) -> Note:
+    def _noted(self, change_set: ChangeSet, after: Mapping[str, str | None]) -> PendingCommit:
         """Put down what is about to be written."""
         folder = self.root / ".bumble" / NOTES
         with files.refusing(folder):
@@ -553,7 +553,7 @@ def message(change_set: ChangeSet) -> str:
     return _message([_note(Path(), change_set, {})])
 
 
-def _message(sets: Sequence[Note]) -> str:
+def _message(sets: Sequence[PendingCommit]) -> str:
     """Write the message of a commit of one set or of several."""
     title = sets[-1].title
     others = [note for note in sets if not note.opens and note is not sets[-1]]

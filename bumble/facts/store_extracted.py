@@ -21,7 +21,7 @@ from bumble.records import base, journal, knowledge, relationships
 from bumble.records import beliefs as held
 from bumble.records.base import Provenance
 from bumble.records.knowledge import Knowledge, Section
-from bumble.records.relationships import Note, Relationship, Scores
+from bumble.records.relationships import PendingNote, Relationship, Scores
 from bumble.runtime import people
 from bumble.runtime.job import Plan
 from bumble.runtime.runtime import Runtime
@@ -192,7 +192,8 @@ def _plan_notes(
         origin = Provenance(by=BY, sources=(window.session,), audience=window.people)
         person = file or relationships.new(name, at, provenance=origin)
         waiting = [
-            Note(note.text, at, _provenance(runtime, window, note.cited)) for note in their_notes
+            PendingNote(note.text, at, _provenance(runtime, window, note.cited))
+            for note in their_notes
         ]
         scores = _moved(runtime, person, their_notes) if scalar else None
         planned.append(people.plan_noted(person, waiting, known=file is not None, scores=scores))

@@ -24,7 +24,7 @@ from bumble.facts.extract_window import Window
 from bumble.records import base, journal, knowledge, provenance, relationships
 from bumble.records import beliefs as held
 from bumble.records.knowledge import Knowledge, Section
-from bumble.records.relationships import Note, Relationship
+from bumble.records.relationships import PendingNote, Relationship
 from bumble.records.sessions import Session
 from bumble.runtime import people
 from bumble.runtime.job import Plan
@@ -150,12 +150,12 @@ def _plan_spoken_of(quoting: Quoting, sayings: Sequence[Saying]) -> list[Change 
     """
     wording, session = quoting.wording, quoting.session
     everybody = list(relationships.read(quoting.runtime.entity.relationships))
-    heard: dict[str, tuple[Relationship, list[Note]]] = {}
+    heard: dict[str, tuple[Relationship, list[PendingNote]]] = {}
     for saying in sayings:
         if provenance.is_untrusted(saying.quote.trust):
             continue
         origin = by_form.origin(store_extracted.BY, session, [saying], quoting.window.people)
-        note = Note(quotes.plain(wording.line(saying)), quoting.at, origin)
+        note = PendingNote(quotes.plain(wording.line(saying)), quoting.at, origin)
         for name in spoken_of.names_in(saying.quote.words, wording.language):
             file = relationships.match(everybody, name)
             person = file or relationships.new(name, quoting.at, provenance=origin)

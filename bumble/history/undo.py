@@ -16,7 +16,7 @@ from pathlib import Path
 
 from bumble import files
 from bumble.entity.changes import Change, ChangeSet, Version
-from bumble.entity.commits import CYCLE, Note, Waiting
+from bumble.entity.commits import CYCLE, PendingCommit, Waiting
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import RecordMissingError, RefusedError, UserError
 from bumble.history import log, merge
@@ -201,7 +201,7 @@ def _why_passed(commit: Commit, undone: set[str]) -> str:
     return "a conversation" if commit.cycle == "chat" else "nothing that is undone"
 
 
-def _may_be_meant(note: Note, cycle: str) -> bool:
+def _may_be_meant(note: PendingCommit, cycle: str) -> bool:
     """Whether a set that waits would be the newest, were it committed; an undo makes that hazy."""
     kinds = note.cycle.split(" and ")
     if cycle:
@@ -209,7 +209,7 @@ def _may_be_meant(note: Note, cycle: str) -> bool:
     return any(kind == UNDO or kind not in NEVER_LAST for kind in kinds)
 
 
-def _check_settled(waiting: Waiting, meant: Sequence[Note]) -> None:
+def _check_settled(waiting: Waiting, meant: Sequence[PendingCommit]) -> None:
     if meant:
         titles = "\n".join(f"  {note.title}" for note in reversed(meant))
         raise RefusedError(

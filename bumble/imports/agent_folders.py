@@ -37,7 +37,7 @@ def read(source: Source, context: Context, *, origin: str) -> Iterator[Item]:
     tops = _tops(source, SOUL)
     souls = [notes.load(source, name) for name in tops]
     yield from (note for note in souls if isinstance(note, LeftOut))
-    bodies = [note for note in souls if isinstance(note, notes.Note) and note.body.strip()]
+    bodies = [note for note in souls if isinstance(note, notes.NoteFile) and note.body.strip()]
     if bodies:
         text = "\n\n".join(note.body.strip() for note in bodies)
         yield Persona(_name(bodies), text)
@@ -61,7 +61,7 @@ def _tops(source: Source, names: tuple[str, ...]) -> list[str]:
     return [nearest[name] for name in names if name in nearest]
 
 
-def _name(souls: list[notes.Note]) -> str:
+def _name(souls: list[notes.NoteFile]) -> str:
     """Find what the agent is called: OpenClaw keeps it as `- **Name:** Molty`."""
     for note in souls:
         for line in note.body.splitlines()[:40]:
@@ -89,7 +89,7 @@ def _note(source: Source, name: str, origin: str) -> Iterator[Item]:
         yield from notes.dated(note, OTHER, origin)
 
 
-def _remembered(note: notes.Note, origin: str) -> Iterator[Item]:
+def _remembered(note: notes.NoteFile, origin: str) -> Iterator[Item]:
     if f"\n{SEPARATOR}\n" not in note.body:
         yield from notes.facts(note, origin, OTHER)
         return

@@ -18,13 +18,13 @@ from bumble.imports.items import (
     PERSON,
     Context,
     Fact,
+    ImportedTalk,
     Item,
     LeftOut,
     Persona,
-    Talk,
     Turn,
 )
-from bumble.imports.notes import Note
+from bumble.imports.notes import NoteFile
 from bumble.imports.source import Source
 from bumble.records import journal, knowledge, relationships, sessions
 from bumble.records.sessions import Message, Session
@@ -99,7 +99,7 @@ def _memories(source: Source, top: str, name: str, context: Context) -> Iterator
         yield LeftOut(rest[0], "files that are no memory", count=len(rest))
 
 
-def _is_of_forgotten(note: Note, context: Context) -> bool:
+def _is_of_forgotten(note: NoteFile, context: Context) -> bool:
     """Whether a memory is of somebody who was forgotten, alone or with others."""
     listed = [lenient.texts(note.meta.get(key)) for key in ("names", "people", "audience")]
     names = [PurePosixPath(note.name).stem, *(name for part in listed for name in part)]
@@ -116,7 +116,7 @@ def _talk(source: Source, path: str, name: str, owner_id: str) -> Iterator[Item]
         return
     turns = tuple(_turns(session, name, owner_id))
     if turns:
-        yield Talk(session_id, "", session.at, turns)
+        yield ImportedTalk(session_id, "", session.at, turns)
 
 
 def _turns(session: Session, name: str, owner_id: str) -> Iterator[Turn]:
@@ -161,7 +161,9 @@ def _days(source: Source, path: str, name: str, context: Context) -> Iterator[It
             turn = Turn(f"entry {entry.at} {notes.hash_of(text)}", entry.at, OTHER, text, name)
             days.setdefault(f"{entry.at.date()}", []).append(turn)
     for day, turns in days.items():
-        yield Talk(f"journal {name} {day}", f"The diary of {name}, {day}", None, tuple(turns))
+        yield ImportedTalk(
+            f"journal {name} {day}", f"The diary of {name}, {day}", None, tuple(turns)
+        )
 
 
 def _beliefs(source: Source, paths: Iterable[str], name: str, context: Context) -> Iterator[Item]:
@@ -180,5 +182,7 @@ def _beliefs(source: Source, paths: Iterable[str], name: str, context: Context) 
             claims.setdefault(kind, []).append(" ".join(note.body.split()))
     for kind, lines in claims.items():
         text = "\n".join(f"- {line}" for line in lines)
-        note = Note(f"beliefs/{kind}", f"{name} beliefs/{kind}", f"{kind}", {}, text, notes.UNDATED)
+        note = NoteFile(
+            f"beliefs/{kind}", f"{name} beliefs/{kind}", f"{kind}", {}, text, notes.UNDATED
+        )
         yield from notes.facts(note, f"held by {name}", OTHER)

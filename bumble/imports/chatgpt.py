@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bumble.imports import conversations, lenient
-from bumble.imports.items import OTHER, PERSON, Context, Item, LeftOut, Talk, Turn
+from bumble.imports.items import OTHER, PERSON, Context, ImportedTalk, Item, LeftOut, Turn
 from bumble.imports.source import Source
 
 ASSISTANT = "ChatGPT"
@@ -69,7 +69,7 @@ def _conversation(data: Mapping[str, Any]) -> Iterator[Item]:
     )
     yield from conversations.unseen(title or talk_id, hidden, aside)
     at = lenient.moment(data.get("create_time")) or lenient.moment(data.get("update_time"))
-    yield Talk(talk_id, title, at, tuple(turns))
+    yield ImportedTalk(talk_id, title, at, tuple(turns))
 
 
 def _branch(nodes: Mapping[str, Any], current: object) -> list[str]:

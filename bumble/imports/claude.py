@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bumble.imports import conversations, lenient
-from bumble.imports.items import OTHER, PERSON, Context, Fact, Item, LeftOut, Talk, Turn
+from bumble.imports.items import OTHER, PERSON, Context, Fact, ImportedTalk, Item, LeftOut, Turn
 from bumble.imports.source import Source
 
 ASSISTANT = "Claude"
@@ -86,7 +86,7 @@ def _conversation(data: Mapping[str, Any]) -> Iterator[Item]:
     title = lenient.text(data.get("name"))
     aside = len(written) - len(messages)
     yield from conversations.unseen(title or talk_id, said.count([]), aside)
-    yield Talk(
+    yield ImportedTalk(
         talk_id,
         title,
         lenient.moment(data.get("created_at")),
@@ -158,4 +158,4 @@ def _project(data: Mapping[str, Any]) -> Iterator[Item]:
         turns.append(Turn(turn_id, said, OTHER, lenient.text(one.get("content")), title))
     turns = [turn for turn in turns if turn.text.strip()]
     if turns:
-        yield Talk(f"project {project_id}", f"Project {name}", at, tuple(turns))
+        yield ImportedTalk(f"project {project_id}", f"Project {name}", at, tuple(turns))

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 from bumble.imports import lenient, notes
 from bumble.imports.items import OTHER, Context, Fact, Item, LeftOut
-from bumble.imports.notes import Note
+from bumble.imports.notes import NoteFile
 from bumble.imports.source import Source
 from bumble.text.words import one_line
 
@@ -22,7 +22,9 @@ def fits(source: Source) -> bool:
     if any(PurePosixPath(folder).name == "memory" for folder in folders):
         return not source.matching("SOUL.md")
     return bool(folders) and any(
-        _type(note) for name in _notes(source) if isinstance(note := notes.load(source, name), Note)
+        _type(note)
+        for name in _notes(source)
+        if isinstance(note := notes.load(source, name), NoteFile)
     )
 
 
@@ -35,7 +37,7 @@ def _notes(source: Source) -> list[str]:
     ]
 
 
-def _type(note: Note) -> str:
+def _type(note: NoteFile) -> str:
     kind = lenient.mapping(note.meta.get("metadata")).get("type", note.meta.get("type"))
     return kind if kind in TYPES else ""
 
@@ -59,7 +61,7 @@ def read(source: Source, context: Context) -> Iterator[Item]:
         yield LeftOut(rest[0], "files that are no memory", count=len(rest))
 
 
-def _memory(note: Note) -> Iterator[Item]:
+def _memory(note: NoteFile) -> Iterator[Item]:
     if not note.body.strip():
         return
     if len(note.body) > notes.MAX_FACT_CHARS:

@@ -12,7 +12,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 from bumble.imports import conversations, lenient
-from bumble.imports.items import OTHER, PERSON, Context, Item, LeftOut, Talk, Turn
+from bumble.imports.items import OTHER, PERSON, Context, ImportedTalk, Item, LeftOut, Turn
 from bumble.imports.source import Source
 
 ASSISTANT = "Gemini"
@@ -46,7 +46,7 @@ def read(source: Source, context: Context) -> Iterator[Item]:
     turns: list[Turn] = []
     names = _names(source) or source.matching(*FILES)
     for item in conversations.read(source, names, _record):
-        if not isinstance(item, Talk):
+        if not isinstance(item, ImportedTalk):
             yield item
             continue
         at = item.at
@@ -62,9 +62,9 @@ def read(source: Source, context: Context) -> Iterator[Item]:
     yield from conversations.others(source, [*names, *_pages(source)])
 
 
-def _talk(day: date, turns: list[Turn]) -> Talk:
+def _talk(day: date, turns: list[Turn]) -> ImportedTalk:
     ordered = sorted(turns, key=_time)
-    return Talk(f"day {day}", f"{ASSISTANT}, {day}", ordered[0].at, tuple(ordered))
+    return ImportedTalk(f"day {day}", f"{ASSISTANT}, {day}", ordered[0].at, tuple(ordered))
 
 
 def _time(turn: Turn) -> float:
@@ -88,7 +88,7 @@ def _record(data: Mapping[str, Any]) -> Iterator[Item]:
     turns = [Turn(key, at, PERSON, text)] if text.strip() else []
     if answer:
         turns.append(Turn(f"{key} answer", at, OTHER, answer, ASSISTANT))
-    yield Talk("", "", at, tuple(turns))
+    yield ImportedTalk("", "", at, tuple(turns))
 
 
 def plain(html: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bumble.imports import conversations, lenient
-from bumble.imports.items import OTHER, PERSON, Context, Item, Talk, Turn
+from bumble.imports.items import OTHER, PERSON, Context, ImportedTalk, Item, Turn
 from bumble.imports.source import Source
 
 ASSISTANT = "Grok"
@@ -46,7 +46,7 @@ def _conversation(data: Mapping[str, Any]) -> Iterator[Item]:
         if text.strip():
             turns.append(_turn(response, number, text))
     at = lenient.moment(head.get("create_time"))
-    yield Talk(talk_id, lenient.text(head.get("title")), at, tuple(turns))
+    yield ImportedTalk(talk_id, lenient.text(head.get("title")), at, tuple(turns))
 
 
 def _turn(response: Mapping[str, Any], number: int, text: str) -> Turn:

@@ -36,7 +36,7 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Talk:
+class ImportedTalk:
     """A conversation, or a dated text: a talk of one turn."""
 
     id: str  # its own where it comes from, unique in its format
@@ -84,4 +84,4 @@ class LeftOut:
     count: int = 1
 
 
-Item: TypeAlias = Talk | Fact | Recipe | Persona | LeftOut
+Item: TypeAlias = ImportedTalk | Fact | Recipe | Persona | LeftOut

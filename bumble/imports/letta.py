@@ -13,11 +13,11 @@ from bumble.imports.items import (
     PERSON,
     Context,
     Fact,
+    ImportedTalk,
     Item,
     LeftOut,
     Persona,
     Recipe,
-    Talk,
     Turn,
 )
 from bumble.imports.source import Source
@@ -73,7 +73,9 @@ def _agent(data: Mapping[str, Any]) -> Iterator[Item]:
         turn = _turn(message, number, name)
         turns += [turn] if turn else []
     if turns:
-        yield Talk(f"{agent_id} {name}", name, lenient.moment(data.get("created_at")), tuple(turns))
+        yield ImportedTalk(
+            f"{agent_id} {name}", name, lenient.moment(data.get("created_at")), tuple(turns)
+        )
     if lenient.listed(data.get("messages")):
         count = len(lenient.listed(data.get("messages"))) - len(turns)
         if count:

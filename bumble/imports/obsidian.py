@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from bumble.imports import lenient, notes
 from bumble.imports.items import OTHER, PERSON, Context, Item, LeftOut
-from bumble.imports.notes import Note
+from bumble.imports.notes import NoteFile
 from bumble.imports.source import Source
 
 CLIPPED = ("source", "url", "link")  # keys of notes that were clipped from the web
@@ -38,7 +38,7 @@ def read(source: Source, context: Context) -> Iterator[Item]:
         yield LeftOut(rest[0], "files that are no Markdown", count=len(rest))
 
 
-def _clipped(note: Note) -> str:
+def _clipped(note: NoteFile) -> str:
     """Return where a note was clipped from; empty for the person's own words."""
     for key in CLIPPED:
         for address in lenient.texts(note.meta.get(key)):

@@ -14,7 +14,7 @@ from typing import Any
 
 from bumble.imports import conversations, lenient, notes
 from bumble.imports.items import OTHER, Context, Fact, Item, LeftOut, Recipe
-from bumble.imports.notes import Note
+from bumble.imports.notes import NoteFile
 from bumble.imports.source import Source
 from bumble.text.words import one_line
 
@@ -73,7 +73,7 @@ def fits(source: Source) -> bool:
     names = [name for name in source.matching("*.md") if not is_reserved(name)][:_LOOKED_AT]
     loaded = [notes.load(source, name) for name in names]
     return bool(loaded) and all(
-        isinstance(note, Note) and bool(lenient.text(note.meta.get("type"))) for note in loaded
+        isinstance(note, NoteFile) and bool(lenient.text(note.meta.get("type"))) for note in loaded
     )
 
 
@@ -96,7 +96,7 @@ def read(source: Source, context: Context) -> Iterator[Item]:
     yield from conversations.others(source, names)
 
 
-def _items(note: Note, concept: Concept) -> Iterator[Item]:
+def _items(note: NoteFile, concept: Concept) -> Iterator[Item]:
     text = "\n\n".join(part for part in (concept.description, concept.body.strip()) if part)
     if concept.status == "deprecated":
         yield LeftOut(note.name, "what its bundle calls deprecated")

@@ -44,7 +44,7 @@ class Member:
     modified: datetime
 
 
-class Place(Protocol):
+class MemberStore(Protocol):
     """Where the bytes of members are."""
 
     def open(self, name: str) -> BinaryIO:
@@ -57,7 +57,7 @@ class Source:
 
     path: Path
     members: dict[str, Member]
-    place: Place
+    place: MemberStore
     left_out: list[LeftOut] = field(default_factory=list)
     progress: Progress | None = None
     wanted: int = 0  # bytes, for progress

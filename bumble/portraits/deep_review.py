@@ -20,7 +20,7 @@ from bumble.records import base, episodes, relationships, session_files
 from bumble.records.base import Provenance
 from bumble.records.episodes import Episode
 from bumble.records.provenance import is_untrusted
-from bumble.records.relationships import Note, Relationship
+from bumble.records.relationships import PendingNote, Relationship
 from bumble.records.sessions import Message
 from bumble.runtime import people
 from bumble.runtime.job import Condition, Due, JobResult, Plan, traced
@@ -44,7 +44,7 @@ class _Reading:
     """What the review of one person reads."""
 
     person: Relationship
-    notes: Sequence[Note]  # that wait to be worked into the portrait
+    notes: Sequence[PendingNote]  # that wait to be worked into the portrait
     episodes: Sequence[Episode]
     statements: Sequence[Message]  # theirs
     answers: Sequence[Message]
@@ -113,7 +113,7 @@ def _read(runtime: Runtime, person: Relationship) -> _Reading:
     return _Reading(person, notes, chosen_episodes, statements, answers, talk)
 
 
-def _noted(notes: Sequence[Note]) -> str:
+def _noted(notes: Sequence[PendingNote]) -> str:
     return "\n".join(f"- {note.text}" for note in notes)
 
 

@@ -20,7 +20,7 @@ from bumble.portraits.scores import Scored
 from bumble.records import base, record_view, relationships
 from bumble.records.base import Provenance
 from bumble.records.provenance import is_untrusted
-from bumble.records.relationships import EXCERPT, Note, Relationship
+from bumble.records.relationships import EXCERPT, PendingNote, Relationship
 from bumble.runtime import people
 from bumble.runtime.runtime import Runtime
 
@@ -54,7 +54,7 @@ class PortraitUpdate:
     unread_scores: bool = False  # they were asked for, and could not be read
 
 
-def notes(person: Relationship) -> list[Note]:
+def notes(person: Relationship) -> list[PendingNote]:
     """Return the notes that may go into a portrait, which the person may meet in a prompt."""
     return [
         note

@@ -26,7 +26,7 @@ from bumble.portraits.portrait import Material
 from bumble.portraits.portrait_update import PortraitDraft, PortraitUpdate
 from bumble.records import base, relationships, sessions, state
 from bumble.records.base import Provenance
-from bumble.records.relationships import Note, Relationship
+from bumble.records.relationships import PendingNote, Relationship
 from bumble.records.sessions import Message, Session
 from bumble.runtime import body_state, cursors, people
 from bumble.runtime.cursors import REFLECT
@@ -223,7 +223,7 @@ def _mode(runtime: Runtime, prose: str, dialogue: Dialogue) -> str:
 
 
 def _material(
-    runtime: Runtime, person: Relationship, dialogue: Dialogue, notes: Sequence[Note]
+    runtime: Runtime, person: Relationship, dialogue: Dialogue, notes: Sequence[PendingNote]
 ) -> Material:
     prose, quotes = portrait.split(person.text)
     moments = [message.at.astimezone(runtime.zone) for message in dialogue.statements]
@@ -238,7 +238,7 @@ def _material(
 
 
 def _slots(
-    runtime: Runtime, person: Relationship, dialogue: Dialogue, notes: Sequence[Note]
+    runtime: Runtime, person: Relationship, dialogue: Dialogue, notes: Sequence[PendingNote]
 ) -> dict[str, str]:
     quotes = portrait.split(person.text)[1]
     return {
@@ -359,7 +359,7 @@ def _outcome(
     dialogue: Dialogue,
     record: Relationship | None,
     person: Relationship,
-    notes: Sequence[Note],
+    notes: Sequence[PendingNote],
     update: PortraitUpdate,
     origin: Provenance,
     given: Sequence[Source],

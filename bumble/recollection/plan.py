@@ -79,7 +79,7 @@ SCHEMA: Mapping[str, Any] = {
 
 
 @dataclass(frozen=True)
-class Outcome:
+class PlanOutcome:
     """What a plan came to."""
 
     answer: str  # in the model's words; empty: it has none that its places bear out
@@ -139,7 +139,7 @@ def _united(text: str, more: str) -> str:
     return more if text in more else f"{text}\n…\n{more}"
 
 
-def run(reach: Reach, meter: Meter, question: str) -> Outcome:
+def run(reach: Reach, meter: Meter, question: str) -> PlanOutcome:
     """Let a model look until it answers or a limit is reached.
 
     Args:
@@ -155,7 +155,7 @@ def run(reach: Reach, meter: Meter, question: str) -> Outcome:
     except UserError as problem:
         ended = f"the model failed: {str(problem).splitlines()[0]}"
     board = plan.board
-    return Outcome("", tuple(board.cited(board.noted)), tuple(board.trail), ended)
+    return PlanOutcome("", tuple(board.cited(board.noted)), tuple(board.trail), ended)
 
 
 class _Plan:
@@ -171,7 +171,7 @@ class _Plan:
         window = int(runtime.window_tokens * WINDOW_SHARE / runtime.token_ratio)
         self.room = min(window, MOST_WINDOW_TOKENS)
 
-    def run(self) -> Outcome:
+    def run(self) -> PlanOutcome:
         unusable = 0
         while True:
             self.meter.begin_step()
@@ -192,18 +192,18 @@ class _Plan:
                 continue
             self._look(action)
 
-    def _final(self, action: Mapping[str, Any]) -> Outcome | None:
+    def _final(self, action: Mapping[str, Any]) -> PlanOutcome | None:
         """Return the outcome of an answer that holds; None: it doesn't, and the model is told."""
         cited, text = self.board.cited(action["from"]), one_line(str(action["answer"]))
         if not text and not action["from"]:
             self.board.trail.append("final: memory doesn't say it")
-            return Outcome("", (), tuple(self.board.trail), FINAL)
+            return PlanOutcome("", (), tuple(self.board.trail), FINAL)
         unknown = [number for number in action["from"] if number > len(self.board.places)]
         problem = f"there is no place {unknown[0]}" if unknown else ""
         problem = problem or citations.problem(text, cited, self.question, self.names)
         if not problem:
             self.board.trail.append(f"final: {text}")
-            return Outcome(text, tuple(cited), tuple(self.board.trail), FINAL)
+            return PlanOutcome(text, tuple(cited), tuple(self.board.trail), FINAL)
         self.board.trail.append(f"final: refused, {problem}: {text}")
         self.board.noted += [number for number in action["from"] if number not in unknown]
         return None

@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Report:
+class LifeReport:
     """All that the page shows."""
 
     name: str  # of the entity
@@ -55,7 +55,7 @@ class Day:
     chunks: tuple[Sequence[Entry], ...]
 
 
-def render(report: Report) -> str:
+def render(report: LifeReport) -> str:
     """Return the page."""
     style, script = (_own("page.css"), _own("page.js"))
     environment = jinja2.Environment(

@@ -21,7 +21,7 @@ from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
 from bumble.records import base, relationships, session_files
 from bumble.records.base import Provenance
-from bumble.records.relationships import Note, Relationship, Scores
+from bumble.records.relationships import PendingNote, Relationship, Scores
 from bumble.records.sessions import Session
 from bumble.runtime.runtime import Runtime
 
@@ -116,7 +116,7 @@ def plan_felt(runtime: Runtime, person: str, points: Mapping[str, float]) -> Cha
 
 
 def plan_noted(
-    person: Relationship, notes: Sequence[Note], *, known: bool, scores: Scores | None = None
+    person: Relationship, notes: Sequence[PendingNote], *, known: bool, scores: Scores | None = None
 ) -> Change | None:
     """Plan to keep notes about somebody for the next reflection; each is kept once.
 

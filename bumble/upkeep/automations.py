@@ -129,7 +129,7 @@ def _by_form(runtime: Runtime, automation: Automation, at: datetime) -> str:
     return wording.forms.automation.format(task=task, date=date)
 
 
-def _think(runtime: Runtime, automation: Automation, at: datetime) -> loop.Outcome:
+def _think(runtime: Runtime, automation: Automation, at: datetime) -> loop.LoopOutcome:
     """Let the model act on the task, with the tools of a turn."""
     owner = participants.person(runtime.entity, runtime.identity, None)
     # never written: what was said before is searched, this talk is nobody's

@@ -44,7 +44,7 @@ def go(
     config: LoopConfig = CONFIG,
     *,
     judges: bool = False,
-) -> loop.Outcome:
+) -> loop.LoopOutcome:
     return loop.run(
         model,
         REQUEST,
@@ -75,7 +75,7 @@ class Person:
 
 def run(
     replies: list[Reply], person: Person, message: str = "Hello"
-) -> tuple[loop.Outcome, ScriptedModel]:
+) -> tuple[loop.LoopOutcome, ScriptedModel]:
     model = ScriptedModel(replies)
     done = loop.run(
         model,

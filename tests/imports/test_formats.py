@@ -18,11 +18,11 @@ from bumble.imports.items import (
     PERSON,
     Context,
     Fact,
+    ImportedTalk,
     Item,
     LeftOut,
     Persona,
     Recipe,
-    Talk,
 )
 from bumble.records import sessions
 from bumble.records.sessions import Message
@@ -39,8 +39,8 @@ def items(path: Path, name: str = "") -> tuple[str, list[Item]]:
         return form.name, [*form.read(files, CONTEXT), *files.left_out]
 
 
-def talks(read: list[Item]) -> list[Talk]:
-    return [item for item in read if isinstance(item, Talk)]
+def talks(read: list[Item]) -> list[ImportedTalk]:
+    return [item for item in read if isinstance(item, ImportedTalk)]
 
 
 def facts(read: list[Item]) -> dict[str, str]:

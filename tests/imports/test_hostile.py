@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from bumble.errors import ImportInvalidError
 from bumble.imports import card, formats, gemini, json_stream, lenient, lorebook, notes, source
-from bumble.imports.items import Context, Fact, LeftOut, Persona, Recipe, Talk
+from bumble.imports.items import Context, Fact, ImportedTalk, LeftOut, Persona, Recipe
 from bumble.imports.json_stream import Unread
 from tests.support import exports
 
@@ -81,9 +81,9 @@ def read(data: bytes, name: str, form: str) -> list[Any]:
 @given(data=VALUES | damaged())
 def test_no_json_of_any_shape_is_a_bug(form: str, data: Any) -> None:
     items = read(json.dumps(data).encode(), "conversations.json", form)
-    kinds = (Talk, Fact, Recipe, Persona, LeftOut)
+    kinds = (ImportedTalk, Fact, Recipe, Persona, LeftOut)
     assert all(isinstance(item, kinds) for item in items)
-    for talk in (item for item in items if isinstance(item, Talk)):
+    for talk in (item for item in items if isinstance(item, ImportedTalk)):
         assert all(isinstance(turn.text, str) and isinstance(turn.id, str) for turn in talk.turns)
 
 
@@ -96,7 +96,9 @@ def test_no_bytes_are_a_bug(form: str, data: bytes) -> None:
         except ImportInvalidError as error:
             assert str(error)
             continue
-        assert all(isinstance(item, Talk | Fact | Recipe | Persona | LeftOut) for item in items)
+        assert all(
+            isinstance(item, ImportedTalk | Fact | Recipe | Persona | LeftOut) for item in items
+        )
 
 
 @given(data=st.binary(max_size=200), at=st.integers(0, 400))
