@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from bumble.agent import acts, by_form, tools
 from bumble.agent.acts import Act
-from bumble.agent.by_form import Reply, Scene
+from bumble.agent.by_form import FormReply, FormScene
 from bumble.agent.loop import Breakable, LoopOutcome, LoopStep
 from bumble.agent.turn_record import Turn
 from bumble.choosing import examples
@@ -105,7 +105,7 @@ def act_of(runtime: Runtime, turn: Turn) -> Act:
     return "confided" if worth.is_confided and act in MAY_BE_CONFIDED else act
 
 
-def _say(turn: Turn, outcome: LoopOutcome, reply: Reply) -> None:
+def _say(turn: Turn, outcome: LoopOutcome, reply: FormReply) -> None:
     outcome.steps.append(LoopStep(reply.text, (), ()))
     outcome.stopped = "done"
     turn.worded = reply.act
@@ -113,7 +113,7 @@ def _say(turn: Turn, outcome: LoopOutcome, reply: Reply) -> None:
         turn.slip = "it quotes or refuses"
 
 
-def _is_drawn(act: Act, here: Scene) -> bool:
+def _is_drawn(act: Act, here: FormScene) -> bool:
     """Whether the model is asked first: in some acts forms are the better choice."""
     if here.wordings is None or here.quotes or here.nearest:
         return False
@@ -147,7 +147,7 @@ def tidied(completion: Completion, name: str) -> str:
     return " ".join(parts[:MOST_SENTENCES])
 
 
-def scene(runtime: Runtime, turn: Turn, act: Act) -> Scene:
+def scene(runtime: Runtime, turn: Turn, act: Act) -> FormScene:
     """Gather what a reply by form is made from."""
     code, root = turn.language, runtime.entity.root
     wordings = forms.load(code, root, runtime.tell) if forms.has(code, root) else None
@@ -163,7 +163,7 @@ def scene(runtime: Runtime, turn: Turn, act: Act) -> Scene:
     if act in ASKS_MEMORY or acts.asks_advice(turn.message.text, code):
         memory = remembered.answer(runtime, turn.session, question)
     owner_unnamed = turn.person.name.casefold() == "you"
-    return Scene(
+    return FormScene(
         message=turn.message.text,
         language=code,
         wordings=wordings,

@@ -21,7 +21,7 @@ from bumble.entity.config import LoopConfig
 from bumble.errors import AnswerInvalidError, UserError
 from bumble.grounding import echo
 from bumble.llm import actions
-from bumble.llm.protocol import Completion, EnoughError, Message, Model, Request, Tool, ToolCall
+from bumble.llm.protocol import Action, Completion, EnoughError, Model, PromptMessage, Request, Tool
 from bumble.llm.say_stream import SayReader
 from bumble.text import tokens
 from bumble.text.words import one_line
@@ -69,7 +69,7 @@ class LoopStep:
     """One answer of the model and what came of it."""
 
     said: str  # what the person heard, empty if nothing
-    calls: tuple[ToolCall, ...]  # work that was asked for
+    calls: tuple[Action, ...]  # work that was asked for
     results: tuple[Result, ...]  # one a call
     ends: bool = True  # whether the model wants the turn to end with it
     waits: bool = False  # whether it would rather hear more first
@@ -184,7 +184,7 @@ def run(
     request: Request,
     tools: Sequence[Tool],
     config: LoopConfig,
-    carry_out: Callable[[ToolCall], Result],
+    carry_out: Callable[[Action], Result],
     say: Say,
     *,
     person: str,
@@ -247,7 +247,7 @@ def run(
         if back is None:
             return outcome
         shown = completion.text if calls is not None else completion.text[:UNREAD_CHARS]
-        messages += [Message("assistant", shown), Message("user", back)]
+        messages += [PromptMessage("assistant", shown), PromptMessage("user", back)]
     outcome.stopped = "step_cap"
     return outcome
 
@@ -268,7 +268,7 @@ class _Tries:
         self.cuts = self.cuts + 1 if cut else 0
 
 
-def _calls(completion: Completion) -> tuple[ToolCall, ...] | None:
+def _calls(completion: Completion) -> tuple[Action, ...] | None:
     """Return what an answer asks for, None if that can't be read."""
     try:
         return actions.parse(completion.text)
@@ -355,9 +355,9 @@ def _unfinished(outcome: LoopOutcome, missing: str, person: str) -> str:
 
 
 def _step(
-    calls: Sequence[ToolCall],
+    calls: Sequence[Action],
     speech: str,
-    carry_out: Callable[[ToolCall], Result],
+    carry_out: Callable[[Action], Result],
     before: Sequence[LoopStep],
     repeat_limit: int,
 ) -> LoopStep:
@@ -379,11 +379,11 @@ def _step(
     return LoopStep(speech, work, tuple(results), not thinks_only, "wait" in agency)
 
 
-def _no_more(call: ToolCall) -> Result:
+def _no_more(call: Action) -> Result:
     return Result(f"refused: no tool may be used any more; {call.name} did not run", failed=True)
 
 
-def _refused(call: ToolCall, earlier: Sequence[ToolCall], limit: int) -> Result | None:
+def _refused(call: Action, earlier: Sequence[Action], limit: int) -> Result | None:
     """Refuse a call that was made so often in a row just before."""
     count = 0
     for last in reversed(earlier):

@@ -27,7 +27,7 @@ from bumble.runtime.people import owner_id
 
 if TYPE_CHECKING:
     from bumble.app.conversation import OpenMind
-    from bumble.upkeep.mind_checks import CheckOutcome, Statement, Summary
+    from bumble.upkeep.mind_checks import CheckOutcome, Summary, WrittenStatement
 
 HELP = """Check what the entity knows: what it finds, is shown and answers.
 
@@ -233,7 +233,7 @@ def _data(outcome: CheckOutcome) -> dict[str, Any]:
 
 
 def _lines(
-    outcomes: Sequence[CheckOutcome], summary: Summary, told: Sequence[Statement]
+    outcomes: Sequence[CheckOutcome], summary: Summary, told: Sequence[WrittenStatement]
 ) -> Iterator[str]:
     rows = []
     for each in outcomes:

@@ -77,7 +77,7 @@ class Waiting:
 
 
 @dataclass(frozen=True)
-class Entry:
+class TreeEntry:
     """A file in which the index or the folder differs from the last commit."""
 
     path: str  # relative to the entity
@@ -305,7 +305,7 @@ class Commits:
         return Waiting(tuple(left), self.waits)
 
     def _commit_earlier(
-        self, entries: Sequence[Entry], waiting: Sequence[PendingCommit], paths: Sequence[str]
+        self, entries: Sequence[TreeEntry], waiting: Sequence[PendingCommit], paths: Sequence[str]
     ) -> None:
         """Commit what was written earlier, then what was edited by hand in the set's files."""
         changed = {entry.path for entry in entries}
@@ -329,7 +329,7 @@ class Commits:
         if edited and not self.waits:
             self._record(_by_hand(edited), edited)
 
-    def _commit(self, sets: Sequence[PendingCommit], entries: Sequence[Entry]) -> None:
+    def _commit(self, sets: Sequence[PendingCommit], entries: Sequence[TreeEntry]) -> None:
         """Commit some sets as one, and drop their notes."""
         if entries:
             self._record(_message(sets), entries)
@@ -337,7 +337,7 @@ class Commits:
             for note in sets:
                 files.remove(note.file)
 
-    def _look(self, paths: Iterable[str]) -> list[Entry]:
+    def _look(self, paths: Iterable[str]) -> list[TreeEntry]:
         """Ask git how some files stand, and whether it is free to take a commit."""
         wanted = sorted(set(paths))
         self.waits = self._trapped(wanted) or self._astray()
@@ -370,7 +370,7 @@ class Commits:
                 break
             time.sleep(BUSY_WAIT_SECONDS)
 
-    def _in_the_way(self, entries: Sequence[Entry], *, detached: bool) -> str:
+    def _in_the_way(self, entries: Sequence[TreeEntry], *, detached: bool) -> str:
         if self.repository.under_way:
             return f"{self.repository.under_way} is under way; finish it first"
         if (self.repository.private / "index.lock").exists():
@@ -407,7 +407,7 @@ class Commits:
             f"{path} needs git's filter `{name}`, which is not yours; set it up, or {self._advice}"
         )
 
-    def _record(self, message: str, entries: Sequence[Entry]) -> None:
+    def _record(self, message: str, entries: Sequence[TreeEntry]) -> None:
         """Make one commit of some files as they are in the folder, and of nothing else."""
         new = [entry.path for entry in entries if entry.unknown]
         if new:  # a commit of chosen files takes only those git knows
@@ -518,7 +518,7 @@ def _is_held(result: GitResult) -> bool:
     return ".lock'" in result.err and "File exists" in result.err
 
 
-def _entries(status: GitResult, prefix: str) -> tuple[bool, list[Entry]]:
+def _entries(status: GitResult, prefix: str) -> tuple[bool, list[TreeEntry]]:
     """Read what `git status` says: whether no branch is checked out, and the files."""
     detached, entries = False, []
     for row in status.text.split("\0"):
@@ -526,11 +526,11 @@ def _entries(status: GitResult, prefix: str) -> tuple[bool, list[Entry]]:
         if kind == "#":
             detached = detached or rest == "branch.head (detached)"
         elif kind == "?":
-            entries.append(Entry(rest.removeprefix(prefix), False, False, True))
+            entries.append(TreeEntry(rest.removeprefix(prefix), False, False, True))
         elif kind in ("1", "u"):
             path = rest.split(" ", 7 if kind == "1" else 9)[-1]
             staged = kind == "1" and rest[0] != "."
-            entries.append(Entry(path.removeprefix(prefix), staged, kind == "u", False))
+            entries.append(TreeEntry(path.removeprefix(prefix), staged, kind == "u", False))
     return detached, entries
 
 
@@ -542,7 +542,7 @@ def _author(name: str) -> dict[str, str]:
     return names | {f"GIT_{role}_EMAIL": "bumble@localhost" for role in roles}
 
 
-def _by_hand(entries: Sequence[Entry]) -> str:
+def _by_hand(entries: Sequence[TreeEntry]) -> str:
     paths = [entry.path for entry in entries]
     shown = ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
     return f"{BY_HAND}: {shown}\n\nCommitted by bumble before it wrote to the same files.\n"

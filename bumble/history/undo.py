@@ -30,7 +30,7 @@ SETTLED = Waiting()
 
 
 @dataclass(frozen=True)
-class Plan:
+class UndoPlan:
     """What takes a commit back."""
 
     commit: Commit
@@ -38,7 +38,7 @@ class Plan:
     stays: tuple[str, ...]  # paths the commit touched that are left alone, each with why
 
 
-def plan(root: Path, commit: Commit, *, force: bool = False) -> Plan:
+def plan(root: Path, commit: Commit, *, force: bool = False) -> UndoPlan:
     """Plan to take back what a commit did.
 
     Args:
@@ -81,7 +81,7 @@ def plan(root: Path, commit: Commit, *, force: bool = False) -> Plan:
             f"Nothing was written. `bumble log {blocked[0]}` shows by what; undo that first."
         )
     trailers = ((CYCLE, UNDO), (UNDOES, commit.id))
-    return Plan(
+    return UndoPlan(
         commit, ChangeSet(f"{UNDO}: {commit.title}", tuple(planned), trailers), tuple(stays)
     )
 

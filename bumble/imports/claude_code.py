@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from bumble.imports import lenient, notes
-from bumble.imports.items import OTHER, Context, Fact, Item, LeftOut
+from bumble.imports.items import OTHER, Fact, ImportContext, Item, LeftOut
 from bumble.imports.notes import NoteFile
-from bumble.imports.source import Source
+from bumble.imports.source import ImportSource
 from bumble.text.words import one_line
 
 ORIGIN = "Claude Code"
@@ -16,7 +16,7 @@ INDEX = "MEMORY.md"
 TYPES = ("user", "feedback", "project", "reference")
 
 
-def fits(source: Source) -> bool:
+def fits(source: ImportSource) -> bool:
     """Whether the files are such a memory."""
     folders = {str(PurePosixPath(name).parent) for name in source.matching(INDEX)}
     if any(PurePosixPath(folder).name == "memory" for folder in folders):
@@ -28,7 +28,7 @@ def fits(source: Source) -> bool:
     )
 
 
-def _notes(source: Source) -> list[str]:
+def _notes(source: ImportSource) -> list[str]:
     folders = {str(PurePosixPath(name).parent) for name in source.matching(INDEX)}
     return [
         name
@@ -42,7 +42,7 @@ def _type(note: NoteFile) -> str:
     return kind if kind in TYPES else ""
 
 
-def read(source: Source, context: Context) -> Iterator[Item]:
+def read(source: ImportSource, context: ImportContext) -> Iterator[Item]:
     """Read the memories; an index that has notes beside it says nothing of its own."""
     names = _notes(source)
     folders = {str(PurePosixPath(name).parent) for name in names}

@@ -11,8 +11,8 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from bumble.imports import lenient
-from bumble.imports.items import Fact, ImportedTalk, Item, LeftOut, Recipe, Turn
-from bumble.imports.source import Source
+from bumble.imports.items import Fact, ImportedTalk, ImportedTurn, Item, LeftOut, Recipe
+from bumble.imports.source import ImportSource
 from bumble.text import markdown
 from bumble.text.words import one_line
 
@@ -34,7 +34,7 @@ class NoteFile:
     at: datetime  # by its front matter, its name, or when the file was changed
 
 
-def load(source: Source, name: str) -> NoteFile | LeftOut:
+def load(source: ImportSource, name: str) -> NoteFile | LeftOut:
     """Read a Markdown file."""
     try:
         text = lenient.cleaned(source.text(name))
@@ -97,7 +97,7 @@ def dated(note: NoteFile, by: str, author: str = "") -> Iterator[Item]:
         text = (
             note.body if note.body.lstrip().startswith("# ") else f"# {note.title}\n\n{note.body}"
         )
-        turn = Turn(f"text {hash_of(text)}", note.at, by, text, author)
+        turn = ImportedTurn(f"text {hash_of(text)}", note.at, by, text, author)
         yield ImportedTalk(f"note {note.key}", note.title, note.at, (turn,))
 
 

@@ -13,9 +13,9 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from bumble.imports import conversations, lenient, notes
-from bumble.imports.items import OTHER, Context, Fact, Item, LeftOut, Recipe
+from bumble.imports.items import OTHER, Fact, ImportContext, Item, LeftOut, Recipe
 from bumble.imports.notes import NoteFile
-from bumble.imports.source import Source
+from bumble.imports.source import ImportSource
 from bumble.text.words import one_line
 
 VERSION = "0.2"
@@ -65,7 +65,7 @@ def parse(meta: Mapping[str, Any], body: str, stem: str) -> Concept:
     )
 
 
-def fits(source: Source) -> bool:
+def fits(source: ImportSource) -> bool:
     """Whether the files are a bundle: its index says so, or its files have a type."""
     for name in source.matching("index.md"):
         if b"okf_version" in source.head(name, 2000):
@@ -77,7 +77,7 @@ def fits(source: Source) -> bool:
     )
 
 
-def read(source: Source, context: Context) -> Iterator[Item]:
+def read(source: ImportSource, context: ImportContext) -> Iterator[Item]:
     """Read the concepts."""
     names = source.matching("*.md")
     for name in names:

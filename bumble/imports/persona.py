@@ -16,7 +16,7 @@ from bumble.entity import changes, create
 from bumble.entity.changes import Change
 from bumble.entity.folder import ENTITY_FILE, Entity
 from bumble.imports import lenient
-from bumble.imports.items import LeftOut, Persona
+from bumble.imports.items import ImportedPersona, LeftOut
 from bumble.records import base, sessions
 from bumble.records.sessions import Message
 from bumble.text import yaml_edit
@@ -37,7 +37,7 @@ class PersonaImport:
     left_out: list[LeftOut] = field(default_factory=list)
 
 
-def plan(entity: Entity, persona: Persona, now: datetime, person: str) -> PersonaImport:
+def plan(entity: Entity, persona: ImportedPersona, now: datetime, person: str) -> PersonaImport:
     """Plan to take over who somebody is.
 
     Args:
@@ -94,7 +94,7 @@ def _given(name: str, key: str) -> set[str]:
 
 
 def _with_card(
-    source: str, values: Mapping[str, Any], persona: Persona, outcome: PersonaImport
+    source: str, values: Mapping[str, Any], persona: ImportedPersona, outcome: PersonaImport
 ) -> str:
     """Keep a card under `x.card`; without its book where it is long."""
     kept = lenient.mapping(values.get("x"))
@@ -117,7 +117,7 @@ def _with_card(
     return source
 
 
-def _greeting(persona: Persona, now: datetime, person: str) -> Change:
+def _greeting(persona: ImportedPersona, now: datetime, person: str) -> Change:
     """Begin a conversation with what the character says first."""
     key = f"greeting of {persona.name}"
     session = sessions.new(base.stable_id(sessions.PREFIX, now, key), now, person)

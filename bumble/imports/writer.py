@@ -23,12 +23,12 @@ from bumble.imports.items import (
     GUEST,
     PERSON,
     Fact,
+    ImportedPersona,
     ImportedTalk,
+    ImportedTurn,
     Item,
     LeftOut,
-    Persona,
     Recipe,
-    Turn,
 )
 from bumble.imports.report import ImportReport
 from bumble.records import base, knowledge, relationships, session_files, sessions, skills
@@ -64,7 +64,7 @@ class _Placed:
 
     id: str
     at: datetime
-    turn: Turn
+    turn: ImportedTurn
 
 
 class Importer:
@@ -109,7 +109,7 @@ class Importer:
                 self._fact(item)
             case Recipe():
                 self._recipe(item)
-            case Persona():
+            case ImportedPersona():
                 self._persona(item)
             case LeftOut():
                 self.report.leave(item)
@@ -317,7 +317,7 @@ class Importer:
     def _remember(self, skill: Skill) -> None:
         self._skills = [one for one in self._skills if one.path != skill.path] + [skill]
 
-    def _persona(self, found: Persona) -> None:
+    def _persona(self, found: ImportedPersona) -> None:
         safe = _each_text(found.card, self._safe)
         text = replace(
             found,

@@ -13,7 +13,7 @@ from typing import Any
 
 from bumble.choosing import by_form
 from bumble.portraits import dialogue, line_origins, portrait, portrait_update
-from bumble.portraits.line_origins import Source
+from bumble.portraits.line_origins import LineSource
 from bumble.portraits.portrait import Material
 from bumble.portraits.portrait_update import PortraitDraft, PortraitUpdate
 from bumble.records import base, episodes, relationships, session_files
@@ -23,7 +23,7 @@ from bumble.records.provenance import is_untrusted
 from bumble.records.relationships import PendingNote, Relationship
 from bumble.records.sessions import Message
 from bumble.runtime import people
-from bumble.runtime.job import Condition, Due, JobResult, Plan, traced
+from bumble.runtime.job import Condition, Due, JobPlan, JobResult, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens
 from bumble.text.words import one_line
@@ -161,13 +161,15 @@ def _ask(runtime: Runtime, reading: _Reading, material: Material, prose: str) ->
     return PortraitDraft(remainder.text or None, remainder.dropped)
 
 
-def _plan(runtime: Runtime, reading: _Reading, update: PortraitUpdate, origin: Provenance) -> Plan:
+def _plan(
+    runtime: Runtime, reading: _Reading, update: PortraitUpdate, origin: Provenance
+) -> JobPlan:
     """Write the portrait, unless somebody has edited it meanwhile."""
     person = reading.person
     now = people.find_person(runtime, person.id)
     if now is None or portrait_update.is_edited(person, now):
         edited = f"{person.name}: the portrait was edited meanwhile; it stays as it is"
-        return Plan((), (edited,))
+        return JobPlan((), (edited,))
     more: dict[str, Any] = {}
     if update.good:
         # not the count of now: a talk in between is yet to be looked at
@@ -175,11 +177,11 @@ def _plan(runtime: Runtime, reading: _Reading, update: PortraitUpdate, origin: P
         more["pending"] = tuple(note for note in now.pending if note not in reading.notes)
         more["last_reflection"] = runtime.now()
     given = [
-        *(Source(episode.text, (episode.id,)) for episode in reading.episodes),
+        *(LineSource(episode.text, (episode.id,)) for episode in reading.episodes),
         *line_origins.of_messages("", reading.statements),
-        *(Source(note.text, note.provenance.sources) for note in reading.notes),
+        *(LineSource(note.text, note.provenance.sources) for note in reading.notes),
     ]
-    return Plan((portrait_update.plan(runtime, person, update, origin, given, more),))
+    return JobPlan((portrait_update.plan(runtime, person, update, origin, given, more),))
 
 
 def _episodes(runtime: Runtime, person: Relationship, budget_tokens: int) -> list[Episode]:

@@ -182,7 +182,7 @@ def interactions(runtime: Runtime) -> int:
 
 
 @dataclass(frozen=True)
-class Standing:
+class RelationshipStanding:
     """The state of a relationship: its stage, health, direction and silence."""
 
     stage: str  # forming, developing, established or deep
@@ -198,7 +198,7 @@ class Standing:
         return f"{self.stage}, health {self.health:.2f}{way}, {last}"
 
 
-def standing(person: Relationship, stages: StagesConfig, at: datetime) -> Standing:
+def standing(person: Relationship, stages: StagesConfig, at: datetime) -> RelationshipStanding:
     """Tell how the two stand at a time."""
     now, trajectory = health(person.scores), ""
     if person.previous_health is not None:
@@ -206,7 +206,7 @@ def standing(person: Relationship, stages: StagesConfig, at: datetime) -> Standi
         trajectory = "steady" if abs(change) < STEADY else "warming" if change > 0 else "cooling"
     last = person.last_interaction
     silence = None if last is None else max(timedelta(0), at - last)
-    return Standing(stage(person.interaction_count, stages), now, trajectory, silence)
+    return RelationshipStanding(stage(person.interaction_count, stages), now, trajectory, silence)
 
 
 def stage(interaction_count: int, stages: StagesConfig) -> str:

@@ -49,7 +49,7 @@ class CheckOutcome:
 
 
 @dataclass(frozen=True)
-class Statement:
+class WrittenStatement:
     """A sentence that a model wrote as true."""
 
     path: str
@@ -112,7 +112,7 @@ def covers(session: Session, check: Check) -> bool:
     return bool(told_in) and told_in <= hidden
 
 
-def statements(entity: Entity, names: Sequence[str], zone: tzinfo) -> list[Statement]:
+def statements(entity: Entity, names: Sequence[str], zone: tzinfo) -> list[WrittenStatement]:
     """Return every sentence that a model wrote as true, held against what it rests on.
 
     Args:
@@ -127,7 +127,7 @@ def statements(entity: Entity, names: Sequence[str], zone: tzinfo) -> list[State
         sources = list(library.said(view))
         for sentence in _sentences(view.text):
             reason = grounded.check(sentence, sources, speakers, messages=sources)
-            listed.append(Statement(entity.relative(path), sentence, reason is None))
+            listed.append(WrittenStatement(entity.relative(path), sentence, reason is None))
     return listed
 
 
@@ -177,7 +177,7 @@ def _sentences(text: str) -> Iterator[str]:
             yield from words.sentences(line.lstrip(MARKS))
 
 
-def summarize(outcomes: Sequence[CheckOutcome], told: Sequence[Statement]) -> Summary:
+def summarize(outcomes: Sequence[CheckOutcome], told: Sequence[WrittenStatement]) -> Summary:
     """Sum up what all checks came to."""
     expecting = [each for each in outcomes if each.check.expected]
     searched = [each for each in expecting if each.place == checks.RECALL]

@@ -17,7 +17,7 @@ from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.errors import AnswerInvalidError, UnsafePathError
 from bumble.llm import ledger
-from bumble.llm.ledger import Entry
+from bumble.llm.ledger import LedgerEntry
 from bumble.llm.protocol import Completion, OnText, Request
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import knowledge, session_files, skills
@@ -394,7 +394,7 @@ def test_no_more_of_a_conversation_is_shown_than_the_model_counts_it(ada: Entity
     stable = turn.stable_part(runtime, ("sam",))
     plain = budget.history(runtime, stable)
     for _ in range(3):
-        ledger.append(ada.ledger, Entry(NOON, "chat", "scripted", 1, "stop", 1500, 1000))
+        ledger.append(ada.ledger, LedgerEntry(NOON, "chat", "scripted", 1, "stop", 1500, 1000))
     assert budget.history(runtime, stable) < plain - 900
 
 
