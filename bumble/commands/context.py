@@ -172,6 +172,6 @@ def _estimated(
     typed = directives.parse(SAMPLE if message is None else message, shortcuts=False)
     if not typed.text.strip():
         raise UsageError("There is nothing to say: the message is empty.")
-    with conversation.open_to_look(opened, speaker, chosen.id if chosen else None) as mind:
-        turn = mind.look(typed.text, think=typed.wishes.think)
-        return context_report.of(mind.runtime, turn, "estimate"), turn
+    with conversation.open_to_look(opened, speaker, chosen.id if chosen else None) as talk:
+        turn = talk.look(typed.text, think=typed.wishes.think)
+        return context_report.of(talk.runtime, turn, "estimate"), turn
