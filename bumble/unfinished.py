@@ -32,7 +32,7 @@ class Making:
     last: str = ""  # `new` is whole, and what is in it goes into the folder `dest`, this at the end
 
 
-class Note:
+class MakingNote:
     """The note of one making, as long as its maker lives."""
 
     def __init__(self, path: Path | None, making: Making) -> None:
@@ -80,7 +80,7 @@ def _end(path: Path) -> None:
         if making is not None:
             settle(making)
         if making is None or not any(map(os.path.lexists, filter(None, (making.new, making.old)))):
-            Note(path, Making("")).remove()
+            MakingNote(path, Making("")).remove()
             with suppress(OSError):  # as long as it is ours: who waits for it makes another
                 path.with_suffix(_LOCK).unlink(missing_ok=True)
 
@@ -97,7 +97,7 @@ def _read(path: Path) -> Making | None:
 
 
 @contextmanager
-def noted(making: Making) -> Iterator[Note]:
+def noted(making: Making) -> Iterator[MakingNote]:
     """Have a note say what is made while the block runs."""
     stem = secrets.token_hex(8)
     path = None if _folder is None else _folder / f"{stem}{_NOTE}"
@@ -111,7 +111,7 @@ def noted(making: Making) -> Iterator[Note]:
             lock.acquire()
         except OSError:  # a home that may not be written
             path = None
-    note = Note(path, making)
+    note = MakingNote(path, making)
     note.amend(making)
     try:
         yield note

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import time
 import unicodedata
 from pathlib import Path
 
@@ -181,3 +182,31 @@ def test_no_file_takes_the_place_of_a_device_or_a_pipe(tmp_path: Path, through_l
     assert pipe.is_fifo()
     assert link.is_symlink()
     assert sorted(tmp_path.iterdir()) == [link, pipe, staged]
+
+
+def test_a_file_that_is_read_once_is_read_again_when_it_has_changed(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"one")
+    with files.read_once():
+        assert files.read(path) == b"one"
+        before = path.stat()
+        time.sleep(0.02)  # longer than a tick of the file system's clock
+        path.write_bytes(b"two")
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        assert files.read(path) == b"two"
+        assert files.read(path, most=2) == b"tw"
+        with files.reading(path) as stream:
+            assert stream.read() == b"two"
+        path.unlink()
+        assert files.read_if_there(path) is None
+
+
+def test_files_that_are_read_once_take_no_more_room_than_they_may(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "MAX_KEPT_BYTES", 10)
+    kept = files.Readings()
+    for name, data in (("a", b"1234"), ("b", b"1234"), ("c", b"1234"), ("d", b"x" * 11)):
+        (tmp_path / name).write_bytes(data)
+        kept.keep(tmp_path / name, (tmp_path / name).stat(), data)
+    assert [kept.find(tmp_path / name) for name in "abcd"] == [None, b"1234", b"1234", None]

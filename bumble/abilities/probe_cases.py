@@ -17,7 +17,7 @@ from ruamel.yaml import YAML
 
 from bumble.abilities import checks
 from bumble.abilities.grading import Kind
-from bumble.llm.protocol import Completion, Message, Request, Role
+from bumble.llm.protocol import Completion, PromptMessage, Request, Role
 
 FOLDER = Path(__file__).parent / "cases"
 PURPOSE = "probe"
@@ -81,9 +81,9 @@ def _request(
 ) -> Request:
     """Ask with a system prompt, and messages of a person and the model in turn."""
     roles: Iterator[Role] = cycle(("user", "assistant"))
-    said = (Message(role, text) for role, text in zip(roles, turns, strict=False))
+    said = (PromptMessage(role, text) for role, text in zip(roles, turns, strict=False))
     return Request(
-        (Message("system", system), *said),
+        (PromptMessage("system", system), *said),
         purpose=PURPOSE,
         schema=schema,
         max_tokens=tokens,

@@ -8,10 +8,10 @@ from bumble.agent import budget, loop
 from bumble.agent.completion_gate import Gate
 from bumble.agent.tools import Result
 from bumble.entity.config import LoopConfig
-from bumble.llm.protocol import Request, Tool, ToolCall
+from bumble.llm.protocol import Action, Request, Tool
 from bumble.runtime.runtime import Runtime
 
-CarryOut = Callable[[ToolCall], Result]
+CarryOut = Callable[[Action], Result]
 
 
 def act(
@@ -23,7 +23,7 @@ def act(
     *,
     person: str,
     task: str,
-) -> loop.Outcome:
+) -> loop.LoopOutcome:
     """Let the model act until it is done; nobody hears what it says meanwhile.
 
     Args:
@@ -58,7 +58,7 @@ def once_a_file(carry_out: CarryOut) -> CarryOut:
     """
     written: set[str] = set()
 
-    def guarded(call: ToolCall) -> Result:
+    def guarded(call: Action) -> Result:
         result = carry_out(call)
         changes = [change for plan in result.plans if (change := plan()) and not change.adds]
         for change in changes:

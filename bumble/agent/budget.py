@@ -8,7 +8,7 @@ from dataclasses import replace
 from bumble.agent.loop import Profile
 from bumble.context.system import Stable
 from bumble.entity.config import Config
-from bumble.llm.protocol import Message, Request
+from bumble.llm.protocol import PromptMessage, Request
 from bumble.runtime.runtime import ProfileName, Runtime
 from bumble.text import tokens
 
@@ -47,7 +47,7 @@ def fitting(runtime: Runtime, request: Request) -> Request:
     return replace(request, max_tokens=max(LEAST_ANSWER_TOKENS, most))
 
 
-def room(runtime: Runtime, messages: Sequence[Message]) -> int:
+def room(runtime: Runtime, messages: Sequence[PromptMessage]) -> int:
     """Estimate what the window still holds beside a prompt."""
     used = sum(tokens.estimate_message(one.content) for one in messages)
     return runtime.window_tokens - int(runtime.token_ratio * used)

@@ -52,7 +52,7 @@ _CALLED = re.compile(r",? ?\{who\}")
 
 
 @dataclass(frozen=True)
-class Scene:
+class FormScene:
     """What a reply by form is made from."""
 
     message: str
@@ -70,14 +70,14 @@ class Scene:
 
 
 @dataclass(frozen=True)
-class Reply:
+class FormReply:
     """A reply, and the act it is worded for."""
 
     text: str
     act: str
 
 
-def compose(act: acts.Act, scene: Scene, rng: random.Random) -> Reply:
+def compose(act: acts.Act, scene: FormScene, rng: random.Random) -> FormReply:
     """Word a reply to a message.
 
     Args:
@@ -91,7 +91,7 @@ def compose(act: acts.Act, scene: Scene, rng: random.Random) -> Reply:
     return worder.unheard(_worded(act, scene, scene.wordings, worder))
 
 
-def _worded(act: acts.Act, scene: Scene, wordings: Forms, worder: _Worder) -> Reply:
+def _worded(act: acts.Act, scene: FormScene, wordings: Forms, worder: _Worder) -> FormReply:
     if act in ("recall", "question") and scene.quotes:
         return worder.remembered()
     of_somebody = act == "recall" or (act == "question" and names_somebody(scene))
@@ -105,11 +105,11 @@ def _worded(act: acts.Act, scene: Scene, wordings: Forms, worder: _Worder) -> Re
     reply = worder.reply(act)
     if act in _GREETED and acts.greets(scene.message, scene.language):
         hello = worder.worded(wordings.talk.acts["greeting"][:1], {})
-        return Reply(f"{hello} {reply.text}", act)
+        return FormReply(f"{hello} {reply.text}", act)
     return reply
 
 
-def finished(scene: Scene, rng: random.Random, *, failed: bool) -> Reply:
+def finished(scene: FormScene, rng: random.Random, *, failed: bool) -> FormReply:
     """Word what came of work with tools whose own answer could not be used."""
     if scene.wordings is None:
         return _quoted_alone(scene)
@@ -117,7 +117,7 @@ def finished(scene: Scene, rng: random.Random, *, failed: bool) -> Reply:
     return worder.unheard(worder.reply("tried" if failed else "done"))
 
 
-def names_somebody(scene: Scene) -> bool:
+def names_somebody(scene: FormScene) -> bool:
     """Whether a question is about somebody by name: that is remembered, or not known.
 
     In German every noun has a capital letter, so there only known names tell.
@@ -132,10 +132,10 @@ def names_somebody(scene: Scene) -> bool:
     return bool(claims.unsupported(message, (), (scene.name, scene.who), scene.language))
 
 
-def _quoted_alone(scene: Scene) -> Reply:
+def _quoted_alone(scene: FormScene) -> FormReply:
     if scene.quotes:
-        return Reply("\n".join(f"“{_short(quote.text)}”" for quote in scene.quotes), "told_me")
-    return Reply(f"“{gist(scene.message, scene.language)}”", "telling")
+        return FormReply("\n".join(f"“{_short(quote.text)}”" for quote in scene.quotes), "told_me")
+    return FormReply(f"“{gist(scene.message, scene.language)}”", "telling")
 
 
 def gist(message: str, language: str) -> str:
@@ -192,11 +192,11 @@ def _short(text: str) -> str:
 class _Worder:
     """Chooses wordings for one reply."""
 
-    def __init__(self, scene: Scene, wordings: Forms, rng: random.Random) -> None:
+    def __init__(self, scene: FormScene, wordings: Forms, rng: random.Random) -> None:
         self.scene, self.wordings, self.rng = scene, wordings, rng
         self.heard = {_tokens(reply): n for n, reply in enumerate(scene.earlier)}
 
-    def unheard(self, reply: Reply) -> Reply:
+    def unheard(self, reply: FormReply) -> FormReply:
         """Return a reply that was never said before: with what it answers, and more, behind it.
 
         Where all of that was said too, the one that was said longest ago.
@@ -211,9 +211,9 @@ class _Worder:
         tails = [*quoted, *more, *(f"{said} {wording}" for wording in more), *pairs]
         longer = [f"{_closed(reply.text)} {tail}" for tail in tails]
         best = min(longer, key=lambda text: self.heard.get(_tokens(text), -1))
-        return Reply(best, reply.act)
+        return FormReply(best, reply.act)
 
-    def reply(self, act: str) -> Reply:
+    def reply(self, act: str) -> FormReply:
         slots = {
             "said": self._marked(gist(self.scene.message, self.scene.language)),
             **self._clock(),
@@ -222,9 +222,9 @@ class _Worder:
         if act in ("self", "likes") and self.scene.story:
             *first, _ = parts
             parts = (*first, tuple(self.scene.story))
-        return Reply(self.worded(parts, slots), act)
+        return FormReply(self.worded(parts, slots), act)
 
-    def remembered(self) -> Reply:
+    def remembered(self) -> FormReply:
         first, *more = self.scene.quotes
         act = "noted" if not first.speaker else "told_by"
         if first.speaker == self.scene.person:
@@ -234,15 +234,15 @@ class _Worder:
             before = "before" if quote.at and quote.speaker == first.speaker else act
             before = "noted" if not quote.speaker else before
             parts.append(self.worded(self.wordings.talk.acts[before], self._of(quote)))
-        return Reply(" ".join([*map(_closed, parts[:-1]), parts[-1]]), act)
+        return FormReply(" ".join([*map(_closed, parts[:-1]), parts[-1]]), act)
 
-    def nearest(self, quotes: Sequence[Quote]) -> Reply:
+    def nearest(self, quotes: Sequence[Quote]) -> FormReply:
         acts_of = ("nearest", *("or" for _ in quotes[1:]))
         parts = [
             self.worded(self.wordings.talk.acts[act], self._of(quote))
             for act, quote in zip(acts_of, quotes, strict=True)
         ]
-        return Reply(" ".join([*map(_closed, parts[:-1]), parts[-1]]), "nearest")
+        return FormReply(" ".join([*map(_closed, parts[:-1]), parts[-1]]), "nearest")
 
     def worded(self, parts: Parts, slots: Mapping[str, str]) -> str:
         """Return one wording of each part, filled, such as was not said lately."""

@@ -16,7 +16,7 @@ from bumble.agent import route_words
 from bumble.entity.config import GateConfig
 from bumble.errors import UserError
 from bumble.llm import structured
-from bumble.llm.protocol import Message, Model, Request
+from bumble.llm.protocol import Model, PromptMessage, Request
 from bumble.text.words import one_line
 
 VERDICT_DONE, VERDICT_CONTINUE = "DONE", "CONTINUE"
@@ -92,7 +92,7 @@ class Gate:
             )
             slots["results"] = prompts.harmless("\n".join(lines), "results")
         request = Request(
-            messages=(Message("user", prompts.load(name).fill(**slots)),),
+            messages=(PromptMessage("user", prompts.load(name).fill(**slots)),),
             purpose="judge",
             max_tokens=self.config.judge_max_tokens,
             temperature=0.0,

@@ -57,7 +57,7 @@ class Continuity:
 
 
 @dataclass(frozen=True)
-class Report:
+class ContextReport:
     """What one request is made of."""
 
     source: Source  # of a request that was sent; made, but answered by form; or one that would be
@@ -111,7 +111,7 @@ class Report:
         return self.prompt_tokens or int(estimated * self.token_ratio)
 
 
-def of(runtime: Runtime, turn: Turn, source: Literal["run", "estimate"]) -> Report:
+def of(runtime: Runtime, turn: Turn, source: Literal["run", "estimate"]) -> ContextReport:
     """Report on the request of a turn; one that nobody was sent says so."""
     request, stable = turn.request, turn.stable
     whole = turn.manner in ("stream", "tools")
@@ -122,7 +122,7 @@ def of(runtime: Runtime, turn: Turn, source: Literal["run", "estimate"]) -> Repo
     first_messages = len(stable.messages)
     example_chars = sum(len(message.content) for message in stable.examples)
     examples = (Part("examples", example_chars),) if stable.examples else ()
-    return Report(
+    return ContextReport(
         source="form" if source == "run" and not turn.outcome.completions else source,
         at=runtime.now().isoformat(timespec="seconds"),
         workspace=str(runtime.entity.workspace),
@@ -185,18 +185,18 @@ def _continuity(runtime: Runtime, turn: Turn) -> Continuity | None:
     return Continuity(brief.session, likeness, wants, brief.fits)
 
 
-def to_data(report: Report) -> dict[str, Any]:
+def to_data(report: ContextReport) -> dict[str, Any]:
     """Return a report as plain data, its version and totals included."""
     data = {"version": VERSION, **asdict(report), "budget": dict(budget(report))}
     derived = {"wrapping_bytes": report.wrapping_bytes, "total_tokens": report.total_tokens}
     return {**data, **derived}
 
 
-def from_data(data: Mapping[str, Any]) -> Report | None:
+def from_data(data: Mapping[str, Any]) -> ContextReport | None:
     """Read a stored report; None if another version of bumble wrote it, or it is damaged."""
     if data.get("version") != VERSION:
         return None
-    fields = {name: data[name] for name in Report.__dataclass_fields__ if name in data}
+    fields = {name: data[name] for name in ContextReport.__dataclass_fields__ if name in data}
     try:
         for name in ("system", "skills", "tools", "schemas", "preamble"):
             fields[name] = tuple(Part(**part) for part in fields.get(name, ()))
@@ -204,12 +204,12 @@ def from_data(data: Mapping[str, Any]) -> Report | None:
         fields["allowed"] = tuple(fields.get("allowed", ()))
         brief = fields.get("handover")
         fields["handover"] = Continuity(**brief) if brief else None
-        return Report(**fields)
+        return ContextReport(**fields)
     except TypeError:
         return None
 
 
-def budget(report: Report) -> list[tuple[str, int]]:
+def budget(report: ContextReport) -> list[tuple[str, int]]:
     """Return the token budget: what each request costs, and what a turn and a result add to it.
 
     "Typical" is the average of the conversation so far; nothing before there was any.

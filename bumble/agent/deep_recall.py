@@ -9,13 +9,13 @@ from datetime import datetime
 from typing import Any
 
 from bumble.agent.tool_cache import ToolCache
-from bumble.context.recalled import QUOTED_FROM, Answer, Search
+from bumble.context.recalled import QUOTED_FROM, RecalledAnswer, Search
 from bumble.entity.changes import Change
 from bumble.entity.config import ToolCacheConfig
 from bumble.recollection import deep
 from bumble.recollection.deep import Recollection
-from bumble.recollection.meter import Spent
-from bumble.recollection.reach import Scope, Source
+from bumble.recollection.meter import RecollectionSpending
+from bumble.recollection.reach import RecollectionSource, Scope
 from bumble.records import base, provenance, questions
 from bumble.records.base import Provenance
 from bumble.runtime import body_state, people
@@ -29,7 +29,7 @@ BY_RULE = "No answer of its own: what memory says to it, word for word."
 
 
 @dataclass(frozen=True)
-class Asked:
+class DeepRecallAnswer:
     """An answer, and whether it was cached."""
 
     recollection: Recollection
@@ -46,7 +46,7 @@ def ask(
     outside: str = "",
     unseen: Sequence[str] = (),
     calls: int | None = None,
-) -> Asked:
+) -> DeepRecallAnswer:
     """Recall deeply, or give the answer that stands in the cache.
 
     Args:
@@ -77,20 +77,20 @@ def ask(
     result = entry or deep.recall(runtime, search, question, scope, current=outside, calls=calls)
     if entry is None:
         cache.put(NAME, arguments, state, json.dumps(data(result), ensure_ascii=False), at)
-    return Asked(result, entry is not None, lambda: plan(runtime, result, readers))
+    return DeepRecallAnswer(result, entry is not None, lambda: plan(runtime, result, readers))
 
 
-def answer(asked: Asked) -> Answer:
+def answer(asked: DeepRecallAnswer) -> RecalledAnswer:
     """Word an answer for the entity."""
     result = asked.recollection
     if result.is_miss:
-        return Answer(NOTHING)
+        return RecalledAnswer(NOTHING)
     lines = [result.answer or BY_RULE, *(quote(source) for source in result.sources)]
     trust = provenance.lowest_untrusted(source.trust for source in result.sources)
-    return Answer("\n".join(lines), is_memory=True, trust=trust)
+    return RecalledAnswer("\n".join(lines), is_memory=True, trust=trust)
 
 
-def quote(source: Source, limit_tokens: int = QUOTE_TOKENS) -> str:
+def quote(source: RecollectionSource, limit_tokens: int = QUOTE_TOKENS) -> str:
     """Word a place as a quoted line that names it; what nobody said, by its kind."""
     when = f"{source.at:%Y-%m-%d}, " if source.at else ""
     who = f"{source.speaker}, " if source.speaker else ""
@@ -141,7 +141,7 @@ def _read(text: str | None) -> Recollection | None:
 
 def _of_data(values: Mapping[str, Any]) -> Recollection:
     sources = tuple(
-        Source(
+        RecollectionSource(
             **{
                 **source,
                 "at": datetime.fromisoformat(source["at"]) if source["at"] else None,
@@ -150,7 +150,7 @@ def _of_data(values: Mapping[str, Any]) -> Recollection:
         )
         for source in values["sources"]
     )
-    trail, spent = tuple(values["trail"]), Spent(**values["spent"])
+    trail, spent = tuple(values["trail"]), RecollectionSpending(**values["spent"])
     return Recollection(**{**values, "sources": sources, "trail": trail, "spent": spent})
 
 

@@ -13,8 +13,8 @@ from dataclasses import replace
 
 from bumble.agent import acts, by_form, tools
 from bumble.agent.acts import Act
-from bumble.agent.by_form import Reply, Scene
-from bumble.agent.loop import Breakable, Outcome, Step
+from bumble.agent.by_form import FormReply, FormScene
+from bumble.agent.loop import Breakable, LoopOutcome, LoopStep
 from bumble.agent.turn_record import Turn
 from bumble.choosing import examples
 from bumble.context import remembered, statements
@@ -42,7 +42,7 @@ _ENDS = (".", "!", "?", "…", "”", "“", '"', ")", "»")
 
 def answer(
     runtime: Runtime, turn: Turn, *, sign: Sign = lambda: None, breakable: Breakable = nullcontext
-) -> Outcome:
+) -> LoopOutcome:
     """Answer by drafts or by form; nothing is shown yet.
 
     Args:
@@ -53,13 +53,13 @@ def answer(
     """
     act = act_of(runtime, turn)
     here = scene(runtime, turn, act)
-    outcome = Outcome()
+    outcome = LoopOutcome()
     if turn.manner == "draw" and _is_drawn(act, here):
         sign()
         try:
             with breakable():
                 if draft := _drawn(runtime, turn, act, outcome):
-                    outcome.steps.append(Step(draft, (), ()))
+                    outcome.steps.append(LoopStep(draft, (), ()))
                     return outcome
         except KeyboardInterrupt:
             outcome.stopped = "interrupted"
@@ -68,7 +68,7 @@ def answer(
     return outcome
 
 
-def checked(runtime: Runtime, turn: Turn, outcome: Outcome) -> Outcome:
+def checked(runtime: Runtime, turn: Turn, outcome: LoopOutcome) -> LoopOutcome:
     """Return what a turn with tools came to, its last words by form if they can't be said."""
     if outcome.stopped in ("interrupted", "failed") or not outcome.steps:
         return outcome
@@ -105,15 +105,15 @@ def act_of(runtime: Runtime, turn: Turn) -> Act:
     return "confided" if worth.is_confided and act in MAY_BE_CONFIDED else act
 
 
-def _say(turn: Turn, outcome: Outcome, reply: Reply) -> None:
-    outcome.steps.append(Step(reply.text, (), ()))
+def _say(turn: Turn, outcome: LoopOutcome, reply: FormReply) -> None:
+    outcome.steps.append(LoopStep(reply.text, (), ()))
     outcome.stopped = "done"
     turn.worded = reply.act
     if reply.act not in by_form.SPEAKS:
         turn.slip = "it quotes or refuses"
 
 
-def _is_drawn(act: Act, here: Scene) -> bool:
+def _is_drawn(act: Act, here: FormScene) -> bool:
     """Whether the model is asked first: in some acts forms are the better choice."""
     if here.wordings is None or here.quotes or here.nearest:
         return False
@@ -122,7 +122,7 @@ def _is_drawn(act: Act, here: Scene) -> bool:
     return act in here.wordings.talk.draws
 
 
-def _drawn(runtime: Runtime, turn: Turn, act: Act, outcome: Outcome) -> str:
+def _drawn(runtime: Runtime, turn: Turn, act: Act, outcome: LoopOutcome) -> str:
     """Return the first draft that nothing speaks against; empty if there is none."""
     held = situation(runtime, turn, act)
     for _ in range(DRAWS):
@@ -147,7 +147,7 @@ def tidied(completion: Completion, name: str) -> str:
     return " ".join(parts[:MOST_SENTENCES])
 
 
-def scene(runtime: Runtime, turn: Turn, act: Act) -> Scene:
+def scene(runtime: Runtime, turn: Turn, act: Act) -> FormScene:
     """Gather what a reply by form is made from."""
     code, root = turn.language, runtime.entity.root
     wordings = forms.load(code, root, runtime.tell) if forms.has(code, root) else None
@@ -163,7 +163,7 @@ def scene(runtime: Runtime, turn: Turn, act: Act) -> Scene:
     if act in ASKS_MEMORY or acts.asks_advice(turn.message.text, code):
         memory = remembered.answer(runtime, turn.session, question)
     owner_unnamed = turn.person.name.casefold() == "you"
-    return Scene(
+    return FormScene(
         message=turn.message.text,
         language=code,
         wordings=wordings,

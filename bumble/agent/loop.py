@@ -21,7 +21,7 @@ from bumble.entity.config import LoopConfig
 from bumble.errors import AnswerInvalidError, UserError
 from bumble.grounding import echo
 from bumble.llm import actions
-from bumble.llm.protocol import Completion, EnoughError, Message, Model, Request, Tool, ToolCall
+from bumble.llm.protocol import Action, Completion, EnoughError, Model, PromptMessage, Request, Tool
 from bumble.llm.say_stream import SayReader
 from bumble.text import tokens
 from bumble.text.words import one_line
@@ -65,11 +65,11 @@ class Profile:
 
 
 @dataclass(frozen=True)
-class Step:
+class LoopStep:
     """One answer of the model and what came of it."""
 
     said: str  # what the person heard, empty if nothing
-    calls: tuple[ToolCall, ...]  # work that was asked for
+    calls: tuple[Action, ...]  # work that was asked for
     results: tuple[Result, ...]  # one a call
     ends: bool = True  # whether the model wants the turn to end with it
     waits: bool = False  # whether it would rather hear more first
@@ -77,10 +77,10 @@ class Step:
 
 
 @dataclass
-class Outcome:
+class LoopOutcome:
     """What a loop did."""
 
-    steps: list[Step] = field(default_factory=list)
+    steps: list[LoopStep] = field(default_factory=list)
     completions: list[Completion] = field(default_factory=list)
     stopped: Stopped = "done"
     missing: list[str] = field(default_factory=list)  # what the gate found missing, each time
@@ -184,14 +184,14 @@ def run(
     request: Request,
     tools: Sequence[Tool],
     config: LoopConfig,
-    carry_out: Callable[[ToolCall], Result],
+    carry_out: Callable[[Action], Result],
     say: Say,
     *,
     person: str,
     gate: Gate,
     fits: Callable[[Request], Request] = lambda request: request,
     breakable: Breakable = nullcontext,
-) -> Outcome:
+) -> LoopOutcome:
     """Let the model act until the turn ends.
 
     Args:
@@ -212,7 +212,7 @@ def run(
     Raises:
         UserError: If the model fails before it has said or done anything.
     """
-    outcome = Outcome()
+    outcome = LoopOutcome()
     messages, each = list(request.messages), list[str]()  # each text that was said
     writes = any(tool.name == "write_file" for tool in tools)
     tries = _Tries(LONG_ADVICE if writes else SHORT_ADVICE)
@@ -242,12 +242,12 @@ def run(
         except (KeyboardInterrupt, EnoughError, UserError) as problem:
             heard = speaker.finish() if len(outcome.steps) == done else ""
             if heard:
-                outcome.steps.append(Step(heard, (), (), goes_on=goes_on))
+                outcome.steps.append(LoopStep(heard, (), (), goes_on=goes_on))
             return _broken_off(outcome, problem)
         if back is None:
             return outcome
         shown = completion.text if calls is not None else completion.text[:UNREAD_CHARS]
-        messages += [Message("assistant", shown), Message("user", back)]
+        messages += [PromptMessage("assistant", shown), PromptMessage("user", back)]
     outcome.stopped = "step_cap"
     return outcome
 
@@ -261,14 +261,14 @@ class _Tries:
     cuts: int = 0  # answers that were cut off, in a row
     unreadable: bool = False  # whether the model was told once
 
-    def count(self, completion: Completion, step: Step) -> None:
+    def count(self, completion: Completion, step: LoopStep) -> None:
         """Count a step."""
         self.rounds += bool(step.calls)
         cut = completion.finish_reason == "length" and not step.calls
         self.cuts = self.cuts + 1 if cut else 0
 
 
-def _calls(completion: Completion) -> tuple[ToolCall, ...] | None:
+def _calls(completion: Completion) -> tuple[Action, ...] | None:
     """Return what an answer asks for, None if that can't be read."""
     try:
         return actions.parse(completion.text)
@@ -277,7 +277,7 @@ def _calls(completion: Completion) -> tuple[ToolCall, ...] | None:
 
 
 def _unread(
-    outcome: Outcome, completion: Completion, config: LoopConfig, tries: _Tries
+    outcome: LoopOutcome, completion: Completion, config: LoopConfig, tries: _Tries
 ) -> str | None:
     """Return what the model is told of an answer that can't be read, None if the turn ends."""
     if completion.finish_reason == "length":  # in the middle of a call, which is not run half
@@ -298,7 +298,9 @@ def _unread(
     return UNREADABLE
 
 
-def _broken_off(outcome: Outcome, problem: KeyboardInterrupt | EnoughError | UserError) -> Outcome:
+def _broken_off(
+    outcome: LoopOutcome, problem: KeyboardInterrupt | EnoughError | UserError
+) -> LoopOutcome:
     """End a turn on the way, keeping what was said and done; a failure before that is raised."""
     if not isinstance(problem, UserError):
         outcome.stopped = "interrupted" if isinstance(problem, KeyboardInterrupt) else "repeating"
@@ -309,7 +311,7 @@ def _broken_off(outcome: Outcome, problem: KeyboardInterrupt | EnoughError | Use
     return outcome
 
 
-def _goes_in_circles(steps: Sequence[Step]) -> bool:
+def _goes_in_circles(steps: Sequence[LoopStep]) -> bool:
     """Whether a call was refused, or three answers had the same effect: only speech is left."""
     if steps and any(result.text.startswith(REFUSED) for result in steps[-1].results):
         return True
@@ -321,7 +323,7 @@ def _goes_in_circles(steps: Sequence[Step]) -> bool:
 
 
 def _back(
-    outcome: Outcome, step: Step, config: LoopConfig, person: str, gate: Gate, tries: _Tries
+    outcome: LoopOutcome, step: LoopStep, config: LoopConfig, person: str, gate: Gate, tries: _Tries
 ) -> str | None:
     """Return what the model is told next, None if the turn ends; only results are stored."""
     if step.calls:
@@ -347,18 +349,18 @@ def _back(
     return _unfinished(outcome, missing, person)
 
 
-def _unfinished(outcome: Outcome, missing: str, person: str) -> str:
+def _unfinished(outcome: LoopOutcome, missing: str, person: str) -> str:
     heard = f" {person} has heard this already: {outcome.said}" if outcome.said else ""
     return prompts.load("unfinished").fill(missing=missing, said=heard, person=person)
 
 
 def _step(
-    calls: Sequence[ToolCall],
+    calls: Sequence[Action],
     speech: str,
-    carry_out: Callable[[ToolCall], Result],
-    before: Sequence[Step],
+    carry_out: Callable[[Action], Result],
+    before: Sequence[LoopStep],
     repeat_limit: int,
-) -> Step:
+) -> LoopStep:
     agency = {call.name for call in calls} & AGENCY
     work = tuple(call for call in calls if call.name not in AGENCY)
     earlier = [call for step in before for call in step.calls]
@@ -374,14 +376,14 @@ def _step(
             results += [refusal or carry_out(call) for call, refusal in pairs]
         earlier += row
     thinks_only = agency == {"think"} and not speech
-    return Step(speech, work, tuple(results), not thinks_only, "wait" in agency)
+    return LoopStep(speech, work, tuple(results), not thinks_only, "wait" in agency)
 
 
-def _no_more(call: ToolCall) -> Result:
+def _no_more(call: Action) -> Result:
     return Result(f"refused: no tool may be used any more; {call.name} did not run", failed=True)
 
 
-def _refused(call: ToolCall, earlier: Sequence[ToolCall], limit: int) -> Result | None:
+def _refused(call: Action, earlier: Sequence[Action], limit: int) -> Result | None:
     """Refuse a call that was made so often in a row just before."""
     count = 0
     for last in reversed(earlier):
@@ -394,14 +396,14 @@ def _refused(call: ToolCall, earlier: Sequence[ToolCall], limit: int) -> Result 
     return Result(text, failed=True)
 
 
-def _results(step: Step) -> str:
+def _results(step: LoopStep) -> str:
     return "\n\n".join(
         transcript.result_text(call.name, result.text)
         for call, result in zip(step.calls, step.results, strict=True)
     )
 
 
-def _nudge(outcome: Outcome, step: Step, person: str, message: str) -> str:
+def _nudge(outcome: LoopOutcome, step: LoopStep, person: str, message: str) -> str:
     """Turn the model back to the person: what failed, what was searched, what they heard and said.
 
     A small model answers what stands last: after the results alone it has lost the question. Asked

@@ -14,7 +14,7 @@ from bumble import prompts
 from bumble.agent import route_words
 from bumble.agent.route_words import Look
 from bumble.entity.config import RouterConfig
-from bumble.llm.protocol import Message, Model, Request
+from bumble.llm.protocol import Model, PromptMessage, Request
 from bumble.runtime.job import NO_ANSWER
 from bumble.runtime.runtime import ProfileName
 from bumble.text import words
@@ -188,7 +188,7 @@ def classify(model: Model, text: str, config: RouterConfig) -> Route:
     """Ask the model for one word; an answer that can't be read, or none, gets thought."""
     request = Request(
         messages=(
-            Message(
+            PromptMessage(
                 "user", prompts.load("classify").fill(message=prompts.harmless(text, "message"))
             ),
         ),

@@ -19,7 +19,7 @@ from bumble.context.statements import Quote
 from bumble.context.system import Block, Stable
 from bumble.forms import forms
 from bumble.forms.forms import Forms
-from bumble.llm.protocol import Message, Request
+from bumble.llm.protocol import PromptMessage, Request
 from bumble.records import provenance
 from bumble.records.sessions import Session
 from bumble.runtime.runtime import Runtime
@@ -114,7 +114,7 @@ def _line(quote: Quote) -> str:
     return f"{when}{who}{tokens.cut(quote.text, MEMORY_TOKENS)}"
 
 
-def request(runtime: Runtime, session: Session, messages: tuple[Message, ...]) -> Request:
+def request(runtime: Runtime, session: Session, messages: tuple[PromptMessage, ...]) -> Request:
     """Make the request of a draft: bare text, no schema."""
     named = runtime.config.llm.temperature
     return Request(

@@ -15,11 +15,11 @@ from zoneinfo import ZoneInfo
 from jsonschema import Draft202012Validator
 
 from bumble.agent import deep_recall, workspace
-from bumble.agent.deep_recall import Asked
+from bumble.agent.deep_recall import DeepRecallAnswer
 from bumble.agent.feelings import Feelings
 from bumble.agent.tool_cache import ToolCache
 from bumble.context import catalyze
-from bumble.context.recalled import Answer
+from bumble.context.recalled import RecalledAnswer
 from bumble.entity.changes import Change
 from bumble.entity.config import ToolsConfig
 from bumble.entity.folder import Entity
@@ -48,17 +48,17 @@ class Outside:
 
 
 @dataclass(frozen=True)
-class Context:
+class ToolContext:
     """What a tool may know of the turn it runs in."""
 
     entity: Entity
     at: datetime
     zone: ZoneInfo
     provenance: Provenance  # of what the person has it write
-    recall: Callable[[str, str], Answer]  # searches memory, in a register or none
-    deep_recall: Callable[[str], Asked]  # searches it several times, for one question
+    recall: Callable[[str, str], RecalledAnswer]  # searches memory, in a register or none
+    deep_recall: Callable[[str], DeepRecallAnswer]  # searches it several times, for one question
     feelings: Feelings  # makes and recalls anchors
-    expand: Callable[[str], Answer]  # gives the whole of a text or memory that is shown cut
+    expand: Callable[[str], RecalledAnswer]  # gives the whole of a text or memory that is shown cut
     config: ToolsConfig
     apply: Callable[[Change], None]  # writes a workspace file at once: the next tool may need it
     cache: ToolCache
@@ -225,7 +225,7 @@ def declared(config: ToolsConfig) -> tuple[Tool, ...]:
     return (*allowed, COMMAND) if config.run_command else allowed
 
 
-def run(name: str, arguments: Mapping[str, Any], context: Context) -> Result:
+def run(name: str, arguments: Mapping[str, Any], context: ToolContext) -> Result:
     """Carry out a call; whatever is wrong with it is in the result."""
     others = context.outside.tools if context.outside else ()
     known_tools = (*declared(context.config), *others)
@@ -256,18 +256,18 @@ def _call_outside(outside: Outside, name: str, arguments: Mapping[str, Any]) -> 
     return Result(answer.text or "it gave nothing", failed=answer.failed)
 
 
-def _recall(arguments: Mapping[str, str], context: Context) -> Result:
+def _recall(arguments: Mapping[str, str], context: ToolContext) -> Result:
     answer = context.recall(arguments["query"], arguments.get("register", ""))
     return Result(answer.text, found=answer.is_memory, trust=answer.trust)
 
 
-def _deep_recall(arguments: Mapping[str, str], context: Context) -> Result:
+def _deep_recall(arguments: Mapping[str, str], context: ToolContext) -> Result:
     asked = context.deep_recall(arguments["question"])
     answer = deep_recall.answer(asked)
     return Result(answer.text, found=answer.is_memory, plan=asked.plan, trust=answer.trust)
 
 
-def _vouch(context: Context, *texts: str) -> None:
+def _vouch(context: ToolContext, *texts: str) -> None:
     """See to it that what is learnt was not only read.
 
     Raises:
@@ -279,7 +279,7 @@ def _vouch(context: Context, *texts: str) -> None:
         )
 
 
-def _may_correct(there: Provenance, what: str, context: Context) -> None:
+def _may_correct(there: Provenance, what: str, context: ToolContext) -> None:
     """See to it that nobody overwrites what is not theirs.
 
     Raises:
@@ -291,7 +291,7 @@ def _may_correct(there: Provenance, what: str, context: Context) -> None:
         raise RefusedError(f'only {context.owner} can correct "{what}"')
 
 
-def _keep_most(name: str, there: str, new: str, origin: Provenance, context: Context) -> None:
+def _keep_most(name: str, there: str, new: str, origin: Provenance, context: ToolContext) -> None:
     """See to it that a text is not replaced by the change to it alone; once, for it may be meant.
 
     Raises:
@@ -309,12 +309,12 @@ def _keep_most(name: str, there: str, new: str, origin: Provenance, context: Con
     )
 
 
-def _expand(arguments: Mapping[str, str], context: Context) -> Result:
+def _expand(arguments: Mapping[str, str], context: ToolContext) -> Result:
     answer = context.expand(arguments["ref"])
     return Result(answer.text, trust=answer.trust)
 
 
-def _update_knowledge(arguments: Mapping[str, str], context: Context) -> Result:
+def _update_knowledge(arguments: Mapping[str, str], context: ToolContext) -> Result:
     title, body = arguments["title"], arguments["body"]
     _vouch(context, title, body)
 
@@ -339,7 +339,7 @@ def _update_knowledge(arguments: Mapping[str, str], context: Context) -> Result:
     return Result("saved" if new else "that is already written down", plan=plan)
 
 
-def _write_journal(arguments: Mapping[str, str], context: Context) -> Result:
+def _write_journal(arguments: Mapping[str, str], context: ToolContext) -> Result:
     # the words are the entity's own, whoever it has listened to
     lowest = base.lowest_trust((context.provenance.trust, "entity", *context.read))
     origin = replace(context.provenance, trust=lowest)
@@ -353,7 +353,7 @@ def _write_journal(arguments: Mapping[str, str], context: Context) -> Result:
     return Result("written", plan=plan)
 
 
-def _note(arguments: Mapping[str, str], context: Context) -> Result:
+def _note(arguments: Mapping[str, str], context: ToolContext) -> Result:
     text, kind = arguments["text"], arguments["type"]
     _vouch(context, text)
 
@@ -365,7 +365,7 @@ def _note(arguments: Mapping[str, str], context: Context) -> Result:
     return Result("noted", plan=plan)
 
 
-def _make_anchor(arguments: Mapping[str, str], context: Context) -> Result:
+def _make_anchor(arguments: Mapping[str, str], context: ToolContext) -> Result:
     # the words are the entity's own, whoever it has listened to
     lowest = base.lowest_trust((context.provenance.trust, "entity", *context.read))
     origin = replace(context.provenance, trust=lowest)
@@ -373,14 +373,14 @@ def _make_anchor(arguments: Mapping[str, str], context: Context) -> Result:
     return Result("kept", more=plans)
 
 
-def _recall_anchor(arguments: Mapping[str, str], context: Context) -> Result:
+def _recall_anchor(arguments: Mapping[str, str], context: ToolContext) -> Result:
     if not arguments["label"].strip():
         return Result(context.feelings.listing(context.readers) or "you have no anchors yet")
     recall = context.feelings.recall(arguments["label"], context.readers, context.at)
     return Result(recall.text, trust=recall.trust, more=recall.plans)
 
 
-def _list_projects(arguments: Mapping[str, str], context: Context) -> Result:
+def _list_projects(arguments: Mapping[str, str], context: ToolContext) -> Result:
     word = arguments["filter"].casefold()
     listed = [
         project
@@ -393,7 +393,7 @@ def _list_projects(arguments: Mapping[str, str], context: Context) -> Result:
     return Result(text or "no project like that", trust=lowest)
 
 
-def _update_project(arguments: Mapping[str, str], context: Context) -> Result:
+def _update_project(arguments: Mapping[str, str], context: ToolContext) -> Result:
     title, why = arguments["title"], arguments["why"]
     steps = arguments["next"].splitlines()
     _vouch(context, title, why, *steps)
@@ -413,7 +413,7 @@ def _update_project(arguments: Mapping[str, str], context: Context) -> Result:
     return Result("saved" if new else "that is already written down", plan=plan)
 
 
-def _shared(project: Project, context: Context) -> Provenance:
+def _shared(project: Project, context: ToolContext) -> Provenance:
     """Return the origin of a text that goes on from one that is there: for the same people."""
     there, now = project.provenance, context.provenance
     return replace(
@@ -424,7 +424,7 @@ def _shared(project: Project, context: Context) -> Provenance:
     )
 
 
-def _list_skills(arguments: Mapping[str, str], context: Context) -> Result:
+def _list_skills(arguments: Mapping[str, str], context: ToolContext) -> Result:
     word = arguments.get("filter", "").casefold()
     found = [
         skill
@@ -436,7 +436,7 @@ def _list_skills(arguments: Mapping[str, str], context: Context) -> Result:
     return Result("\n".join(lines) or "no skill like that", trust=lowest)
 
 
-def _read_skill(arguments: Mapping[str, str], context: Context) -> Result:
+def _read_skill(arguments: Mapping[str, str], context: ToolContext) -> Result:
     name, there = arguments["name"], _skills(context)
     skill = skills.match(there, name)
     if skill is None:
@@ -444,13 +444,13 @@ def _read_skill(arguments: Mapping[str, str], context: Context) -> Result:
     return Result(skill.text, trust=provenance.lowest_untrusted((skill.provenance.trust,)))
 
 
-def _skills(context: Context) -> list[Skill]:
+def _skills(context: ToolContext) -> list[Skill]:
     """Return the skills that everybody who takes part may meet."""
     everything = skills.read(context.entity.skills)
     return [one for one in everything if base.may_read(one.provenance.audience, context.readers)]
 
 
-def _update_skill(arguments: Mapping[str, str], context: Context) -> Result:
+def _update_skill(arguments: Mapping[str, str], context: ToolContext) -> Result:
     name, description, body = arguments["name"], arguments["description"], arguments["body"]
     _vouch(context, name, description, body)
 
@@ -476,11 +476,11 @@ def _update_skill(arguments: Mapping[str, str], context: Context) -> Result:
     return Result("saved" if new else "that is already written down", plan=plan)
 
 
-def _list_files(arguments: Mapping[str, str], context: Context) -> Result:
+def _list_files(arguments: Mapping[str, str], context: ToolContext) -> Result:
     return Result(workspace.listing(context.entity, arguments["folder"]))
 
 
-def _read_file(arguments: Mapping[str, str], context: Context) -> Result:
+def _read_file(arguments: Mapping[str, str], context: ToolContext) -> Result:
     state = workspace.state(context.entity, arguments["path"])
     kept = context.cache.get("read_file", arguments, state, context.at)
     if kept is not None:
@@ -490,21 +490,21 @@ def _read_file(arguments: Mapping[str, str], context: Context) -> Result:
     return Result(text)
 
 
-def _write_file(arguments: Mapping[str, str], context: Context) -> Result:
+def _write_file(arguments: Mapping[str, str], context: ToolContext) -> Result:
     context.apply(workspace.plan_write(context.entity, arguments["path"], arguments["text"]))
     return Result(f"written: workspace/{arguments['path']}")
 
 
-def _run_command(arguments: Mapping[str, str], context: Context) -> Result:
+def _run_command(arguments: Mapping[str, str], context: ToolContext) -> Result:
     text = workspace.run(context.entity, arguments["command"], context.config, context.environ)
     return Result(text, failed=not text.startswith("exit 0"))
 
 
 @dataclass(frozen=True)
-class Work:
+class ToolWork:
     """What a tool does, and what has to be known of that; what is not here only speaks or waits."""
 
-    run: Callable[[dict[str, Any], Context], Result]
+    run: Callable[[dict[str, Any], ToolContext], Result]
     only_reads: bool = False  # nothing moves, so that several may run at once
     searches: bool = False  # the model is reminded of what it has looked for by it
     keeps: bool = False  # its arguments become memory: no secret may stand in them
@@ -513,24 +513,24 @@ class Work:
     own: bool = False
 
 
-WORK: Mapping[str, Work] = {
-    "recall": Work(_recall, only_reads=True, searches=True, own=True),
-    deep_recall.NAME: Work(_deep_recall, searches=True, own=True),
-    "expand_message": Work(_expand, only_reads=True),
-    "update_knowledge": Work(_update_knowledge, keeps=True, own=True),
-    "write_journal": Work(_write_journal, keeps=True, own=True),
-    "working_memory_note": Work(_note, keeps=True, own=True),
-    "make_anchor": Work(_make_anchor, keeps=True, own=True),
-    "recall_anchor": Work(_recall_anchor, own=True),
-    "list_projects": Work(_list_projects, only_reads=True, own=True),
-    "update_project": Work(_update_project, keeps=True, own=True),
-    "list_skills": Work(_list_skills, only_reads=True, searches=True, own=True),
-    "read_skill": Work(_read_skill, only_reads=True, own=True),
-    "update_skill": Work(_update_skill, keeps=True, own=True),
-    "list_files": Work(_list_files, only_reads=True),
-    "read_file": Work(_read_file, only_reads=True),
-    "write_file": Work(_write_file),
-    "run_command": Work(_run_command),
+WORK: Mapping[str, ToolWork] = {
+    "recall": ToolWork(_recall, only_reads=True, searches=True, own=True),
+    deep_recall.NAME: ToolWork(_deep_recall, searches=True, own=True),
+    "expand_message": ToolWork(_expand, only_reads=True),
+    "update_knowledge": ToolWork(_update_knowledge, keeps=True, own=True),
+    "write_journal": ToolWork(_write_journal, keeps=True, own=True),
+    "working_memory_note": ToolWork(_note, keeps=True, own=True),
+    "make_anchor": ToolWork(_make_anchor, keeps=True, own=True),
+    "recall_anchor": ToolWork(_recall_anchor, own=True),
+    "list_projects": ToolWork(_list_projects, only_reads=True, own=True),
+    "update_project": ToolWork(_update_project, keeps=True, own=True),
+    "list_skills": ToolWork(_list_skills, only_reads=True, searches=True, own=True),
+    "read_skill": ToolWork(_read_skill, only_reads=True, own=True),
+    "update_skill": ToolWork(_update_skill, keeps=True, own=True),
+    "list_files": ToolWork(_list_files, only_reads=True),
+    "read_file": ToolWork(_read_file, only_reads=True),
+    "write_file": ToolWork(_write_file),
+    "run_command": ToolWork(_run_command),
 }
 AGENCY = frozenset(tool.name for tool in DECLARED) - WORK.keys()  # say, think, wait, end_turn
 SEARCHES = frozenset(name for name, work in WORK.items() if work.searches)

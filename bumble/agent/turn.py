@@ -34,7 +34,7 @@ from bumble.agent import (
 )
 from bumble.agent.completion_gate import Gate
 from bumble.agent.feelings import Feelings
-from bumble.agent.loop import Outcome, Profile
+from bumble.agent.loop import LoopOutcome, Profile
 from bumble.agent.manner import Manner
 from bumble.agent.participants import Person
 from bumble.agent.tool_cache import ToolCache
@@ -59,8 +59,7 @@ from bumble.entity.config import ToolsConfig
 from bumble.errors import (
     RefusedError,
 )
-from bumble.llm.protocol import Message as PromptMessage
-from bumble.llm.protocol import Request, Tool, ToolCall
+from bumble.llm.protocol import Action, PromptMessage, Request, Tool
 from bumble.records import session_files
 from bumble.records.base import Provenance
 from bumble.records.sessions import Message, Session
@@ -317,11 +316,11 @@ def answer(
     return turn
 
 
-def _acted(runtime: Runtime, turn: Turn, say: loop.Say, breakable: loop.Breakable) -> Outcome:
+def _acted(runtime: Runtime, turn: Turn, say: loop.Say, breakable: loop.Breakable) -> LoopOutcome:
     """Let the model speak and use tools until the turn ends."""
     room = budget.room(runtime, turn.request.messages)
 
-    def carry_out(call: ToolCall) -> tools.Result:
+    def carry_out(call: Action) -> tools.Result:
         nonlocal room
         result = tools.run(call.name, call.arguments, _context(runtime, turn))
         result = _shortened(runtime, turn, result, max(LEAST_RESULT_TOKENS, room // 2))
@@ -359,7 +358,7 @@ def _gate(runtime: Runtime, turn: Turn) -> Gate:
     )
 
 
-def _context(runtime: Runtime, turn: Turn) -> tools.Context:
+def _context(runtime: Runtime, turn: Turn) -> tools.ToolContext:
     """Say what a tool may know of the turn as it is by now."""
     who, messages = turn.person, turn.session.messages
     return replace(
@@ -384,7 +383,7 @@ def tool_context(
     provenance: Provenance,
     purpose: str,
     unseen: Sequence[str] = (),
-) -> tools.Context:
+) -> tools.ToolContext:
     """Return what tools work with, whether or not somebody talks.
 
     Args:
@@ -400,7 +399,7 @@ def tool_context(
             raise RefusedError("nothing may be written now")
         runtime.apply(ChangeSet(f"{purpose}: {change.why}", (change,)))
 
-    return tools.Context(
+    return tools.ToolContext(
         entity=runtime.entity,
         at=runtime.clock(),
         zone=runtime.zone,

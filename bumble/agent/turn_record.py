@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from bumble.agent import route, tools
-from bumble.agent.loop import Outcome
+from bumble.agent.loop import LoopOutcome
 from bumble.agent.manner import Manner
 from bumble.agent.participants import Person
 from bumble.body import ebb
@@ -50,7 +50,7 @@ class Turn:
     seen: transcript.View  # of the conversation
     request: Request
     brief: handover.Brief | None = None  # of the last conversation, whether it fits or not
-    outcome: Outcome = field(default_factory=Outcome)
+    outcome: LoopOutcome = field(default_factory=LoopOutcome)
     originals: dict[str, Change] = field(default_factory=dict)  # of results that were cut
     notes: list[str] = field(default_factory=list)  # what the person should hear about
     read: set[str] = field(default_factory=set)  # tiers of what was read that is only quoted
@@ -170,7 +170,7 @@ def _lived(runtime: Runtime, turn: Turn) -> list[tools.Plan]:
     ]
 
 
-def plan_tools(runtime: Runtime, outcome: Outcome, at: datetime) -> Change | None:
+def plan_tools(runtime: Runtime, outcome: LoopOutcome, at: datetime) -> Change | None:
     """Plan to count which tools did work, and which of it failed."""
     names = {tool.name for tool in tools.declared(runtime.config.tools)} - tools.AGENCY
     uses = [

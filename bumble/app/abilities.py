@@ -42,7 +42,7 @@ NOTICES = "ability_notices.json"  # models and languages of which it was said th
 
 
 @dataclass(frozen=True)
-class Standing:
+class ModelStanding:
     """How far a model is trusted in a language, and why so far."""
 
     language: str
@@ -99,12 +99,12 @@ def result_of(shell: Shell, chosen: Choice) -> ModelResult:
     return results.load(identity(chosen), chosen.model, shell.abilities)
 
 
-def standings(opened: Opened, chosen: Choice, codes: Sequence[str]) -> list[Standing]:
+def standings(opened: Opened, chosen: Choice, codes: Sequence[str]) -> list[ModelStanding]:
     """Say how far a model is trusted in some languages, and in those that were measured."""
     seen = _look(opened, chosen)
     known = {} if chosen.script else result_of(opened.shell, chosen).languages
     return [
-        Standing(
+        ModelStanding(
             code,
             seen.tier("talk", code),
             seen.tier("memory", code),

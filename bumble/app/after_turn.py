@@ -14,48 +14,48 @@ from bumble.errors import UserError
 from bumble.upkeep import jobs, locks, tick
 
 if TYPE_CHECKING:
-    from bumble.app.conversation import OpenMind
+    from bumble.app.conversation import Conversation
     from bumble.app.opening import Opened
 
 
-def pending(mind: OpenMind) -> dict[str, int]:
+def pending(talk: Conversation) -> dict[str, int]:
     """Return how many jobs of each pass are due; passes without any are left out."""
     waiting: dict[str, int] = {}
-    if not mind.runtime.writes:
+    if not talk.runtime.writes:
         return waiting
     for each in jobs.AFTER_TURN:
         with suppress(UserError):  # a broken file is told of by the pass itself, or by doctor
-            due = each.check(mind.runtime)
+            due = each.check(talk.runtime)
             if due.due:
                 waiting[each.name] = len(due.jobs)
     return waiting
 
 
-def describe(mind: OpenMind) -> list[str]:
+def describe(talk: Conversation) -> list[str]:
     """Say what waits, and where it is done: a line, or none."""
-    waiting = pending(mind)
+    waiting = pending(talk)
     if not waiting:
         return []
-    limits = mind.opened.config.limits
+    limits = talk.opened.config.limits
     mode = limits.settle if limits.passes_per_turn else "later"
     where = {"background": "in the background", "wait": "now", "later": "by `bumble tick`"}[mode]
     listed = ", ".join(f"{name} {count}" for name, count in waiting.items())
     return [f"[waiting: {listed}; settled {where}]"]
 
 
-def after_answer(mind: OpenMind) -> bool:
+def after_answer(talk: Conversation) -> bool:
     """Settle what the last answer left, if that is to be waited for.
 
     Returns:
         Whether it is to be settled in the background, once this process has let go of its model.
     """
-    limits = mind.opened.config.limits
-    if limits.settle == "later" or not limits.passes_per_turn or not pending(mind):
+    limits = talk.opened.config.limits
+    if limits.settle == "later" or not limits.passes_per_turn or not pending(talk):
         return False
     if limits.settle == "background":
-        return mind.opened.shell.spawn is not None
+        return talk.opened.shell.spawn is not None
     try:
-        _settle(mind)
+        _settle(talk)
     except KeyboardInterrupt:
         output.say("interrupted: the rest is left for later")
     return False
@@ -77,11 +77,11 @@ def in_background(opened: Opened) -> None:
         output.warn(shell, f"what the answer left is done later: {error.strerror or error}")
 
 
-def _settle(mind: OpenMind) -> None:
-    opened, limits = mind.opened, mind.opened.config.limits
-    used = len(mind.last.outcome.completions) if mind.last else 0
-    model = models.budgeted(opened, mind.runtime.model, calls=max(0, limits.calls_per_turn - used))
-    runtime = replace(mind.runtime, model=model)
+def _settle(talk: Conversation) -> None:
+    opened, limits = talk.opened, talk.opened.config.limits
+    used = len(talk.last.outcome.completions) if talk.last else 0
+    model = models.budgeted(opened, talk.runtime.model, calls=max(0, limits.calls_per_turn - used))
+    runtime = replace(talk.runtime, model=model)
     with locks.hold_work(opened.entity) as free:
         if not free:
             return

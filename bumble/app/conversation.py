@@ -47,8 +47,8 @@ LAST_REPORT = "last_report.json"
 REPORTS, MOST_REPORTS = "reports", 50  # of the last request of each conversation
 
 
-class OpenMind:
-    """An entity that is being talked to."""
+class Conversation:
+    """A conversation with an entity, open for as long as this process goes on with it."""
 
     def __init__(
         self,
@@ -318,7 +318,7 @@ class OpenMind:
         found = body_state.mood(self.runtime, body_state.read(self.runtime, self.runtime.now()))
         return f"{found.name} ({found.intensity:.2f})"
 
-    def report(self) -> context_report.Report | None:
+    def report(self) -> context_report.ContextReport | None:
         """Say what the last request of this process was made of."""
         return None if self.last is None else context_report.of(self.runtime, self.last, "run")
 
@@ -368,7 +368,7 @@ def last_request(entity: Entity) -> list[tuple[str, str]]:
         return []  # damaged: it is only a cache
 
 
-def last_report(entity: Entity, session_id: str = "") -> context_report.Report | None:
+def last_report(entity: Entity, session_id: str = "") -> context_report.ContextReport | None:
     """Return the report of the last request, or of the last in a conversation; None: not kept."""
     found = _cached(entity, f"{REPORTS}/{session_id}.json" if session_id else LAST_REPORT)
     return context_report.from_data(found) if isinstance(found, dict) else None
@@ -383,14 +383,14 @@ def _cached(entity: Entity, name: str) -> Any:
 
 
 @contextmanager
-def open_mind(
+def open_to_talk(
     opened: Opened,
     speaker: str | None,
     *,
     yes: bool,
     writes: bool = True,
     present: Sequence[str] = (),
-) -> Iterator[OpenMind]:
+) -> Iterator[Conversation]:
     """Open everything a conversation needs, and close it behind it."""
     person = participants.person(opened.entity, opened.identity, speaker)
     others = [participants.person(opened.entity, opened.identity, name) for name in present]
@@ -402,23 +402,23 @@ def open_mind(
     try:
         runtime = _life(opened, chosen, model, yes=yes, writes=writes)
         runtime = replace(runtime, outside=_servers(opened) if writes else None)
-        mind = OpenMind(opened, runtime, person, chosen, others)
+        talk = Conversation(opened, runtime, person, chosen, others)
     except BaseException:
         model.close()
         raise
     try:
-        yield mind
+        yield talk
     finally:
-        if mind.runtime.outside:
-            mind.runtime.outside.close()
-        mind.end_warming()
-        mind.runtime.model.close()  # it may be another by now
+        if talk.runtime.outside:
+            talk.runtime.outside.close()
+        talk.end_warming()
+        talk.runtime.model.close()  # it may be another by now
 
 
 @contextmanager
 def open_to_look(
     opened: Opened, speaker: str | None, session_id: str | None = None
-) -> Iterator[OpenMind]:
+) -> Iterator[Conversation]:
     """Open what a request is built from; no weights are fetched, and nothing is written."""
     person = participants.person(opened.entity, opened.identity, speaker)
     chosen, model = None, None
@@ -430,9 +430,9 @@ def open_to_look(
     try:
         runtime = _life(opened, chosen, model, yes=False, writes=False)
         runtime.memory.syncs = True  # derived files may be brought up to date by looking
-        mind = OpenMind(opened, runtime, person, chosen)
-        mind.begin(session_id=session_id, new=False)
-        yield mind
+        talk = Conversation(opened, runtime, person, chosen)
+        talk.begin(session_id=session_id, new=False)
+        yield talk
     finally:
         model.close()
 

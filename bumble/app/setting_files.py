@@ -38,7 +38,7 @@ class SettingsFile:
     def read(self) -> str:
         """Return the file's text; empty where there is none."""
         try:
-            raw = files.read_if_there(self.path)
+            raw = files.read_if_there(self.path, anew=True)  # it will be edited
             return "" if raw is None else raw.decode("utf-8")
         except UnicodeDecodeError as error:
             raise SettingInvalidError(str(self.path), "is not UTF-8 text") from error

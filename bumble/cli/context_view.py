@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bumble.agent import context_report
-from bumble.agent.context_report import Part, Report
+from bumble.agent.context_report import ContextReport, Part
 from bumble.app import output
 from bumble.records import scratch
 
@@ -16,7 +16,7 @@ def _size(chars: int) -> str:
     return f"{chars:,} chars (~{chars // 4:,} tok)"
 
 
-def listed(report: Report) -> Iterator[str]:
+def listed(report: ContextReport) -> Iterator[str]:
     """Write a report in lines."""
     yield "Context breakdown"
     yield f"Workspace: {report.workspace}"
@@ -58,7 +58,7 @@ def listed(report: Report) -> Iterator[str]:
         yield "The next message compacts the conversation first (`bumble compact --check`)."
 
 
-def detailed(report: Report) -> Iterator[str]:
+def detailed(report: ContextReport) -> Iterator[str]:
     yield from listed(report)
     groups = (
         ("System prompt, by part", report.system),
@@ -78,7 +78,7 @@ def detailed(report: Report) -> Iterator[str]:
     yield from output.table(rows, indent="- ")
 
 
-def _continuity(report: Report) -> str:
+def _continuity(report: ContextReport) -> str:
     """Say whether the brief of the last conversation is in the prompt, and why."""
     brief = report.handover
     if brief is None:

@@ -23,7 +23,7 @@ from bumble.runtime import people
 from bumble.text.whole_text import whole
 
 if TYPE_CHECKING:
-    from bumble.app.conversation import OpenMind
+    from bumble.app.conversation import Conversation
 
 HELP = """\
 /help       this list
@@ -45,7 +45,7 @@ Ctrl-C stops an answer and keeps what was said."""
 
 
 @dataclass
-class Talk:
+class ReplState:
     """How a conversation at the terminal goes."""
 
     usage: bool  # whether each answer says what it cost
@@ -53,23 +53,23 @@ class Talk:
     wishes: Wishes = field(default_factory=Wishes)  # until the next conversation
 
 
-def run(mind: OpenMind, *, usage: bool, debug_prefix: bool = False) -> None:
+def run(talk: Conversation, *, usage: bool, debug_prefix: bool = False) -> None:
     """Talk until the person leaves."""
-    shell = mind.opened.shell
+    shell = talk.opened.shell
     session: PromptSession[str] = PromptSession(
-        history=_history(mind),
+        history=_history(talk),
         completer=WordCompleter(_slashed(), sentence=True),
         complete_while_typing=False,
         key_bindings=_keys(),
         multiline=True,
     )
-    talk = Talk(usage, debug_prefix)
-    name = mind.opened.identity.name
+    state = ReplState(usage, debug_prefix)
+    name = talk.opened.identity.name
     output.say(f"{name} is here. /help lists the commands, /quit leaves.")
-    mind.warm_ahead()
+    talk.warm_ahead()
     while True:
         try:
-            typed = session.prompt(f"{mind.person.name}> ", prompt_continuation="  ")
+            typed = session.prompt(f"{talk.person.name}> ", prompt_continuation="  ")
         except EOFError:
             return
         except KeyboardInterrupt:
@@ -80,13 +80,13 @@ def run(mind: OpenMind, *, usage: bool, debug_prefix: bool = False) -> None:
         if not text:
             continue
         try:
-            if _take(mind, talk, text):
+            if _take(talk, state, text):
                 return
         except UserError as error:  # the conversation goes on: the message is stored
             output.error(shell, "chat", str(error), kind=type(error).__name__, code=error.exit_code)
 
 
-def _take(mind: OpenMind, talk: Talk, text: str) -> bool:
+def _take(talk: Conversation, state: ReplState, text: str) -> bool:
     """Carry out or answer what was typed; whether that ends the conversation."""
     name = text[1:].split()[0] if text.startswith("/") and text[1:].split() else ""
     if name in COMMANDS:
@@ -94,22 +94,22 @@ def _take(mind: OpenMind, talk: Talk, text: str) -> bool:
         if words and name != "model" and words not in directives.SHORTCUTS.get(name, ()):
             output.say(_unknown_words(name))
             return False
-        return COMMANDS[name](mind, talk, words)
-    typed = directives.parse(text, shortcuts=mind.person.trust == "owner")
+        return COMMANDS[name](talk, state, words)
+    typed = directives.parse(text, shortcuts=talk.person.trust == "owner")
     if text.startswith("/") and typed.text.startswith("/"):
         output.say(f"There is no command /{name}; /help lists them. It was not sent.")
         return False
     for shortcut, word in typed.shortcuts:
-        COMMANDS[shortcut](mind, talk, word)
+        COMMANDS[shortcut](talk, state, word)
     for ignored in typed.ignored:
         output.say(f"/{ignored} has no effect here.")
     if typed.model is not None:
         output.say("/model has no effect inside a message; alone it names or changes the model.")
     if typed.text:
-        _introduce(mind, typed.text)
-        _answer(mind, talk, typed.text, typed.wishes.over(talk.wishes))
+        _introduce(talk, typed.text)
+        _answer(talk, state, typed.text, typed.wishes.over(state.wishes))
     else:
-        talk.wishes = typed.wishes.over(talk.wishes)
+        state.wishes = typed.wishes.over(state.wishes)
         _confirm(typed.wishes)
     return False
 
@@ -129,46 +129,46 @@ def _confirm(wishes: Wishes) -> None:
             output.say(f"/{name} is {'on' if value else 'off'} until the next conversation.")
 
 
-def _introduce(mind: OpenMind, text: str) -> None:
+def _introduce(talk: Conversation, text: str) -> None:
     """Let the owner be called as the first message says, if that is agreed to."""
-    if not mind.runtime.writes or not mind.is_new or mind.person.trust != "owner":
+    if not talk.runtime.writes or not talk.is_new or talk.person.trust != "owner":
         return
-    opened = introducing.heard(mind.opened, text, None, yes=False)
-    if opened is not mind.opened:
-        mind.name_owner(opened)
+    opened = introducing.heard(talk.opened, text, None, yes=False)
+    if opened is not talk.opened:
+        talk.name_owner(opened)
 
 
-def _answer(mind: OpenMind, talk: Talk, text: str, wishes: Wishes) -> None:
-    name = mind.opened.identity.name
-    for line in mind.unheard():
+def _answer(talk: Conversation, state: ReplState, text: str, wishes: Wishes) -> None:
+    name = talk.opened.identity.name
+    for line in talk.unheard():
         output.say(f"{name} said in the meantime: {line}")
-    speech = Speech(name, mind.opened.shell.environ, always=True)
-    turn = mind.answer(text, speech, think=wishes.think, typed=True)
+    speech = Speech(name, talk.opened.shell.environ, always=True)
+    turn = talk.answer(text, speech, think=wishes.think, typed=True)
     output.piece("\n")
-    if mind.opened.shell.stops.ending is not None:
+    if talk.opened.shell.stops.ending is not None:
         raise KeyboardInterrupt
     for note in turn.notes:
         output.say(f"note: {note}")
     output.stopped(turn.outcome.stopped, turn_view.why_stopped(turn))
-    if talk.debug_prefix:
-        output.say(mind.prefix_report(turn))
-    mind.finish(turn)
+    if state.debug_prefix:
+        output.say(talk.prefix_report(turn))
+    talk.finish(turn)
     turn_view.tell_more(turn, wishes)
-    if talk.usage:
-        output.say(turn_view.footer(mind, turn))
-    if turn.outcome.stopped != "interrupted" and after_turn.after_answer(mind):
-        after_turn.in_background(mind.opened)
+    if state.usage:
+        output.say(turn_view.footer(talk, turn))
+    if turn.outcome.stopped != "interrupted" and after_turn.after_answer(talk):
+        after_turn.in_background(talk.opened)
 
 
 def _slashed() -> list[str]:
     return sorted(f"/{name}" for name in (*COMMANDS, *directives.SWITCHES))
 
 
-def _history(mind: OpenMind) -> FileHistory | InMemoryHistory:
+def _history(talk: Conversation) -> FileHistory | InMemoryHistory:
     """What was typed before, kept with the entity's private files; nothing of it when incognito."""
-    if not mind.runtime.writes:
+    if not talk.runtime.writes:
         return InMemoryHistory()
-    place = mind.opened.entity.typed
+    place = talk.opened.entity.typed
     with suppress(OSError):
         files.append(place, b"")  # made here first, so that it is never readable by others
         return _WholeHistory(os.fspath(files.settled(place)))
@@ -198,81 +198,81 @@ def _keys() -> KeyBindings:
     return keys
 
 
-def _help(mind: OpenMind, talk: Talk, rest: str) -> bool:
+def _help(talk: Conversation, state: ReplState, rest: str) -> bool:
     output.say(HELP)
     return False
 
 
-def _status(mind: OpenMind, talk: Talk, rest: str) -> bool:
+def _status(talk: Conversation, state: ReplState, rest: str) -> bool:
     switches = [
         f"/{name} {'on' if value else 'off'}"
         for name in directives.SWITCHES
-        if (value := getattr(talk.wishes, name)) is not None
+        if (value := getattr(state.wishes, name)) is not None
     ]
-    lines = [*mind.status(), mind.fullness(), f"mood: {mind.mood()}", *after_turn.describe(mind)]
+    lines = [*talk.status(), talk.fullness(), f"mood: {talk.mood()}", *after_turn.describe(talk)]
     lines.append(f"until the next conversation: {', '.join(switches)}" if switches else "")
     output.say("\n".join(filter(None, lines)))
     return False
 
 
-def _me(mind: OpenMind, talk: Talk, rest: str) -> bool:
-    person = people.readable_person(mind.runtime, mind.person.id)
+def _me(talk: Conversation, state: ReplState, rest: str) -> bool:
+    person = people.readable_person(talk.runtime, talk.person.id)
     if person is None:
         output.say("You have not talked yet.")
         return False
-    stages = mind.runtime.config.memory.relational.stages
-    output.say(f"{person.name}: {people.standing(person, stages, mind.runtime.now()).line}")
+    stages = talk.runtime.config.memory.relational.stages
+    output.say(f"{person.name}: {people.standing(person, stages, talk.runtime.now()).line}")
     output.say(person.text or "There is no portrait of you yet.")
     return False
 
 
-def _context(mind: OpenMind, talk: Talk, rest: str) -> bool:
-    report = mind.report()
+def _context(talk: Conversation, state: ReplState, rest: str) -> bool:
+    report = talk.report()
     shown = context_view.detailed if rest == "detail" else context_view.listed
     output.say("\n".join(shown(report)) if report else "Nothing has been sent yet.")
     return False
 
 
-def _usage(mind: OpenMind, talk: Talk, rest: str) -> bool:
+def _usage(talk: Conversation, state: ReplState, rest: str) -> bool:
     if rest:
-        talk.usage = rest not in directives.OFF
-        does = "says" if talk.usage else "does not say"
+        state.usage = rest not in directives.OFF
+        does = "says" if state.usage else "does not say"
         output.say(f"Each answer {does} what it cost from now on.")
     else:
-        output.say(turn_view.footer(mind, mind.last) if mind.last else "Nothing has been sent yet.")
+        output.say(turn_view.footer(talk, talk.last) if talk.last else "Nothing has been sent yet.")
     return False
 
 
-def _compact(mind: OpenMind, talk: Talk, rest: str) -> bool:
-    for line in mind.compact(output.say):
+def _compact(talk: Conversation, state: ReplState, rest: str) -> bool:
+    for line in talk.compact(output.say):
         output.say(line)
     return False
 
 
-def _model(mind: OpenMind, talk: Talk, rest: str) -> bool:
+def _model(talk: Conversation, state: ReplState, rest: str) -> bool:
     if not rest:
-        output.say(mind.status()[-1])
+        output.say(talk.status()[-1])
         return False
-    mind.switch_model(rest)
+    talk.switch_model(rest)
     output.say(
-        f"{mind.status()[-1]}\nUntil you leave; to keep it: bumble config set llm.model {rest}"
+        f"{talk.status()[-1]}\nUntil you leave; to keep it: bumble config set llm.model {rest}"
     )
     return False
 
 
-def _new(mind: OpenMind, talk: Talk, rest: str) -> bool:
-    mind.begin(session_id=None, new=True)
-    mind.warm_ahead()
-    talk.wishes = Wishes()
+def _new(talk: Conversation, state: ReplState, rest: str) -> bool:
+    talk.begin(session_id=None, new=True)
+    talk.warm_ahead()
+    state.wishes = Wishes()
     output.say("A new conversation begins.")
     return False
 
 
-def _quit(mind: OpenMind, talk: Talk, rest: str) -> bool:
+def _quit(talk: Conversation, state: ReplState, rest: str) -> bool:
     return True
 
 
-COMMANDS: dict[str, Callable[[OpenMind, Talk, str], bool]] = {
+COMMANDS: dict[str, Callable[[Conversation, ReplState, str], bool]] = {
     "help": _help,
     "status": _status,
     "me": _me,

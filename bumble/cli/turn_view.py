@@ -10,7 +10,7 @@ from bumble.cli.directives import Wishes
 
 if TYPE_CHECKING:
     from bumble.agent.turn_record import Turn
-    from bumble.app.conversation import OpenMind
+    from bumble.app.conversation import Conversation
 
 
 def why_stopped(turn: Turn) -> str:
@@ -74,7 +74,7 @@ def data(turn: Turn) -> dict[str, Any]:
     }
 
 
-def footer(mind: OpenMind, turn: Turn) -> str:
+def footer(talk: Conversation, turn: Turn) -> str:
     """Say what a turn cost, a line a request, one for what was recalled, and what waits."""
     from bumble.app import after_turn
 
@@ -95,6 +95,6 @@ def footer(mind: OpenMind, turn: Turn) -> str:
         lines.append(f"[by form: {turn.worded}, in {turn.language}; no model wrote this reply]")
     blocks = ", ".join(f"{block.name} {block.tokens}" for block in turn.blocks)
     lines.append(f"[{turn.route.profile} · before the message: {blocks} tokens]")
-    lines.append(f"[{mind.timing()}]")
-    lines += after_turn.describe(mind)
+    lines.append(f"[{talk.timing()}]")
+    lines += after_turn.describe(talk)
     return "\n".join(lines)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bumble import files
 from bumble.app import output
 from bumble.app.opening import Opened, open_entity, shell_of
 from bumble.app.speech import Speech
@@ -27,7 +28,7 @@ from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import UsageError
 
 if TYPE_CHECKING:
-    from bumble.app.conversation import OpenMind
+    from bumble.app.conversation import Conversation
 
 app = typer.Typer(rich_markup_mode=None)
 MAX_MESSAGE_CHARS = 400_000  # more is no message; a note of that size belongs into a file
@@ -122,6 +123,7 @@ def chat(
     if new:
         _make_if_missing(ctx, entity, text or "", yes=yes)
     ctx.with_resource(shell.stops.watched())
+    ctx.with_resource(files.read_once())
     opened = open_entity(
         ctx,
         entity,
@@ -135,18 +137,18 @@ def chat(
     if first is not None and not incognito:
         opened = introducing.heard(opened, first.text, speaker, yes=yes)
     present = [name.strip() for name in company.split(",")] if company is not None else []
-    with conversation.open_mind(
+    with conversation.open_to_talk(
         opened, speaker, yes=yes, writes=not incognito, present=present
-    ) as mind:
-        mind.begin(session_id=session, new=new_session)
+    ) as talk:
+        talk.begin(session_id=session, new=new_session)
         if first is None:
             from bumble.cli import repl
 
             wants_usage = usage or opened.config.output.usage
-            repl.run(mind, usage=wants_usage, debug_prefix=debug_prefix)
+            repl.run(talk, usage=wants_usage, debug_prefix=debug_prefix)
             return
-        answer(opened, mind, first, usage=usage, debug_prefix=debug_prefix)
-        settles = after_turn.after_answer(mind)
+        answer(opened, talk, first, usage=usage, debug_prefix=debug_prefix)
+        settles = after_turn.after_answer(talk)
     if settles:
         after_turn.in_background(opened)
 
@@ -220,17 +222,17 @@ def _parse_input(text: str, *, typed: bool) -> ChatInput:
 
 
 def answer(
-    opened: Opened, mind: OpenMind, message: ChatInput, *, usage: bool, debug_prefix: bool
+    opened: Opened, talk: Conversation, message: ChatInput, *, usage: bool, debug_prefix: bool
 ) -> None:
     """Answer one message and print the answer as it comes."""
     from bumble.app import after_turn
 
     shell, wishes = opened.shell, message.wishes
-    for unheard in mind.unheard():
+    for unheard in talk.unheard():
         output.say(f"{opened.identity.name} said in the meantime: {unheard}")
     speech = Speech(opened.identity.name, shell.environ)
     say = _ignore if shell.json else speech
-    turn = mind.answer(message.text, say, think=wishes.think, typed=message.typed)
+    turn = talk.answer(message.text, say, think=wishes.think, typed=message.typed)
     if not shell.json:
         output.piece("\n" if turn.outcome.said else "")
     for note in turn.notes:
@@ -238,15 +240,15 @@ def answer(
     output.stopped(turn.outcome.stopped, turn_view.why_stopped(turn))
     if shell.json:
         output.result(
-            shell, "chat", turn_view.data(turn) | {"pending": after_turn.pending(mind)}, ""
+            shell, "chat", turn_view.data(turn) | {"pending": after_turn.pending(talk)}, ""
         )
     shell.stops.obey()
     if debug_prefix:
-        output.say(mind.prefix_report(turn))
-    mind.finish(turn)
+        output.say(talk.prefix_report(turn))
+    talk.finish(turn)
     turn_view.tell_more(turn, wishes)
     if usage or opened.config.output.usage:
-        output.say(turn_view.footer(mind, turn))
+        output.say(turn_view.footer(talk, turn))
     if turn.outcome.stopped == "interrupted":
         raise KeyboardInterrupt
     if turn.outcome.problem is not None:

@@ -9,7 +9,7 @@ import typer
 
 from bumble import files
 from bumble.agent import context_report
-from bumble.agent.context_report import Report
+from bumble.agent.context_report import ContextReport
 from bumble.app import conversation, output
 from bumble.app.opening import Opened
 from bumble.cli import context_view, conversations, directives
@@ -147,7 +147,7 @@ def _report(
     session: str | None,
     *,
     estimate: bool,
-) -> Report:
+) -> ContextReport:
     """Return the report of the last request if that is asked for and there is one."""
     if not estimate and message is None and speaker is None:
         of = conversations.find(opened, session).id if session is not None else ""
@@ -159,7 +159,7 @@ def _report(
 
 def _estimated(
     opened: Opened, speaker: str | None, message: str | None, session: str | None
-) -> tuple[Report, Turn]:
+) -> tuple[ContextReport, Turn]:
     """Build the next request as `chat` would, sending and writing nothing.
 
     Raises:
@@ -172,6 +172,6 @@ def _estimated(
     typed = directives.parse(SAMPLE if message is None else message, shortcuts=False)
     if not typed.text.strip():
         raise UsageError("There is nothing to say: the message is empty.")
-    with conversation.open_to_look(opened, speaker, chosen.id if chosen else None) as mind:
-        turn = mind.look(typed.text, think=typed.wishes.think)
-        return context_report.of(mind.runtime, turn, "estimate"), turn
+    with conversation.open_to_look(opened, speaker, chosen.id if chosen else None) as talk:
+        turn = talk.look(typed.text, think=typed.wishes.think)
+        return context_report.of(talk.runtime, turn, "estimate"), turn

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from bumble.agent import deep_recall as deep
-from bumble.agent.deep_recall import Asked
+from bumble.agent.deep_recall import DeepRecallAnswer
 from bumble.app import conversation, output
 from bumble.app.opening import Opened
 from bumble.cli import commit, memory_query, people
@@ -16,7 +16,7 @@ from bumble.cli.entity_command import writes
 from bumble.cli.memory_query import AsOption, QueryArgument
 from bumble.cli.options import DryRunOption, YesOption
 from bumble.entity.changes import ChangeSet
-from bumble.recollection.meter import Spent
+from bumble.recollection.meter import RecollectionSpending
 from bumble.recollection.reach import Scope
 from bumble.runtime.people import owner_id
 from bumble.runtime.runtime import Runtime
@@ -77,7 +77,7 @@ def deep_recall(
         output.say("Nothing in memory answers that." + ("" if dry_run else " It stays open."))
 
 
-def _data(runtime: Runtime, asked: Asked, *, kept: bool) -> dict[str, Any]:
+def _data(runtime: Runtime, asked: DeepRecallAnswer, *, kept: bool) -> dict[str, Any]:
     limits = vars(runtime.config.recall.deep)
     return {
         **deep.data(asked.recollection),
@@ -91,7 +91,7 @@ def _data(runtime: Runtime, asked: Asked, *, kept: bool) -> dict[str, Any]:
 _LIMITS = ("steps", "sub_calls", "step_seconds", "max_tokens", "max_dollars")
 
 
-def _lines(asked: Asked) -> Iterator[str]:
+def _lines(asked: DeepRecallAnswer) -> Iterator[str]:
     result = asked.recollection
     if result.is_miss:
         return
@@ -103,7 +103,7 @@ def _lines(asked: Asked) -> Iterator[str]:
         yield f"  {source.path}:{source.line}" if source.line else f"  {source.path}"
 
 
-def _explained(runtime: Runtime, asked: Asked) -> Iterator[str]:
+def _explained(runtime: Runtime, asked: DeepRecallAnswer) -> Iterator[str]:
     """Say what was done, why it ended, and what it spent of what it might."""
     result, config = asked.recollection, runtime.config.recall.deep
     yield f"way      {result.way}{', cached' if asked.cached else ''}; {result.ended}"
@@ -116,7 +116,7 @@ def _explained(runtime: Runtime, asked: Asked) -> Iterator[str]:
     yield f"dollars  {_dollars(spent, config.max_dollars)}"
 
 
-def _dollars(spent: Spent, most: float) -> str:
+def _dollars(spent: RecollectionSpending, most: float) -> str:
     if spent.dollars is None:
         return "not known: llm.prices names none"
     return f"{spent.dollars:.4f} of {most:g}"

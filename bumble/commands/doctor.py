@@ -20,7 +20,7 @@ from bumble.errors import LockedError, RecordInvalidError, UserError
 from bumble.upkeep.findings import Finding
 
 if TYPE_CHECKING:
-    from bumble.app.abilities import Standing
+    from bumble.app.abilities import ModelStanding
     from bumble.upkeep.doctor import DoctorInput, DoctorReport
 
 app = typer.Typer(rich_markup_mode=None)
@@ -119,7 +119,7 @@ def _abilities(shell: Shell, inputs: DoctorInput, report: DoctorReport) -> list[
     ]
 
 
-def _unable(model: str, standing: Standing) -> Finding:
+def _unable(model: str, standing: ModelStanding) -> Finding:
     if standing.can_be_probed:
         return Finding("model-unprobed", f"{model}, {standing.line}", fix="bumble model probe")
     return Finding("model-unable", f"{model}, {standing.line}")

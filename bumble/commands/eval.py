@@ -26,8 +26,8 @@ from bumble.records.checks import ANSWER, PLACES, PROMPT, RECALL, WITHOUT_MODEL,
 from bumble.runtime.people import owner_id
 
 if TYPE_CHECKING:
-    from bumble.app.conversation import OpenMind
-    from bumble.upkeep.mind_checks import Outcome, Statement, Summary
+    from bumble.app.conversation import Conversation
+    from bumble.upkeep.mind_checks import CheckOutcome, Summary, WrittenStatement
 
 HELP = """Check what the entity knows: what it finds, is shown and answers.
 
@@ -80,7 +80,10 @@ def eval_(
 
 
 def _tell(
-    opened: Opened, outcomes: Sequence[Outcome], listed: Listing[Check], junit_file: Path | None
+    opened: Opened,
+    outcomes: Sequence[CheckOutcome],
+    listed: Listing[Check],
+    junit_file: Path | None,
 ) -> None:
     """Print what all checks came to, and end with the exit code that says so."""
     from bumble.upkeep import mind_checks
@@ -115,7 +118,7 @@ def _places(text: str) -> list[str]:
 
 def _outcomes(
     opened: Opened, wanted: Sequence[Check], places: Sequence[str], *, yes: bool
-) -> Iterator[Outcome]:
+) -> Iterator[CheckOutcome]:
     """Make checks, those of one person after another."""
     by_person: dict[str, list[Check]] = {}
     for check in wanted:
@@ -142,7 +145,7 @@ def _person(opened: Opened, check: Check) -> str:
 
 def _looked(
     opened: Opened, person: str, theirs: Sequence[Check], places: Sequence[str]
-) -> Iterator[Outcome]:
+) -> Iterator[CheckOutcome]:
     """Make the checks that need no model."""
     from bumble.app import conversation
     from bumble.upkeep import mind_checks
@@ -150,19 +153,19 @@ def _looked(
     if not {*places}.intersection(WITHOUT_MODEL):
         return
     newest = session_files.newest(opened.entity.sessions, person)
-    talk = session_files.find(opened.entity.sessions, newest.id) if newest else None
-    with conversation.open_to_look(opened, person) as mind:
-        mind.runtime.memory.sync(_no_progress)
+    session = session_files.find(opened.entity.sessions, newest.id) if newest else None
+    with conversation.open_to_look(opened, person) as talk:
+        talk.runtime.memory.sync(_no_progress)
         for check in theirs:
             if RECALL in places and RECALL in check.places:
-                memories = mind_checks.search(mind.runtime, mind.person.id, check)
+                memories = mind_checks.search(talk.runtime, talk.person.id, check)
                 yield mind_checks.outcome(check, RECALL, memories)
             if PROMPT in places and PROMPT in check.places:
-                mind.begin(session_id=None, new=True)
-                yield mind_checks.outcome(check, PROMPT, [_prompt(mind, check)])
-                if talk is not None and mind_checks.covers(talk, check):
-                    mind.begin(session_id=talk.id, new=False)
-                    prompt = [_prompt(mind, check)]
+                talk.begin(session_id=None, new=True)
+                yield mind_checks.outcome(check, PROMPT, [_prompt(talk, check)])
+                if session is not None and mind_checks.covers(session, check):
+                    talk.begin(session_id=session.id, new=False)
+                    prompt = [_prompt(talk, check)]
                     yield mind_checks.outcome(check, mind_checks.COMPACTED, prompt)
 
 
@@ -170,26 +173,26 @@ def _no_progress(what: str, at: int, of: int) -> None:
     """Show nothing: the first prompt would bring the index up to date too."""
 
 
-def _prompt(mind: OpenMind, check: Check) -> str:
+def _prompt(talk: Conversation, check: Check) -> str:
     """Return the request that would answer a question, without the question."""
-    messages = mind.look(check.ask).request.messages
+    messages = talk.look(check.ask).request.messages
     return "\n".join(message.content for message in messages).replace(check.ask, " ")
 
 
 def _answered(
     opened: Opened, person: str, theirs: Sequence[Check], *, yes: bool
-) -> Iterator[Outcome]:
+) -> Iterator[CheckOutcome]:
     """Make the checks of answers, each in a talk of its own that leaves no trace."""
     from bumble.app import conversation
     from bumble.upkeep import mind_checks
 
-    talking: AbstractContextManager[OpenMind]
-    talking = conversation.open_mind(opened, person, yes=yes, writes=False)
-    with talking as mind:
+    talking: AbstractContextManager[Conversation]
+    talking = conversation.open_to_talk(opened, person, yes=yes, writes=False)
+    with talking as talk:
         for check in theirs:
             if ANSWER in check.places:
-                mind.begin(session_id=None, new=True)
-                answered = mind.answer(check.ask, _ignore).outcome
+                talk.begin(session_id=None, new=True)
+                answered = talk.answer(check.ask, _ignore).outcome
                 if answered.problem is not None:  # silence would be no leak, and no answer
                     raise answered.problem
                 yield mind_checks.outcome(check, ANSWER, [answered.said])
@@ -199,7 +202,7 @@ def _ignore(piece: str) -> None:
     """Hear an answer as it comes: it is held against the check when it is whole."""
 
 
-def _why(outcome: Outcome) -> str:
+def _why(outcome: CheckOutcome) -> str:
     """Say why a check failed; empty if it did not."""
     check, parts = outcome.check, []
     if not outcome.met:
@@ -210,11 +213,11 @@ def _why(outcome: Outcome) -> str:
     return "; ".join(parts)
 
 
-def _case(outcome: Outcome) -> TestCase:
+def _case(outcome: CheckOutcome) -> TestCase:
     return TestCase(outcome.place, outcome.check.id, _why(outcome))
 
 
-def _data(outcome: Outcome) -> dict[str, Any]:
+def _data(outcome: CheckOutcome) -> dict[str, Any]:
     check = outcome.check
     return {
         "check": check.id,
@@ -230,7 +233,7 @@ def _data(outcome: Outcome) -> dict[str, Any]:
 
 
 def _lines(
-    outcomes: Sequence[Outcome], summary: Summary, told: Sequence[Statement]
+    outcomes: Sequence[CheckOutcome], summary: Summary, told: Sequence[WrittenStatement]
 ) -> Iterator[str]:
     rows = []
     for each in outcomes:

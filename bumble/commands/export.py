@@ -29,7 +29,7 @@ ENCRYPTED = ".age"
 
 
 @dataclass(frozen=True)
-class Asked:
+class ExportRequest:
     """What an export is to be."""
 
     dest: Path
@@ -81,7 +81,7 @@ def command(
     target = Path(os.path.abspath(opened.shell.path(dest)))  # noqa: PTH100  (no link)
     place.check(target, opened.root, force=force)
     reader = Reader(people.find(opened, person).id) if person is not None else EVERYTHING
-    asked = Asked(target, reader, picture, tuple(recipient or ()), encrypt)
+    asked = ExportRequest(target, reader, picture, tuple(recipient or ()), encrypt)
     data, lines = WRITERS[form](opened, asked)
     data = {"form": form, "to": str(target), "for": reader.id or None, **data}
     output.result(opened.shell, "export", data, [f"Wrote {target}", *lines])
@@ -105,7 +105,7 @@ def _told(pages: Pages) -> tuple[dict[str, Any], list[str]]:
     return {"counts": counts, "withheld": pages.withheld, "unread": pages.unread}, lines
 
 
-def _okf(opened: Opened, asked: Asked) -> tuple[dict[str, Any], list[str]]:
+def _okf(opened: Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
     pages = _pages(opened, asked.reader)
     owner = relationships.person_id(opened.identity.owner.name or "you")
     now, beliefs = opened.shell.now(), opened.config.memory.beliefs
@@ -114,13 +114,13 @@ def _okf(opened: Opened, asked: Asked) -> tuple[dict[str, Any], list[str]]:
     return _told(pages)
 
 
-def _markdown(opened: Opened, asked: Asked) -> tuple[dict[str, Any], list[str]]:
+def _markdown(opened: Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
     pages = _pages(opened, asked.reader)
     place.put_folder(asked.dest, reading_copy.copy(pages, opened.identity.name))
     return _told(pages)
 
 
-def _card(opened: Opened, asked: Asked) -> tuple[dict[str, Any], list[str]]:
+def _card(opened: Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
     ending = asked.dest.suffix.casefold()
     if ending not in (".png", ".json"):
         raise UsageError("A card is a .png or a .json: name DEST so.")
@@ -138,7 +138,7 @@ def _card(opened: Opened, asked: Asked) -> tuple[dict[str, Any], list[str]]:
     return {"entries": count}, lines
 
 
-def _drawn(opened: Opened, asked: Asked, fields: dict[str, Any]) -> bytes:
+def _drawn(opened: Opened, asked: ExportRequest, fields: dict[str, Any]) -> bytes:
     if asked.picture is None:
         return card.as_png(fields, png.plain())
     source = opened.shell.path(asked.picture)
@@ -148,7 +148,7 @@ def _drawn(opened: Opened, asked: Asked, fields: dict[str, Any]) -> bytes:
         raise UsageError(f"--picture {source}: {error}") from error
 
 
-def _bundle(opened: Opened, asked: Asked) -> tuple[dict[str, Any], list[str]]:
+def _bundle(opened: Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
     encrypted = asked.encrypt or bool(asked.recipients) or asked.dest.suffix == ENCRYPTED
     zone = opening.zone(opened)
     gathered = bundle.collect(opened.entity, zone, asked.reader, encrypted=encrypted)
@@ -171,7 +171,7 @@ def _bundle(opened: Opened, asked: Asked) -> tuple[dict[str, Any], list[str]]:
     return told, [f"  {counted(len(gathered.members), 'file')}, {output.size(len(data))}"]
 
 
-def _locked(opened: Opened, asked: Asked, data: bytes) -> bytes:
+def _locked(opened: Opened, asked: ExportRequest, data: bytes) -> bytes:
     from bumble.exports import age  # where nothing is encrypted, no library is loaded
 
     passphrase = "" if asked.recipients else passphrases.ask(opened.shell, new=True)
@@ -181,7 +181,7 @@ def _locked(opened: Opened, asked: Asked, data: bytes) -> bytes:
         raise UsageError(f"--recipient: {error}") from error
 
 
-WRITERS: dict[str, Callable[[Opened, Asked], tuple[dict[str, Any], list[str]]]] = {
+WRITERS: dict[str, Callable[[Opened, ExportRequest], tuple[dict[str, Any], list[str]]]] = {
     "card": _card,
     "okf": _okf,
     "markdown": _markdown,

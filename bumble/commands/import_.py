@@ -17,9 +17,9 @@ from bumble.entity.changes import ChangeSet
 from bumble.errors import ImportInvalidError, RefusedError, UsageError
 from bumble.imports import formats, source, writer
 from bumble.imports.formats import Format
-from bumble.imports.items import Context
-from bumble.imports.report import Report
-from bumble.imports.source import Source
+from bumble.imports.items import ImportContext
+from bumble.imports.report import ImportReport
+from bumble.imports.source import ImportSource
 from bumble.imports.writer import Importer, Speaker
 from bumble.records import forgotten
 
@@ -85,9 +85,9 @@ def command(
     _show(opened, wanted, report, dry_run=dry_run)
 
 
-def _context(opened: Opened, person: str) -> Context:
+def _context(opened: Opened, person: str) -> ImportContext:
     entries = forgotten.read(opened.entity.root)
-    return Context(
+    return ImportContext(
         opening.zone(opened), person, lambda name: any(entry.is_named(name) for entry in entries)
     )
 
@@ -103,19 +103,21 @@ def _apply(opened: Opened, planned: ChangeSet, *, dry_run: bool) -> None:
         commit.apply(opened, planned, trusts=False)
 
 
-def _run(files: Source, wanted: Format, importer: Importer, context: Context) -> Report:
+def _run(
+    files: ImportSource, wanted: Format, importer: Importer, context: ImportContext
+) -> ImportReport:
     report = writer.run(wanted.read(files, context), importer)
     for item in files.left_out:
         report.leave(item)
     return report
 
 
-def _first_problem(report: Report) -> str:
+def _first_problem(report: ImportReport) -> str:
     broken = [passed for passed in report.left_out.values() if passed.broken]
     return f"nothing in it could be read: {broken[0].why}"
 
 
-def _show(opened: Opened, wanted: Format, report: Report, *, dry_run: bool) -> None:
+def _show(opened: Opened, wanted: Format, report: ImportReport, *, dry_run: bool) -> None:
     data = {"format": wanted.name, "dry_run": dry_run, "changed": report.changed, **report.data()}
     verb = "Would import" if dry_run else "Imported"
     head = f"{verb} from {wanted.title}:" if report.changed else "Nothing new to import."

@@ -18,7 +18,7 @@ from bumble.cli.options import DryRunOption, TagOption
 from bumble.cli.text_input import EditorOption, TextArgument
 from bumble.errors import UsageError
 from bumble.records import journal
-from bumble.records.journal import Entry
+from bumble.records.journal import JournalEntry
 from bumble.text import stop_words
 from bumble.text.words import one_line
 
@@ -86,7 +86,7 @@ def search(
     matching = [entry for entry in _entries(opened, since, tag) if _has(entry, wanted)]
     shown = _newest(matching, limit)
 
-    def line(entry: Entry) -> list[str]:
+    def line(entry: JournalEntry) -> list[str]:
         place = f"{journal.PATH}:{entry.line}"
         return [place, f"{entry.at:%Y-%m-%d %H:%M}", _excerpt(entry, wanted[0])]
 
@@ -134,7 +134,7 @@ def edit(
     )
 
 
-def _entries(opened: Opened, since: str | None, tags: Sequence[str] | None) -> list[Entry]:
+def _entries(opened: Opened, since: str | None, tags: Sequence[str] | None) -> list[JournalEntry]:
     """Return the entries that are wanted, the newest last."""
     file = opening.within(opened, opened.entity.journal)
     start = listing.moment(since, opened, "--since") if since is not None else None
@@ -151,7 +151,7 @@ def _entries(opened: Opened, since: str | None, tags: Sequence[str] | None) -> l
     )
 
 
-def _newest(entries: Sequence[Entry], limit: int) -> Listing[Entry]:
+def _newest(entries: Sequence[JournalEntry], limit: int) -> Listing[JournalEntry]:
     return Listing(tuple(entries[-limit:]), broken=0, more=len(entries) > limit)
 
 
@@ -166,12 +166,12 @@ def _tag(text: str) -> str:
     return tag
 
 
-def _has(entry: Entry, wanted: Sequence[str]) -> bool:
+def _has(entry: JournalEntry, wanted: Sequence[str]) -> bool:
     words = stop_words.words(f"{entry.text} {' '.join(entry.tags)}")
     return all(any(word.startswith(part) for word in words) for part in wanted)
 
 
-def _excerpt(entry: Entry, word: str) -> str:
+def _excerpt(entry: JournalEntry, word: str) -> str:
     """Return the text around the first place a word stands."""
     line = one_line(entry.text)
     at = max(0, line.casefold().find(word) - EXCERPT_CHARS // 3)
@@ -179,22 +179,22 @@ def _excerpt(entry: Entry, word: str) -> str:
     return ("…" if start else "") + output.shorten(line[start:], EXCERPT_CHARS)
 
 
-def _line(entry: Entry) -> list[str]:
+def _line(entry: JournalEntry) -> list[str]:
     marks = " ".join(f"#{tag}" for tag in entry.tags)
     return [f"{entry.at:%Y-%m-%d %H:%M}", output.shorten(f"{entry.text} {marks}")]
 
 
-def _heading(entry: Entry) -> str:
+def _heading(entry: JournalEntry) -> str:
     marks = "".join(f" #{tag}" for tag in entry.tags)
     return f"## {entry.at:%Y-%m-%d %H:%M:%S}{marks}"
 
 
-def _whole(entry: Entry) -> str:
+def _whole(entry: JournalEntry) -> str:
     origin = listing.origin(entry.provenance)
     return f"{_heading(entry)}\n\n{entry.text}".rstrip() + (f"\n\n  {origin}" if origin else "")
 
 
-def _data(entry: Entry) -> dict[str, Any]:
+def _data(entry: JournalEntry) -> dict[str, Any]:
     return {
         "at": entry.at.isoformat(timespec="seconds"),
         "tags": list(entry.tags),

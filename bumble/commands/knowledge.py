@@ -17,7 +17,7 @@ from bumble.cli.options import DryRunOption, YesOption
 from bumble.cli.text_input import EditorOption, TextArgument
 from bumble.errors import SectionLockedError, UsageError
 from bumble.records import knowledge
-from bumble.records.knowledge import Knowledge, Section
+from bumble.records.knowledge import Knowledge, KnowledgeSection
 from bumble.text.yaml_edit import SourceError
 
 app = typer.Typer(
@@ -43,7 +43,7 @@ def list_(
     """List the sections."""
     sections = Listing(_read(opened).sections, broken=0, more=False)
 
-    def line(section: Section) -> list[str]:
+    def line(section: KnowledgeSection) -> list[str]:
         lock = "locked" if section.locked else ""
         return [section.title, lock, output.shorten(section.text, 60)]
 
@@ -235,7 +235,7 @@ def _read(opened: Opened) -> Knowledge:
     return knowledge.read(opening.within(opened, opened.entity.knowledge))
 
 
-def _find(book: Knowledge, title: str) -> Section:
+def _find(book: Knowledge, title: str) -> KnowledgeSection:
     section = knowledge.find(book, title)
     if section is None:
         titles = [section.title for section in book.sections]
@@ -243,7 +243,7 @@ def _find(book: Knowledge, title: str) -> Section:
     return section
 
 
-def _guard(section: Section | None, *, force_locked: bool) -> None:
+def _guard(section: KnowledgeSection | None, *, force_locked: bool) -> None:
     if section is not None and section.locked and not force_locked:
         raise SectionLockedError(Path(knowledge.PATH), section.title, section.line)
 
@@ -260,13 +260,13 @@ def _keeps_locked(before: str, after: str) -> None:
             raise SectionLockedError(Path(knowledge.PATH), section.title, section.line)
 
 
-def _text(section: Section) -> list[str]:
+def _text(section: KnowledgeSection) -> list[str]:
     lock = f"{knowledge.MARKER} " if section.locked else ""
     origin = listing.origin(section.provenance)
     return [f"## {lock}{section.title}", "", section.text, *(["", f"  {origin}"] if origin else [])]
 
 
-def _data(section: Section) -> dict[str, Any]:
+def _data(section: KnowledgeSection) -> dict[str, Any]:
     return {
         "title": section.title,
         "locked": section.locked,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bumble.exports.memories import Reader
     from bumble.history.log import Commit
     from bumble.report.body_over_time import Moment
-    from bumble.report.page import Report
+    from bumble.report.page import LifeReport
 
 app = typer.Typer(rich_markup_mode=None)
 STDOUT = Path("-")
@@ -109,11 +109,11 @@ def _put(target: Path, data: bytes) -> None:
     place.put_file(target, data)
 
 
-def _report(opened: Opened, reader: Reader) -> Report:
+def _report(opened: Opened, reader: Reader) -> LifeReport:
     from bumble.records import kinds
     from bumble.report import body_over_time, changed
     from bumble.report.life import Collector, shown
-    from bumble.report.page import Report
+    from bumble.report.page import LifeReport
 
     zone = opening.zone(opened)
     now = opened.shell.now().astimezone(zone)
@@ -124,7 +124,7 @@ def _report(opened: Opened, reader: Reader) -> Report:
     progress.clear()
     commits, moments = (None, []) if reader.id else _history(opened)
     present = None if reader.id else _present(opened)
-    return Report(
+    return LifeReport(
         shown(name),
         collector.names.get(reader.id, shown(reader.id)),
         now,
@@ -168,7 +168,7 @@ def _present(opened: Opened) -> Moment | None:
     return Moment(presence.soma.at, body_over_time.levels(presence.soma))
 
 
-def _tell(opened: Opened, made: Report, target: Path, size: int, reader: Reader) -> None:
+def _tell(opened: Opened, made: LifeReport, target: Path, size: int, reader: Reader) -> None:
     life = made.life
     counts = {kind: len(entries) for kind, entries in sorted(life.entries.items())}
     data = {

@@ -22,7 +22,7 @@ from bumble.errors import RefusedError, ReviewError, UserError
 from bumble.runtime import review as held
 
 if TYPE_CHECKING:
-    from bumble.history.review import Decision, Proposal
+    from bumble.history.review import HeldProposal, ReviewDecision
 
 app = typer.Typer(
     add_completion=False,
@@ -60,7 +60,7 @@ def list_(opened: Opened) -> None:
 def _list(opened: Opened) -> None:
     from bumble.history import describe
 
-    def line(proposal: Proposal) -> list[str]:
+    def line(proposal: HeldProposal) -> list[str]:
         holds = describe.list_kinds([version.path for version in proposal.versions])
         model = proposal.commit.trailer("Model") if proposal.commit else ""
         more = "; ".join(filter(None, [holds, model]))
@@ -140,7 +140,7 @@ def _decide(
     opened: Opened,
     verb: str,
     names: Sequence[str] | None,
-    plan: Callable[[Path, Proposal], Decision],
+    plan: Callable[[Path, HeldProposal], ReviewDecision],
     *,
     every: bool,
     dry_run: bool,
@@ -186,18 +186,18 @@ def _decide(
         raise typer.Exit(refused[0].exit_code)
 
 
-def _sentence(verb: str, proposal: Proposal, *, dry_run: bool) -> str:
+def _sentence(verb: str, proposal: HeldProposal, *, dry_run: bool) -> str:
     title = f"{proposal.name} ({proposal.title})"
     return f"Would {verb} {title}:" if dry_run else f"{verb.title()}ed {title}:"
 
 
-def _chosen(opened: Opened, names: Sequence[str] | None, *, every: bool) -> list[Proposal]:
+def _chosen(opened: Opened, names: Sequence[str] | None, *, every: bool) -> list[HeldProposal]:
     from bumble.history import review as proposals
 
     return proposals.choose(_waiting(opened), names or (), every=every)
 
 
-def _waiting(opened: Opened) -> list[Proposal]:
+def _waiting(opened: Opened) -> list[HeldProposal]:
     """Return what waits, and say where the setting can't be obeyed."""
     from bumble.history import review as proposals
 
@@ -210,7 +210,7 @@ def _waiting(opened: Opened) -> list[Proposal]:
     return proposals.waiting(root)
 
 
-def _data(proposal: Proposal) -> dict[str, Any]:
+def _data(proposal: HeldProposal) -> dict[str, Any]:
     from bumble.cli import commits_view
 
     commit = proposal.commit

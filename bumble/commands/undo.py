@@ -18,7 +18,7 @@ from bumble.errors import UsageError
 
 if TYPE_CHECKING:
     from bumble.history.log import Commit
-    from bumble.history.undo import Plan
+    from bumble.history.undo import UndoPlan
 
 app = typer.Typer(rich_markup_mode=None)
 PASSED_SHOWN = 5
@@ -73,7 +73,7 @@ def undo(
 
 def _tell(
     opened: Opened,
-    plan: Plan,
+    plan: UndoPlan,
     rows: list[dict[str, Any]],
     passed: Sequence[tuple[Commit, str]],
     *,

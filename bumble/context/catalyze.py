@@ -20,7 +20,7 @@ from typing import Literal, get_args
 
 from bumble.body.config import BodyConfig
 from bumble.context import recalled
-from bumble.context.recalled import Answer, Search
+from bumble.context.recalled import RecalledAnswer, Search
 from bumble.entity.config import Config
 from bumble.index.filters import Filter
 from bumble.index.memory import Memory
@@ -231,7 +231,7 @@ def _note(memory: Memory, met: Sequence[Pointer]) -> str:
 
 def answer(
     runtime: Runtime, query: str, session: Session, register: str, unseen: Sequence[str] = ()
-) -> Answer:
+) -> RecalledAnswer:
     """Answer the entity's own question in a register; without one it is plain recall."""
     if register not in REGISTERS:
         return recalled.answer(runtime, query, session, unseen)

@@ -22,7 +22,7 @@ from bumble.facts import beliefs
 from bumble.index import chunks
 from bumble.index.filters import Filter
 from bumble.index.memory import Memory
-from bumble.index.rerank import Turn
+from bumble.index.rerank import RerankTurn
 from bumble.index.search import Hit
 from bumble.records import base, episodes, kinds, knowledge, projects, provenance, sessions, skills
 from bumble.records import beliefs as store
@@ -292,15 +292,17 @@ class Search:
     after: datetime | None = None  # only what is from then or newer
     before: datetime | None = None  # only what is older, or has no time
     asker: str = ""  # who asks, as shown; empty: whoever is not the entity
-    asking: Turn | None = None  # what asks, where it is said already: it is no answer to itself
+    asking: RerankTurn | None = (
+        None  # what asks, where it is said already: it is no answer to itself
+    )
 
 
-def last_turn(session: Session) -> Turn | None:
+def last_turn(session: Session) -> RerankTurn | None:
     """Return the turn of the last message of a person, which asks what is searched for."""
     roles = [message.role for message in chunks.turns(session)]
     if "user" not in roles:
         return None
-    return Turn(sessions.path(session.id), len(roles) - 1 - roles[::-1].index("user"))
+    return RerankTurn(sessions.path(session.id), len(roles) - 1 - roles[::-1].index("user"))
 
 
 def find(
@@ -524,7 +526,7 @@ def _line(text: str, limit_tokens: int) -> str:
 
 
 @dataclass(frozen=True)
-class Answer:
+class RecalledAnswer:
     """What memory answers to the entity's own question."""
 
     text: str
@@ -532,7 +534,9 @@ class Answer:
     trust: str = ""  # the lowest tier among the memories, if it is a quoted one
 
 
-def answer(runtime: Runtime, query: str, session: Session, unseen: Sequence[str] = ()) -> Answer:
+def answer(
+    runtime: Runtime, query: str, session: Session, unseen: Sequence[str] = ()
+) -> RecalledAnswer:
     """Answer the entity's own question to its memory; see `blocks` for what is unseen."""
     search = question_of(runtime, session, unseen)
     hits = find(
@@ -555,11 +559,11 @@ def question_of(runtime: Runtime, session: Session, unseen: Sequence[str]) -> Se
     return Search(session.people, mood, at, session.id, unseen, asking=last_turn(session))
 
 
-def worded(runtime: Runtime, hits: Sequence[Hit]) -> Answer:
+def worded(runtime: Runtime, hits: Sequence[Hit]) -> RecalledAnswer:
     """Word what came to mind for the entity that asked for it."""
     hits = _beside_prompt(_book(runtime), hits)
     if not hits:
-        return Answer("Nothing comes to mind.")
+        return RecalledAnswer("Nothing comes to mind.")
     lines = []
     for hit in hits:
         kind = hit.kind
@@ -567,20 +571,20 @@ def worded(runtime: Runtime, hits: Sequence[Hit]) -> Answer:
             kind = f"not a memory, quoted from {QUOTED_FROM[hit.trust]}"
         lines.append(f"- [{kind}] {line(hit, RESULT_TOKENS)}")
     trust = provenance.lowest_untrusted(hit.trust for hit in hits)
-    return Answer("\n".join(lines), is_memory=True, trust=trust)
+    return RecalledAnswer("\n".join(lines), is_memory=True, trust=trust)
 
 
-def whole(runtime: Runtime, reference: str, session: Session) -> Answer:
+def whole(runtime: Runtime, reference: str, session: Session) -> RecalledAnswer:
     """Return the whole of what this conversation or a memory in it was shown cut or cleared.
 
     Raises:
         RecordMissingError: If nothing that all who take part may meet has such a reference.
     """
     try:
-        return Answer(expand.original(runtime.entity, reference, session))
+        return RecalledAnswer(expand.original(runtime.entity, reference, session))
     except RecordMissingError as problem:
         try:
             view = whole_record.find(runtime.entity, runtime.zone, reference, session.people)
         except RecordMissingError:
             raise problem from None
-    return Answer(view.text, trust=provenance.lowest_untrusted((view.origin.trust,)))
+    return RecalledAnswer(view.text, trust=provenance.lowest_untrusted((view.origin.trust,)))

@@ -14,7 +14,7 @@ from bumble.context import prompt_files, system
 from bumble.context.system import Block, Stable
 from bumble.entity.config import Identity, PromptConfig
 from bumble.entity.folder import Entity
-from bumble.llm.protocol import Message
+from bumble.llm.protocol import PromptMessage
 from bumble.text import tokens, words
 from bumble.text.words import one_line
 
@@ -60,5 +60,5 @@ def _within(text: str, limit_tokens: int) -> str:
     return first
 
 
-def _messages(turns: Sequence[tuple[prompts.Role, str]]) -> tuple[Message, ...]:
-    return tuple(Message(role, text) for role, text in turns)
+def _messages(turns: Sequence[tuple[prompts.Role, str]]) -> tuple[PromptMessage, ...]:
+    return tuple(PromptMessage(role, text) for role, text in turns)

@@ -19,13 +19,13 @@ from bumble.context.prompt_files import BootstrapFile
 from bumble.entity.config import Identity, Persona, PromptConfig
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
-from bumble.llm.protocol import Message, Tool
+from bumble.llm.protocol import PromptMessage, Tool
 from bumble.records import base, provenance
 from bumble.records import knowledge as knowledge_store
 from bumble.records import narrative as narrative_store
 from bumble.records import skills as skills_store
 from bumble.records.base import Provenance
-from bumble.records.knowledge import Knowledge, Section
+from bumble.records.knowledge import Knowledge, KnowledgeSection
 from bumble.records.narrative import Narrative
 from bumble.records.skills import Skill
 from bumble.text import tokens
@@ -55,12 +55,12 @@ class Stable:
     parts: tuple[Block, ...]  # what it was made from, in order; together as long as the text
     files: tuple[BootstrapFile, ...] = ()  # of the owner's, in it or missing
     skills: tuple[Block, ...] = ()  # their lines
-    examples: tuple[Message, ...] = ()  # of how it answers, as turns before any conversation
+    examples: tuple[PromptMessage, ...] = ()  # of how it answers, as turns before any conversation
 
     @property
-    def messages(self) -> tuple[Message, ...]:
+    def messages(self) -> tuple[PromptMessage, ...]:
         """What every request begins with."""
-        return (Message("system", self.text), *self.examples)
+        return (PromptMessage("system", self.text), *self.examples)
 
     @property
     def tokens(self) -> int:
@@ -195,7 +195,7 @@ def _for_all(origin: Provenance) -> bool:
     return not origin.audience and not provenance.is_untrusted(origin.trust)
 
 
-def always(section: Section) -> bool:
+def always(section: KnowledgeSection) -> bool:
     """Whether a section of knowledge is in every prompt."""
     return section.locked and _for_all(section.provenance)
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bumble import files, prompts
-from bumble.llm.protocol import Message
+from bumble.llm.protocol import PromptMessage
 from bumble.records import session_files, sessions
 from bumble.records.sessions import Compaction, Session
 from bumble.text import tokens
@@ -28,7 +28,7 @@ CUT_SHARE = 0.6  # of a message that is cut, its beginning; the rest is its end
 class View:
     """The part of a conversation that goes into a prompt."""
 
-    messages: tuple[Message, ...]  # roles alternate between user and assistant
+    messages: tuple[PromptMessage, ...]  # roles alternate between user and assistant
     left_out: int  # stored messages before these that the window has no room for
     summarized: int = 0  # stored messages that a summary stands for
     unseen: tuple[str, ...] = ()  # ids of the messages that are not shown for either reason
@@ -40,7 +40,7 @@ class ViewPart:
 
     id: str  # of the message; of the compaction, for a summary
     role: str  # of the stored message; "summary" for a summary
-    message: Message
+    message: PromptMessage
 
 
 def view(
@@ -98,7 +98,9 @@ def shown(session: Session, *, before: str | None = None, plain: bool = False) -
             rendered = _render(message, within, plain=plain)
             parts.append(ViewPart(message.id, message.role, rendered))
         elif summary is not None:
-            parts.append(ViewPart(summary.id, "summary", Message("user", framed(summary.summary))))
+            parts.append(
+                ViewPart(summary.id, "summary", PromptMessage("user", framed(summary.summary)))
+            )
             summary = None
     return parts
 
@@ -148,7 +150,7 @@ def _cost(turn: Sequence[ViewPart]) -> int:
 
 def _render(
     message: sessions.Message, within: Sequence[Compaction], *, plain: bool = False
-) -> Message:
+) -> PromptMessage:
     """Render a message as the compactions that are about it have left it."""
     if message.role == "tool" and any(compaction.kind == "prune" for compaction in within):
         return render_cleared(message)
@@ -159,20 +161,22 @@ def _render(
     return render(message, plain=plain)
 
 
-def render(message: sessions.Message, *, text: str | None = None, plain: bool = False) -> Message:
+def render(
+    message: sessions.Message, *, text: str | None = None, plain: bool = False
+) -> PromptMessage:
     """Render one stored message, with its own text or a shorter one; `plain`: not as actions."""
     wording = message.text if text is None else text
     if message.role == "assistant":
-        return Message("assistant", wording if plain else actions_text(message, wording))
+        return PromptMessage("assistant", wording if plain else actions_text(message, wording))
     if message.role == "tool":
-        return Message("user", result_text(str(message.extra.get("tool", "tool")), wording))
-    return Message("user", spoken(str(message.extra.get("name", "")), wording))
+        return PromptMessage("user", result_text(str(message.extra.get("tool", "tool")), wording))
+    return PromptMessage("user", spoken(str(message.extra.get("name", "")), wording))
 
 
-def render_cleared(message: sessions.Message) -> Message:
+def render_cleared(message: sessions.Message) -> PromptMessage:
     """Render a tool's result as the note that it was cleared, with what brings it back."""
     note = f"{CLEARED} ref {reference(message.text)}"
-    return Message("user", result_text(str(message.extra.get("tool", "tool")), note))
+    return PromptMessage("user", result_text(str(message.extra.get("tool", "tool")), note))
 
 
 def reference(text: str) -> str:
@@ -215,18 +219,18 @@ def result_text(tool: str, text: str) -> str:
     return prompts.tagged("result", text, f' tool="{tool}"')
 
 
-def _joined(messages: Sequence[Message]) -> tuple[Message, ...]:
+def _joined(messages: Sequence[PromptMessage]) -> tuple[PromptMessage, ...]:
     """Join neighbours of one role: chat templates want them to alternate, from a user's on."""
     begins = bool(messages) and messages[0].role == "assistant"
-    joined = [Message("user", SPEAKS_FIRST)] if begins else []
+    joined = [PromptMessage("user", SPEAKS_FIRST)] if begins else []
     for message in messages:
         if joined and joined[-1].role == message.role:
-            joined[-1] = Message(message.role, f"{joined[-1].content}\n\n{message.content}")
+            joined[-1] = PromptMessage(message.role, f"{joined[-1].content}\n\n{message.content}")
         else:
             joined.append(message)
     return tuple(joined)
 
 
-def with_last(messages: Sequence[Message], content: str) -> tuple[Message, ...]:
+def with_last(messages: Sequence[PromptMessage], content: str) -> tuple[PromptMessage, ...]:
     """Return a view that ends with a user message of its own."""
-    return _joined([*messages, Message("user", content)])
+    return _joined([*messages, PromptMessage("user", content)])

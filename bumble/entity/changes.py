@@ -13,7 +13,7 @@ from typing import Protocol
 
 from bumble import files
 from bumble.entity import write_ahead
-from bumble.entity.write_ahead import FOLDER, Leftovers, Step, leftovers, stray_files
+from bumble.entity.write_ahead import FOLDER, IntentStep, Leftovers, leftovers, stray_files
 from bumble.errors import FileChangedError, RecordExistsError
 
 __all__ = [
@@ -79,7 +79,7 @@ class Version:
 class History(Protocol):
     """What keeps earlier versions; told of a set before and after, while the lock is held."""
 
-    def begin(self, change_set: ChangeSet, steps: Sequence[Step]) -> None:
+    def begin(self, change_set: ChangeSet, steps: Sequence[IntentStep]) -> None:
         """Take note of what will be written; may refuse it."""
 
     def end(self) -> None:
@@ -199,9 +199,9 @@ def lock_path(root: Path) -> Path:
     return root / ".bumble" / "lock"
 
 
-def _plan(root: Path, changes: Sequence[Change]) -> list[tuple[Step, bytes | None]]:
+def _plan(root: Path, changes: Sequence[Change]) -> list[tuple[IntentStep, bytes | None]]:
     """Work out every new file, refusing what moved on; several additions to one file are joined."""
-    planned: dict[Path, tuple[Step, bytes | None]] = {}
+    planned: dict[Path, tuple[IntentStep, bytes | None]] = {}
     lengthens = any(change.adds for change in changes)
     for change in changes:
         path = write_ahead.target(root, change.path)
@@ -216,11 +216,11 @@ def _plan(root: Path, changes: Sequence[Change]) -> list[tuple[Step, bytes | Non
             if not (change.adds or change.by_hash):
                 _check(path, change, before, lengthens=lengthens)
         new = _added(current, change.data or b"") if change.adds else change.data
-        planned[path] = (Step(change.path, before, write_ahead.digest(new), None), new)
+        planned[path] = (IntentStep(change.path, before, write_ahead.digest(new), None), new)
         if change.keeps and current is not None and new != current:
             kept = history_path(change.path, current)
             there = write_ahead.digest(write_ahead.read(files.inside(root, kept)))
-            step = Step(kept, there, write_ahead.digest(current), None)
+            step = IntentStep(kept, there, write_ahead.digest(current), None)
             planned[files.inside(root, kept)] = (step, current)
     return [(step, new) for step, new in planned.values() if step.before != step.after]
 

@@ -23,7 +23,7 @@ from bumble import files, git
 from bumble.entity import changes, git_locks, installation, write_ahead
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import ENTITY_FILE
-from bumble.entity.write_ahead import Step
+from bumble.entity.write_ahead import IntentStep
 from bumble.errors import MergeUnfinishedError, UnsafePathError
 from bumble.git import Git, GitResult
 from bumble.gitdir import Repository
@@ -52,7 +52,7 @@ class Keeping:
 
 
 @dataclass(frozen=True)
-class Note:
+class PendingCommit:
     """A set that is written, or about to be, and not committed yet."""
 
     file: Path
@@ -72,12 +72,12 @@ class Note:
 class Waiting:
     """What is written and can't be committed."""
 
-    notes: tuple[Note, ...] = ()  # oldest first
+    notes: tuple[PendingCommit, ...] = ()  # oldest first
     why: str = ""
 
 
 @dataclass(frozen=True)
-class Entry:
+class TreeEntry:
     """A file in which the index or the folder differs from the last commit."""
 
     path: str  # relative to the entity
@@ -150,7 +150,7 @@ def _is_asked_for(root: Path) -> bool:
     return False
 
 
-def notes(root: Path) -> list[Note]:
+def notes(root: Path) -> list[PendingCommit]:
     """Return what is not committed yet, oldest first; what this installation did not note is not.
 
     One that can't be read is passed over too.
@@ -204,13 +204,13 @@ def _note_files(root: Path) -> list[Path]:
     return [file for file in numbered if f".bumble/{NOTES}/{file.name}" not in tracked]
 
 
-def _note(file: Path, change_set: ChangeSet, after: Mapping[str, str | None]) -> Note:
+def _note(file: Path, change_set: ChangeSet, after: Mapping[str, str | None]) -> PendingCommit:
     body = [_line(change.why) for change in change_set.changes if change.why.strip()]
     title, trailers = _line(change_set.title), change_set.trailers
-    return Note(file, title, tuple(dict.fromkeys(body)), trailers, after, change_set.opens)
+    return PendingCommit(file, title, tuple(dict.fromkeys(body)), trailers, after, change_set.opens)
 
 
-def _put_note(note: Note) -> None:
+def _put_note(note: PendingCommit) -> None:
     data: dict[str, Any] = {**vars(note)}
     del data["file"]
     text = json.dumps(data, sort_keys=True).encode(errors="replace").decode()
@@ -222,13 +222,13 @@ def _put_note(note: Note) -> None:
     files.move(temporary, note.file)
 
 
-def _read_note(file: Path, *, adopts: bool = False) -> Note | None:
+def _read_note(file: Path, *, adopts: bool = False) -> PendingCommit | None:
     try:
         signed = json.loads(files.read(file))
         if not adopts and not installation.is_own(f"{file.name} {signed['note']}", signed["mark"]):
             return None
         data = json.loads(signed["note"])
-        return Note(
+        return PendingCommit(
             file,
             data["title"],
             tuple(data["body"]),
@@ -249,9 +249,9 @@ class Commits:
         self.commits = commits
         self.waits = ""  # why nothing can be committed now
         self.blind = False  # git could not be asked how the files stand
-        self.own: list[Note] = []  # what goes into the commit of this set
+        self.own: list[PendingCommit] = []  # what goes into the commit of this set
 
-    def begin(self, change_set: ChangeSet, steps: Sequence[Step]) -> None:
+    def begin(self, change_set: ChangeSet, steps: Sequence[IntentStep]) -> None:
         """Commit what was there before, and note what comes.
 
         Raises:
@@ -305,7 +305,7 @@ class Commits:
         return Waiting(tuple(left), self.waits)
 
     def _commit_earlier(
-        self, entries: Sequence[Entry], waiting: Sequence[Note], paths: Sequence[str]
+        self, entries: Sequence[TreeEntry], waiting: Sequence[PendingCommit], paths: Sequence[str]
     ) -> None:
         """Commit what was written earlier, then what was edited by hand in the set's files."""
         changed = {entry.path for entry in entries}
@@ -329,7 +329,7 @@ class Commits:
         if edited and not self.waits:
             self._record(_by_hand(edited), edited)
 
-    def _commit(self, sets: Sequence[Note], entries: Sequence[Entry]) -> None:
+    def _commit(self, sets: Sequence[PendingCommit], entries: Sequence[TreeEntry]) -> None:
         """Commit some sets as one, and drop their notes."""
         if entries:
             self._record(_message(sets), entries)
@@ -337,7 +337,7 @@ class Commits:
             for note in sets:
                 files.remove(note.file)
 
-    def _look(self, paths: Iterable[str]) -> list[Entry]:
+    def _look(self, paths: Iterable[str]) -> list[TreeEntry]:
         """Ask git how some files stand, and whether it is free to take a commit."""
         wanted = sorted(set(paths))
         self.waits = self._trapped(wanted) or self._astray()
@@ -370,7 +370,7 @@ class Commits:
                 break
             time.sleep(BUSY_WAIT_SECONDS)
 
-    def _in_the_way(self, entries: Sequence[Entry], *, detached: bool) -> str:
+    def _in_the_way(self, entries: Sequence[TreeEntry], *, detached: bool) -> str:
         if self.repository.under_way:
             return f"{self.repository.under_way} is under way; finish it first"
         if (self.repository.private / "index.lock").exists():
@@ -407,7 +407,7 @@ class Commits:
             f"{path} needs git's filter `{name}`, which is not yours; set it up, or {self._advice}"
         )
 
-    def _record(self, message: str, entries: Sequence[Entry]) -> None:
+    def _record(self, message: str, entries: Sequence[TreeEntry]) -> None:
         """Make one commit of some files as they are in the folder, and of nothing else."""
         new = [entry.path for entry in entries if entry.unknown]
         if new:  # a commit of chosen files takes only those git knows
@@ -448,7 +448,7 @@ class Commits:
         lock = next(iter(locks), self.repository.private / "index.lock")
         return f"another git is at work; if none is, remove {lock}"
 
-    def _noted(self, change_set: ChangeSet, after: Mapping[str, str | None]) -> Note:
+    def _noted(self, change_set: ChangeSet, after: Mapping[str, str | None]) -> PendingCommit:
         """Put down what is about to be written."""
         folder = self.root / ".bumble" / NOTES
         with files.refusing(folder):
@@ -518,7 +518,7 @@ def _is_held(result: GitResult) -> bool:
     return ".lock'" in result.err and "File exists" in result.err
 
 
-def _entries(status: GitResult, prefix: str) -> tuple[bool, list[Entry]]:
+def _entries(status: GitResult, prefix: str) -> tuple[bool, list[TreeEntry]]:
     """Read what `git status` says: whether no branch is checked out, and the files."""
     detached, entries = False, []
     for row in status.text.split("\0"):
@@ -526,11 +526,11 @@ def _entries(status: GitResult, prefix: str) -> tuple[bool, list[Entry]]:
         if kind == "#":
             detached = detached or rest == "branch.head (detached)"
         elif kind == "?":
-            entries.append(Entry(rest.removeprefix(prefix), False, False, True))
+            entries.append(TreeEntry(rest.removeprefix(prefix), False, False, True))
         elif kind in ("1", "u"):
             path = rest.split(" ", 7 if kind == "1" else 9)[-1]
             staged = kind == "1" and rest[0] != "."
-            entries.append(Entry(path.removeprefix(prefix), staged, kind == "u", False))
+            entries.append(TreeEntry(path.removeprefix(prefix), staged, kind == "u", False))
     return detached, entries
 
 
@@ -542,7 +542,7 @@ def _author(name: str) -> dict[str, str]:
     return names | {f"GIT_{role}_EMAIL": "bumble@localhost" for role in roles}
 
 
-def _by_hand(entries: Sequence[Entry]) -> str:
+def _by_hand(entries: Sequence[TreeEntry]) -> str:
     paths = [entry.path for entry in entries]
     shown = ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
     return f"{BY_HAND}: {shown}\n\nCommitted by bumble before it wrote to the same files.\n"
@@ -553,7 +553,7 @@ def message(change_set: ChangeSet) -> str:
     return _message([_note(Path(), change_set, {})])
 
 
-def _message(sets: Sequence[Note]) -> str:
+def _message(sets: Sequence[PendingCommit]) -> str:
     """Write the message of a commit of one set or of several."""
     title = sets[-1].title
     others = [note for note in sets if not note.opens and note is not sets[-1]]

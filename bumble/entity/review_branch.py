@@ -17,7 +17,7 @@ from bumble import git
 from bumble.entity import changes, commits, git_locks
 from bumble.entity.changes import ChangeSet, History, Version
 from bumble.entity.commits import Keeping
-from bumble.entity.write_ahead import Step
+from bumble.entity.write_ahead import IntentStep
 from bumble.errors import ReviewError
 from bumble.git import Git
 
@@ -37,7 +37,7 @@ class Proposing:
     drop: Callable[[], None]
     commits: History | None  # what makes the commit of the set
 
-    def begin(self, change_set: ChangeSet, steps: Sequence[Step]) -> None:
+    def begin(self, change_set: ChangeSet, steps: Sequence[IntentStep]) -> None:
         """Make the branch; a set that is refused then has none."""
         self.make()
         try:

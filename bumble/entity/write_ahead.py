@@ -47,7 +47,7 @@ _GITS_OWN = (".git", "git~1")  # the second is its short name on Windows
 
 
 @dataclass(frozen=True)
-class Step:
+class IntentStep:
     """One file of an intent: what it was, what it becomes, and where the new bytes are staged."""
 
     path: str
@@ -135,7 +135,7 @@ def _plain(name: str) -> str:
     return seen.split(":")[0].rstrip(". ")
 
 
-def carry_out(root: Path, title: str, planned: Sequence[tuple[Step, bytes | None]]) -> None:
+def carry_out(root: Path, title: str, planned: Sequence[tuple[IntentStep, bytes | None]]) -> None:
     """Write several files as one.
 
     Raises:
@@ -146,7 +146,7 @@ def carry_out(root: Path, title: str, planned: Sequence[tuple[Step, bytes | None
     _finish(root, folder, _stage(root, folder, title, planned))
 
 
-def replace_one(root: Path, step: Step, new: bytes | None) -> None:
+def replace_one(root: Path, step: IntentStep, new: bytes | None) -> None:
     """Write a set of one file; the empty folder tells the next process if this one is killed."""
     path, folder = target(root, step.path), _new_folder(root)
     with files.refusing(path):
@@ -246,8 +246,8 @@ def sweep(root: Path) -> list[Path]:
 
 
 def _stage(
-    root: Path, folder: Path, title: str, planned: Sequence[tuple[Step, bytes | None]]
-) -> list[Step]:
+    root: Path, folder: Path, title: str, planned: Sequence[tuple[IntentStep, bytes | None]]
+) -> list[IntentStep]:
     """Put every new file and the intent on the disk; until the intent is there, nothing counts."""
     try:
         with files.refusing(folder):
@@ -258,7 +258,7 @@ def _stage(
                 if new is not None:
                     files.write_synced(folder / str(n), new, mode=None)
                 staged = None if new is None else str(n)
-                steps.append(Step(step.path, step.before, step.after, staged))
+                steps.append(IntentStep(step.path, step.before, step.after, staged))
             _put_intent(folder, title, steps)
             return steps
     except FolderUnwritableError as error:
@@ -269,7 +269,7 @@ def _stage(
         raise
 
 
-def _put_intent(folder: Path, title: str, steps: Sequence[Step]) -> None:
+def _put_intent(folder: Path, title: str, steps: Sequence[IntentStep]) -> None:
     """Write down what is to be done; from here on it will be."""
     title, listed = title.encode(errors="replace").decode(), [vars(step) for step in steps]
     mark = installation.mark(_signed(folder, title, listed))
@@ -298,7 +298,7 @@ def _drop(folder: Path) -> None:
     files.clear(folder)
 
 
-def _finish(root: Path, folder: Path, steps: Sequence[Step]) -> list[Path]:
+def _finish(root: Path, folder: Path, steps: Sequence[IntentStep]) -> list[Path]:
     """Bring every file of an intent to its new state, and drop it; one edited since is kept."""
     kept = []
     try:
@@ -314,9 +314,9 @@ def _finish(root: Path, folder: Path, steps: Sequence[Step]) -> list[Path]:
     return kept
 
 
-def _steps(root: Path, path: Path) -> list[Step]:
+def _steps(root: Path, path: Path) -> list[IntentStep]:
     try:
-        steps = [Step(**step) for step in json.loads(read(path) or b"")["steps"]]
+        steps = [IntentStep(**step) for step in json.loads(read(path) or b"")["steps"]]
         if any(step.staged is not None and not step.staged.isdigit() for step in steps):
             raise ValueError("`staged` should be a number")
         for step in steps:
@@ -331,7 +331,7 @@ def _steps(root: Path, path: Path) -> list[Step]:
     return steps
 
 
-def _take(root: Path, folder: Path, step: Step) -> list[Path]:
+def _take(root: Path, folder: Path, step: IntentStep) -> list[Path]:
     """Do one step, if it is still to be done.
 
     Returns:
@@ -358,7 +358,7 @@ def _take(root: Path, folder: Path, step: Step) -> list[Path]:
 def read(path: Path) -> bytes | None:
     """Read a file that is to be changed; None where there is none."""
     try:
-        return files.read_if_there(path)
+        return files.read_if_there(path, anew=True)
     except OSError as error:  # a folder, or a file that may not be read
         raise FolderUnwritableError(path, error.strerror or str(error)) from error
 

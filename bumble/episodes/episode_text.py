@@ -44,7 +44,7 @@ _ASKED_ME = re.compile(r"\basked me\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Scene:
+class EpisodeScene:
     """A stretch of conversation, and who took part."""
 
     name: str  # the entity's
@@ -90,7 +90,7 @@ class TellingResult:
         return by_form.MARK if self.by_form else episodes.EXCERPT if self.excerpt else ""
 
 
-def tell(runtime: Runtime, scene: Scene) -> TellingResult:
+def tell(runtime: Runtime, scene: EpisodeScene) -> TellingResult:
     """Let the model tell what happened; never raises for want of an answer."""
     try:
         answer = structured.answer(runtime.model, _request(runtime, scene), _schema(runtime, scene))
@@ -120,7 +120,7 @@ def quoted(sayings: Sequence[Saying], wording: Wording) -> TellingResult:
     return TellingResult(Telling(text), by_form=True)
 
 
-def felt(runtime: Runtime, scene: Scene) -> str:
+def felt(runtime: Runtime, scene: EpisodeScene) -> str:
     """Say by the appraisals what a stretch left behind, where no telling of it holds.
 
     In the language that was spoken, where there are forms for it.
@@ -135,7 +135,7 @@ def felt(runtime: Runtime, scene: Scene) -> str:
     return f"{left.get(strongest.emotion, f'It left me {strongest.emotion}')}{trigger}."
 
 
-def excerpt(scene: Scene) -> Telling:
+def excerpt(scene: EpisodeScene) -> Telling:
     """Take the most telling messages as they were said, in their order."""
     messages = scene.spoken_messages
 
@@ -149,18 +149,18 @@ def excerpt(scene: Scene) -> Telling:
     return Telling("\n>\n".join(_quoted(scene, message) for message in messages if message in best))
 
 
-def is_excerpt(scene: Scene, text: str) -> bool:
+def is_excerpt(scene: EpisodeScene, text: str) -> bool:
     """Whether a text holds nothing but messages as an excerpt has them: no hand has been on it."""
     lines = {">", "", *(_quoted(scene, message) for message in scene.spoken_messages)}
     return all(line.rstrip() in lines for line in text.splitlines())
 
 
-def _quoted(scene: Scene, message: Message) -> str:
+def _quoted(scene: EpisodeScene, message: Message) -> str:
     line = tokens.cut(secrets.redacted(words.one_line(message.text)), EXCERPT_TOKENS)
     return f"> {scene.speaker(message)}: {line}"
 
 
-def _schema(runtime: Runtime, scene: Scene) -> dict[str, Any]:
+def _schema(runtime: Runtime, scene: EpisodeScene) -> dict[str, Any]:
     """Describe the answer; lists and lengths bound a small model that goes round in circles."""
     limit = min(REFLECTION_CHARS, runtime.config.memory.episode_reflection_max_chars + SLACK_CHARS)
     names = tuple(scene.names.values())
@@ -183,14 +183,14 @@ def _schema(runtime: Runtime, scene: Scene) -> dict[str, Any]:
     }
 
 
-def _request(runtime: Runtime, scene: Scene) -> Request:
+def _request(runtime: Runtime, scene: EpisodeScene) -> Request:
     slots = {"people": scene.people, "day": scene.day, "conversation": transcript(scene)}
     return job_request.request(
         runtime, PURPOSE, slots, max_tokens=MAX_TOKENS, temperature=TEMPERATURE
     )
 
 
-def transcript(scene: Scene) -> str:
+def transcript(scene: EpisodeScene) -> str:
     """Write out who said what, so that no "I" is left without its owner."""
     for limit in MESSAGE_TOKENS:
         lines = [_spoken(scene, message, limit) for message in scene.messages]
@@ -200,7 +200,7 @@ def transcript(scene: Scene) -> str:
     return prompts.harmless(text, "conversation")
 
 
-def _spoken(scene: Scene, message: Message, limit_tokens: int) -> str:
+def _spoken(scene: EpisodeScene, message: Message, limit_tokens: int) -> str:
     text = words.one_line(message.text).replace('"', "'")
     if message.role == "tool" or not text:
         used = ", ".join(call.name for call in message.tool_calls)
@@ -210,7 +210,7 @@ def _spoken(scene: Scene, message: Message, limit_tokens: int) -> str:
     return f'{who}{verb}: "{tokens.cut(text, limit_tokens)}"'
 
 
-def _speakers(scene: Scene) -> Speakers:
+def _speakers(scene: EpisodeScene) -> Speakers:
     statements: dict[str, list[str]] = {name: [] for name in scene.names.values()}
     for message in scene.spoken_messages:
         if message.role == "user":
@@ -218,7 +218,7 @@ def _speakers(scene: Scene) -> Speakers:
     return Speakers((scene.day,), scene.name, statements)
 
 
-def _narrative_check(scene: Scene) -> Callable[[str], bool]:
+def _narrative_check(scene: EpisodeScene) -> Callable[[str], bool]:
     """Return what tells whether a sentence says what one message says, and who said it.
 
     What somebody told must stand in a message of theirs, outside of its questions: not in what the
@@ -255,7 +255,7 @@ def _without_questions(text: str) -> str:
     )
 
 
-def _reflection_check(scene: Scene) -> Callable[[str], bool]:
+def _reflection_check(scene: EpisodeScene) -> Callable[[str], bool]:
     """Return what tells whether a sentence says only how something said was felt."""
     sources = [message.text for message in scene.spoken_messages]
     everything = ["\n".join(sources)]

@@ -24,7 +24,7 @@ from bumble.embed import calibrate
 from bumble.embed.protocol import Floats
 from bumble.entity.changes import Change
 from bumble.episodes import episode_text, segments
-from bumble.episodes.episode_text import Scene, TellingResult
+from bumble.episodes.episode_text import EpisodeScene, TellingResult
 from bumble.episodes.segments import Likeness, SegmentRules
 from bumble.errors import RecordInvalidError, UnsafePathError
 from bumble.index import terms
@@ -208,7 +208,9 @@ def _about(job: RememberJob) -> dict[str, object]:
 def _note(runtime: Runtime, job: RememberJob, why: str) -> None:
     """Put the reason into the ledger, in the place of the call that was not made."""
     detail = {"session": job.session_id, "reason": why}
-    entry = ledger.Entry(runtime.clock(), episode_text.PURPOSE, "", 0, "skipped", detail=detail)
+    entry = ledger.LedgerEntry(
+        runtime.clock(), episode_text.PURPOSE, "", 0, "skipped", detail=detail
+    )
     with contextlib.suppress(OSError):  # a full disk stops no pass
         ledger.append(runtime.entity.ledger, entry)
 
@@ -244,7 +246,7 @@ def id_of(job: RememberJob) -> str:
     return base.new_id(episodes.PREFIX, max(first.at, EPOCH), chance)
 
 
-def scene_of(runtime: Runtime, session: Session, messages: Sequence[Message]) -> Scene:
+def scene_of(runtime: Runtime, session: Session, messages: Sequence[Message]) -> EpisodeScene:
     """Describe who took part in some messages, and when."""
     names = {}
     for person in _heard_by(session, messages):
@@ -253,7 +255,7 @@ def scene_of(runtime: Runtime, session: Session, messages: Sequence[Message]) ->
         )
         names[person] = next(filter(None, stated_names), "") or _name(runtime, person)
     at = messages[0].at.astimezone(runtime.zone)
-    return Scene(
+    return EpisodeScene(
         runtime.identity.name, names, messages, session.appraisals, f"{at:%A} {at.day} {at:%B %Y}"
     )
 
@@ -323,7 +325,11 @@ def _alike(hit: Hit, asked: set[str], language: str) -> float:
 
 
 def _origin(
-    runtime: Runtime, session: Session, scene: Scene, result: TellingResult, audience: Sequence[str]
+    runtime: Runtime,
+    session: Session,
+    scene: EpisodeScene,
+    result: TellingResult,
+    audience: Sequence[str],
 ) -> Provenance:
     spoken_messages = scene.spoken_messages
     return Provenance(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from bumble.choosing import by_form
 from bumble.entity.changes import Change
 from bumble.episodes import episode_text, remember
-from bumble.episodes.episode_text import Scene
+from bumble.episodes.episode_text import EpisodeScene
 from bumble.errors import RecordInvalidError
 from bumble.records import base, episodes
 from bumble.records.episodes import Episode
@@ -25,7 +25,7 @@ class RetellJob:
     """An episode that is an excerpt, and the conversation to tell it from."""
 
     episode: Episode
-    scene: Scene
+    scene: EpisodeScene
 
 
 def check(runtime: Runtime) -> Due[RetellJob]:
@@ -49,7 +49,7 @@ def _jobs(runtime: Runtime) -> Iterator[RetellJob]:
             continue
 
 
-def _scene(runtime: Runtime, episode: Episode) -> Scene | None:
+def _scene(runtime: Runtime, episode: Episode) -> EpisodeScene | None:
     """Return what an excerpt was cut from; None if that is gone, or no model may tell it."""
     session, wanted = remember.conversation(runtime, episode.session), episode.provenance.sources
     if session is None:

@@ -16,7 +16,7 @@ from bumble.entity.config import Identity
 from bumble.exports import png
 from bumble.exports.memories import Pages, safe
 from bumble.imports import card, lenient, lorebook
-from bumble.imports.items import Fact, Persona, Recipe
+from bumble.imports.items import Fact, ImportedPersona, Recipe
 from bumble.records import kinds
 
 ONLY_V3 = (
@@ -65,7 +65,7 @@ def data(
     return fields
 
 
-def _persona(origin: Mapping[str, Any], owner: str) -> Persona | None:
+def _persona(origin: Mapping[str, Any], owner: str) -> ImportedPersona | None:
     """Return what an import makes of a card."""
     try:
         return card.persona(card.parse(origin), owner)

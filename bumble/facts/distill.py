@@ -35,7 +35,7 @@ from bumble.records.mapping_files import MappingFile
 from bumble.records.sessions import Distilled, Message, Session
 from bumble.runtime import body_state, cursors
 from bumble.runtime.cursors import DISTILL, REFLECT
-from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, Plan, traced
+from bumble.runtime.job import NO_ANSWER, Condition, Due, JobPlan, JobResult, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments
 
@@ -227,7 +227,7 @@ def run(runtime: Runtime, job: DistillJob, *, judge: bool = True) -> JobResult:
         return _waits("what was said before it waits too")
     if file.get(SECTION, session.id, "hash") == window.hash:
         message = "This window has been distilled already."
-        return _window_result(runtime, session, window, lambda: Plan(()), message, ran=False)
+        return _window_result(runtime, session, window, lambda: JobPlan(()), message, ran=False)
     wording = by_form.wording(runtime, session, window.messages)
     if wording is not None:
         return _by_form(runtime, session, window, wording)
@@ -253,7 +253,7 @@ def _by_form(runtime: Runtime, session: Session, window: Window, wording: Wordin
     sayings = by_form.sayings(runtime, session, evidence, noticed, wording)
     quoting = store_quoted.Quoting(runtime, session, window, wording, tuple(sayings), runtime.now())
 
-    def store() -> Plan:
+    def store() -> JobPlan:
         plan = store_quoted.plan(quoting)
         return replace(plan, changes=(by_form.plan_noticed(session, noticed), *plan.changes))
 
@@ -314,7 +314,7 @@ def _window_result(
     runtime: Runtime,
     session: Session,
     window: Window,
-    store: Callable[[], Plan],
+    store: Callable[[], JobPlan],
     report: str,
     *,
     ran: bool = True,

@@ -20,10 +20,10 @@ from bumble.facts.extract_window import Window
 from bumble.records import base, journal, knowledge, relationships
 from bumble.records import beliefs as held
 from bumble.records.base import Provenance
-from bumble.records.knowledge import Knowledge, Section
-from bumble.records.relationships import Note, Relationship, Scores
+from bumble.records.knowledge import Knowledge, KnowledgeSection
+from bumble.records.relationships import PendingNote, Relationship, Scores
 from bumble.runtime import people
-from bumble.runtime.job import Plan
+from bumble.runtime.job import JobPlan
 from bumble.runtime.runtime import Runtime
 from bumble.text import words
 
@@ -71,10 +71,10 @@ def _provenance(runtime: Runtime, window: Window, cited: Sequence[int]) -> Prove
     )
 
 
-def plan(runtime: Runtime, window: Window, memories: WindowMemories) -> Plan:
+def plan(runtime: Runtime, window: Window, memories: WindowMemories) -> JobPlan:
     """Plan to store the memories of a window, with the reasons for what may not be stored."""
     if memories.at is None:
-        return Plan(())
+        return JobPlan(())
     facts = [item for item in memories.items if item.kind == "knowledge"]
     notes = [item for item in memories.items if item.kind == "relational"]
     section, refused = _plan_facts(runtime, window, facts)
@@ -93,7 +93,7 @@ def plan(runtime: Runtime, window: Window, memories: WindowMemories) -> Plan:
                 provenance=origin,
             )
         )
-    return Plan(planned, refused)
+    return JobPlan(planned, refused)
 
 
 def _plan_facts(
@@ -131,7 +131,7 @@ def whole(before: Knowledge, last: Change | None) -> Change | None:
     return Change(first.path, first.why, first.data, first.read, keeps=keeps)
 
 
-def _may_correct(window: Window, item: ExtractedItem, section: Section | None) -> None:
+def _may_correct(window: Window, item: ExtractedItem, section: KnowledgeSection | None) -> None:
     """Refuse to let somebody change what others were told, or a guest what the owner wrote.
 
     Raises:
@@ -148,7 +148,7 @@ def _may_correct(window: Window, item: ExtractedItem, section: Section | None) -
         raise UserError("the owner's word stands there")
 
 
-def joined(new: Provenance, section: Section | None) -> Provenance:
+def joined(new: Provenance, section: KnowledgeSection | None) -> Provenance:
     """Return where a corrected section comes from: what stays in it keeps its evidence."""
     if section is None or not section.provenance.sources:
         return new
@@ -192,7 +192,8 @@ def _plan_notes(
         origin = Provenance(by=BY, sources=(window.session,), audience=window.people)
         person = file or relationships.new(name, at, provenance=origin)
         waiting = [
-            Note(note.text, at, _provenance(runtime, window, note.cited)) for note in their_notes
+            PendingNote(note.text, at, _provenance(runtime, window, note.cited))
+            for note in their_notes
         ]
         scores = _moved(runtime, person, their_notes) if scalar else None
         planned.append(people.plan_noted(person, waiting, known=file is not None, scores=scores))

@@ -23,11 +23,11 @@ from bumble.facts.beliefs import CORRECTION, Claim
 from bumble.facts.extract_window import Window
 from bumble.records import base, journal, knowledge, provenance, relationships
 from bumble.records import beliefs as held
-from bumble.records.knowledge import Knowledge, Section
-from bumble.records.relationships import Note, Relationship
+from bumble.records.knowledge import Knowledge, KnowledgeSection
+from bumble.records.relationships import PendingNote, Relationship
 from bumble.records.sessions import Session
 from bumble.runtime import people
-from bumble.runtime.job import Plan
+from bumble.runtime.job import JobPlan
 from bumble.runtime.runtime import Runtime
 
 DIARY_QUOTES = 3  # of one entry
@@ -46,7 +46,7 @@ class Quoting:
     at: datetime
 
 
-def plan(quoting: Quoting) -> Plan:
+def plan(quoting: Quoting) -> JobPlan:
     """Plan to store what is kept in the files as they are now, with the reasons for what is not."""
     before = knowledge.read(quoting.runtime.entity.knowledge)
     book, last = before, None
@@ -65,7 +65,7 @@ def plan(quoting: Quoting) -> Plan:
     facts = store_extracted.whole(before, last)
     heard_of = _plan_spoken_of(quoting, new)
     planned = (facts, *heard_of, *_plan_corrections(quoting, new), _plan_diary(quoting, new))
-    return Plan(planned, tuple(refused))
+    return JobPlan(planned, tuple(refused))
 
 
 def _is_there(quoting: Quoting, book: Knowledge, saying: Saying) -> bool:
@@ -97,7 +97,7 @@ def _planned(quoting: Quoting, book: Knowledge, saying: Saying) -> Change | None
     return knowledge.plan_set(book, title, text, why, by_entity=True, provenance=origin)
 
 
-def _corrected(quoting: Quoting, book: Knowledge, saying: Saying) -> Section | None:
+def _corrected(quoting: Quoting, book: Knowledge, saying: Saying) -> KnowledgeSection | None:
     """Return the section of the word that a saying puts right, if both are for the same people.
 
     Not where it is trusted more: a guest does not put the owner right in the owner's section.
@@ -113,7 +113,7 @@ def _corrected(quoting: Quoting, book: Knowledge, saying: Saying) -> Section | N
     return sections[-1] if sections else None
 
 
-def _akin(quoting: Quoting, book: Knowledge, saying: Saying) -> Section | None:
+def _akin(quoting: Quoting, book: Knowledge, saying: Saying) -> KnowledgeSection | None:
     """Return the section by form that has the very title of a saying, for the same people."""
     section = knowledge.find(book, quoting.wording.title([saying]))
     if section is None or not section.provenance.by.endswith(by_form.BY):
@@ -121,7 +121,7 @@ def _akin(quoting: Quoting, book: Knowledge, saying: Saying) -> Section | None:
     return section if _may_grow(quoting, section, saying) else None
 
 
-def _may_grow(quoting: Quoting, section: Section, saying: Saying) -> bool:
+def _may_grow(quoting: Quoting, section: KnowledgeSection, saying: Saying) -> bool:
     """Whether a saying may stand in a section: the same people may meet both, none trusted less."""
     return (
         set(section.provenance.audience) == set(quoting.window.people)
@@ -150,12 +150,12 @@ def _plan_spoken_of(quoting: Quoting, sayings: Sequence[Saying]) -> list[Change 
     """
     wording, session = quoting.wording, quoting.session
     everybody = list(relationships.read(quoting.runtime.entity.relationships))
-    heard: dict[str, tuple[Relationship, list[Note]]] = {}
+    heard: dict[str, tuple[Relationship, list[PendingNote]]] = {}
     for saying in sayings:
         if provenance.is_untrusted(saying.quote.trust):
             continue
         origin = by_form.origin(store_extracted.BY, session, [saying], quoting.window.people)
-        note = Note(quotes.plain(wording.line(saying)), quoting.at, origin)
+        note = PendingNote(quotes.plain(wording.line(saying)), quoting.at, origin)
         for name in spoken_of.names_in(saying.quote.words, wording.language):
             file = relationships.match(everybody, name)
             person = file or relationships.new(name, quoting.at, provenance=origin)

@@ -18,7 +18,7 @@ from bumble import files
 from bumble.entity.changes import Change
 from bumble.entity.folder import Entity
 from bumble.forgetting import speech
-from bumble.forgetting.speech import Speech
+from bumble.forgetting.speech import PersonSpeech
 from bumble.records import base, sessions
 from bumble.records.record_view import RecordView
 
@@ -26,7 +26,7 @@ SOMEBODY = "somebody"  # in the place of a name
 
 
 @dataclass
-class Draft:
+class ForgettingDraft:
     """The plan as it grows while the folder is read."""
 
     entity: Entity
@@ -35,7 +35,7 @@ class Draft:
     zone: tzinfo
     until: datetime | None = None  # what they said later stays; None: nothing does
     gone: set[str] = field(default_factory=set)  # ids of messages, sessions and records
-    speech: Speech = speech.SILENT
+    speech: PersonSpeech = speech.SILENT
     last: datetime | None = None  # when they last said something that goes
     is_back: bool = False  # they talk with the entity again
     views: dict[str, list[tuple[Path, Sequence[RecordView]]]] = field(default_factory=dict)

@@ -6,14 +6,14 @@ from pathlib import Path
 
 from bumble import files
 from bumble.entity import changes
-from bumble.forgetting.draft import Draft
+from bumble.forgetting.draft import ForgettingDraft
 from bumble.records import relationships
 
 HISTORY = str(changes.HISTORY)
 ARCHIVE = ".zip"
 
 
-def forget(draft: Draft) -> None:
+def forget(draft: ForgettingDraft) -> None:
     """Remove earlier versions kept in `.history/`: of files that change, and what tells of them."""
     history = draft.entity.root / HISTORY
     if not (draft.planned or history.is_dir()):

@@ -23,8 +23,8 @@ from bumble.forgetting import (
     transcripts,
     undecided,
 )
-from bumble.forgetting.draft import Draft
-from bumble.forgetting.speech import Speech
+from bumble.forgetting.draft import ForgettingDraft
+from bumble.forgetting.speech import PersonSpeech
 from bumble.forgetting.undecided import STILL_NAMED, Undecided
 from bumble.records import forgotten, kinds
 from bumble.records.kinds import Forgetting as Way
@@ -40,7 +40,7 @@ class Forgetting:
     undecided: tuple[Undecided, ...]
     names: tuple[str, ...] = ()  # the person's id, and what they are called
     ids: frozenset[str] = frozenset()  # of all that goes
-    speech: Speech = speech.SILENT  # theirs alone
+    speech: PersonSpeech = speech.SILENT  # theirs alone
     last: datetime | None = None  # when they last said something; None: never
 
     def tells_of(self, text: str) -> bool:
@@ -86,7 +86,7 @@ def plan(
         RecordInvalidError: If a file can't be read: nothing may be forgotten by half.
     """
     spelt = tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
-    draft = Draft(entity, person, spelt, zone, until, set(ids))
+    draft = ForgettingDraft(entity, person, spelt, zone, until, set(ids))
     transcripts.hear(draft)
     transcripts.forget(draft, kinds.SESSION)
     _read_views(draft)
@@ -118,7 +118,7 @@ def plan_record(plan: Forgetting, now: datetime, key: str) -> Change:
     return forgotten.plan_add(at, plan.names, plan.ids, key, "keep in mind what is forgotten")
 
 
-def _read_views(draft: Draft) -> None:
+def _read_views(draft: ForgettingDraft) -> None:
     """Read every record but the transcripts, and find all that goes: one may rest on another."""
     for kind in kinds.KINDS:
         if kind is not kinds.SESSION:
@@ -136,12 +136,12 @@ def _read_views(draft: Draft) -> None:
         draft.gone |= more
 
 
-def _leave(draft: Draft, kind: Kind) -> None:
+def _leave(draft: ForgettingDraft, kind: Kind) -> None:
     """Change nothing: a name in it is shown."""
 
 
 # how each way of forgetting is done
-FORGETTERS: Mapping[Way, Callable[[Draft, Kind], None]] = {
+FORGETTERS: Mapping[Way, Callable[[ForgettingDraft, Kind], None]] = {
     "lines": transcripts.forget,
     "beside": record_files.forget_files,
     "file": record_files.forget_files,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bumble.forgetting import record_files
-from bumble.forgetting.draft import Draft
+from bumble.forgetting.draft import ForgettingDraft
 from bumble.records import base, kinds, relationships
 from bumble.records.kinds import Kind
 from bumble.records.record_view import RecordView
@@ -14,7 +14,7 @@ from bumble.text import markdown
 from bumble.text.markdown import Document
 
 
-def forget(draft: Draft, kind: Kind) -> None:
+def forget(draft: ForgettingDraft, kind: Kind) -> None:
     """Remove their portrait, and what the notes in those of others hold of them alone."""
     for path, views in draft.views[kind.name]:
         relative = draft.entity.relative(path)
@@ -38,7 +38,7 @@ def forget(draft: Draft, kind: Kind) -> None:
 
 
 def _without_lines(
-    draft: Draft,
+    draft: ForgettingDraft,
     kind: Kind,
     view: RecordView,
     document: Document,
@@ -76,7 +76,9 @@ def _without_lines(
     return document
 
 
-def _without_notes(draft: Draft, document: Document, notes: Sequence[RecordView]) -> Document:
+def _without_notes(
+    draft: ForgettingDraft, document: Document, notes: Sequence[RecordView]
+) -> Document:
     raw = base.field(document.meta, "pending", list, [])
     left = []
     for note, value in zip(notes, raw, strict=True):

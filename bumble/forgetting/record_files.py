@@ -6,8 +6,8 @@ from itertools import accumulate
 
 from bumble.entity import changes
 from bumble.episodes import episode_text
-from bumble.episodes.episode_text import Scene
-from bumble.forgetting.draft import Draft
+from bumble.episodes.episode_text import EpisodeScene
+from bumble.forgetting.draft import ForgettingDraft
 from bumble.records import (
     base,
     episodes,
@@ -23,7 +23,7 @@ from bumble.text import markdown
 from bumble.text.markdown import Document
 
 
-def forget_files(draft: Draft, kind: Kind) -> None:
+def forget_files(draft: ForgettingDraft, kind: Kind) -> None:
     """Remove the files that are theirs alone; the others lose the id, their words and the name."""
     for path, views in draft.views[kind.name]:
         relative = draft.entity.relative(path)
@@ -39,7 +39,7 @@ def forget_files(draft: Draft, kind: Kind) -> None:
             draft.add(edit, f"{kind.plural} with the name")
 
 
-def without_words(draft: Draft, kind: Kind, view: RecordView) -> Document | None:
+def without_words(draft: ForgettingDraft, kind: Kind, view: RecordView) -> Document | None:
     """Return a file that others share without what was theirs; None if nothing is left of it."""
     if view.document is None or not draft.is_past(view.at):
         return view.document
@@ -60,7 +60,7 @@ def without_words(draft: Draft, kind: Kind, view: RecordView) -> Document | None
     return document.with_body(body) if body.strip() or kind is kinds.PERSON else None
 
 
-def _scene_without(draft: Draft, view: RecordView) -> Scene | None:
+def _scene_without(draft: ForgettingDraft, view: RecordView) -> EpisodeScene | None:
     """Return the conversation of an episode as it is without them; None if it is not here."""
     if view.origin.by != episode_text.PURPOSE or view.document is None:
         return None
@@ -77,22 +77,24 @@ def _scene_without(draft: Draft, view: RecordView) -> Scene | None:
         for message in messages
         if message.speaker
     }
-    return Scene("", names, messages, {}, "")
+    return EpisodeScene("", names, messages, {}, "")
 
 
-def _retold(document: Document, scene: Scene) -> Document | None:
+def _retold(document: Document, scene: EpisodeScene) -> Document | None:
     """Tell an episode as an excerpt of what the others said; None if they said nothing.
 
     The next consolidation has the model tell it, from the same messages.
     """
-    others = Scene("", scene.names, [m for m in scene.spoken_messages if m.role == "user"], {}, "")
+    others = EpisodeScene(
+        "", scene.names, [m for m in scene.spoken_messages if m.role == "user"], {}, ""
+    )
     if not others.messages:
         return None
     values = {"summary_source": episodes.EXCERPT, "model": None, "tries": None}
     return base.with_values(document, values).with_body(episode_text.excerpt(others).text)
 
 
-def without_id(draft: Draft, kind: Kind, document: Document) -> Document:
+def without_id(draft: ForgettingDraft, kind: Kind, document: Document) -> Document:
     """Take a person out of a record's lists of ids; others stand in each, so none is emptied."""
     for key in kind.people_keys:
         if draft.person in (listed := base.texts(document.meta, key)):
@@ -101,7 +103,7 @@ def without_id(draft: Draft, kind: Kind, document: Document) -> Document:
     return document
 
 
-def forget_parts(draft: Draft, kind: Kind) -> None:
+def forget_parts(draft: ForgettingDraft, kind: Kind) -> None:
     """Take out of a file the parts that are theirs alone; all other bytes but the name's stay."""
     for path, views in draft.views[kind.name]:
         old = base.read_text(path)
@@ -119,7 +121,7 @@ def forget_parts(draft: Draft, kind: Kind) -> None:
             draft.add(change, f"files of {kind.plural}")
 
 
-def _strip_part(draft: Draft, view: RecordView) -> str:
+def _strip_part(draft: ForgettingDraft, view: RecordView) -> str:
     """Take a person out of what others heard too; the words of a hand stay as they are."""
     text, audience = view.source, list(view.origin.audience)
     if not draft.is_past(view.at):

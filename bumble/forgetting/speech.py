@@ -20,7 +20,7 @@ LEAST_CHARS = 3  # of a telling word; shorter ones are anybody's
 
 
 @dataclass(frozen=True)
-class Speech:
+class PersonSpeech:
     """What one person said that nobody had said before."""
 
     runs: frozenset[tuple[str, ...]]  # of RUN_WORDS words
@@ -36,10 +36,10 @@ class Speech:
         return self.quotes(text) or not self.stems.isdisjoint(_stems(text, self.language))
 
 
-SILENT = Speech(frozenset(), frozenset(), "")
+SILENT = PersonSpeech(frozenset(), frozenset(), "")
 
 
-def of(own: Iterable[Remark], of_others: Iterable[Remark]) -> Speech:
+def of(own: Iterable[Remark], of_others: Iterable[Remark]) -> PersonSpeech:
     """Compare what a person said with all that others did: what others said first is not theirs.
 
     Args:
@@ -52,7 +52,7 @@ def of(own: Iterable[Remark], of_others: Iterable[Remark]) -> Speech:
     def stems(text: str) -> Iterable[str]:
         return _stems(text, language)
 
-    return Speech(
+    return PersonSpeech(
         frozenset(_first_said(remarks, other_remarks, _runs)),
         frozenset(_first_said(remarks, other_remarks, stems)),
         language,

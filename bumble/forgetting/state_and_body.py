@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bumble.forgetting.draft import Draft, time_of
+from bumble.forgetting.draft import ForgettingDraft, time_of
 from bumble.history import review as proposed
 from bumble.records import base, soma, state
 from bumble.records.kinds import Kind
 from bumble.runtime import review
 
 
-def forget_state(draft: Draft, kind: Kind) -> None:
+def forget_state(draft: ForgettingDraft, kind: Kind) -> None:
     """Take out what waits of their talks, and what is proposed for review and tells of them."""
     file = state.read(draft.entity.state)
     remove: list[list[str]] = []
@@ -36,7 +36,7 @@ def forget_state(draft: Draft, kind: Kind) -> None:
         draft.add(state.plan_write(file, {}, "forget what waits", remove=remove), "places in state")
 
 
-def forget_body(draft: Draft) -> None:
+def forget_body(draft: ForgettingDraft) -> None:
     """Take the thoughts and feelings out of the body that are of them."""
     file = soma.read(draft.entity.soma)
     values: dict[str, Any] = {}
@@ -54,7 +54,7 @@ def forget_body(draft: Draft) -> None:
         draft.add(change, "places in the body")
 
 
-def _thought_without(draft: Draft) -> Callable[[Any], Any]:
+def _thought_without(draft: ForgettingDraft) -> Callable[[Any], Any]:
     """Return what makes a thought or a feeling be without them: None if nothing is left."""
 
     def stripped(entry: Any) -> Any:

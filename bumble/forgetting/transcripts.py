@@ -13,7 +13,7 @@ from typing import Any
 from bumble import files
 from bumble.entity.changes import Change
 from bumble.forgetting import speech
-from bumble.forgetting.draft import Draft, time_of
+from bumble.forgetting.draft import ForgettingDraft, time_of
 from bumble.forgetting.speech import Remark
 from bumble.records import base, jsonl, kinds, session_files
 from bumble.records.kinds import Kind
@@ -28,7 +28,7 @@ _BARE = {
 _BLOBS = ("blob", "blobs")  # fields of a message that name originals beside the transcript
 
 
-def hear(draft: Draft) -> None:
+def hear(draft: ForgettingDraft) -> None:
     """Find what they said, what was answered to it, and what of it nobody else said."""
     own: list[Remark] = []
     of_others: list[Remark] = []
@@ -60,7 +60,7 @@ def is_emptied(message: Message) -> bool:
     return message.extra.get(jsonl.EMPTIED) is True
 
 
-def _lost_messages(draft: Draft, session: Session) -> set[str]:
+def _lost_messages(draft: ForgettingDraft, session: Session) -> set[str]:
     """Return the ids of the messages that go: theirs, and what was answered to them alone."""
     lost: set[str] = set()
     answers = False  # whether the entity is answering them
@@ -76,7 +76,7 @@ def _lost_messages(draft: Draft, session: Session) -> set[str]:
     return lost
 
 
-def forget(draft: Draft, kind: Kind) -> None:
+def forget(draft: ForgettingDraft, kind: Kind) -> None:
     """Take their words out of every transcript, and remove what lies beside it and holds them."""
     for path in kind.paths(draft.entity):
         session = session_files.load(path)
@@ -103,7 +103,9 @@ def _rewrite(path: Path, relative: str, new: str, why: str) -> Change:
     return Change(relative, why, new.encode(errors="surrogateescape"), files.sha256(old))
 
 
-def _doomed_originals(draft: Draft, session: Session, folder: Path, *, alone: bool) -> list[str]:
+def _doomed_originals(
+    draft: ForgettingDraft, session: Session, folder: Path, *, alone: bool
+) -> list[str]:
     """Return the names of the originals beside a transcript that go with what is forgotten."""
     place = folder / "blobs"
     names = sorted(path.name for path in place.iterdir()) if place.is_dir() else []
@@ -133,7 +135,9 @@ def _refers(references: set[str], name: str) -> bool:
     return any(name.startswith(reference) for reference in references)
 
 
-def _redact(draft: Draft, session: Session, originals: Sequence[str], *, alone: bool) -> str:
+def _redact(
+    draft: ForgettingDraft, session: Session, originals: Sequence[str], *, alone: bool
+) -> str:
     """Return a transcript without a person's words; lines of others stay as they are."""
     present = draft.person in session.people
     doubles = jsonl.doubles(jsonl.read(session.source)[0])  # of git's union merge
@@ -160,7 +164,9 @@ def _named(originals: Sequence[str], reference: object) -> bool:
     return isinstance(reference, str) and any(name.startswith(reference) for name in originals)
 
 
-def _redact_line(draft: Draft, data: dict[str, Any], *, near: bool, alone: bool) -> dict[str, Any]:
+def _redact_line(
+    draft: ForgettingDraft, data: dict[str, Any], *, near: bool, alone: bool
+) -> dict[str, Any]:
     """Return a line of a transcript without their words.
 
     Args:
@@ -195,7 +201,7 @@ def _redact_line(draft: Draft, data: dict[str, Any], *, near: bool, alone: bool)
     return new if new == data else {**new, jsonl.EMPTIED: jsonl.IN_PART}
 
 
-def _redact_head(draft: Draft, data: dict[str, Any], *, near: bool) -> dict[str, Any]:
+def _redact_head(draft: ForgettingDraft, data: dict[str, Any], *, near: bool) -> dict[str, Any]:
     """Take them out of the first line of a conversation."""
     if not near or (draft.is_back and not draft.is_past(time_of(data))):
         return data

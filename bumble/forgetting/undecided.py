@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bumble import files
 from bumble.entity import changes
-from bumble.forgetting.draft import Draft
+from bumble.forgetting.draft import ForgettingDraft
 from bumble.records import forgotten, kinds
 from bumble.records.record_view import RecordView
 
@@ -29,7 +29,7 @@ class Undecided:
     reason: str
 
 
-def find(draft: Draft) -> Iterator[Undecided]:
+def find(draft: ForgettingDraft) -> Iterator[Undecided]:
     """Find what stays and may still tell of them, with what speaks for that."""
     entity = draft.entity
     yield from _judge(draft, entity.file, "settings", ())
@@ -43,7 +43,7 @@ def find(draft: Draft) -> Iterator[Undecided]:
         yield from _judge(draft, path, "file", ())
 
 
-def _other_files(draft: Draft) -> Iterator[Path]:
+def _other_files(draft: ForgettingDraft) -> Iterator[Path]:
     """Yield the files that no kind of record reads, those of the workspace among them."""
     entity = draft.entity
     read = {path for kind in kinds.KINDS for path in kind.paths(entity)} | {entity.file}
@@ -60,7 +60,9 @@ def _other_files(draft: Draft) -> Iterator[Path]:
             yield path
 
 
-def _judge(draft: Draft, path: Path, kind: str, views: Sequence[RecordView]) -> Iterator[Undecided]:
+def _judge(
+    draft: ForgettingDraft, path: Path, kind: str, views: Sequence[RecordView]
+) -> Iterator[Undecided]:
     relative = draft.entity.relative(path)
     change, old = draft.planned.get(relative), files.read_if_there(path) or b""
     new = old if change is None else change.data

@@ -101,7 +101,8 @@ def _mend_path(root: Path, place: Git, path: str, stages: Mapping[int, str]) -> 
     if kind is None or not kind.merging or not {_OURS, _INCOMING} <= stages.keys():
         return False
     file = files.inside(root, path)
-    if not MARKERS.search((files.read_if_there(file) or b"").decode(errors="surrogateescape")):
+    there = files.read_if_there(file, anew=True) or b""
+    if not MARKERS.search(there.decode(errors="surrogateescape")):
         return False  # somebody has been at it
     names = [stages.get(stage, git.NOWHERE) for stage in (_BASE, _OURS, _INCOMING)]
     texts = [

@@ -17,8 +17,8 @@ from bumble.history.merge_values import CLASHED
 from bumble.records import journal as journal_store
 from bumble.records import knowledge as knowledge_store
 from bumble.records.base import provenance
-from bumble.records.journal import Entry
-from bumble.records.knowledge import Section
+from bumble.records.journal import JournalEntry
+from bumble.records.knowledge import KnowledgeSection
 from bumble.text import markdown
 
 Parts: TypeAlias = Mapping[object, str]
@@ -52,14 +52,14 @@ def knowledge(base: str, current: str, incoming: str) -> Merged:
     return Merged(text, clean)
 
 
-def _by_title(sections: tuple[Section, ...]) -> dict[str, Section]:
+def _by_title(sections: tuple[KnowledgeSection, ...]) -> dict[str, KnowledgeSection]:
     keyed = {knowledge_store.key(section.title): section for section in sections}
     if len(keyed) != len(sections):
         raise ValueError("two sections have the same title")
     return keyed
 
 
-def _with_one_origin(three: list[Section | None]) -> list[str | None]:
+def _with_one_origin(three: list[KnowledgeSection | None]) -> list[str | None]:
     """Return the sources of a section, those that both sides changed with a joined origin."""
     base, current, incoming = three
     if current is None or incoming is None or current.provenance == incoming.provenance:
@@ -92,7 +92,7 @@ def journal(base: str, current: str, incoming: str) -> Merged:
     return Merged(text, clean)
 
 
-def _numbered(entries: tuple[Entry, ...]) -> list[tuple[object, Entry]]:
+def _numbered(entries: tuple[JournalEntry, ...]) -> list[tuple[object, JournalEntry]]:
     """Tell entries apart: by heading, and by text where two were written within one second."""
     headings = [markdown.lines(entry.source)[0].strip() for entry in entries]
     return [
@@ -101,7 +101,7 @@ def _numbered(entries: tuple[Entry, ...]) -> list[tuple[object, Entry]]:
     ]
 
 
-def _by_heading(entries: tuple[Entry, ...]) -> Parts:
+def _by_heading(entries: tuple[JournalEntry, ...]) -> Parts:
     return {key: entry.source for key, entry in _numbered(entries)}
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bumble.history.merge_lines import Merged
 from bumble.records import jsonl, sessions
-from bumble.records.jsonl import Line
+from bumble.records.jsonl import JsonLine
 
 Key = tuple[object, str]
 
@@ -21,7 +21,7 @@ def merge(base: str, current: str, incoming: str) -> Merged:
     """
     before = _by_key(base) if base.strip() else {}
     sides = [_by_key(text) for text in (current, incoming)]
-    joined: dict[Key, tuple[Line, str]] = {}
+    joined: dict[Key, tuple[JsonLine, str]] = {}
     for key in (*before, *sides[0], *sides[1]):  # a line that a side took out was cut off there
         versions = [side[key] for side in sides if key in side]
         if versions and key not in joined:
@@ -33,7 +33,7 @@ def merge(base: str, current: str, incoming: str) -> Merged:
     return Merged(text, True)
 
 
-def _by_key(text: str) -> dict[Key, tuple[Line, str]]:
+def _by_key(text: str) -> dict[Key, tuple[JsonLine, str]]:
     """Return the lines of a side by what tells them apart, each with its source."""
     sessions.parse(text)
     sources = text.removeprefix("\ufeff").split("\n")
@@ -42,14 +42,16 @@ def _by_key(text: str) -> dict[Key, tuple[Line, str]]:
     return {key: (line, sources[line.number - 1].rstrip("\r")) for key, line in named}
 
 
-def _chosen(before: tuple[Line, str] | None, versions: list[tuple[Line, str]]) -> tuple[Line, str]:
+def _chosen(
+    before: tuple[JsonLine, str] | None, versions: list[tuple[JsonLine, str]]
+) -> tuple[JsonLine, str]:
     """Return the version that stands: an emptied one, else one that a side changed."""
     emptied = [version for version in versions if jsonl.is_emptied(version[0].data)]
     changed = [version for version in versions if before is None or version[1] != before[1]]
     return max(emptied or changed or versions, key=lambda version: version[1])
 
 
-def _rank(line: tuple[Line, str]) -> tuple[bool, str, str]:
+def _rank(line: tuple[JsonLine, str]) -> tuple[bool, str, str]:
     """Put the first line of a conversation first, and the others in order of time."""
     data = line[0].data
     return data.get("type") != "session", str(data.get("at", "")), line[1]

@@ -32,7 +32,7 @@ LOCKED = "what is locked in it stays as it is"
 
 
 @dataclass(frozen=True)
-class Proposal:
+class HeldProposal:
     """What a cycle would have written."""
 
     name: str  # of its branch: `dream-1f0c3a5e`
@@ -56,15 +56,15 @@ class Proposal:
 
 
 @dataclass(frozen=True)
-class Decision:
+class ReviewDecision:
     """The change set that accepts or rejects a proposal."""
 
-    proposal: Proposal
+    proposal: HeldProposal
     change_set: ChangeSet
     stays: tuple[str, ...] = ()  # files that stay as they are, each with why
 
 
-def waiting(root: Path) -> list[Proposal]:
+def waiting(root: Path) -> list[HeldProposal]:
     """Return what waits, the oldest first.
 
     Raises:
@@ -74,18 +74,20 @@ def waiting(root: Path) -> list[Proposal]:
     return [_read(root, name, at) for name, at in review.waiting(root).items()]
 
 
-def _read(root: Path, name: str, at: datetime) -> Proposal:
+def _read(root: Path, name: str, at: datetime) -> HeldProposal:
     commit_id = review_branch.find(root, name)
     if not commit_id:
-        return Proposal(name, at, None)
+        return HeldProposal(name, at, None)
     try:
         commit = log.find(root, commit_id)
     except RecordMissingError:  # it touches nothing of this folder
-        return Proposal(name, at, None)
-    return Proposal(name, at, commit, tuple(log.versions(root, commit)))
+        return HeldProposal(name, at, None)
+    return HeldProposal(name, at, commit, tuple(log.versions(root, commit)))
 
 
-def choose(proposals: Sequence[Proposal], wanted: Sequence[str], *, every: bool) -> list[Proposal]:
+def choose(
+    proposals: Sequence[HeldProposal], wanted: Sequence[str], *, every: bool
+) -> list[HeldProposal]:
     """Return the proposals that are meant, in the order in which they were made.
 
     Args:
@@ -106,7 +108,7 @@ def choose(proposals: Sequence[Proposal], wanted: Sequence[str], *, every: bool)
     return [proposal for proposal in proposals if proposal.name in chosen]
 
 
-def _one_of(proposals: Sequence[Proposal], wanted: str) -> Proposal:
+def _one_of(proposals: Sequence[HeldProposal], wanted: str) -> HeldProposal:
     exact = [proposal for proposal in proposals if proposal.name == wanted]
     fitting = exact or [
         proposal
@@ -120,11 +122,11 @@ def _one_of(proposals: Sequence[Proposal], wanted: str) -> Proposal:
     return fitting[0]
 
 
-def _listed(proposals: Sequence[Proposal]) -> str:
+def _listed(proposals: Sequence[HeldProposal]) -> str:
     return ", ".join(proposal.name for proposal in proposals) or "nothing waits"
 
 
-def plan_accept(root: Path, proposal: Proposal) -> Decision:
+def plan_accept(root: Path, proposal: HeldProposal) -> ReviewDecision:
     """Plan to write a proposal on the files as they are now.
 
     Raises:
@@ -160,10 +162,10 @@ def plan_accept(root: Path, proposal: Proposal) -> Decision:
         (*planned, *([decided] if decided else [])),
         (*trailers, (ACCEPTS, commit.id)),
     )
-    return Decision(proposal, change_set, tuple(stays))
+    return ReviewDecision(proposal, change_set, tuple(stays))
 
 
-def _whys(proposal: Proposal, commit: Commit) -> list[str]:
+def _whys(proposal: HeldProposal, commit: Commit) -> list[str]:
     """Return a reason for each file, so that all of them stand in the commit again."""
     last = len(proposal.versions) - 1
     whys = [*commit.body[:last], "; ".join(commit.body[last:])]
@@ -234,8 +236,10 @@ def _with_locked(current: bytes | None, merged: bytes | None) -> tuple[str, byte
     return LOCKED, text.encode(errors="surrogateescape")
 
 
-def plan_reject(root: Path, proposal: Proposal) -> Decision:
+def plan_reject(root: Path, proposal: HeldProposal) -> ReviewDecision:
     """Plan to drop a proposal; how far its cycle has come stays, so that it does not come again."""
     decided = review.plan_decided(root, proposal.name, f"{proposal.name} is rejected")
     title = f"review: {proposal.name} is rejected"
-    return Decision(proposal, ChangeSet(title, (decided,) if decided else (), ((CYCLE, "review"),)))
+    return ReviewDecision(
+        proposal, ChangeSet(title, (decided,) if decided else (), ((CYCLE, "review"),))
+    )

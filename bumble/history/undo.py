@@ -16,7 +16,7 @@ from pathlib import Path
 
 from bumble import files
 from bumble.entity.changes import Change, ChangeSet, Version
-from bumble.entity.commits import CYCLE, Note, Waiting
+from bumble.entity.commits import CYCLE, PendingCommit, Waiting
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import RecordMissingError, RefusedError, UserError
 from bumble.history import log, merge
@@ -30,7 +30,7 @@ SETTLED = Waiting()
 
 
 @dataclass(frozen=True)
-class Plan:
+class UndoPlan:
     """What takes a commit back."""
 
     commit: Commit
@@ -38,7 +38,7 @@ class Plan:
     stays: tuple[str, ...]  # paths the commit touched that are left alone, each with why
 
 
-def plan(root: Path, commit: Commit, *, force: bool = False) -> Plan:
+def plan(root: Path, commit: Commit, *, force: bool = False) -> UndoPlan:
     """Plan to take back what a commit did.
 
     Args:
@@ -81,7 +81,7 @@ def plan(root: Path, commit: Commit, *, force: bool = False) -> Plan:
             f"Nothing was written. `bumble log {blocked[0]}` shows by what; undo that first."
         )
     trailers = ((CYCLE, UNDO), (UNDOES, commit.id))
-    return Plan(
+    return UndoPlan(
         commit, ChangeSet(f"{UNDO}: {commit.title}", tuple(planned), trailers), tuple(stays)
     )
 
@@ -201,7 +201,7 @@ def _why_passed(commit: Commit, undone: set[str]) -> str:
     return "a conversation" if commit.cycle == "chat" else "nothing that is undone"
 
 
-def _may_be_meant(note: Note, cycle: str) -> bool:
+def _may_be_meant(note: PendingCommit, cycle: str) -> bool:
     """Whether a set that waits would be the newest, were it committed; an undo makes that hazy."""
     kinds = note.cycle.split(" and ")
     if cycle:
@@ -209,7 +209,7 @@ def _may_be_meant(note: Note, cycle: str) -> bool:
     return any(kind == UNDO or kind not in NEVER_LAST for kind in kinds)
 
 
-def _check_settled(waiting: Waiting, meant: Sequence[Note]) -> None:
+def _check_settled(waiting: Waiting, meant: Sequence[PendingCommit]) -> None:
     if meant:
         titles = "\n".join(f"  {note.title}" for note in reversed(meant))
         raise RefusedError(

@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import PurePosixPath
 
 from bumble.imports import lenient, notes
-from bumble.imports.items import OTHER, Context, Fact, Item, LeftOut, Persona
-from bumble.imports.source import Source
+from bumble.imports.items import OTHER, Fact, ImportContext, ImportedPersona, Item, LeftOut
+from bumble.imports.source import ImportSource
 
 OPENCLAW, HERMES = "OpenClaw", "Hermes"
 SOUL = ("SOUL.md", "IDENTITY.md")
@@ -20,27 +20,27 @@ INSTRUCTIONS = ("AGENTS.md", "TOOLS.md", "HEARTBEAT.md", "BOOTSTRAP.md", "BOOT.m
 SEPARATOR = "§"  # between the entries of Hermes's memory
 
 
-def fits_openclaw(source: Source) -> bool:
+def fits_openclaw(source: ImportSource) -> bool:
     """Whether the files are an OpenClaw workspace."""
     own = source.matching(*INSTRUCTIONS, "IDENTITY.md")
     return bool(source.matching(*SOUL)) and bool(own) and not fits_hermes(source)
 
 
-def fits_hermes(source: Source) -> bool:
+def fits_hermes(source: ImportSource) -> bool:
     """Whether the files are Hermes's folder."""
     memories = source.below("memories/MEMORY.md", "memories/USER.md", "*/memories/MEMORY.md")
     return bool(memories)
 
 
-def read(source: Source, context: Context, *, origin: str) -> Iterator[Item]:
+def read(source: ImportSource, context: ImportContext, *, origin: str) -> Iterator[Item]:
     """Read the workspaces in a folder; each has a SOUL.md or a MEMORY.md at its top."""
     tops = _tops(source, SOUL)
     souls = [notes.load(source, name) for name in tops]
     yield from (note for note in souls if isinstance(note, LeftOut))
-    bodies = [note for note in souls if isinstance(note, notes.Note) and note.body.strip()]
+    bodies = [note for note in souls if isinstance(note, notes.NoteFile) and note.body.strip()]
     if bodies:
         text = "\n\n".join(note.body.strip() for note in bodies)
-        yield Persona(_name(bodies), text)
+        yield ImportedPersona(_name(bodies), text)
     for name in source.matching("*.md"):
         if name not in tops:
             yield from _note(source, name, origin)
@@ -53,7 +53,7 @@ read_openclaw = partial(read, origin=OPENCLAW)
 read_hermes = partial(read, origin=HERMES)
 
 
-def _tops(source: Source, names: tuple[str, ...]) -> list[str]:
+def _tops(source: ImportSource, names: tuple[str, ...]) -> list[str]:
     """Return the files of some names that lie nearest to the top, in the order of the names."""
     found = source.matching(*names)
     depth = min((name.count("/") for name in found), default=0)
@@ -61,7 +61,7 @@ def _tops(source: Source, names: tuple[str, ...]) -> list[str]:
     return [nearest[name] for name in names if name in nearest]
 
 
-def _name(souls: list[notes.Note]) -> str:
+def _name(souls: list[notes.NoteFile]) -> str:
     """Find what the agent is called: OpenClaw keeps it as `- **Name:** Molty`."""
     for note in souls:
         for line in note.body.splitlines()[:40]:
@@ -71,7 +71,7 @@ def _name(souls: list[notes.Note]) -> str:
     return ""
 
 
-def _note(source: Source, name: str, origin: str) -> Iterator[Item]:
+def _note(source: ImportSource, name: str, origin: str) -> Iterator[Item]:
     place = PurePosixPath(name)
     if place.name in INSTRUCTIONS:
         yield LeftOut(name, "instructions for another program")
@@ -89,7 +89,7 @@ def _note(source: Source, name: str, origin: str) -> Iterator[Item]:
         yield from notes.dated(note, OTHER, origin)
 
 
-def _remembered(note: notes.Note, origin: str) -> Iterator[Item]:
+def _remembered(note: notes.NoteFile, origin: str) -> Iterator[Item]:
     if f"\n{SEPARATOR}\n" not in note.body:
         yield from notes.facts(note, origin, OTHER)
         return

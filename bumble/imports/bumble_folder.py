@@ -16,16 +16,16 @@ from bumble.imports.items import (
     GUEST,
     OTHER,
     PERSON,
-    Context,
     Fact,
+    ImportContext,
+    ImportedPersona,
+    ImportedTalk,
+    ImportedTurn,
     Item,
     LeftOut,
-    Persona,
-    Talk,
-    Turn,
 )
-from bumble.imports.notes import Note
-from bumble.imports.source import Source
+from bumble.imports.notes import NoteFile
+from bumble.imports.source import ImportSource
 from bumble.records import journal, knowledge, relationships, sessions
 from bumble.records.sessions import Message, Session
 from bumble.text import yaml_edit
@@ -35,12 +35,12 @@ OF_FORGOTTEN = "memories of somebody who was forgotten"
 TEXTS = ("episodes/*.md", "dreams/*.md", "relationships/*.md", "narrative.md")
 
 
-def fits(source: Source) -> bool:
+def fits(source: ImportSource) -> bool:
     """Whether the files are an entity."""
     return _top(source) is not None
 
 
-def _top(source: Source) -> str | None:
+def _top(source: ImportSource) -> str | None:
     """Return the folder of the entity within the import; empty for its top."""
     found = sorted(source.matching(ENTITY_FILE), key=lambda name: name.count("/"))
     if not found or b"schema_version" not in source.head(found[0], 100_000):
@@ -48,7 +48,7 @@ def _top(source: Source) -> str | None:
     return found[0].removesuffix(ENTITY_FILE)
 
 
-def read(source: Source, context: Context) -> Iterator[Item]:
+def read(source: ImportSource, context: ImportContext) -> Iterator[Item]:
     """Read the entity."""
     top = _top(source) or ""
     try:
@@ -61,7 +61,7 @@ def read(source: Source, context: Context) -> Iterator[Item]:
     persona = lenient.mapping(identity.get("identity"))
     if lenient.text(persona.get("monologue")):
         voice = lenient.text(persona.get("voice"))
-        yield Persona(name, lenient.text(persona["monologue"]), voice)
+        yield ImportedPersona(name, lenient.text(persona["monologue"]), voice)
     talks = source.below(f"{escape(top)}sessions/*/{sessions.FILE}")
     source.wanted = sum(source.members[talk].size for talk in talks)
     for talk in talks:
@@ -69,7 +69,7 @@ def read(source: Source, context: Context) -> Iterator[Item]:
     yield from _memories(source, top, name, context)
 
 
-def _memories(source: Source, top: str, name: str, context: Context) -> Iterator[Item]:
+def _memories(source: ImportSource, top: str, name: str, context: ImportContext) -> Iterator[Item]:
     below = escape(top)
     used = source.below(f"{below}sessions/*")
     for path in source.below(f"{below}{knowledge.PATH}"):
@@ -99,14 +99,14 @@ def _memories(source: Source, top: str, name: str, context: Context) -> Iterator
         yield LeftOut(rest[0], "files that are no memory", count=len(rest))
 
 
-def _is_of_forgotten(note: Note, context: Context) -> bool:
+def _is_of_forgotten(note: NoteFile, context: ImportContext) -> bool:
     """Whether a memory is of somebody who was forgotten, alone or with others."""
     listed = [lenient.texts(note.meta.get(key)) for key in ("names", "people", "audience")]
     names = [PurePosixPath(note.name).stem, *(name for part in listed for name in part)]
     return any(map(context.is_forgotten, names))
 
 
-def _talk(source: Source, path: str, name: str, owner_id: str) -> Iterator[Item]:
+def _talk(source: ImportSource, path: str, name: str, owner_id: str) -> Iterator[Item]:
     session_id = PurePosixPath(path).parent.name
     try:
         text = source.read(path, MAX_TRANSCRIPT_BYTES).decode("utf-8", "surrogateescape")
@@ -116,17 +116,17 @@ def _talk(source: Source, path: str, name: str, owner_id: str) -> Iterator[Item]
         return
     turns = tuple(_turns(session, name, owner_id))
     if turns:
-        yield Talk(session_id, "", session.at, turns)
+        yield ImportedTalk(session_id, "", session.at, turns)
 
 
-def _turns(session: Session, name: str, owner_id: str) -> Iterator[Turn]:
+def _turns(session: Session, name: str, owner_id: str) -> Iterator[ImportedTurn]:
     for message in session.messages:
         if message.role == "tool" or not message.text.strip() or message.extra.get("redacted"):
             continue
         by = _speaker(message, session, owner_id)
         called = lenient.text(message.extra.get("name"))
         shown = {PERSON: "", GUEST: called or message.speaker or session.by, OTHER: called or name}
-        yield Turn(message.id, message.at, by, lenient.text(message.text), shown[by])
+        yield ImportedTurn(message.id, message.at, by, lenient.text(message.text), shown[by])
 
 
 def _speaker(message: Message, session: Session, owner_id: str) -> str:
@@ -136,7 +136,7 @@ def _speaker(message: Message, session: Session, owner_id: str) -> str:
     return PERSON if (message.speaker or session.by) == owner_id else GUEST
 
 
-def _sections(source: Source, path: str, name: str) -> Iterator[Item]:
+def _sections(source: ImportSource, path: str, name: str) -> Iterator[Item]:
     try:
         book = knowledge.parse(source.text(path))
     except ValueError as error:
@@ -147,24 +147,30 @@ def _sections(source: Source, path: str, name: str) -> Iterator[Item]:
             yield Fact(f"{section.title} ({name})", lenient.text(section.text))
 
 
-def _days(source: Source, path: str, name: str, context: Context) -> Iterator[Item]:
+def _days(source: ImportSource, path: str, name: str, context: ImportContext) -> Iterator[Item]:
     """Make a dated text of each day of the diary."""
     try:
         entries = journal.parse(source.text(path), zone=context.zone).entries
     except ValueError as error:
         yield LeftOut(path, str(error)[:200], broken=True)
         return
-    days: dict[str, list[Turn]] = {}
+    days: dict[str, list[ImportedTurn]] = {}
     for entry in entries:
         if entry.text.strip():
             text = lenient.text(entry.text)
-            turn = Turn(f"entry {entry.at} {notes.hash_of(text)}", entry.at, OTHER, text, name)
+            turn = ImportedTurn(
+                f"entry {entry.at} {notes.hash_of(text)}", entry.at, OTHER, text, name
+            )
             days.setdefault(f"{entry.at.date()}", []).append(turn)
     for day, turns in days.items():
-        yield Talk(f"journal {name} {day}", f"The diary of {name}, {day}", None, tuple(turns))
+        yield ImportedTalk(
+            f"journal {name} {day}", f"The diary of {name}, {day}", None, tuple(turns)
+        )
 
 
-def _beliefs(source: Source, paths: Iterable[str], name: str, context: Context) -> Iterator[Item]:
+def _beliefs(
+    source: ImportSource, paths: Iterable[str], name: str, context: ImportContext
+) -> Iterator[Item]:
     """Make facts of what it held true, a list of them for each kind of claim."""
     claims: dict[str, list[str]] = {}
     for path in paths:
@@ -180,5 +186,7 @@ def _beliefs(source: Source, paths: Iterable[str], name: str, context: Context) 
             claims.setdefault(kind, []).append(" ".join(note.body.split()))
     for kind, lines in claims.items():
         text = "\n".join(f"- {line}" for line in lines)
-        note = Note(f"beliefs/{kind}", f"{name} beliefs/{kind}", f"{kind}", {}, text, notes.UNDATED)
+        note = NoteFile(
+            f"beliefs/{kind}", f"{name} beliefs/{kind}", f"{kind}", {}, text, notes.UNDATED
+        )
         yield from notes.facts(note, f"held by {name}", OTHER)

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from bumble.imports import conversations, lenient, lorebook
-from bumble.imports.items import Context, Item, LeftOut, Persona
+from bumble.imports.items import ImportContext, ImportedPersona, Item, LeftOut
 from bumble.imports.lorebook import Lorebook
-from bumble.imports.source import Source
+from bumble.imports.source import ImportSource
 
 PNG = b"\x89PNG\r\n\x1a\n"
 CHUNKS = ("ccv3", "chara")  # keywords of the texts that hold a card, the better one first
@@ -120,7 +120,7 @@ def _png_texts(image: bytes) -> Iterator[tuple[str, bytes]]:
         at += 12 + length
 
 
-def _find(source: Source) -> Mapping[str, Any] | None:
+def _find(source: ImportSource) -> Mapping[str, Any] | None:
     """Return the JSON of the card that an import is; None if it is none.
 
     Raises:
@@ -141,13 +141,13 @@ def _find(source: Source) -> Mapping[str, Any] | None:
     return lenient.mapping(data)
 
 
-def _is_card(source: Source, name: str) -> bool:
+def _is_card(source: ImportSource, name: str) -> bool:
     shape = conversations.shape(source, name)
     first = {"name", "description", "personality", "first_mes"} <= shape.keys
     return shape.kind == "object" and (first or {"spec", "data"} <= shape.keys)
 
 
-def fits(source: Source) -> bool:
+def fits(source: ImportSource) -> bool:
     """Whether the file is a card."""
     try:
         data = _find(source)
@@ -158,7 +158,7 @@ def fits(source: Source) -> bool:
     return data.get("spec") in SPECS or {"name", "first_mes"} <= set(data)
 
 
-def read(source: Source, context: Context) -> Iterator[Item]:
+def read(source: ImportSource, context: ImportContext) -> Iterator[Item]:
     """Read who the character is, and its world."""
     try:
         data = _find(source)
@@ -179,10 +179,10 @@ def read(source: Source, context: Context) -> Iterator[Item]:
         yield LeftOut(card.name, "other first messages (they stay in x.card)", count=len(greetings))
 
 
-def persona(card: Card, person: str) -> Persona:
+def persona(card: Card, person: str) -> ImportedPersona:
     """Say who the character is."""
     told = (card.system_prompt, card.description, card.personality, card.scenario)
-    return Persona(
+    return ImportedPersona(
         name=card.name,
         monologue=card.filled("\n\n".join(part.strip() for part in told if part.strip()), person),
         voice=card.filled("\n\n".join(card.examples), person),

@@ -9,8 +9,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bumble.imports import conversations, lenient
-from bumble.imports.items import OTHER, PERSON, Context, Item, LeftOut, Talk, Turn
-from bumble.imports.source import Source
+from bumble.imports.items import (
+    OTHER,
+    PERSON,
+    ImportContext,
+    ImportedTalk,
+    ImportedTurn,
+    Item,
+    LeftOut,
+)
+from bumble.imports.source import ImportSource
 
 ASSISTANT = "ChatGPT"
 FILES = ("conversations*.json",)
@@ -24,12 +32,12 @@ _INTERNAL = (
 )
 
 
-def fits(source: Source) -> bool:
+def fits(source: ImportSource) -> bool:
     """Whether the files are such an export."""
     return bool(_names(source))
 
 
-def _names(source: Source) -> list[str]:
+def _names(source: ImportSource) -> list[str]:
     looks = conversations.shapes(source, *FILES)
     return [
         name
@@ -38,7 +46,7 @@ def _names(source: Source) -> list[str]:
     ]
 
 
-def read(source: Source, context: Context) -> Iterator[Item]:
+def read(source: ImportSource, context: ImportContext) -> Iterator[Item]:
     """Read the conversations."""
     names = _names(source) or source.matching(*FILES)
     yield from conversations.read(source, names, _conversation, "conversations")
@@ -69,7 +77,7 @@ def _conversation(data: Mapping[str, Any]) -> Iterator[Item]:
     )
     yield from conversations.unseen(title or talk_id, hidden, aside)
     at = lenient.moment(data.get("create_time")) or lenient.moment(data.get("update_time"))
-    yield Talk(talk_id, title, at, tuple(turns))
+    yield ImportedTalk(talk_id, title, at, tuple(turns))
 
 
 def _branch(nodes: Mapping[str, Any], current: object) -> list[str]:
@@ -99,7 +107,7 @@ def _hashable(node: object) -> bool:
     return isinstance(lenient.mapping(node).get("parent"), str)
 
 
-def _turn(node_id: str, message: object, model: str) -> Turn | None:
+def _turn(node_id: str, message: object, model: str) -> ImportedTurn | None:
     """Read a message that was said; None for what was not, or was not shown."""
     data = lenient.mapping(message)
     meta, author = lenient.mapping(data.get("metadata")), lenient.mapping(data.get("author"))
@@ -115,7 +123,7 @@ def _turn(node_id: str, message: object, model: str) -> Turn | None:
     text = _text(content)
     if not text.strip():
         return None
-    return Turn(
+    return ImportedTurn(
         id=lenient.text(data.get("id")) or node_id,
         at=lenient.moment(data.get("create_time")),
         by=PERSON if role == "user" else OTHER,

@@ -9,8 +9,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bumble.imports import conversations, lenient
-from bumble.imports.items import OTHER, PERSON, Context, Fact, Item, LeftOut, Talk, Turn
-from bumble.imports.source import Source
+from bumble.imports.items import (
+    OTHER,
+    PERSON,
+    Fact,
+    ImportContext,
+    ImportedTalk,
+    ImportedTurn,
+    Item,
+    LeftOut,
+)
+from bumble.imports.source import ImportSource
 
 ASSISTANT = "Claude"
 FILES = ("conversations*.json",)
@@ -19,12 +28,12 @@ PROJECTS = ("projects.json", "projects/*.json", "*/projects/*.json", "*/projects
 ROOT = "00000000-0000-4000-8000-000000000000"  # the parent of a first message
 
 
-def fits(source: Source) -> bool:
+def fits(source: ImportSource) -> bool:
     """Whether the files are such an export."""
     return bool(_talks(source) or _memories(source))
 
 
-def _talks(source: Source) -> list[str]:
+def _talks(source: ImportSource) -> list[str]:
     looks = conversations.shapes(source, *FILES)
     return [
         name
@@ -33,7 +42,7 @@ def _talks(source: Source) -> list[str]:
     ]
 
 
-def _memories(source: Source) -> list[str]:
+def _memories(source: ImportSource) -> list[str]:
     looks = conversations.shapes(source, *MEMORIES)
     return [
         name
@@ -42,7 +51,7 @@ def _memories(source: Source) -> list[str]:
     ]
 
 
-def read(source: Source, context: Context) -> Iterator[Item]:
+def read(source: ImportSource, context: ImportContext) -> Iterator[Item]:
     """Read conversations, memories and projects."""
     talks, memories = _talks(source) or source.matching(*FILES), _memories(source)
     projects = source.below(*PROJECTS)
@@ -63,7 +72,7 @@ def read(source: Source, context: Context) -> Iterator[Item]:
     yield from conversations.others(source, [*talks, *memories, *projects])
 
 
-def _whole(source: Source, name: str, item: conversations.ReadItem) -> Iterator[Item]:
+def _whole(source: ImportSource, name: str, item: conversations.ReadItem) -> Iterator[Item]:
     """Read a file that is one item."""
     data = conversations.load(source, name)
     if isinstance(data, LeftOut):
@@ -86,7 +95,7 @@ def _conversation(data: Mapping[str, Any]) -> Iterator[Item]:
     title = lenient.text(data.get("name"))
     aside = len(written) - len(messages)
     yield from conversations.unseen(title or talk_id, said.count([]), aside)
-    yield Talk(
+    yield ImportedTalk(
         talk_id,
         title,
         lenient.moment(data.get("created_at")),
@@ -109,7 +118,7 @@ def _branch(
     return [by_id[message_id] for message_id in reversed(way)]
 
 
-def _turns(message: Mapping[str, Any]) -> Iterator[Turn]:
+def _turns(message: Mapping[str, Any]) -> Iterator[ImportedTurn]:
     message_id = lenient.text(message.get("uuid"))
     at = lenient.moment(message.get("created_at"))
     own = message.get("sender") == "human"
@@ -118,12 +127,12 @@ def _turns(message: Mapping[str, Any]) -> Iterator[Turn]:
     marks = [f"[file: {lenient.text(one.get('file_name')) or 'unnamed'}]" for one in names]
     text = "\n\n".join(part for part in (_text(message), "\n".join(marks)) if part.strip())
     if text.strip():
-        yield Turn(message_id, at, PERSON if own else OTHER, text, "" if own else ASSISTANT)
+        yield ImportedTurn(message_id, at, PERSON if own else OTHER, text, "" if own else ASSISTANT)
     for number, one in enumerate(attached):
         content = lenient.text(one.get("extracted_content"))
         if content.strip():
             name = lenient.text(one.get("file_name")) or "a file"
-            yield Turn(f"{message_id} file {number}", at, OTHER, content, name)
+            yield ImportedTurn(f"{message_id} file {number}", at, OTHER, content, name)
 
 
 def _text(message: Mapping[str, Any]) -> str:
@@ -149,13 +158,15 @@ def _project(data: Mapping[str, Any]) -> Iterator[Item]:
     at = lenient.moment(data.get("created_at"))
     own = [lenient.text(data.get(key)) for key in ("description", "prompt_template")]
     turns = [
-        Turn(f"own {number}", at, PERSON, text) for number, text in enumerate(own) if text.strip()
+        ImportedTurn(f"own {number}", at, PERSON, text)
+        for number, text in enumerate(own)
+        if text.strip()
     ]
     for number, one in enumerate(lenient.mappings(data.get("docs"))):
         title = lenient.text(one.get("filename")) or lenient.text(one.get("name")) or "a file"
         turn_id = lenient.text(one.get("uuid")) or f"file {number}"
         said = lenient.moment(one.get("created_at")) or at
-        turns.append(Turn(turn_id, said, OTHER, lenient.text(one.get("content")), title))
+        turns.append(ImportedTurn(turn_id, said, OTHER, lenient.text(one.get("content")), title))
     turns = [turn for turn in turns if turn.text.strip()]
     if turns:
-        yield Talk(f"project {project_id}", f"Project {name}", at, tuple(turns))
+        yield ImportedTalk(f"project {project_id}", f"Project {name}", at, tuple(turns))

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from bumble.imports import lenient, notes
-from bumble.imports.items import OTHER, Context, Fact, Item, LeftOut
-from bumble.imports.notes import Note
-from bumble.imports.source import Source
+from bumble.imports.items import OTHER, Fact, ImportContext, Item, LeftOut
+from bumble.imports.notes import NoteFile
+from bumble.imports.source import ImportSource
 from bumble.text.words import one_line
 
 ORIGIN = "Claude Code"
@@ -16,17 +16,19 @@ INDEX = "MEMORY.md"
 TYPES = ("user", "feedback", "project", "reference")
 
 
-def fits(source: Source) -> bool:
+def fits(source: ImportSource) -> bool:
     """Whether the files are such a memory."""
     folders = {str(PurePosixPath(name).parent) for name in source.matching(INDEX)}
     if any(PurePosixPath(folder).name == "memory" for folder in folders):
         return not source.matching("SOUL.md")
     return bool(folders) and any(
-        _type(note) for name in _notes(source) if isinstance(note := notes.load(source, name), Note)
+        _type(note)
+        for name in _notes(source)
+        if isinstance(note := notes.load(source, name), NoteFile)
     )
 
 
-def _notes(source: Source) -> list[str]:
+def _notes(source: ImportSource) -> list[str]:
     folders = {str(PurePosixPath(name).parent) for name in source.matching(INDEX)}
     return [
         name
@@ -35,12 +37,12 @@ def _notes(source: Source) -> list[str]:
     ]
 
 
-def _type(note: Note) -> str:
+def _type(note: NoteFile) -> str:
     kind = lenient.mapping(note.meta.get("metadata")).get("type", note.meta.get("type"))
     return kind if kind in TYPES else ""
 
 
-def read(source: Source, context: Context) -> Iterator[Item]:
+def read(source: ImportSource, context: ImportContext) -> Iterator[Item]:
     """Read the memories; an index that has notes beside it says nothing of its own."""
     names = _notes(source)
     folders = {str(PurePosixPath(name).parent) for name in names}
@@ -59,7 +61,7 @@ def read(source: Source, context: Context) -> Iterator[Item]:
         yield LeftOut(rest[0], "files that are no memory", count=len(rest))
 
 
-def _memory(note: Note) -> Iterator[Item]:
+def _memory(note: NoteFile) -> Iterator[Item]:
     if not note.body.strip():
         return
     if len(note.body) > notes.MAX_FACT_CHARS:

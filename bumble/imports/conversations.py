@@ -12,28 +12,28 @@ from typing import Any
 from bumble.errors import UnsafePathError
 from bumble.imports import json_stream, lenient
 from bumble.imports.items import Item, LeftOut
-from bumble.imports.json_stream import HEAD_BYTES, Shape, Unread
-from bumble.imports.source import UNREADABLE, Source, reason
+from bumble.imports.json_stream import HEAD_BYTES, JsonShape, Unread
+from bumble.imports.source import UNREADABLE, ImportSource, reason
 
 MAX_WHOLE_BYTES = 24_000_000
 ReadItem = Callable[[Mapping[str, Any]], Iterable[Item]]  # raises ValueError if it is none
 
 
-def shape(source: Source, name: str) -> Shape:
+def shape(source: ImportSource, name: str) -> JsonShape:
     """Look at what a JSON file of an import is."""
     seen = source.remembered(
         f"shape {name}", lambda: json_stream.shape(source.head(name, HEAD_BYTES))
     )
-    return seen if isinstance(seen, Shape) else Shape()
+    return seen if isinstance(seen, JsonShape) else JsonShape()
 
 
-def shapes(source: Source, *patterns: str) -> dict[str, Shape]:
+def shapes(source: ImportSource, *patterns: str) -> dict[str, JsonShape]:
     """Look at the JSON files whose name fits a pattern; at any single file, whatever its name."""
     alone = len(source.members) == 1
     return {name: shape(source, name) for name in source.matching(*(("*",) if alone else patterns))}
 
 
-def read(source: Source, names: Iterable[str], item: ReadItem, *keys: str) -> Iterator[Item]:
+def read(source: ImportSource, names: Iterable[str], item: ReadItem, *keys: str) -> Iterator[Item]:
     """Read every item of some JSON files; what can't be read is said, and the rest is read."""
     names = list(names)
     source.wanted = sum(source.members[name].size for name in names)
@@ -61,7 +61,7 @@ def _read(name: str, number: int, data: object, item: ReadItem) -> Iterator[Item
         yield LeftOut(f"{where}: {title[:60]}" if title else where, str(error), broken=True)
 
 
-def load(source: Source, name: str, most: int = MAX_WHOLE_BYTES) -> object:
+def load(source: ImportSource, name: str, most: int = MAX_WHOLE_BYTES) -> object:
     """Read a JSON file whole; a `LeftOut` for one that can't be."""
     try:
         data = json.loads(source.read(name, most).decode("utf-8-sig"))
@@ -99,7 +99,7 @@ def unseen(talk: str, hidden: int, aside: int) -> Iterator[LeftOut]:
         yield LeftOut(talk, "messages on branches that were not shown last", count=aside)
 
 
-def others(source: Source, used: Iterable[str]) -> Iterator[LeftOut]:
+def others(source: ImportSource, used: Iterable[str]) -> Iterator[LeftOut]:
     """Name the files that were not read."""
     known = set(used)
     rest = [name for name in source.names if name not in known]

@@ -21,8 +21,8 @@ from bumble.imports import (
     obsidian,
     okf,
 )
-from bumble.imports.items import Context, Item, LeftOut
-from bumble.imports.source import Source
+from bumble.imports.items import ImportContext, Item, LeftOut
+from bumble.imports.source import ImportSource
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class Format:
 
     name: str  # as `--format` takes it
     title: str  # for people
-    fits: Callable[[Source], bool]
-    read: Callable[[Source, Context], Iterator[Item]]
+    fits: Callable[[ImportSource], bool]
+    read: Callable[[ImportSource, ImportContext], Iterator[Item]]
 
 
 # In the order in which they are tried: the surer sign first.
@@ -67,7 +67,7 @@ def named(name: str) -> Format:
     raise UsageError(f"--format {name}: there is no such format\nThere are {', '.join(NAMES)}.")
 
 
-def detect(source: Source) -> Format:
+def detect(source: ImportSource) -> Format:
     """Return the format that some files are in.
 
     Raises:
@@ -84,7 +84,7 @@ def detect(source: Source) -> Format:
     raise ImportInvalidError(source.path, why)
 
 
-def _refuse_broken(source: Source) -> None:
+def _refuse_broken(source: ImportSource) -> None:
     """Say of a single file of JSON that nothing fits where it breaks.
 
     Raises:

@@ -12,8 +12,16 @@ from html.parser import HTMLParser
 from typing import Any
 
 from bumble.imports import conversations, lenient
-from bumble.imports.items import OTHER, PERSON, Context, Item, LeftOut, Talk, Turn
-from bumble.imports.source import Source
+from bumble.imports.items import (
+    OTHER,
+    PERSON,
+    ImportContext,
+    ImportedTalk,
+    ImportedTurn,
+    Item,
+    LeftOut,
+)
+from bumble.imports.source import ImportSource
 
 ASSISTANT = "Gemini"
 FILES = ("MyActivity.json", "My Activity.json")
@@ -23,30 +31,30 @@ _BLOCKS = ("p", "div", "br", "li", "tr", "h1", "h2", "h3", "h4", "h5", "h6", "pr
 _UNSEEN = ("script", "style")
 
 
-def fits(source: Source) -> bool:
+def fits(source: ImportSource) -> bool:
     """Whether the files are such an export."""
     return bool(_names(source)) or any("gemini" in name.casefold() for name in _pages(source))
 
 
-def _names(source: Source) -> list[str]:
+def _names(source: ImportSource) -> list[str]:
     looks = conversations.shapes(source, *FILES)
     return [name for name, shape in looks.items() if {"header", "title", "time"} <= shape.item()]
 
 
-def _pages(source: Source) -> list[str]:
+def _pages(source: ImportSource) -> list[str]:
     return source.matching(*PAGES)
 
 
-def read(source: Source, context: Context) -> Iterator[Item]:
+def read(source: ImportSource, context: ImportContext) -> Iterator[Item]:
     """Read the turns, day by day; they stand newest first."""
     for name in _pages(source):
         why = "the activity as a web page: ask Takeout for JSON"
         yield LeftOut(name, why, broken=True)
     day: date | None = None
-    turns: list[Turn] = []
+    turns: list[ImportedTurn] = []
     names = _names(source) or source.matching(*FILES)
     for item in conversations.read(source, names, _record):
-        if not isinstance(item, Talk):
+        if not isinstance(item, ImportedTalk):
             yield item
             continue
         at = item.at
@@ -62,12 +70,12 @@ def read(source: Source, context: Context) -> Iterator[Item]:
     yield from conversations.others(source, [*names, *_pages(source)])
 
 
-def _talk(day: date, turns: list[Turn]) -> Talk:
+def _talk(day: date, turns: list[ImportedTurn]) -> ImportedTalk:
     ordered = sorted(turns, key=_time)
-    return Talk(f"day {day}", f"{ASSISTANT}, {day}", ordered[0].at, tuple(ordered))
+    return ImportedTalk(f"day {day}", f"{ASSISTANT}, {day}", ordered[0].at, tuple(ordered))
 
 
-def _time(turn: Turn) -> float:
+def _time(turn: ImportedTurn) -> float:
     return turn.at.timestamp() if isinstance(turn.at, datetime) else 0.0
 
 
@@ -85,10 +93,10 @@ def _record(data: Mapping[str, Any]) -> Iterator[Item]:
         return
     text = title.removeprefix(PROMPTED)
     key = hashlib.sha256(f"{at.isoformat()} {text}".encode("utf-8", "replace")).hexdigest()[:24]
-    turns = [Turn(key, at, PERSON, text)] if text.strip() else []
+    turns = [ImportedTurn(key, at, PERSON, text)] if text.strip() else []
     if answer:
-        turns.append(Turn(f"{key} answer", at, OTHER, answer, ASSISTANT))
-    yield Talk("", "", at, tuple(turns))
+        turns.append(ImportedTurn(f"{key} answer", at, OTHER, answer, ASSISTANT))
+    yield ImportedTalk("", "", at, tuple(turns))
 
 
 def plain(html: str) -> str:

@@ -6,19 +6,19 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bumble.imports import conversations, lenient
-from bumble.imports.items import OTHER, PERSON, Context, Item, Talk, Turn
-from bumble.imports.source import Source
+from bumble.imports.items import OTHER, PERSON, ImportContext, ImportedTalk, ImportedTurn, Item
+from bumble.imports.source import ImportSource
 
 ASSISTANT = "Grok"
 FILES = ("prod-grok*.json", "*grok*.json")
 
 
-def fits(source: Source) -> bool:
+def fits(source: ImportSource) -> bool:
     """Whether the files are such an export."""
     return bool(_names(source))
 
 
-def _names(source: Source) -> list[str]:
+def _names(source: ImportSource) -> list[str]:
     looks = conversations.shapes(source, *FILES)
     return [name for name, shape in looks.items() if _is_grok(shape.item("conversations"))]
 
@@ -27,7 +27,7 @@ def _is_grok(keys: frozenset[str]) -> bool:
     return {"conversation", "responses"} <= keys
 
 
-def read(source: Source, context: Context) -> Iterator[Item]:
+def read(source: ImportSource, context: ImportContext) -> Iterator[Item]:
     """Read the conversations."""
     names = _names(source) or source.matching(*FILES)
     yield from conversations.read(source, names, _conversation, "conversations")
@@ -46,12 +46,12 @@ def _conversation(data: Mapping[str, Any]) -> Iterator[Item]:
         if text.strip():
             turns.append(_turn(response, number, text))
     at = lenient.moment(head.get("create_time"))
-    yield Talk(talk_id, lenient.text(head.get("title")), at, tuple(turns))
+    yield ImportedTalk(talk_id, lenient.text(head.get("title")), at, tuple(turns))
 
 
-def _turn(response: Mapping[str, Any], number: int, text: str) -> Turn:
+def _turn(response: Mapping[str, Any], number: int, text: str) -> ImportedTurn:
     own = lenient.text(response.get("sender")).casefold() in ("human", "user")
-    return Turn(
+    return ImportedTurn(
         id=lenient.text(response.get("_id")) or lenient.text(response.get("id")) or str(number),
         at=lenient.moment(response.get("create_time")),
         by=PERSON if own else OTHER,

@@ -14,7 +14,7 @@ PERSON, OTHER, GUEST = "person", "other", "guest"
 
 
 @dataclass(frozen=True)
-class Context:
+class ImportContext:
     """What a reader has to know beside the files."""
 
     zone: tzinfo  # the entity's: it decides where a day ends
@@ -24,7 +24,7 @@ class Context:
 
 
 @dataclass(frozen=True)
-class Turn:
+class ImportedTurn:
     """One message of a talk, or one text that lay with it."""
 
     id: str  # its own where it comes from, unique in its talk
@@ -36,13 +36,13 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Talk:
+class ImportedTalk:
     """A conversation, or a dated text: a talk of one turn."""
 
     id: str  # its own where it comes from, unique in its format
     title: str
     at: datetime | None  # when it began; None: when its first turn was
-    turns: tuple[Turn, ...]
+    turns: tuple[ImportedTurn, ...]
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Recipe:
 
 
 @dataclass(frozen=True)
-class Persona:
+class ImportedPersona:
     """Who somebody is."""
 
     name: str  # empty where nothing says it
@@ -84,4 +84,4 @@ class LeftOut:
     count: int = 1
 
 
-Item: TypeAlias = Talk | Fact | Recipe | Persona | LeftOut
+Item: TypeAlias = ImportedTalk | Fact | Recipe | ImportedPersona | LeftOut

@@ -36,7 +36,7 @@ class Unread:
 
 
 @dataclass(frozen=True)
-class Shape:
+class JsonShape:
     """What a JSON file is, as far as its head shows."""
 
     kind: str = ""  # "array", "object", or empty: no JSON
@@ -97,7 +97,7 @@ def _quotes(data: bytes) -> int:
     return data.count(b'"') - data.replace(b"\\\\", b"").count(b'\\"')
 
 
-def shape(head: bytes) -> Shape:
+def shape(head: bytes) -> JsonShape:
     """Look at the first bytes of a file."""
     kind, depth, key = "", 0, ""
     keys: set[str] = set()
@@ -124,7 +124,7 @@ def shape(head: bytes) -> Shape:
     except _BROKEN:  # the head ends somewhere
         pass
     lists = {name: frozenset(inner) for name, inner in first.items()}
-    return Shape(kind, frozenset(keys), lists)
+    return JsonShape(kind, frozenset(keys), lists)
 
 
 def items(stream: BinaryIO, *keys: str) -> Iterator[Any]:

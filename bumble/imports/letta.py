@@ -11,28 +11,28 @@ from bumble.imports import conversations, lenient, notes
 from bumble.imports.items import (
     OTHER,
     PERSON,
-    Context,
     Fact,
+    ImportContext,
+    ImportedPersona,
+    ImportedTalk,
+    ImportedTurn,
     Item,
     LeftOut,
-    Persona,
     Recipe,
-    Talk,
-    Turn,
 )
-from bumble.imports.source import Source
+from bumble.imports.source import ImportSource
 
 ASSISTANT = "Letta"
 PERSONA = "persona"  # the label of the block that says who the agent is
 SAYS = "send_message"  # the tool by which older agents speak
 
 
-def fits(source: Source) -> bool:
+def fits(source: ImportSource) -> bool:
     """Whether the files are an agent, or an agent's memory folder."""
     return bool(_names(source)) or bool(_folder(source))
 
 
-def _names(source: Source) -> list[str]:
+def _names(source: ImportSource) -> list[str]:
     looks = conversations.shapes(source, "*.af")
     return [
         name
@@ -43,14 +43,14 @@ def _names(source: Source) -> list[str]:
     ]
 
 
-def _folder(source: Source) -> list[str]:
+def _folder(source: ImportSource) -> list[str]:
     """Return the notes of a memory folder: one that has notes in `system/`, which always count."""
     tops = source.matching("*.md")
     inside = [name for name in tops if "system" in PurePosixPath(name).parts[:-1][:2]]
     return tops if inside and len(source.matching("SOUL.md", "entity.yaml")) == 0 else []
 
 
-def read(source: Source, context: Context) -> Iterator[Item]:
+def read(source: ImportSource, context: ImportContext) -> Iterator[Item]:
     """Read agents with their blocks, messages and skills; or the notes of a memory folder."""
     names = _names(source)
     for name in names:
@@ -73,14 +73,16 @@ def _agent(data: Mapping[str, Any]) -> Iterator[Item]:
         turn = _turn(message, number, name)
         turns += [turn] if turn else []
     if turns:
-        yield Talk(f"{agent_id} {name}", name, lenient.moment(data.get("created_at")), tuple(turns))
+        yield ImportedTalk(
+            f"{agent_id} {name}", name, lenient.moment(data.get("created_at")), tuple(turns)
+        )
     if lenient.listed(data.get("messages")):
         count = len(lenient.listed(data.get("messages"))) - len(turns)
         if count:
             yield LeftOut(name, "messages of the system and of tools", count=count)
 
 
-def _turn(message: Mapping[str, Any], number: int, name: str) -> Turn | None:
+def _turn(message: Mapping[str, Any], number: int, name: str) -> ImportedTurn | None:
     role = message.get("role")
     if role not in ("user", "assistant"):
         return None
@@ -92,7 +94,7 @@ def _turn(message: Mapping[str, Any], number: int, name: str) -> Turn | None:
     if not text.strip():
         return None
     own = role == "user"
-    return Turn(
+    return ImportedTurn(
         id=lenient.text(message.get("id")) or str(number),
         at=lenient.moment(message.get("created_at")),
         by=PERSON if own else OTHER,
@@ -143,7 +145,7 @@ def _block(data: Mapping[str, Any]) -> Iterator[Item]:
     if not value.strip():
         return
     if label == PERSONA:
-        yield Persona("", value)
+        yield ImportedPersona("", value)
         return
     yield Fact(f"{label or 'Memory'} (Letta)", value)
 
@@ -158,7 +160,7 @@ def _skill(data: Mapping[str, Any]) -> Iterator[Item]:
     yield Recipe(name, lenient.text(data.get("description")) or description, body)
 
 
-def _note(source: Source, name: str) -> Iterator[Item]:
+def _note(source: ImportSource, name: str) -> Iterator[Item]:
     note = notes.load(source, name)
     if isinstance(note, LeftOut):
         yield note
@@ -166,7 +168,7 @@ def _note(source: Source, name: str) -> Iterator[Item]:
         yield notes.recipe(note)
     elif "system" in PurePosixPath(name).parts[:-1]:
         if PurePosixPath(name).stem == PERSONA:
-            yield Persona("", note.body)
+            yield ImportedPersona("", note.body)
         elif note.body.strip():
             yield Fact(f"{note.title} (Letta)", note.body)
     else:

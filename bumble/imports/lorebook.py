@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from bumble.imports import conversations, lenient
-from bumble.imports.items import Context, Fact, Item, LeftOut, Recipe
+from bumble.imports.items import Fact, ImportContext, Item, LeftOut, Recipe
 from bumble.imports.json_stream import HEAD_BYTES
-from bumble.imports.source import Source
+from bumble.imports.source import ImportSource
 from bumble.text.words import one_line, shorten
 
 SPEC = "lorebook_v3"
@@ -22,7 +22,7 @@ _KEYS_CHARS = 200  # of the words that bring an entry to mind, as a description
 
 
 @dataclass(frozen=True)
-class Entry:
+class LorebookEntry:
     """A piece of a world."""
 
     title: str
@@ -37,7 +37,7 @@ class Lorebook:
     """The entries of a world."""
 
     name: str
-    entries: tuple[Entry, ...]
+    entries: tuple[LorebookEntry, ...]
 
 
 def parse(data: Mapping[str, Any]) -> Lorebook:
@@ -51,14 +51,14 @@ def parse(data: Mapping[str, Any]) -> Lorebook:
     )
 
 
-def _entry(data: Mapping[str, Any], number: int) -> Entry:
+def _entry(data: Mapping[str, Any], number: int) -> LorebookEntry:
     keys = lenient.texts(data.get("keys", data.get("key")))
     keys = [one_line(key) for key in keys if key.strip()]
     named = lenient.text(data.get("name")) or lenient.text(data.get("comment"))
     title = one_line(named) or (keys[0] if keys else f"entry {number}")
     disabled = data.get("enabled") is False or data.get("disable") is True
     text = without_decorators(lenient.text(data.get("content")))
-    return Entry(title, tuple(keys), text, not disabled, data.get("constant") is True)
+    return LorebookEntry(title, tuple(keys), text, not disabled, data.get("constant") is True)
 
 
 def without_decorators(content: str) -> str:
@@ -88,7 +88,7 @@ def items(book: Lorebook, filled: Callable[[str], str] = str) -> Iterator[Item]:
             yield Recipe(f"{entry.title}{names}", keys, filled(entry.text))
 
 
-def fits(source: Source) -> bool:
+def fits(source: ImportSource) -> bool:
     """Whether the only file is a lorebook."""
     if len(source.members) != 1:
         return False
@@ -99,7 +99,7 @@ def fits(source: Source) -> bool:
     return "entries" in keys
 
 
-def read(source: Source, context: Context) -> Iterator[Item]:
+def read(source: ImportSource, context: ImportContext) -> Iterator[Item]:
     """Read the entries."""
     for name in source.names:
         data = conversations.load(source, name)

@@ -11,8 +11,8 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from bumble.imports import lenient
-from bumble.imports.items import Fact, Item, LeftOut, Recipe, Talk, Turn
-from bumble.imports.source import Source
+from bumble.imports.items import Fact, ImportedTalk, ImportedTurn, Item, LeftOut, Recipe
+from bumble.imports.source import ImportSource
 from bumble.text import markdown
 from bumble.text.words import one_line
 
@@ -23,7 +23,7 @@ _DAY = re.compile(r"(?<!\d)((?:19|20)\d\d)-?([01]\d)-?([0-3]\d)(?!\d)")
 
 
 @dataclass(frozen=True)
-class Note:
+class NoteFile:
     """A Markdown file."""
 
     name: str  # of the file, from the top of the import
@@ -34,7 +34,7 @@ class Note:
     at: datetime  # by its front matter, its name, or when the file was changed
 
 
-def load(source: Source, name: str) -> Note | LeftOut:
+def load(source: ImportSource, name: str) -> NoteFile | LeftOut:
     """Read a Markdown file."""
     try:
         text = lenient.cleaned(source.text(name))
@@ -44,7 +44,7 @@ def load(source: Source, name: str) -> Note | LeftOut:
     title = one_line(lenient.text(meta.get("title")) or lenient.text(meta.get("name")))
     at = _at(meta, name) or source.members[name].modified
     key = f"{source.path.resolve().stem}/{name}"
-    return Note(name, key, title or PurePosixPath(name).stem, meta, body, at)
+    return NoteFile(name, key, title or PurePosixPath(name).stem, meta, body, at)
 
 
 def split(text: str) -> tuple[Mapping[str, Any], str]:
@@ -62,7 +62,7 @@ def described(text: str) -> tuple[str, str]:
     return one_line(lenient.text(meta.get("description"))), body
 
 
-def recipe(note: Note) -> Recipe:
+def recipe(note: NoteFile) -> Recipe:
     """Read a skill, in the form that agents share."""
     place = PurePosixPath(note.name)
     name = lenient.text(note.meta.get("name")) or (
@@ -85,7 +85,7 @@ def _at(meta: Mapping[str, Any], name: str) -> datetime | None:
         return None
 
 
-def dated(note: Note, by: str, author: str = "") -> Iterator[Item]:
+def dated(note: NoteFile, by: str, author: str = "") -> Iterator[Item]:
     """Make a talk of one turn of a note: found by search, learnt from only when asked to.
 
     Args:
@@ -97,8 +97,8 @@ def dated(note: Note, by: str, author: str = "") -> Iterator[Item]:
         text = (
             note.body if note.body.lstrip().startswith("# ") else f"# {note.title}\n\n{note.body}"
         )
-        turn = Turn(f"text {hash_of(text)}", note.at, by, text, author)
-        yield Talk(f"note {note.key}", note.title, note.at, (turn,))
+        turn = ImportedTurn(f"text {hash_of(text)}", note.at, by, text, author)
+        yield ImportedTalk(f"note {note.key}", note.title, note.at, (turn,))
 
 
 def hash_of(text: str) -> str:
@@ -106,7 +106,7 @@ def hash_of(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:24]
 
 
-def facts(note: Note, origin: str, by: str) -> Iterator[Item]:
+def facts(note: NoteFile, origin: str, by: str) -> Iterator[Item]:
     """Make a fact of each section of a note; of one without sections, one of all.
 
     Args:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bumble.imports import lenient, notes
-from bumble.imports.items import OTHER, PERSON, Context, Item, LeftOut
-from bumble.imports.notes import Note
-from bumble.imports.source import Source
+from bumble.imports.items import OTHER, PERSON, ImportContext, Item, LeftOut
+from bumble.imports.notes import NoteFile
+from bumble.imports.source import ImportSource
 
 CLIPPED = ("source", "url", "link")  # keys of notes that were clipped from the web
 
 
-def fits(source: Source) -> bool:
+def fits(source: ImportSource) -> bool:
     """Whether the files are a vault."""
     return bool(source.below(".obsidian/*", "*/.obsidian/*"))
 
 
-def read(source: Source, context: Context) -> Iterator[Item]:
+def read(source: ImportSource, context: ImportContext) -> Iterator[Item]:
     """Read the notes."""
     own = [name for name in source.names if ".obsidian" not in name.split("/")]
     texts = [name for name in own if name.casefold().endswith((".md", ".markdown"))]
@@ -38,7 +38,7 @@ def read(source: Source, context: Context) -> Iterator[Item]:
         yield LeftOut(rest[0], "files that are no Markdown", count=len(rest))
 
 
-def _clipped(note: Note) -> str:
+def _clipped(note: NoteFile) -> str:
     """Return where a note was clipped from; empty for the person's own words."""
     for key in CLIPPED:
         for address in lenient.texts(note.meta.get(key)):

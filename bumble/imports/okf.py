@@ -13,9 +13,9 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from bumble.imports import conversations, lenient, notes
-from bumble.imports.items import OTHER, Context, Fact, Item, LeftOut, Recipe
-from bumble.imports.notes import Note
-from bumble.imports.source import Source
+from bumble.imports.items import OTHER, Fact, ImportContext, Item, LeftOut, Recipe
+from bumble.imports.notes import NoteFile
+from bumble.imports.source import ImportSource
 from bumble.text.words import one_line
 
 VERSION = "0.2"
@@ -65,7 +65,7 @@ def parse(meta: Mapping[str, Any], body: str, stem: str) -> Concept:
     )
 
 
-def fits(source: Source) -> bool:
+def fits(source: ImportSource) -> bool:
     """Whether the files are a bundle: its index says so, or its files have a type."""
     for name in source.matching("index.md"):
         if b"okf_version" in source.head(name, 2000):
@@ -73,11 +73,11 @@ def fits(source: Source) -> bool:
     names = [name for name in source.matching("*.md") if not is_reserved(name)][:_LOOKED_AT]
     loaded = [notes.load(source, name) for name in names]
     return bool(loaded) and all(
-        isinstance(note, Note) and bool(lenient.text(note.meta.get("type"))) for note in loaded
+        isinstance(note, NoteFile) and bool(lenient.text(note.meta.get("type"))) for note in loaded
     )
 
 
-def read(source: Source, context: Context) -> Iterator[Item]:
+def read(source: ImportSource, context: ImportContext) -> Iterator[Item]:
     """Read the concepts."""
     names = source.matching("*.md")
     for name in names:
@@ -96,7 +96,7 @@ def read(source: Source, context: Context) -> Iterator[Item]:
     yield from conversations.others(source, names)
 
 
-def _items(note: Note, concept: Concept) -> Iterator[Item]:
+def _items(note: NoteFile, concept: Concept) -> Iterator[Item]:
     text = "\n\n".join(part for part in (concept.description, concept.body.strip()) if part)
     if concept.status == "deprecated":
         yield LeftOut(note.name, "what its bundle calls deprecated")

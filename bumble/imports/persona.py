@@ -16,7 +16,7 @@ from bumble.entity import changes, create
 from bumble.entity.changes import Change
 from bumble.entity.folder import ENTITY_FILE, Entity
 from bumble.imports import lenient
-from bumble.imports.items import LeftOut, Persona
+from bumble.imports.items import ImportedPersona, LeftOut
 from bumble.records import base, sessions
 from bumble.records.sessions import Message
 from bumble.text import yaml_edit
@@ -29,7 +29,7 @@ KEEPS_NAME = "a name: the entity keeps its own; `bumble config set name NAME` gi
 
 
 @dataclass
-class Outcome:
+class PersonaImport:
     """What an import makes of somebody's self."""
 
     changes: list[Change] = field(default_factory=list)
@@ -37,7 +37,7 @@ class Outcome:
     left_out: list[LeftOut] = field(default_factory=list)
 
 
-def plan(entity: Entity, persona: Persona, now: datetime, person: str) -> Outcome:
+def plan(entity: Entity, persona: ImportedPersona, now: datetime, person: str) -> PersonaImport:
     """Plan to take over who somebody is.
 
     Args:
@@ -46,7 +46,7 @@ def plan(entity: Entity, persona: Persona, now: datetime, person: str) -> Outcom
         now: The present.
         person: Id of whom its greeting is for.
     """
-    outcome = Outcome()
+    outcome = PersonaImport()
     before = files.read(entity.file).decode("utf-8")
     values = yaml_edit.parse_mapping(before)
     after = before
@@ -67,7 +67,7 @@ def plan(entity: Entity, persona: Persona, now: datetime, person: str) -> Outcom
 
 
 def _with_text(
-    source: str, values: Mapping[str, Any], key: str, text: str, outcome: Outcome
+    source: str, values: Mapping[str, Any], key: str, text: str, outcome: PersonaImport
 ) -> str:
     """Set a text of the entity's identity, unless it has one of its own."""
     wanted = prompts.harmless(lenient.cleaned(text)).strip()[: MAX_CHARS[key]]
@@ -93,7 +93,9 @@ def _given(name: str, key: str) -> set[str]:
     return {Template(text).safe_substitute(name=name).strip() for text in texts}
 
 
-def _with_card(source: str, values: Mapping[str, Any], persona: Persona, outcome: Outcome) -> str:
+def _with_card(
+    source: str, values: Mapping[str, Any], persona: ImportedPersona, outcome: PersonaImport
+) -> str:
     """Keep a card under `x.card`; without its book where it is long."""
     kept = lenient.mapping(values.get("x"))
     card = dict(persona.card)
@@ -115,7 +117,7 @@ def _with_card(source: str, values: Mapping[str, Any], persona: Persona, outcome
     return source
 
 
-def _greeting(persona: Persona, now: datetime, person: str) -> Change:
+def _greeting(persona: ImportedPersona, now: datetime, person: str) -> Change:
     """Begin a conversation with what the character says first."""
     key = f"greeting of {persona.name}"
     session = sessions.new(base.stable_id(sessions.PREFIX, now, key), now, person)

@@ -23,7 +23,7 @@ class Passed:
 
 
 @dataclass
-class Report:
+class ImportReport:
     """The counts of an import."""
 
     new: int = 0  # conversations

@@ -44,7 +44,7 @@ class Member:
     modified: datetime
 
 
-class Place(Protocol):
+class MemberStore(Protocol):
     """Where the bytes of members are."""
 
     def open(self, name: str) -> BinaryIO:
@@ -52,12 +52,12 @@ class Place(Protocol):
 
 
 @dataclass
-class Source:
+class ImportSource:
     """The files of an import by name, and what of them can't be had."""
 
     path: Path
     members: dict[str, Member]
-    place: Place
+    place: MemberStore
     left_out: list[LeftOut] = field(default_factory=list)
     progress: Progress | None = None
     wanted: int = 0  # bytes, for progress
@@ -143,7 +143,7 @@ def _fits(name: str, patterns: tuple[str, ...]) -> bool:
 class _Counted:
     """A stream that says how much is read of it."""
 
-    def __init__(self, stream: BinaryIO, source: Source) -> None:
+    def __init__(self, stream: BinaryIO, source: ImportSource) -> None:
         self.stream, self.source = stream, source
 
     def read(self, size: int = -1) -> bytes:
@@ -153,7 +153,7 @@ class _Counted:
 
 
 @contextmanager
-def opened(path: Path, progress: Progress | None = None) -> Iterator[Source]:
+def opened(path: Path, progress: Progress | None = None) -> Iterator[ImportSource]:
     """Open what is to be imported.
 
     Raises:
@@ -167,7 +167,7 @@ def opened(path: Path, progress: Progress | None = None) -> Iterator[Source]:
         yield source
 
 
-def _source(path: Path, progress: Progress | None, stack: ExitStack) -> Source:
+def _source(path: Path, progress: Progress | None, stack: ExitStack) -> ImportSource:
     if path.is_dir():
         return _folder(path, progress)
     stream = stack.enter_context(files.reading(path))
@@ -208,17 +208,17 @@ class _Folder:
         return os.fdopen(descriptor, "rb")
 
 
-def _folder(path: Path, progress: Progress | None) -> Source:
+def _folder(path: Path, progress: Progress | None) -> ImportSource:
     top = path.resolve()
     files.enclose(top)
-    source = Source(path, {}, _Folder(top), progress=progress)
+    source = ImportSource(path, {}, _Folder(top), progress=progress)
     for name, status in sorted(_walked(top, source)):
         modified = datetime.fromtimestamp(int(status.st_mtime), UTC)
         source.members[name] = Member(name, status.st_size, modified)
     return source
 
 
-def _walked(top: Path, source: Source) -> Iterator[tuple[str, os.stat_result]]:
+def _walked(top: Path, source: ImportSource) -> Iterator[tuple[str, os.stat_result]]:
     """Yield the plain files below a folder; no link is followed."""
     seen = 0
     for place, folders, names in os.walk(top):
@@ -250,8 +250,8 @@ class _Zip:
             raise zipfile.BadZipFile(str(error)) from error
 
 
-def _zip(path: Path, archive: zipfile.ZipFile, progress: Progress | None) -> Source:
-    source = Source(path, {}, _Zip(archive), progress=progress)
+def _zip(path: Path, archive: zipfile.ZipFile, progress: Progress | None) -> ImportSource:
+    source = ImportSource(path, {}, _Zip(archive), progress=progress)
     infos = archive.infolist()
     if len(infos) > MAX_FILES:
         raise ImportInvalidError(path, f"it holds more than {MAX_FILES:,} files")
@@ -300,7 +300,7 @@ class _Single:
         return os.fdopen(files.open_descriptor(self.path, os.O_RDONLY), "rb")
 
 
-def _single(path: Path, progress: Progress | None) -> Source:
+def _single(path: Path, progress: Progress | None) -> ImportSource:
     status = path.stat()
     member = Member(path.name, status.st_size, datetime.fromtimestamp(int(status.st_mtime), UTC))
-    return Source(path, {path.name: member}, _Single(path), progress=progress)
+    return ImportSource(path, {path.name: member}, _Single(path), progress=progress)

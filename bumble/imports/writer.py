@@ -23,14 +23,14 @@ from bumble.imports.items import (
     GUEST,
     PERSON,
     Fact,
+    ImportedPersona,
+    ImportedTalk,
+    ImportedTurn,
     Item,
     LeftOut,
-    Persona,
     Recipe,
-    Talk,
-    Turn,
 )
-from bumble.imports.report import Report
+from bumble.imports.report import ImportReport
 from bumble.records import base, knowledge, relationships, session_files, sessions, skills
 from bumble.records.base import Provenance
 from bumble.records.sessions import Message
@@ -64,7 +64,7 @@ class _Placed:
 
     id: str
     at: datetime
-    turn: Turn
+    turn: ImportedTurn
 
 
 class Importer:
@@ -91,7 +91,7 @@ class Importer:
         """
         self.entity, self.speaker, self.form = entity, speaker, form
         self.apply, self.now, self.since = apply, now, since
-        self.report = Report()
+        self.report = ImportReport()
         self._planned: list[Change] = []
         self._paths: set[str] = set()  # of what is planned
         self._bytes = 0
@@ -103,13 +103,13 @@ class Importer:
     def take(self, item: Item) -> None:
         """Plan what an item asks for; writes when a batch is full."""
         match item:
-            case Talk():
+            case ImportedTalk():
                 self._talk(item)
             case Fact():
                 self._fact(item)
             case Recipe():
                 self._recipe(item)
-            case Persona():
+            case ImportedPersona():
                 self._persona(item)
             case LeftOut():
                 self.report.leave(item)
@@ -136,7 +136,7 @@ class Importer:
         self._paths.add(change.path)
         self._bytes += len(change.data or b"")
 
-    def _talk(self, talk: Talk) -> None:
+    def _talk(self, talk: ImportedTalk) -> None:
         title = self._safe(one_line(talk.title))[:MAX_TITLE_CHARS]
         key = talk.id if len(talk.id) <= MAX_ID_CHARS else _digest(talk.id)
         placed = self._placed(talk, key)
@@ -195,7 +195,7 @@ class Importer:
             self.report.messages += len(new)
             self._plan(change)
 
-    def _placed(self, talk: Talk, key: str) -> list[_Placed]:
+    def _placed(self, talk: ImportedTalk, key: str) -> list[_Placed]:
         """Give turns their ids and times; one without a time has that of the one before it."""
         times = [self._time(turn.at) for turn in talk.turns]
         at = self._time(talk.at) or next(filter(None, times), None)
@@ -317,7 +317,7 @@ class Importer:
     def _remember(self, skill: Skill) -> None:
         self._skills = [one for one in self._skills if one.path != skill.path] + [skill]
 
-    def _persona(self, found: Persona) -> None:
+    def _persona(self, found: ImportedPersona) -> None:
         safe = _each_text(found.card, self._safe)
         text = replace(
             found,
@@ -357,7 +357,7 @@ def _each_text(value: Any, act: Callable[[str], str]) -> Any:
     return [_each_text(inner, act) for inner in value] if isinstance(value, list) else value
 
 
-def run(items: Iterable[Item], importer: Importer) -> Report:
+def run(items: Iterable[Item], importer: Importer) -> ImportReport:
     """Import everything that a reader yields."""
     for item in items:
         importer.take(item)

@@ -22,7 +22,7 @@ from bumble.index.conversation import Shares
 from bumble.index.filters import Filter
 from bumble.index.ingest import Progress
 from bumble.index.place import Place
-from bumble.index.rerank import Turn
+from bumble.index.rerank import RerankTurn
 from bumble.index.search import Factor, Hit, Index, Pointer
 from bumble.index.sync import SyncReport
 
@@ -92,7 +92,7 @@ class Memory:
         outside: str = "",
         unseen: Sequence[str] = (),
         asker: str = "",
-        asking: Turn | None = None,
+        asking: RerankTurn | None = None,
         factor: Factor | None = None,
         faded: bool = False,
         after: datetime | None = None,

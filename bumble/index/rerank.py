@@ -33,7 +33,7 @@ MATCHES = ("tokens", "before")  # the shares that say how well the texts themsel
 
 
 @dataclass(frozen=True)
-class Question:
+class RerankQuestion:
     """What is asked, and what has to be known of the whole index to answer it."""
 
     text: str
@@ -44,7 +44,9 @@ class Question:
     lengths: Lengths
     asker: str  # as shown; empty: whoever is not the entity
     entity: str  # as shown
-    asking: Turn | None = None  # the turn that asks, if it is indexed: it answers nothing itself
+    asking: RerankTurn | None = (
+        None  # the turn that asks, if it is indexed: it answers nothing itself
+    )
 
     def is_asked_in(self, row: Sequence[Any]) -> bool:
         """Whether a chunk is of the turn that asks."""
@@ -52,7 +54,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Turn:
+class RerankTurn:
     """A turn of a conversation."""
 
     path: str  # of the transcript, in the folder
@@ -99,7 +101,7 @@ class _Loaded:
 class _Matcher:
     """What one question needs of the index; no chunk is matched twice."""
 
-    def __init__(self, database: StoreReader, question: Question, shares: Shares) -> None:
+    def __init__(self, database: StoreReader, question: RerankQuestion, shares: Shares) -> None:
         self.database, self.question, self.shares = database, question, shares
         tokens = question.tokens
         counts = database.piece_counts(tokens.pieces.tolist())
@@ -176,7 +178,7 @@ class _Matcher:
 
 def rank(
     database: StoreReader,
-    question: Question,
+    question: RerankQuestion,
     allowed: Collection[int] | None,
     limit: int,
     shares: Shares,
@@ -258,7 +260,9 @@ def _ordered(
     return sorted(places, key=lambda n: (-totals[n], loaded.rows[n][0]))
 
 
-def _formed(question: Question, rows: Sequence[Sequence[Any]], shares: Shares) -> dict[str, Floats]:
+def _formed(
+    question: RerankQuestion, rows: Sequence[Sequence[Any]], shares: Shares
+) -> dict[str, Floats]:
     """Weigh how the chunks are put, and whom they are of."""
     asks = np.array([row[6] for row in rows], np.float32)
     own = np.array([row[7] or row[1] != "message" for row in rows], np.float32)
@@ -274,7 +278,7 @@ def _formed(question: Question, rows: Sequence[Sequence[Any]], shares: Shares) -
     }
 
 
-def _named(question: Question, rows: Sequence[Sequence[Any]]) -> list[bool]:
+def _named(question: RerankQuestion, rows: Sequence[Sequence[Any]]) -> list[bool]:
     """Say of which chunks the speaker, or one of the people they are about, is asked for."""
     own = form.is_own(question.text)
 

@@ -28,7 +28,7 @@ from bumble.index.conversation import Shares
 from bumble.index.filters import Filter
 from bumble.index.place import Place
 from bumble.index.ranking import Lengths
-from bumble.index.rerank import Question, Ranked, RankShare, Turn
+from bumble.index.rerank import Ranked, RankShare, RerankQuestion, RerankTurn
 from bumble.index.rows import encoded, unpacked
 from bumble.index.store import StoreReader, Words
 from bumble.records import kinds
@@ -159,7 +159,7 @@ def search(
     factor: Factor | None = None,
     shares: Shares | None = _SHARES,
     asker: str = "",
-    asking: Turn | None = None,
+    asking: RerankTurn | None = None,
 ) -> list[Hit]:
     """Find the records that match a query best, best first.
 
@@ -403,12 +403,12 @@ def _by_token(
     tokens: QueryTokens,
     limit: int,
     shares: Shares,
-    who: tuple[str, Turn | None],
+    who: tuple[str, RerankTurn | None],
     usual: float,
 ) -> list[_Scored]:
     """Score the best candidates of both legs by their tokens."""
     index = search_query.index
-    question = Question(
+    question = RerankQuestion(
         search_query.text,
         tokens,
         search_query.asked,

@@ -11,7 +11,7 @@ from typing import Any
 
 from bumble.errors import AnswerInvalidError
 from bumble.llm import structured
-from bumble.llm.protocol import Tool, ToolCall
+from bumble.llm.protocol import Action, Tool
 from bumble.llm.say_stream import SayReader
 from bumble.text.whole_text import whole
 
@@ -51,7 +51,7 @@ def _action(tool: Tool) -> Mapping[str, Any]:
     }
 
 
-def parse(text: str) -> tuple[ToolCall, ...]:
+def parse(text: str) -> tuple[Action, ...]:
     """Read the tool calls of an answer; plain text is `say` and `end_turn`.
 
     Of an answer that was cut off, the complete actions count, and of a `say` what was said. An
@@ -122,8 +122,8 @@ def _is_json(text: str) -> bool:
     return text.lstrip().startswith(("{", "[", "```"))
 
 
-def _calls(calls: Sequence[tuple[str, Mapping[str, Any]]]) -> tuple[ToolCall, ...]:
+def _calls(calls: Sequence[tuple[str, Mapping[str, Any]]]) -> tuple[Action, ...]:
     return tuple(
-        ToolCall(f"call_{number}", name, arguments)
+        Action(f"call_{number}", name, arguments)
         for number, (name, arguments) in enumerate(calls, start=1)
     )

@@ -29,14 +29,14 @@ LONGEST_CALL = timedelta(hours=1)  # a line has the time its call began, and is 
 
 
 @dataclass(frozen=True)
-class Spent:
+class DaySpending:
     """The calls and tokens of a day up to now."""
 
     calls: int = 0  # warm-ups left out
     tokens: int = 0  # of prompts, cached ones included, and of answers
 
 
-def today(path: Path, now: datetime, zone: ZoneInfo) -> Spent:
+def today(path: Path, now: datetime, zone: ZoneInfo) -> DaySpending:
     """Add up the ledger of a day, reading it from its end.
 
     Args:
@@ -52,7 +52,7 @@ def today(path: Path, now: datetime, zone: ZoneInfo) -> Spent:
         if entry.at.astimezone(zone).date() == midnight.date() and entry.finish_reason != "warm":
             calls += 1
             tokens += (entry.prompt_tokens or 0) + (entry.completion_tokens or 0)
-    return Spent(calls, tokens)
+    return DaySpending(calls, tokens)
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Limits:
 
     calls: int | None  # of this run; None: no limit
     tokens_per_day: int | None  # None: no limit
-    spent: Callable[[], Spent]  # today, by everybody
+    spent: Callable[[], DaySpending]  # today, by everybody
 
     def problem(self, calls: int) -> str | None:
         """Say which limit is reached after so many calls of this run; None if none is."""

@@ -25,8 +25,8 @@ from bumble.llm.protocol import (
     Completion,
     EnoughError,
     FinishReason,
-    Message,
     OnText,
+    PromptMessage,
     Request,
     Usage,
 )
@@ -206,7 +206,7 @@ class EmbeddedModel:
         closed = prompt.rstrip().endswith(closing)
         return "may" if request.thinking and not closed else "none"
 
-    def _messages(self, messages: Sequence[Message]) -> list[dict[str, str]]:
+    def _messages(self, messages: Sequence[PromptMessage]) -> list[dict[str, str]]:
         own = self._own_markers()
         return [{"role": one.role, "content": markers.plain(one.content, own)} for one in messages]
 
@@ -321,7 +321,8 @@ class EmbeddedModel:
         if messages and messages[-1].role == "user":
             return self._render(loaded, messages, request)
         first, second = (
-            self._render(loaded, (*messages, Message("user", dummy)), request) for dummy in _DUMMIES
+            self._render(loaded, (*messages, PromptMessage("user", dummy)), request)
+            for dummy in _DUMMIES
         )
         same = (a == b for a, b in zip(first, second, strict=False))
         return first[: sum(takewhile(bool, same))]
@@ -338,7 +339,7 @@ class EmbeddedModel:
             yield tokens[:end]
         yield prompt
 
-    def _render(self, loaded: Engine, messages: Sequence[Message], request: Request) -> str:
+    def _render(self, loaded: Engine, messages: Sequence[PromptMessage], request: Request) -> str:
         body = {"messages": self._messages(messages), "chat_template_kwargs": _template(request)}
         return str(loaded.post("/apply-template", body)["prompt"])
 

@@ -36,7 +36,7 @@ RATIO_STEP = 0.05  # so that it seldom changes, and with it what of a conversati
 
 
 @dataclass(frozen=True)
-class Entry:
+class LedgerEntry:
     """One call."""
 
     at: datetime  # when it began; timezone-aware
@@ -79,7 +79,7 @@ class Recorded(Wrapper):
             stopwatch: Counts seconds from anywhere.
         """
         super().__init__(model)
-        self.entries: list[Entry] = []  # of this process, oldest first
+        self.entries: list[LedgerEntry] = []  # of this process, oldest first
         self._path, self._clock, self._prompts = path, clock, prompts
         self._detail, self._stopwatch = dict(detail or {}), stopwatch
 
@@ -117,7 +117,7 @@ class Recorded(Wrapper):
     ) -> None:
         usage = completion.usage if completion else Usage()
         first = completion.first_token_seconds if completion else None
-        entry = Entry(
+        entry = LedgerEntry(
             at=at,
             purpose=request.purpose,
             model=plain_name(self.name),
@@ -151,7 +151,7 @@ def plain_name(name: str) -> str:
     return _OUTLANDISH.sub("_", name)
 
 
-def _in_full(entry: Entry, request: Request, completion: Completion) -> dict[str, Any]:
+def _in_full(entry: LedgerEntry, request: Request, completion: Completion) -> dict[str, Any]:
     """Return what was asked and answered, word for word."""
     return {
         "at": entry.at.isoformat(),
@@ -166,7 +166,7 @@ def _in_full(entry: Entry, request: Request, completion: Completion) -> dict[str
     }
 
 
-def append(path: Path, entry: Entry) -> None:
+def append(path: Path, entry: LedgerEntry) -> None:
     """Add a line to a ledger, whole even if others write at the same time.
 
     Raises:
@@ -189,7 +189,7 @@ def append_line(path: Path, values: Mapping[str, Any]) -> None:
     files.append(path, (json.dumps(kept, ensure_ascii=False) + "\n").encode(errors="replace"))
 
 
-def read_newest(path: Path) -> Iterator[Entry]:
+def read_newest(path: Path) -> Iterator[LedgerEntry]:
     """Yield the entries of a ledger, newest first, reading no more of it than is asked for."""
     for line in newest_lines(path):
         try:
@@ -240,14 +240,14 @@ def newest_lines(path: Path) -> Iterator[str]:
             yield rest.decode(errors="replace")
 
 
-_NAMES = frozenset(each.name for each in fields(Entry))
+_NAMES = frozenset(each.name for each in fields(LedgerEntry))
 
 
 _TEXTS = ("purpose", "model", "finish_reason", "error")
 _COUNTS = frozenset(name for name in _NAMES if name.endswith(("tokens", "ms")))
 
 
-def _parse(values: Any) -> Entry:
+def _parse(values: Any) -> LedgerEntry:
     if not isinstance(values, dict):
         raise TypeError("no entry of a ledger")
     known = {name: value for name, value in values.items() if name in _NAMES and value is not None}
@@ -255,7 +255,7 @@ def _parse(values: Any) -> Entry:
     counts = (known[name] for name in _COUNTS if name in known)
     if not all(isinstance(text, str) for text in texts) or not all(map(is_count, counts)):
         raise TypeError("values of other types")
-    return Entry(**known | {"at": moments.read(known["at"], "at")})
+    return LedgerEntry(**known | {"at": moments.read(known["at"], "at")})
 
 
 def is_count(value: object) -> bool:

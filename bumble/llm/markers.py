@@ -2,8 +2,9 @@
 
 An engine reads them in any text it is given, so whoever gets `<|im_end|>` into a message can end it
 and begin one of the system's. Here they are broken: a thin space behind the first sign makes plain
-text of them, that stays readable. Every `Message` passes through `plain`; a model whose vocabulary
-is at hand adds the tokens of its own. What nobody can see in a text, but a model can read, goes.
+text of them, that stays readable. Every `PromptMessage` passes through `plain`; a model whose
+vocabulary is at hand adds the tokens of its own. What nobody can see in a text, but a model can
+read, goes.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ import openai
 from bumble.errors import ModelUnreachableError
 from bumble.llm import http_errors, logprobs, openai_format
 from bumble.llm.openai_format import Piece
-from bumble.llm.protocol import Completion, FinishReason, Message, OnText, Request, Usage
+from bumble.llm.protocol import Completion, FinishReason, OnText, PromptMessage, Request, Usage
 from bumble.llm.stream_timeouts import SilentError, Timeouts, ends_at, paced, within
 from bumble.llm.thinking import ThinkFilter
 from bumble.text.words import one_line
@@ -194,7 +194,7 @@ class OpenAICompatibleModel:
         )
 
     def _body(self, request: Request, mode: str) -> dict[str, Any]:
-        messages: Sequence[Message] = request.messages
+        messages: Sequence[PromptMessage] = request.messages
         if request.schema is not None and mode in ("json_object", "plain"):
             messages = openai_format.with_schema(messages, request)
         body: dict[str, Any] = {

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bumble.llm import logprobs
-from bumble.llm.protocol import Message, Request, Usage
+from bumble.llm.protocol import PromptMessage, Request, Usage
 from bumble.text.whole_text import whole
 
 ANSWER_TOOL = "answer"  # the name of the schema, or of the tool that stands in for it
 
 
-def message_body(message: Message) -> dict[str, Any]:
+def message_body(message: PromptMessage) -> dict[str, Any]:
     return {"role": message.role, "content": message.content}
 
 
@@ -38,7 +38,7 @@ def enforced(request: Request, mode: str) -> dict[str, Any]:
     return {"response_format": {"type": "json_object"}} if mode == "json_object" else {}
 
 
-def with_schema(messages: Sequence[Message], request: Request) -> Sequence[Message]:
+def with_schema(messages: Sequence[PromptMessage], request: Request) -> Sequence[PromptMessage]:
     """Say in words what the server does not enforce."""
     told = (
         "\n\nAnswer with one JSON value and nothing else. It must satisfy this JSON schema:\n"

@@ -18,7 +18,7 @@ FinishReason = Literal["stop", "length", "interrupted"]
 
 
 @dataclass(frozen=True)
-class ToolCall:
+class Action:
     """One action that a model asked for: a tool and its arguments."""
 
     id: str  # unique within its answer
@@ -27,7 +27,7 @@ class ToolCall:
 
 
 @dataclass(frozen=True)
-class Message:
+class PromptMessage:
     """One message of a conversation, as a model sees it.
 
     Control tokens are the chat template's to write: none is left in a message, whoever wrote its
@@ -55,7 +55,7 @@ class Tool:
 class Request:
     """One question to a model."""
 
-    messages: Sequence[Message]
+    messages: Sequence[PromptMessage]
     purpose: str = "chat"  # what the call ledger files it under
     schema: Mapping[str, Any] | None = (
         None  # JSON schema the text must satisfy; enforced where possible

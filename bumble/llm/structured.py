@@ -16,7 +16,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 from bumble.errors import AnswerInvalidError
-from bumble.llm.protocol import Message, Model, Request
+from bumble.llm.protocol import Model, PromptMessage, Request
 from bumble.text import tokens
 
 _FENCE = re.compile(r"```[a-zA-Z0-9]*[ \t]*\n(.*?)(?:\n[ \t]*```|\Z)", re.DOTALL)
@@ -259,5 +259,5 @@ def _ask_again(request: Request, unusable: str, problem: str, schema: Mapping[st
         + json.dumps(schema, ensure_ascii=False)
     )
     shown = unusable[:_SHOWN_CHARS] or "(nothing)"
-    retry = (*request.messages, Message("assistant", shown), Message("user", advice))
+    retry = (*request.messages, PromptMessage("assistant", shown), PromptMessage("user", advice))
     return replace(request, messages=retry)

@@ -13,17 +13,17 @@ from typing import Any
 
 from bumble.choosing import by_form
 from bumble.portraits import dialogue, line_origins, portrait, portrait_update
-from bumble.portraits.line_origins import Source
+from bumble.portraits.line_origins import LineSource
 from bumble.portraits.portrait import Material
 from bumble.portraits.portrait_update import PortraitDraft, PortraitUpdate
 from bumble.records import base, episodes, relationships, session_files
 from bumble.records.base import Provenance
 from bumble.records.episodes import Episode
 from bumble.records.provenance import is_untrusted
-from bumble.records.relationships import Note, Relationship
+from bumble.records.relationships import PendingNote, Relationship
 from bumble.records.sessions import Message
 from bumble.runtime import people
-from bumble.runtime.job import Condition, Due, JobResult, Plan, traced
+from bumble.runtime.job import Condition, Due, JobPlan, JobResult, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens
 from bumble.text.words import one_line
@@ -44,7 +44,7 @@ class _Reading:
     """What the review of one person reads."""
 
     person: Relationship
-    notes: Sequence[Note]  # that wait to be worked into the portrait
+    notes: Sequence[PendingNote]  # that wait to be worked into the portrait
     episodes: Sequence[Episode]
     statements: Sequence[Message]  # theirs
     answers: Sequence[Message]
@@ -113,7 +113,7 @@ def _read(runtime: Runtime, person: Relationship) -> _Reading:
     return _Reading(person, notes, chosen_episodes, statements, answers, talk)
 
 
-def _noted(notes: Sequence[Note]) -> str:
+def _noted(notes: Sequence[PendingNote]) -> str:
     return "\n".join(f"- {note.text}" for note in notes)
 
 
@@ -161,13 +161,15 @@ def _ask(runtime: Runtime, reading: _Reading, material: Material, prose: str) ->
     return PortraitDraft(remainder.text or None, remainder.dropped)
 
 
-def _plan(runtime: Runtime, reading: _Reading, update: PortraitUpdate, origin: Provenance) -> Plan:
+def _plan(
+    runtime: Runtime, reading: _Reading, update: PortraitUpdate, origin: Provenance
+) -> JobPlan:
     """Write the portrait, unless somebody has edited it meanwhile."""
     person = reading.person
     now = people.find_person(runtime, person.id)
     if now is None or portrait_update.is_edited(person, now):
         edited = f"{person.name}: the portrait was edited meanwhile; it stays as it is"
-        return Plan((), (edited,))
+        return JobPlan((), (edited,))
     more: dict[str, Any] = {}
     if update.good:
         # not the count of now: a talk in between is yet to be looked at
@@ -175,11 +177,11 @@ def _plan(runtime: Runtime, reading: _Reading, update: PortraitUpdate, origin: P
         more["pending"] = tuple(note for note in now.pending if note not in reading.notes)
         more["last_reflection"] = runtime.now()
     given = [
-        *(Source(episode.text, (episode.id,)) for episode in reading.episodes),
+        *(LineSource(episode.text, (episode.id,)) for episode in reading.episodes),
         *line_origins.of_messages("", reading.statements),
-        *(Source(note.text, note.provenance.sources) for note in reading.notes),
+        *(LineSource(note.text, note.provenance.sources) for note in reading.notes),
     ]
-    return Plan((portrait_update.plan(runtime, person, update, origin, given, more),))
+    return JobPlan((portrait_update.plan(runtime, person, update, origin, given, more),))
 
 
 def _episodes(runtime: Runtime, person: Relationship, budget_tokens: int) -> list[Episode]:

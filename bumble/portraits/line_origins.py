@@ -22,21 +22,21 @@ _GAPS = re.compile(r"(?:[ \t]*(?:\r\n|\r|\n)){3,}")
 
 
 @dataclass(frozen=True)
-class Source:
+class LineSource:
     """A text that a line may rest on, with what it stands for."""
 
     text: str
     ids: tuple[str, ...]  # of the conversation and the messages, or of a record
 
 
-def of_messages(session_id: str, messages: Iterable[Message]) -> list[Source]:
+def of_messages(session_id: str, messages: Iterable[Message]) -> list[LineSource]:
     """Return what was said in a conversation as sources."""
     ids = (session_id,) if session_id else ()
-    return [Source(message.text, (*ids, message.id)) for message in messages]
+    return [LineSource(message.text, (*ids, message.id)) for message in messages]
 
 
 def marked(
-    person: Relationship, text: str, origin: Provenance, sources: Sequence[Source]
+    person: Relationship, text: str, origin: Provenance, sources: Sequence[LineSource]
 ) -> dict[str, Provenance]:
     """Say of each line of a new portrait where it comes from, by `relationships.line_key`.
 
@@ -48,7 +48,7 @@ def marked(
     """
     old = relationships.text_lines(person.text)
     stay = {relationships.line_key(line) for line in old}
-    given = [*sources, *(Source(line, person.origin_of(line).sources) for line in old)]
+    given = [*sources, *(LineSource(line, person.origin_of(line).sources) for line in old)]
     marks: dict[str, Provenance] = {}
     for line in relationships.text_lines(text):
         key = relationships.line_key(line)
@@ -60,7 +60,7 @@ def marked(
 
 
 def _traced(
-    line: str, origin: Provenance, sources: Sequence[Source], person: Relationship
+    line: str, origin: Provenance, sources: Sequence[LineSource], person: Relationship
 ) -> Provenance:
     """Say which of its sources a new line rests on; all of the pass, where none shows."""
     names = (person.id, *person.names)

@@ -14,13 +14,13 @@ from bumble.choosing import by_form
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
 from bumble.portraits import line_origins, portrait, scores
-from bumble.portraits.line_origins import Source
+from bumble.portraits.line_origins import LineSource
 from bumble.portraits.portrait import Material
-from bumble.portraits.scores import Scored
+from bumble.portraits.scores import PortraitScores
 from bumble.records import base, record_view, relationships
 from bumble.records.base import Provenance
 from bumble.records.provenance import is_untrusted
-from bumble.records.relationships import EXCERPT, Note, Relationship
+from bumble.records.relationships import EXCERPT, PendingNote, Relationship
 from bumble.runtime import people
 from bumble.runtime.runtime import Runtime
 
@@ -50,11 +50,11 @@ class PortraitUpdate:
     mark: str  # `portrait_source`
     refused: str  # why it was not usable
     dropped: tuple[str, ...]
-    scored: Scored | None
+    scored: PortraitScores | None
     unread_scores: bool = False  # they were asked for, and could not be read
 
 
-def notes(person: Relationship) -> list[Note]:
+def notes(person: Relationship) -> list[PendingNote]:
     """Return the notes that may go into a portrait, which the person may meet in a prompt."""
     return [
         note
@@ -138,7 +138,7 @@ def plan(
     person: Relationship,
     update: PortraitUpdate,
     origin: Provenance,
-    sources: Sequence[Source],
+    sources: Sequence[LineSource],
     more: Mapping[str, Any],
 ) -> Change | None:
     """Plan to write a portrait and its scores into the person's file as it is now.

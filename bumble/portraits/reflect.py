@@ -21,16 +21,16 @@ from bumble.entity.changes import Change
 from bumble.portraits import amend, line_origins, portrait, portrait_update, quoted_portrait
 from bumble.portraits.amend import LineEdit
 from bumble.portraits.dialogue import NOBODY_SPOKE, Dialogue, plan_moved, read, silence, start
-from bumble.portraits.line_origins import Source
+from bumble.portraits.line_origins import LineSource
 from bumble.portraits.portrait import Material
 from bumble.portraits.portrait_update import PortraitDraft, PortraitUpdate
 from bumble.records import base, relationships, sessions, state
 from bumble.records.base import Provenance
-from bumble.records.relationships import Note, Relationship
+from bumble.records.relationships import PendingNote, Relationship
 from bumble.records.sessions import Message, Session
 from bumble.runtime import body_state, cursors, people
 from bumble.runtime.cursors import REFLECT
-from bumble.runtime.job import Condition, Due, JobResult, Plan, traced
+from bumble.runtime.job import Condition, Due, JobPlan, JobResult, traced
 from bumble.runtime.runtime import Runtime
 
 LONG_WORDS = 220  # a longer portrait is written anew, shorter
@@ -149,7 +149,7 @@ def run(runtime: Runtime, job: ReflectJob, *, allow_shrink: bool = False) -> Job
     origin = portrait_update.origin(runtime, "reflect", person, update, sources, trusts)
     given = [
         *line_origins.of_messages(job.session_id, dialogue.statements),
-        *(Source(note.text, note.provenance.sources) for note in notes),
+        *(LineSource(note.text, note.provenance.sources) for note in notes),
     ]
     return _outcome(runtime, job, dialogue, record, person, notes, update, origin, given)
 
@@ -181,7 +181,7 @@ def _by_form(
     trust = base.lowest_trust(filter(None, [old.trust if person.text else "", new.trust]))
     origin = replace(new, sources=sources, trust=trust)
     given = [
-        Source(quote.words, (session.id, *quote.ids))
+        LineSource(quote.words, (session.id, *quote.ids))
         for saying in sayings
         for quote in saying.quotes
     ]
@@ -223,7 +223,7 @@ def _mode(runtime: Runtime, prose: str, dialogue: Dialogue) -> str:
 
 
 def _material(
-    runtime: Runtime, person: Relationship, dialogue: Dialogue, notes: Sequence[Note]
+    runtime: Runtime, person: Relationship, dialogue: Dialogue, notes: Sequence[PendingNote]
 ) -> Material:
     prose, quotes = portrait.split(person.text)
     moments = [message.at.astimezone(runtime.zone) for message in dialogue.statements]
@@ -238,7 +238,7 @@ def _material(
 
 
 def _slots(
-    runtime: Runtime, person: Relationship, dialogue: Dialogue, notes: Sequence[Note]
+    runtime: Runtime, person: Relationship, dialogue: Dialogue, notes: Sequence[PendingNote]
 ) -> dict[str, str]:
     quotes = portrait.split(person.text)[1]
     return {
@@ -359,28 +359,28 @@ def _outcome(
     dialogue: Dialogue,
     record: Relationship | None,
     person: Relationship,
-    notes: Sequence[Note],
+    notes: Sequence[PendingNote],
     update: PortraitUpdate,
     origin: Provenance,
-    given: Sequence[Source],
+    given: Sequence[LineSource],
     noticed: Noticed = NOTHING,
 ) -> JobResult:
     message_ids, at = [message.id for message in dialogue.statements], runtime.now()
 
-    def plan() -> Plan:
+    def plan() -> JobPlan:
         now = people.find_person(runtime, job.person)
         if portrait_update.is_edited(record, now):
             edited = f"{person.name}: the portrait was edited meanwhile; it stays so, all waits"
-            return Plan((), (edited,))
+            return JobPlan((), (edited,))
         if job.session_id and start(runtime, job.session_id, job.person) != dialogue.start:
-            return Plan((), (f"{person.name}: somebody else has thought about it meanwhile",))
+            return JobPlan((), (f"{person.name}: somebody else has thought about it meanwhile",))
         more: dict[str, Any] = {}
         if update.good:
             left = tuple(note for note in (now or person).pending if note not in notes)
             more = {"pending": left, "last_reflection": at}
         change = portrait_update.plan(runtime, person, update, origin, given, more)
         moved = plan_moved(runtime, dialogue, job.person)
-        return Plan((change, moved, *_noticed(dialogue, noticed)))
+        return JobPlan((change, moved, *_noticed(dialogue, noticed)))
 
     return JobResult(
         f"reflect: {'see' if update.good else 'keep the words of'} {person.name}",

@@ -34,7 +34,7 @@ SCHEMA: Mapping[str, Any] = {
 
 
 @dataclass(frozen=True)
-class Scored:
+class PortraitScores:
     """The scores and notes read off a portrait; where one is None, the old stays."""
 
     scores: Scores
@@ -43,7 +43,7 @@ class Scored:
     unresolved: tuple[str, ...] | None
 
 
-def derive(runtime: Runtime, person: str, text: str, material: Material) -> Scored | None:
+def derive(runtime: Runtime, person: str, text: str, material: Material) -> PortraitScores | None:
     """Ask for the scores of a portrait; None if what came could not be read."""
     slots = {"person": person, "portrait": portrait.inside(text)}
     config = runtime.config.memory.relational
@@ -60,7 +60,7 @@ def derive(runtime: Runtime, person: str, text: str, material: Material) -> Scor
         return None
     sources = (text, *material.statements, *material.sources)
     dynamic = _grounded([answer.get("dynamic", "")], sources, material, strictly=False)
-    return Scored(
+    return PortraitScores(
         Scores(**{name: min(1.0, max(0.0, float(answer[name]))) for name in _NAMES}),
         dynamic[0] if dynamic else None,
         _listed(answer, "topics", sources, material),

@@ -16,7 +16,7 @@ from bumble.context.recalled import is_near
 from bumble.grounding import claims
 from bumble.index import form
 from bumble.index.search import Hit
-from bumble.recollection.reach import Reach, Source, source_of
+from bumble.recollection.reach import Reach, RecollectionSource, source_of
 from bumble.text import stop_words, words
 
 QUOTES = 10  # lines of an answer
@@ -34,11 +34,11 @@ _YEAR = re.compile(r"\b(1\d{3}|2\d{3})\b")
 class _Merits:
     """What the looks together say of each place."""
 
-    sources: dict[tuple[str, str], Source] = field(default_factory=dict)
+    sources: dict[tuple[str, str], RecollectionSource] = field(default_factory=dict)
     scores: dict[tuple[str, str], float] = field(default_factory=dict)
     near: bool = False  # whether any of them is near enough to answer
 
-    def add(self, source: Source, score: float) -> None:
+    def add(self, source: RecollectionSource, score: float) -> None:
         self.sources.setdefault(source.key, source)
         self.scores[source.key] = self.scores.get(source.key, 0.0) + score
 
@@ -51,7 +51,9 @@ class _Merits:
         )
 
 
-def answer(reach: Reach, question: str, limit: int = QUOTES) -> tuple[list[Source], list[str]]:
+def answer(
+    reach: Reach, question: str, limit: int = QUOTES
+) -> tuple[list[RecollectionSource], list[str]]:
     """Return the places that answer a question best, and what was done; none: a miss."""
     merits, trail = _Merits(), list[str]()
     asked = len(set(stop_words.telling_words(question)))
@@ -124,20 +126,20 @@ def _answers_to_questions(reach: Reach, merits: _Merits, limit: int) -> list[str
     return trail
 
 
-def _ranked(merits: _Merits) -> list[Source]:
+def _ranked(merits: _Merits) -> list[RecollectionSource]:
     """Return the places, best first; of equals the earlier."""
     return sorted(
         merits.sources.values(), key=lambda source: (-merits.scores[source.key], source.key)
     )
 
 
-def _chosen(merits: _Merits, question: str, limit: int) -> list[Source]:
+def _chosen(merits: _Merits, question: str, limit: int) -> list[RecollectionSource]:
     """Take the best places; what says the same as one before, and the question itself, is no more.
 
     In the order of time, as it happened.
     """
     texts = {words.folded(words.one_line(question))}
-    best: list[Source] = []
+    best: list[RecollectionSource] = []
     for source in _ranked(merits):
         text = words.folded(words.one_line(source.text))
         if text in texts or len(best) == limit:

@@ -6,13 +6,15 @@ from collections.abc import Sequence
 
 from bumble.grounding import grounded
 from bumble.grounding.speakers import Speakers
-from bumble.recollection.reach import Source
+from bumble.recollection.reach import RecollectionSource
 from bumble.text import words
 
 LEAST_BORNE = 0.6  # of the words of a sentence, in the cited places and the question together
 
 
-def problem(answer: str, cited: Sequence[Source], question: str, names: Sequence[str]) -> str:
+def problem(
+    answer: str, cited: Sequence[RecollectionSource], question: str, names: Sequence[str]
+) -> str:
     """Return why an answer may not stand; empty if it may.
 
     Args:
@@ -33,5 +35,5 @@ def problem(answer: str, cited: Sequence[Source], question: str, names: Sequence
     return ""
 
 
-def _date(source: Source) -> str:
+def _date(source: RecollectionSource) -> str:
     return f"{source.at:%Y-%m-%d %d %B %A}" if source.at else ""

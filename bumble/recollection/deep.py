@@ -12,8 +12,8 @@ from typing import Literal
 
 from bumble.context.recalled import Search
 from bumble.recollection import by_rule, plan, reach
-from bumble.recollection.meter import Meter, Spent
-from bumble.recollection.reach import Reach, Scope, Source, source_of
+from bumble.recollection.meter import Meter, RecollectionSpending
+from bumble.recollection.reach import Reach, RecollectionSource, Scope, source_of
 from bumble.runtime.runtime import Runtime
 from bumble.text import words
 
@@ -29,10 +29,10 @@ class Recollection:
     scope: Scope
     way: Way
     answer: str  # in a model's words, borne out by the sources; empty: the sources answer
-    sources: tuple[Source, ...]  # what it rests on; empty: a miss
+    sources: tuple[RecollectionSource, ...]  # what it rests on; empty: a miss
     trail: tuple[str, ...]  # what was done, a line a step
     ended: str  # why it ended
-    spent: Spent = field(default_factory=Spent)
+    spent: RecollectionSpending = field(default_factory=RecollectionSpending)
 
     @property
     def is_miss(self) -> bool:
@@ -109,7 +109,7 @@ def _meter(runtime: Runtime, calls: int | None, stopwatch: Callable[[], float]) 
     )
 
 
-def _ordinary(around: Reach, question: str) -> tuple[Source, ...]:
+def _ordinary(around: Reach, question: str) -> tuple[RecollectionSource, ...]:
     """Return what plain recall finds, if enough of it is near; else nothing."""
     hits = around.search(question)
     enough = around.runtime.config.recall.deep.enough

@@ -24,7 +24,7 @@ class SpentError(Exception):
 
 
 @dataclass(frozen=True)
-class Spent:
+class RecollectionSpending:
     """What a deep recall has spent."""
 
     steps: int = 0
@@ -61,7 +61,7 @@ class Meter:
         self.calls, self.made = calls, 0
         self.token_ratio, self._stopwatch = token_ratio, stopwatch
         known = prices.prompt is not None or prices.completion is not None
-        self.spent = Spent(dollars=0.0 if known else None)
+        self.spent = RecollectionSpending(dollars=0.0 if known else None)
         self._began = stopwatch()
 
     def begin_step(self) -> None:

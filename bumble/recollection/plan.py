@@ -20,7 +20,7 @@ from bumble.llm import structured
 from bumble.llm.protocol import Request
 from bumble.recollection import citations
 from bumble.recollection.meter import Meter, SpentError
-from bumble.recollection.reach import MOST_AROUND, Reach, Source, source_of
+from bumble.recollection.reach import MOST_AROUND, Reach, RecollectionSource, source_of
 from bumble.records import base, relationships
 from bumble.records.kinds import INDEXED
 from bumble.records.relationships import Relationship
@@ -79,11 +79,11 @@ SCHEMA: Mapping[str, Any] = {
 
 
 @dataclass(frozen=True)
-class Outcome:
+class PlanOutcome:
     """What a plan came to."""
 
     answer: str  # in the model's words; empty: it has none that its places bear out
-    cited: tuple[Source, ...]
+    cited: tuple[RecollectionSource, ...]
     trail: tuple[str, ...]  # a line a step
     ended: str  # FINAL, or why it ended before that
 
@@ -92,14 +92,14 @@ class Outcome:
 class _Board:
     """What a plan has in front of it."""
 
-    places: list[Source] = field(default_factory=list)  # number n is the n-th, from 1
+    places: list[RecollectionSource] = field(default_factory=list)  # number n is the n-th, from 1
     listed: list[int] = field(default_factory=list)  # in front of the model; newest last
     whole: set[int] = field(default_factory=set)  # that were read: their lines are not cut
     notes: list[str] = field(default_factory=list)
     noted: list[int] = field(default_factory=list)
     trail: list[str] = field(default_factory=list)
 
-    def put(self, sources: Sequence[Source]) -> list[int]:
+    def put(self, sources: Sequence[RecollectionSource]) -> list[int]:
         """Give places numbers; one that was there keeps its own, and gets what is new."""
         numbers = list(dict.fromkeys(self._number(source) for source in sources))
         self.listed += [number for number in numbers if number not in self.listed]
@@ -118,7 +118,7 @@ class _Board:
             self.listed = _newest(lines, room // 2)
         return [lines[number] for number in self.listed]
 
-    def _number(self, source: Source) -> int:
+    def _number(self, source: RecollectionSource) -> int:
         for number, place in enumerate(self.places, 1):
             if place.key == source.key:
                 self.places[number - 1] = replace(place, text=_united(place.text, source.text))
@@ -126,7 +126,7 @@ class _Board:
         self.places.append(source)
         return len(self.places)
 
-    def cited(self, numbers: Sequence[int]) -> list[Source]:
+    def cited(self, numbers: Sequence[int]) -> list[RecollectionSource]:
         """Return the places of some numbers; a number that none has is left out."""
         real = dict.fromkeys(number for number in numbers if 1 <= number <= len(self.places))
         return [self.places[number - 1] for number in real]
@@ -139,7 +139,7 @@ def _united(text: str, more: str) -> str:
     return more if text in more else f"{text}\n…\n{more}"
 
 
-def run(reach: Reach, meter: Meter, question: str) -> Outcome:
+def run(reach: Reach, meter: Meter, question: str) -> PlanOutcome:
     """Let a model look until it answers or a limit is reached.
 
     Args:
@@ -155,7 +155,7 @@ def run(reach: Reach, meter: Meter, question: str) -> Outcome:
     except UserError as problem:
         ended = f"the model failed: {str(problem).splitlines()[0]}"
     board = plan.board
-    return Outcome("", tuple(board.cited(board.noted)), tuple(board.trail), ended)
+    return PlanOutcome("", tuple(board.cited(board.noted)), tuple(board.trail), ended)
 
 
 class _Plan:
@@ -171,7 +171,7 @@ class _Plan:
         window = int(runtime.window_tokens * WINDOW_SHARE / runtime.token_ratio)
         self.room = min(window, MOST_WINDOW_TOKENS)
 
-    def run(self) -> Outcome:
+    def run(self) -> PlanOutcome:
         unusable = 0
         while True:
             self.meter.begin_step()
@@ -192,18 +192,18 @@ class _Plan:
                 continue
             self._look(action)
 
-    def _final(self, action: Mapping[str, Any]) -> Outcome | None:
+    def _final(self, action: Mapping[str, Any]) -> PlanOutcome | None:
         """Return the outcome of an answer that holds; None: it doesn't, and the model is told."""
         cited, text = self.board.cited(action["from"]), one_line(str(action["answer"]))
         if not text and not action["from"]:
             self.board.trail.append("final: memory doesn't say it")
-            return Outcome("", (), tuple(self.board.trail), FINAL)
+            return PlanOutcome("", (), tuple(self.board.trail), FINAL)
         unknown = [number for number in action["from"] if number > len(self.board.places)]
         problem = f"there is no place {unknown[0]}" if unknown else ""
         problem = problem or citations.problem(text, cited, self.question, self.names)
         if not problem:
             self.board.trail.append(f"final: {text}")
-            return Outcome(text, tuple(cited), tuple(self.board.trail), FINAL)
+            return PlanOutcome(text, tuple(cited), tuple(self.board.trail), FINAL)
         self.board.trail.append(f"final: refused, {problem}: {text}")
         self.board.noted += [number for number in action["from"] if number not in unknown]
         return None
@@ -223,7 +223,7 @@ class _Plan:
             self.board.whole.update(numbers)
         self.board.trail.append(f"{_shown(action)}: {places}")
 
-    def _sources(self, action: Mapping[str, Any]) -> list[Source]:
+    def _sources(self, action: Mapping[str, Any]) -> list[RecollectionSource]:
         kind = action["action"]
         if kind == "search":
             return [source_of(hit) for hit in self._search(action)]
@@ -252,11 +252,11 @@ class _Plan:
             before=before + timedelta(days=1) if before else None,
         )
 
-    def _helpful(self, sources: Sequence[Source]) -> list[Source]:
+    def _helpful(self, sources: Sequence[RecollectionSource]) -> list[RecollectionSource]:
         """Return what was read; of more than the window holds, the lines that sub-calls name."""
         if sum(map(_cost, sources)) <= self.room // 2:
             return list(sources)
-        helpful: list[Source] = []
+        helpful: list[RecollectionSource] = []
         for piece in _pieces([part for source in sources for part in _parts(source)], self.room):
             lines = "\n".join(_line(n, source) for n, source in enumerate(piece, 1))
             slots = {
@@ -325,7 +325,7 @@ def _shown(action: Mapping[str, Any]) -> str:
     return f"{action['action']} {json.dumps(rest, ensure_ascii=False)}"
 
 
-def _line(number: int, source: Source, *, whole: bool = False) -> str:
+def _line(number: int, source: RecollectionSource, *, whole: bool = False) -> str:
     when = f" ({source.at:%Y-%m-%d %a})" if source.at else ""
     origin = QUOTED_FROM.get(source.trust, "")
     quoted = f" [quoted from {origin}]" if origin else ""
@@ -350,11 +350,11 @@ def _newest(lines: dict[int, str], room: int) -> list[int]:
     return numbers or list(lines)[-1:]
 
 
-def _cost(source: Source) -> int:
+def _cost(source: RecollectionSource) -> int:
     return tokens.estimate(source.text) + LINE_TOKENS // 8
 
 
-def _parts(source: Source) -> list[Source]:
+def _parts(source: RecollectionSource) -> list[RecollectionSource]:
     """Cut a long text into lines of which each is a place of its own, for sub-calls to choose."""
     text, size = one_line(source.text), LINE_TOKENS * 4 - 8
     if len(text) <= size:
@@ -368,9 +368,9 @@ def _parts(source: Source) -> list[Source]:
     return parts
 
 
-def _pieces(sources: Sequence[Source], room: int) -> list[list[Source]]:
+def _pieces(sources: Sequence[RecollectionSource], room: int) -> list[list[RecollectionSource]]:
     """Divide what was read into pieces that the window holds."""
-    pieces: list[list[Source]] = [[]]
+    pieces: list[list[RecollectionSource]] = [[]]
     used = 0
     for source in sources:
         cost = _cost(source)

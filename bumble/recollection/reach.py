@@ -28,7 +28,7 @@ MOST_AROUND = 200  # messages on either side that are read
 
 
 @dataclass(frozen=True)
-class Source:
+class RecollectionSource:
     """A place in memory that an answer may rest on."""
 
     kind: str
@@ -48,9 +48,9 @@ class Source:
         return self.kind, self.id
 
 
-def source_of(hit: Hit) -> Source:
+def source_of(hit: Hit) -> RecollectionSource:
     """Return the place that a hit names, with the passage that was found."""
-    return Source(
+    return RecollectionSource(
         kind=hit.kind,
         id=hit.id,
         path=hit.path,
@@ -114,7 +114,7 @@ class Reach:
             limit=limit,
         )
 
-    def read(self, source: Source, around: int = 0) -> list[Source]:
+    def read(self, source: RecollectionSource, around: int = 0) -> list[RecollectionSource]:
         """Read a record whole; of a conversation also so many messages on either side."""
         if source.kind == whole_record.MESSAGE and around:
             return self._around(source, min(around, MOST_AROUND))
@@ -124,7 +124,7 @@ class Reach:
             return []
         return [replace(source, text=view.text)]
 
-    def _around(self, source: Source, around: int) -> list[Source]:
+    def _around(self, source: RecollectionSource, around: int) -> list[RecollectionSource]:
         try:
             session = session_files.load(self.runtime.entity.root / source.path)
         except RecordInvalidError:
@@ -137,7 +137,7 @@ class Reach:
             return []
         names = {message.id: message for message in session.messages}
         return [
-            Source(
+            RecollectionSource(
                 kind=source.kind,
                 id=view.id,
                 path=source.path,

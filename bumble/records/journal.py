@@ -25,7 +25,7 @@ _HEADING = re.compile(r"(\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?)?)((?: #[^\s#
 
 
 @dataclass(frozen=True)
-class Entry:
+class JournalEntry:
     """One entry."""
 
     at: datetime  # in the entity's time zone
@@ -46,7 +46,7 @@ class Journal:
     """The file as it stands."""
 
     preamble: str  # what stands before the first entry, front matter included
-    entries: tuple[Entry, ...]  # in the order of the file
+    entries: tuple[JournalEntry, ...]  # in the order of the file
     source: str
 
 
@@ -58,13 +58,15 @@ def parse(source: str, stem: str = "", *, zone: tzinfo) -> Journal:
     document = markdown.parse(source)
     head, found = markdown.sections(source[document.body_start :])
     above = document.body_line - 1
-    preamble, entries = source[: document.body_start] + head, list[Entry]()
+    preamble, entries = source[: document.body_start] + head, list[JournalEntry]()
     for one in found:
         heading = _heading(one.title, zone)
         if heading:
             at, tags = heading
             origin, text = origin_comments.split(one.own)
-            entries.append(Entry(at, tags, _trimmed(text), one.line + above, one.source, origin))
+            entries.append(
+                JournalEntry(at, tags, _trimmed(text), one.line + above, one.source, origin)
+            )
         elif entries:
             entries[-1] = _joined(entries[-1], one.source)
         else:
@@ -85,11 +87,11 @@ def _heading(title: str, zone: tzinfo) -> tuple[datetime, tuple[str, ...]] | Non
     return at, tuple(tag[1:] for tag in match[2].split())
 
 
-def _joined(entry: Entry, more: str) -> Entry:
+def _joined(entry: JournalEntry, more: str) -> JournalEntry:
     whole = entry.source + more
     heading = markdown.lines(entry.source)[0]
     origin, text = origin_comments.split(whole[len(heading) :])
-    return Entry(entry.at, entry.tags, _trimmed(text), entry.line, whole, origin)
+    return JournalEntry(entry.at, entry.tags, _trimmed(text), entry.line, whole, origin)
 
 
 def _trimmed(text: str) -> str:

@@ -21,14 +21,14 @@ _HALF = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")  # of a character: a st
 
 
 @dataclass(frozen=True)
-class Line:
+class JsonLine:
     """One line."""
 
     number: int  # from 1
     data: Mapping[str, Any]
 
 
-def read(source: str) -> tuple[list[Line], int | None]:
+def read(source: str) -> tuple[list[JsonLine], int | None]:
     """Split a text into its objects; halves of characters in them are replaced.
 
     Returns:
@@ -38,7 +38,7 @@ def read(source: str) -> tuple[list[Line], int | None]:
         SourceError: If a line is not an object; one that was cut off is forgiven at the end, and
             before a line of `torn`.
     """
-    found: list[Line] = []
+    found: list[JsonLine] = []
     broken: tuple[int, str] | None = None
     for number, text in enumerate(source.removeprefix("\ufeff").split("\n"), 1):
         if not text.strip():
@@ -53,18 +53,18 @@ def read(source: str) -> tuple[list[Line], int | None]:
             continue
         if not isinstance(data, dict):
             raise SourceError('a line should be an object: {"type": …}', number)
-        found.append(Line(number, whole(data) if _HALF.search(text) else data))
+        found.append(JsonLine(number, whole(data) if _HALF.search(text) else data))
     if broken and source.endswith("\n"):  # a whole line, but not one of ours
         raise SourceError(broken[1], broken[0])
     return found, broken[0] if broken else None
 
 
-def unique(lines: Iterable[Line]) -> list[Line]:
+def unique(lines: Iterable[JsonLine]) -> list[JsonLine]:
     """Drop the doubles that git's union merge leaves; two different lines may not share an id.
 
     Of two with one id of which one was emptied by forgetting, that one counts.
     """
-    first_of: dict[tuple[object, str], Line] = {}
+    first_of: dict[tuple[object, str], JsonLine] = {}
     for line in lines:
         name = key(line)
         first = first_of.setdefault(name, line)
@@ -79,9 +79,9 @@ def unique(lines: Iterable[Line]) -> list[Line]:
     return list(first_of.values())
 
 
-def doubles(lines: Iterable[Line]) -> frozenset[int]:
+def doubles(lines: Iterable[JsonLine]) -> frozenset[int]:
     """Return the numbers of the lines that were emptied by forgetting and stand here full again."""
-    by_key: dict[tuple[object, str], list[Line]] = {}
+    by_key: dict[tuple[object, str], list[JsonLine]] = {}
     for line in lines:
         by_key.setdefault(key(line), []).append(line)
     return frozenset(
@@ -93,7 +93,7 @@ def doubles(lines: Iterable[Line]) -> frozenset[int]:
     )
 
 
-def key(line: Line) -> tuple[object, str]:
+def key(line: JsonLine) -> tuple[object, str]:
     """Return what tells a line from all others: its type and id, or all that it holds."""
     data, name = line.data, line.data.get("id")
     if data.get("type") == "appraisal":  # without words it is the same one still

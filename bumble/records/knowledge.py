@@ -29,7 +29,7 @@ _MARK = re.compile(r"\s*\\?\[\s*locked\s*\\?\]\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Section:
+class KnowledgeSection:
     """One fact, or a few that belong together."""
 
     title: str  # without the marker
@@ -47,7 +47,7 @@ class Knowledge:
     """The file as it stands."""
 
     preamble: str  # what stands before the first section, front matter included
-    sections: tuple[Section, ...]
+    sections: tuple[KnowledgeSection, ...]
     source: str | None  # the text of the file; None: there was none
 
 
@@ -67,10 +67,10 @@ def parse(source: str, stem: str = "") -> Knowledge:
     )
 
 
-def _section(one: markdown.Section, above: int) -> Section:
+def _section(one: markdown.Section, above: int) -> KnowledgeSection:
     title, locked = unmarked(one.title)
     origin, text = origin_comments.split(one.own)
-    return Section(
+    return KnowledgeSection(
         title=title,
         locked=locked,
         text=text.strip("\r\n").rstrip(),
@@ -122,12 +122,12 @@ def read(file: Path) -> Knowledge:
     return base.load(file, parse) if file.exists() else EMPTY
 
 
-def find(knowledge: Knowledge, title: str) -> Section | None:
+def find(knowledge: Knowledge, title: str) -> KnowledgeSection | None:
     """Return the section of a title in any spelling; the first, if a person has made two."""
     return next((one for one in knowledge.sections if key(one.title) == key(title)), None)
 
 
-def with_origin(section: Section, provenance: Provenance) -> str:
+def with_origin(section: KnowledgeSection, provenance: Provenance) -> str:
     """Return the source of a section with another origin in its comment."""
     _, rest = origin_comments.split(_own(section))
     told = origin_comments.render(provenance).replace("\n", markdown.newline_of(section.source))
@@ -238,7 +238,7 @@ def _guard(knowledge: Knowledge, title: str, *, by_entity: bool, force_locked: b
         raise RefusedError(f'{PATH}: only the owner can lock a section ("{title}")')
 
 
-def _existing(knowledge: Knowledge, title: str) -> Section:
+def _existing(knowledge: Knowledge, title: str) -> KnowledgeSection:
     section = find(knowledge, title)
     if section is None:
         known = [one.title for one in knowledge.sections]
@@ -258,11 +258,11 @@ def _commented(body: str, provenance: Provenance | None) -> str:
     return f"{origin_comments.render(provenance)}\n{body}\n"
 
 
-def _own(section: Section) -> str:
+def _own(section: KnowledgeSection) -> str:
     return section.source[len(section.heading) : len(section.source) - len(section.tail)]
 
 
-def _corrected(section: Section, body: str, provenance: Provenance | None) -> str:
+def _corrected(section: KnowledgeSection, body: str, provenance: Provenance | None) -> str:
     """Return what is to stand under the heading of a section; blank lines behind it stay."""
     old, newline = _own(section), markdown.newline_of(section.source)
     blank = markdown.lines(old[len(old.rstrip()) :])[1:]  # the first ends the text's own line
@@ -279,7 +279,7 @@ def _added(knowledge: Knowledge, heading: str, own: str, why: str) -> Change:
 
 
 def _replaced(
-    knowledge: Knowledge, old: Section, heading: str, own: str, why: str
+    knowledge: Knowledge, old: KnowledgeSection, heading: str, own: str, why: str
 ) -> Change | None:
     """Put a heading and a text in the place of a section; without a heading it is taken out."""
     source = knowledge.source or ""

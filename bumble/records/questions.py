@@ -23,7 +23,7 @@ FOLDER = "questions"
 
 
 @dataclass(frozen=True)
-class Question:
+class OpenQuestion:
     """One question that memory had no answer to."""
 
     id: str  # `qst_<ULID>`, the file's stem
@@ -38,16 +38,16 @@ class Question:
         return same and set(self.provenance.audience) == set(audience)
 
 
-def parse(source: str, stem: str) -> Question:
+def parse(source: str, stem: str) -> OpenQuestion:
     """Read a question from the text of its file; `source.text` gives the same bytes back."""
     document = markdown.parse(source)
     if not document.body:
         raise ValueError("there is no question below the front matter")
     at = base.field(document.meta, "at", datetime)
-    return Question(stem, at, document.body, base.provenance(document.meta), document)
+    return OpenQuestion(stem, at, document.body, base.provenance(document.meta), document)
 
 
-def new(question_id: str, at: datetime, text: str, provenance: Provenance) -> Question:
+def new(question_id: str, at: datetime, text: str, provenance: Provenance) -> OpenQuestion:
     """Make a question that is not in the folder yet; `plan_new` puts it there.
 
     Raises:
@@ -62,17 +62,17 @@ def path(question_id: str) -> str:
     return f"{FOLDER}/{question_id}.md"
 
 
-def read(folder: Path) -> Iterator[Question]:
+def read(folder: Path) -> Iterator[OpenQuestion]:
     """Yield every open question, oldest first; broken files are passed over."""
     readable, _ = base.load_all(base.paths(folder, "*.md"), lambda file: base.load(file, parse))
     yield from readable
 
 
-def plan_new(question: Question, why: str) -> Change:
+def plan_new(question: OpenQuestion, why: str) -> Change:
     """Plan to put a new question into the folder."""
     return base.plan_new(path(question.id), question.source, why)
 
 
-def plan_answered(question: Question, why: str) -> Change:
+def plan_answered(question: OpenQuestion, why: str) -> Change:
     """Plan to remove a question that has an answer now."""
     return base.plan_remove(path(question.id), question.source, why)

@@ -45,7 +45,7 @@ class Scores:
 
 
 @dataclass(frozen=True)
-class Note:
+class PendingNote:
     """Something to work into the portrait at the next reflection."""
 
     text: str
@@ -67,7 +67,7 @@ class Relationship:
     last_scored: datetime | None  # when the scores were read off the portrait; None: never
     previous_health: float | None  # before the scores last changed, in [0, 1]
     reviewed_at_count: int  # interaction_count at the last deep review
-    pending: tuple[Note, ...]  # at most MAX_PENDING, oldest first
+    pending: tuple[PendingNote, ...]  # at most MAX_PENDING, oldest first
     dynamic: str  # one line: how the two are with each other
     topics: tuple[str, ...]
     unresolved: tuple[str, ...]
@@ -184,15 +184,15 @@ def _time(meta: Mapping[str, Any], name: str) -> datetime | None:
     return None if meta.get(name) is None else base.field(meta, name, datetime)
 
 
-def _note(item: object) -> Note:
+def _note(item: object) -> PendingNote:
     if isinstance(item, str):
-        return Note(item)
+        return PendingNote(item)
     if not isinstance(item, dict):
         raise ValueError("`pending` should be a list of texts or of {text, at, by, from}")
-    return Note(base.field(item, "text", str), _time(item, "at"), base.provenance(item))
+    return PendingNote(base.field(item, "text", str), _time(item, "at"), base.provenance(item))
 
 
-def _note_meta(note: Note) -> Any:
+def _note_meta(note: PendingNote) -> Any:
     at = base.stamp(note.at) if note.at else None
     return {"text": note.text} | base.filled({"at": at}) | note.provenance.meta()
 
@@ -276,7 +276,7 @@ def plan_update(
     last_scored: datetime | None = None,
     previous_health: float | None = None,
     reviewed_at_count: int | None = None,
-    pending: tuple[Note, ...] | None = None,
+    pending: tuple[PendingNote, ...] | None = None,
     dynamic: str | None = None,
     topics: tuple[str, ...] | None = None,
     unresolved: tuple[str, ...] | None = None,
@@ -337,7 +337,9 @@ def _with_scores(document: Document, old: Scores, new: Scores) -> Document:
     return document
 
 
-def _with_pending(document: Document, old: tuple[Note, ...], pending: tuple[Note, ...]) -> Document:
+def _with_pending(
+    document: Document, old: tuple[PendingNote, ...], pending: tuple[PendingNote, ...]
+) -> Document:
     raw = base.field(document.meta, "pending", list, [])
     notes = [  # one that was there stays as it was written, fields we don't know included
         raw[old.index(note)] if note in old else _note_meta(note) for note in pending[-MAX_PENDING:]

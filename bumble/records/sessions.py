@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 from bumble.entity import changes
 from bumble.entity.changes import Change
 from bumble.records import base, jsonl, notices
-from bumble.records.jsonl import Line
+from bumble.records.jsonl import JsonLine
 from bumble.records.notices import Notice
 from bumble.text.yaml_edit import SourceError
 
@@ -213,7 +213,7 @@ def _distilled(in_file: Sequence[Record | None]) -> str:
     return marks[-1] if marks else ""
 
 
-def _record(line: Line) -> Record | None:
+def _record(line: JsonLine) -> Record | None:
     try:
         match line.data.get("type"):
             case "message":
@@ -349,21 +349,21 @@ def _extra(data: Mapping[str, Any], known: Sequence[str]) -> dict[str, Any]:
     return {key: value for key, value in data.items() if key not in known}
 
 
-def _field(line: Line, name: str, default: Any = None) -> str:
+def _field(line: JsonLine, name: str, default: Any = None) -> str:
     value = line.data.get(name, default)
     if not isinstance(value, str):
         raise SourceError(f"`{name}` is missing, or not text", line.number)
     return value
 
 
-def _present(line: Line) -> tuple[str, ...]:
+def _present(line: JsonLine) -> tuple[str, ...]:
     try:
         return base.texts(line.data, "with")
     except ValueError as error:
         raise SourceError(str(error), line.number) from error
 
 
-def _at(line: Line) -> datetime:
+def _at(line: JsonLine) -> datetime:
     try:
         return base.field(line.data, "at", datetime)
     except ValueError as error:

@@ -48,7 +48,7 @@ class Skill:
 
 
 @dataclass(frozen=True)
-class Hit:
+class SkillHit:
     """A skill that shares words with a text."""
 
     skill: Skill
@@ -155,7 +155,7 @@ def plan_forget(skill: Skill, why: str) -> Change:
     return base.plan_remove(skill.path, skill.source, why)
 
 
-def query(skills: Iterable[Skill], text: str, *, limit: int = MAX_HITS) -> list[Hit]:
+def query(skills: Iterable[Skill], text: str, *, limit: int = MAX_HITS) -> list[SkillHit]:
     """Find the skills that share telling words with a text: BM25, the name counting most.
 
     Returns:
@@ -171,7 +171,7 @@ def query(skills: Iterable[Skill], text: str, *, limit: int = MAX_HITS) -> list[
         for count, skill in zip(counts, everything, strict=True)
     ]
     best = sorted((pair for pair in scored if pair[0] > 0), key=lambda p: (-p[0], p[1].slug))
-    return [Hit(skill, score, excerpt(skill.text)) for score, skill in best[:limit]]
+    return [SkillHit(skill, score, excerpt(skill.text)) for score, skill in best[:limit]]
 
 
 def _weighted_words(skill: Skill) -> Sequence[str]:

@@ -18,7 +18,7 @@ from bumble.body.bars import FULL
 from bumble.body.config import BAR_NAMES
 from bumble.history import log
 from bumble.records import soma
-from bumble.report.life import Entry
+from bumble.report.life import LifeEntry
 
 MOST_VERSIONS = 150  # of the file that are read; each takes milliseconds
 MOST_POINTS = 240  # of a line
@@ -36,7 +36,7 @@ class Moment:
 
 
 @dataclass(frozen=True)
-class Line:
+class BarLine:
     """How one bar went."""
 
     name: str
@@ -60,7 +60,7 @@ class Feeling:
 class BodyOverTime:
     """All of it."""
 
-    lines: tuple[Line, ...] = ()
+    lines: tuple[BarLine, ...] = ()
     begin: datetime | None = None
     end: datetime | None = None
     rows: tuple[tuple[str, tuple[float, ...]], ...] = ()  # a day or month, the mean of each bar
@@ -68,7 +68,9 @@ class BodyOverTime:
     moods: tuple[tuple[str, int], ...] = ()  # how often each, the most frequent first
 
 
-def of(episodes: Sequence[Entry], history: Iterable[Moment], now: Moment | None) -> BodyOverTime:
+def of(
+    episodes: Sequence[LifeEntry], history: Iterable[Moment], now: Moment | None
+) -> BodyOverTime:
     """Put together what is known of a body.
 
     Args:
@@ -120,7 +122,7 @@ def levels(state: body.Soma) -> dict[str, float]:
     return {name: state.bars.value(name) for name in BAR_NAMES}
 
 
-def _line(name: str, moments: Sequence[Moment]) -> Line:
+def _line(name: str, moments: Sequence[Moment]) -> BarLine:
     values = [moment.levels[name] for moment in moments]
     begin, end = moments[0].at, moments[-1].at
     span = (end - begin).total_seconds() or 1.0
@@ -133,7 +135,7 @@ def _line(name: str, moments: Sequence[Moment]) -> Line:
         points.append(f"{x:.1f},{y:.1f}")
     if len(points) == 1:
         points = [points[0], f"{WIDTH:.1f},{points[0].partition(',')[2]}"]
-    return Line(name, " ".join(points), values[0], min(values), max(values), values[-1])
+    return BarLine(name, " ".join(points), values[0], min(values), max(values), values[-1])
 
 
 def _rows(moments: Sequence[Moment]) -> Iterable[tuple[str, tuple[float, ...]]]:
@@ -146,7 +148,7 @@ def _rows(moments: Sequence[Moment]) -> Iterable[tuple[str, tuple[float, ...]]]:
         yield label, tuple(fmean(moment.levels[name] for moment in group) for name in BAR_NAMES)
 
 
-def _feelings(episodes: Sequence[Entry]) -> tuple[Feeling, ...]:
+def _feelings(episodes: Sequence[LifeEntry]) -> tuple[Feeling, ...]:
     strengths: dict[str, list[float]] = {}
     for entry in episodes:
         for imprint in entry.imprints:

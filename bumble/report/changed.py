@@ -14,14 +14,14 @@ from pathlib import Path
 from bumble.history import log
 from bumble.history.log import Commit
 from bumble.records import kinds
-from bumble.report.life import ON_TIMELINE, Entry, Life, Portrait, shown
+from bumble.report.life import ON_TIMELINE, Life, LifeEntry, Portrait, shown
 
 SPAN = timedelta(days=30)
 BY_HAND = "by hand"
 
 
 @dataclass(frozen=True)
-class Work:
+class CycleWork:
     """What one kind of commit did."""
 
     cycle: str  # `dream`, `chat`, or BY_HAND
@@ -36,12 +36,12 @@ class Changed:
     """What is new since a day."""
 
     since: datetime
-    beliefs: tuple[Entry, ...]  # formed since then
-    confirmed: tuple[Entry, ...]
+    beliefs: tuple[LifeEntry, ...]  # formed since then
+    confirmed: tuple[LifeEntry, ...]
     met: tuple[Portrait, ...]
     reflected: tuple[Portrait, ...]  # whose portraits were thought about, the new ones left out
     counts: tuple[tuple[str, int, int], ...]  # plural, how many since then, how many before
-    work: tuple[Work, ...] = ()
+    work: tuple[CycleWork, ...] = ()
     has_history: bool = False
 
 
@@ -72,7 +72,7 @@ def _is_new(at: datetime | None, since: datetime) -> bool:
     return at is not None and at >= since
 
 
-def _counts(entries: list[Entry], since: datetime) -> tuple[int, int]:
+def _counts(entries: list[LifeEntry], since: datetime) -> tuple[int, int]:
     before = since - SPAN
     new = sum(entry.at >= since for entry in entries)
     return new, sum(before <= entry.at < since for entry in entries)
@@ -87,13 +87,15 @@ def history(root: Path, now: datetime) -> list[Commit]:
     return log.read(root, after=now - SPAN)
 
 
-def _work(commits: list[Commit]) -> list[Work]:
+def _work(commits: list[Commit]) -> list[CycleWork]:
     groups: dict[str, list[Commit]] = {}
     for commit in commits:
         groups.setdefault(commit.cycle or BY_HAND, []).append(commit)
     ordered = sorted(groups.items(), key=lambda pair: (-len(pair[1]), pair[0]))
     return [
-        Work(shown(cycle), len(group), *(_counted(group, action) for action in ("A", "M", "D")))
+        CycleWork(
+            shown(cycle), len(group), *(_counted(group, action) for action in ("A", "M", "D"))
+        )
         for cycle, group in ordered
     ]
 

@@ -51,7 +51,7 @@ Progress = Callable[[float, float | None], None]
 
 
 @dataclass(frozen=True)
-class Quote:
+class LifeQuote:
     """A message that something rests on."""
 
     id: str
@@ -82,7 +82,7 @@ class Ground:
 
 
 @dataclass(frozen=True)
-class Entry:
+class LifeEntry:
     """A memory with a time."""
 
     kind: str  # name of its kind
@@ -95,7 +95,7 @@ class Entry:
     marks: tuple[str, ...] = ()  # a few words each
     sources: tuple[str, ...] = ()  # ids of what it rests on
     ground: Ground = Ground()
-    quotes: tuple[Quote, ...] = ()  # of a talk
+    quotes: tuple[LifeQuote, ...] = ()  # of a talk
     imprints: tuple[Imprint, ...] = ()  # of an episode
     body: BodyTag | None = None  # of an episode
     fragments: tuple[str, ...] = ()  # of a dream
@@ -134,12 +134,12 @@ class Life:
 
     zone: tzinfo
     people: list[Portrait] = field(default_factory=list)
-    entries: dict[str, list[Entry]] = field(default_factory=dict)  # by kind, the newest first
+    entries: dict[str, list[LifeEntry]] = field(default_factory=dict)  # by kind, the newest first
     story: str = ""
     unread: list[str] = field(default_factory=list)  # paths of files that can't be read
     withheld: int = 0  # memories that are not for the reader
 
-    def of(self, kind: Kind) -> list[Entry]:
+    def of(self, kind: Kind) -> list[LifeEntry]:
         """Return the entries of a kind, the newest first."""
         return self.entries.get(kind.name, [])
 
@@ -183,7 +183,7 @@ class Collector:
         self.entity, self.name, self.reader = entity, shown(name), reader
         self.now, self.config = now, config
         self.life = Life(zone)
-        self.quotes: dict[str, Quote] = {}
+        self.quotes: dict[str, LifeQuote] = {}
         self.places: dict[str, Basis] = {}  # what a source is shown as, by its id
         self.sources: dict[str, tuple[str, ...]] = {}  # of each episode
         self.talks: dict[str, str] = {}  # the conversation of each quote
@@ -230,7 +230,7 @@ class Collector:
         self.life.withheld += 1
         self._hidden.add(record_id)
 
-    def _add(self, record_id: str, entry: Entry) -> None:
+    def _add(self, record_id: str, entry: LifeEntry) -> None:
         if entry.anchor in self._anchors:  # a copy that somebody made of its file
             entry = replace(entry, anchor="")
         self._anchors.add(entry.anchor)
@@ -286,7 +286,7 @@ class Collector:
         self.sources[view.id], self.company[view.id] = view.sources, view.people
         self._add(
             view.id,
-            Entry(
+            LifeEntry(
                 "episode",
                 anchor("episode", view.id),
                 self._local(episode.at),
@@ -312,7 +312,7 @@ class Collector:
         confirmed = belief.reinforced if belief.reinforced != belief.formed else None
         self._add(
             view.id,
-            Entry(
+            LifeEntry(
                 "belief",
                 anchor("belief", view.id),
                 self._local(belief.formed),
@@ -336,7 +336,7 @@ class Collector:
         dream = dreams.of(view.document, view.id)
         self._add(
             view.id,
-            Entry(
+            LifeEntry(
                 "dream",
                 anchor("dream", view.id),
                 self._local(dream.at),
@@ -353,7 +353,9 @@ class Collector:
         if view.at is not None:
             at, mark = self._local(view.at), anchor("journal", f"{view.at:%Y%m%d-%H%M%S}")
             text, marks = shown(view.text), self._origin(view)
-            self._add(view.id, Entry("journal", mark, at, text, marks=marks, sources=view.sources))
+            self._add(
+                view.id, LifeEntry("journal", mark, at, text, marks=marks, sources=view.sources)
+            )
 
     def _origin(self, view: RecordView) -> tuple[str, ...]:
         """Tell where a memory comes from, and to its owner for whom it is."""
@@ -389,7 +391,7 @@ class Collector:
         self.company[session.id] = session.people
         self._add(session.id, self._talk(session, quotes))
 
-    def _quotes(self, session: Session, wanted: set[str]) -> Iterator[Quote]:
+    def _quotes(self, session: Session, wanted: set[str]) -> Iterator[LifeQuote]:
         for message in session.messages:
             if message.id in wanted and message.text.strip() and message.id not in self.quotes:
                 called = shown(one_line(str(message.extra.get("name") or "")))
@@ -397,19 +399,19 @@ class Collector:
                 if message.role != "user":
                     speaker = self.name if message.role == "assistant" else "a tool"
                 text = _cut(shown(message.text.strip()), QUOTE_CHARS)
-                yield Quote(message.id, self._local(message.at), speaker, text)
+                yield LifeQuote(message.id, self._local(message.at), speaker, text)
         for summary in session.compactions:
             if summary.id in wanted and summary.summary.strip() and summary.id not in self.quotes:
                 text = _cut(shown(summary.summary.strip()), QUOTE_CHARS)
-                yield Quote(summary.id, self._local(summary.at), "a summary of the talk", text)
+                yield LifeQuote(summary.id, self._local(summary.at), "a summary of the talk", text)
 
-    def _talk(self, session: Session, quotes: tuple[Quote, ...]) -> Entry:
+    def _talk(self, session: Session, quotes: tuple[LifeQuote, ...]) -> LifeEntry:
         spoken = [message for message in session.messages if message.role != "tool"]
         first = next((m.text for m in spoken if m.role == "user" and m.text.strip()), "")
         imported = session.imported or {}
         origin = f"from {imported['from']}" if imported.get("from") else ""
         count = f"{len(spoken)} message{'' if len(spoken) == 1 else 's'}"
-        return Entry(
+        return LifeEntry(
             "session",
             anchor("session", session.id),
             self._local(session.at),
@@ -429,7 +431,7 @@ class Collector:
             joined = [self._joined(entry) for entry in group if kind != "session"]
             life.entries[kind] = sorted(joined or group, key=lambda entry: entry.at, reverse=True)
 
-    def _joined(self, entry: Entry) -> Entry:
+    def _joined(self, entry: LifeEntry) -> LifeEntry:
         against = tuple(self.places[other] for other in entry.contradicts if other in self.places)
         company = [who for source in entry.sources for who in self.company.get(source, ())]
         people = entry.people or tuple(map(_mark, dict.fromkeys(company)))

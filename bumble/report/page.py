@@ -25,7 +25,7 @@ from bumble.body.config import BAR_NAMES
 from bumble.records import kinds
 from bumble.report.body_over_time import HEIGHT, WIDTH, BodyOverTime
 from bumble.report.changed import Changed
-from bumble.report.life import ON_TIMELINE, Entry, Life, anchor
+from bumble.report.life import ON_TIMELINE, Life, LifeEntry, anchor
 
 FOLDER = Path(__file__).with_name("page")
 MARK = '<meta name="generator" content="bumble report'  # in the head of every report
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Report:
+class LifeReport:
     """All that the page shows."""
 
     name: str  # of the entity
@@ -52,10 +52,10 @@ class Day:
     """A day of the timeline, in parts that are laid out together."""
 
     at: datetime
-    chunks: tuple[Sequence[Entry], ...]
+    chunks: tuple[Sequence[LifeEntry], ...]
 
 
-def render(report: Report) -> str:
+def render(report: LifeReport) -> str:
     """Return the page."""
     style, script = (_own("page.css"), _own("page.js"))
     environment = jinja2.Environment(
@@ -139,12 +139,12 @@ def _harmless(value: object) -> object:
     return value
 
 
-def _timeline(life: Life) -> list[Entry]:
+def _timeline(life: Life) -> list[LifeEntry]:
     entries = [entry for kind in ON_TIMELINE for entry in life.of(kind)]
     return sorted(entries, key=lambda entry: entry.at, reverse=True)
 
 
-def _days(entries: Iterable[Entry]) -> Iterator[Day]:
+def _days(entries: Iterable[LifeEntry]) -> Iterator[Day]:
     for _, group in groupby(entries, key=lambda entry: entry.at.date()):
         chunks = tuple(_chunks(list(group)))
         yield Day(chunks[0][0].at, chunks)

@@ -62,7 +62,7 @@ class Stretch:
 
 
 @dataclass(frozen=True)
-class Plan:
+class JobPlan:
     """The changes of a job on the files as they are, and what these were found to be."""
 
     changes: Sequence[Change | None]
@@ -77,7 +77,7 @@ class JobResult:
 
     title: str  # of the change set: "remember: Sam's new dog"
     # on the files as they are when it is called; bare changes, where nothing can be told of them
-    plan: Callable[[], Plan | Sequence[Change | None]]
+    plan: Callable[[], JobPlan | Sequence[Change | None]]
     lines: tuple[str, ...] = ()  # what a person is told
     data: Mapping[str, Any] = field(default_factory=dict)  # the same for --json
     trailers: tuple[tuple[str, str], ...] = ()  # for the history: ("Evidence", "msg_…")
@@ -91,10 +91,10 @@ class JobResult:
     in_vain: bool = False  # whether the model answered and nothing could be made of it
     written: Sequence[Any] = ()  # what was applied, as whoever applied it shows it
 
-    def whole_plan(self) -> Plan:
+    def whole_plan(self) -> JobPlan:
         """Plan on the files as they are now."""
         plan = self.plan()
-        return plan if isinstance(plan, Plan) else Plan(plan)
+        return plan if isinstance(plan, JobPlan) else JobPlan(plan)
 
     def planned(self) -> tuple[JobResult, ChangeSet]:
         """Plan on the files as they are now: the result with what that tells, and the changes."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bumble import prompts
-from bumble.llm.protocol import Message, Request
+from bumble.llm.protocol import PromptMessage, Request
 from bumble.runtime.runtime import Runtime
 
 
@@ -40,10 +40,10 @@ def request(
     )
 
 
-def messages(prompt: str, slots: Mapping[str, str]) -> tuple[Message, ...]:
+def messages(prompt: str, slots: Mapping[str, str]) -> tuple[PromptMessage, ...]:
     """Fill a prompt: its instructions, its examples, and what is asked now."""
     turns = prompts.load(prompt).turns(**slots)
-    return tuple(Message(role, text) for role, text in turns)
+    return tuple(PromptMessage(role, text) for role, text in turns)
 
 
 def cache_id(purpose: str) -> str:

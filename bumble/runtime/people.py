@@ -21,7 +21,7 @@ from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
 from bumble.records import base, relationships, session_files
 from bumble.records.base import Provenance
-from bumble.records.relationships import Note, Relationship, Scores
+from bumble.records.relationships import PendingNote, Relationship, Scores
 from bumble.records.sessions import Session
 from bumble.runtime.runtime import Runtime
 
@@ -116,7 +116,7 @@ def plan_felt(runtime: Runtime, person: str, points: Mapping[str, float]) -> Cha
 
 
 def plan_noted(
-    person: Relationship, notes: Sequence[Note], *, known: bool, scores: Scores | None = None
+    person: Relationship, notes: Sequence[PendingNote], *, known: bool, scores: Scores | None = None
 ) -> Change | None:
     """Plan to keep notes about somebody for the next reflection; each is kept once.
 
@@ -182,7 +182,7 @@ def interactions(runtime: Runtime) -> int:
 
 
 @dataclass(frozen=True)
-class Standing:
+class RelationshipStanding:
     """The state of a relationship: its stage, health, direction and silence."""
 
     stage: str  # forming, developing, established or deep
@@ -198,7 +198,7 @@ class Standing:
         return f"{self.stage}, health {self.health:.2f}{way}, {last}"
 
 
-def standing(person: Relationship, stages: StagesConfig, at: datetime) -> Standing:
+def standing(person: Relationship, stages: StagesConfig, at: datetime) -> RelationshipStanding:
     """Tell how the two stand at a time."""
     now, trajectory = health(person.scores), ""
     if person.previous_health is not None:
@@ -206,7 +206,7 @@ def standing(person: Relationship, stages: StagesConfig, at: datetime) -> Standi
         trajectory = "steady" if abs(change) < STEADY else "warming" if change > 0 else "cooling"
     last = person.last_interaction
     silence = None if last is None else max(timedelta(0), at - last)
-    return Standing(stage(person.interaction_count, stages), now, trajectory, silence)
+    return RelationshipStanding(stage(person.interaction_count, stages), now, trajectory, silence)
 
 
 def stage(interaction_count: int, stages: StagesConfig) -> str:

@@ -22,7 +22,7 @@ class ListedTool:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ToolAnswer:
     """What a call gave."""
 
     text: str

@@ -26,7 +26,7 @@ from mcp_types import (
     TextResourceContents,
 )
 
-from bumble.servers.answers import Answer, ListedTool, ServerFailedError
+from bumble.servers.answers import ListedTool, ServerFailedError, ToolAnswer
 from bumble.servers.pipe import Pipe
 from bumble.text.words import one_line, shorten
 
@@ -97,7 +97,7 @@ class Link:
         """The version of the protocol that is spoken."""
         return self._client.protocol_version if self._client else ""
 
-    def call(self, name: str, arguments: Mapping[str, Any]) -> Answer:
+    def call(self, name: str, arguments: Mapping[str, Any]) -> ToolAnswer:
         """Call a tool.
 
         Raises:
@@ -106,16 +106,16 @@ class Link:
         if self._client is None:
             raise ServerFailedError("has listed no tools")
         calling = self._portal.start_task_soon(self._call, self._client, name, dict(arguments))
-        answer: Answer = self._waited(calling, calling.cancel)
+        answer: ToolAnswer = self._waited(calling, calling.cancel)
         return answer
 
-    async def _call(self, client: Client, name: str, arguments: dict[str, Any]) -> Answer:
+    async def _call(self, client: Client, name: str, arguments: dict[str, Any]) -> ToolAnswer:
         try:
             return _answer(await client.call_tool(name, arguments))
         except MCPError as error:
             if error.code in (CONNECTION_CLOSED, REQUEST_TIMEOUT):
                 raise
-            return Answer(error.message, failed=True)  # it is there, and says no
+            return ToolAnswer(error.message, failed=True)  # it is there, and says no
 
     def _waited(
         self, future: Future[T], cancel: Callable[[], object], seconds: float | None = None
@@ -180,7 +180,7 @@ async def _listed(client: Client) -> list[ListedTool]:
     return tools
 
 
-def _answer(result: CallToolResult) -> Answer:
+def _answer(result: CallToolResult) -> ToolAnswer:
     """Return the text of a result; what is no text is named."""
     texts: list[str] = []
     for block in result.content:
@@ -195,4 +195,4 @@ def _answer(result: CallToolResult) -> Answer:
     text = "\n".join(texts)
     if len(text) > MAX_RESULT_CHARS:
         text = f"{text[:MAX_RESULT_CHARS]}\n(it gave more; the rest was dropped)"
-    return Answer(text, bool(result.is_error))
+    return ToolAnswer(text, bool(result.is_error))

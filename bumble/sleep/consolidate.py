@@ -29,7 +29,7 @@ from bumble.records import base, beliefs, dreams, episodes, relationships, scrat
 from bumble.records.episodes import Episode
 from bumble.records.mapping_files import MappingFile
 from bumble.runtime import last_activity, review
-from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, Plan
+from bumble.runtime.job import NO_ANSWER, Condition, Due, JobPlan, JobResult
 from bumble.runtime.runtime import Runtime
 from bumble.sleep import narrate, scratch_to_journal
 from bumble.topics import catalysts
@@ -177,7 +177,7 @@ def run(runtime: Runtime, step: ConsolidationStep) -> JobResult:
 def _noted_in_vain(runtime: Runtime, outcome: JobResult) -> JobResult:
     """Note what a model was asked in vain: about the same it is not asked again each night."""
 
-    def plan() -> Plan:
+    def plan() -> JobPlan:
         file = state.read(runtime.entity.state)
         there = _vain(file)
         oldest = sorted(there, key=lambda mark: (str(there[mark]), mark))

@@ -23,13 +23,13 @@ from bumble.choosing.by_form import BY, Wording
 from bumble.entity.changes import Change
 from bumble.facts.beliefs import Claim, plan_claim
 from bumble.grounding import claims
-from bumble.llm.protocol import Message, Request
+from bumble.llm.protocol import PromptMessage, Request
 from bumble.records import base, beliefs, dreams, journal, provenance, questions
 from bumble.records.base import Provenance
 from bumble.records.episodes import Episode
-from bumble.records.questions import Question
+from bumble.records.questions import OpenQuestion
 from bumble.runtime import body_state, job_request
-from bumble.runtime.job import Condition, Due, JobResult, Plan, traced
+from bumble.runtime.job import Condition, Due, JobPlan, JobResult, traced
 from bumble.runtime.runtime import Runtime
 from bumble.sleep import dream_gates, dream_pairs, dream_pool, dream_text
 from bumble.sleep.dream_pairs import Pair
@@ -165,7 +165,7 @@ def _nothing(
     )
 
 
-def _question(runtime: Runtime, met: Sequence[Episode], rng: random.Random) -> Question | None:
+def _question(runtime: Runtime, met: Sequence[Episode], rng: random.Random) -> OpenQuestion | None:
     """Draw a question that memory had no answer to, of those that all may meet who meet the dream.
 
     A dream may turn it over; it answers nothing, so the question stays open.
@@ -187,7 +187,7 @@ def _quotable(pool: DreamPool) -> tuple[Pair, ...]:
 
 
 def _by_form(
-    pool: DreamPool, chosen: Sequence[Pair], asked: Question | None, wording: Wording
+    pool: DreamPool, chosen: Sequence[Pair], asked: OpenQuestion | None, wording: Wording
 ) -> Dreamt:
     """Set two memories side by side, each in words that were said; nothing joins them."""
     forms = wording.forms
@@ -206,7 +206,7 @@ def _dreamt(
     job: DreamJob,
     pool: DreamPool,
     chosen: Sequence[Pair],
-    asked: Question | None,
+    asked: OpenQuestion | None,
     seed: int,
 ) -> Dreamt:
     """Ask for a dream, and once more if a part is missing."""
@@ -229,8 +229,8 @@ def _dreamt(
         request,
         messages=(
             *request.messages,
-            Message("assistant", first or "(nothing)"),
-            Message("user", advice),
+            PromptMessage("assistant", first or "(nothing)"),
+            PromptMessage("user", advice),
         ),
         temperature=min(config.temperature, RETRY_TEMPERATURE),
     )
@@ -247,7 +247,11 @@ def _read(text: str) -> Dreamt:
 
 
 def _slots(
-    runtime: Runtime, job: DreamJob, pool: DreamPool, chosen: Sequence[Pair], asked: Question | None
+    runtime: Runtime,
+    job: DreamJob,
+    pool: DreamPool,
+    chosen: Sequence[Pair],
+    asked: OpenQuestion | None,
 ) -> dict[str, str]:
     lines = []
     for number, pair in enumerate(chosen, 1):
@@ -275,7 +279,7 @@ def _night(
     job: DreamJob,
     pool: DreamPool,
     chosen: tuple[Pair, ...],
-    asked: Question | None,
+    asked: OpenQuestion | None,
     dreamt: Dreamt,
     rng: random.Random,
     seed: int,
@@ -312,7 +316,7 @@ def _begun(job: DreamJob) -> dict[str, str]:
     return {"event": "dream_cycle_start", "at": base.stamp(job.at)}
 
 
-def _plan(runtime: Runtime, job: DreamJob, night: Night) -> Plan:
+def _plan(runtime: Runtime, job: DreamJob, night: Night) -> JobPlan:
     """Plan all that a dream becomes, on the files as they are; nothing if a condition fails."""
     config, past = runtime.config.soma.dreams, dream_gates.read(runtime)
     # somebody spoke while the model wrote, or another process has dreamt: both end a dream
@@ -322,7 +326,7 @@ def _plan(runtime: Runtime, job: DreamJob, night: Night) -> Plan:
             for condition in closed
         )
         left = {"event": "dream_cycle_left", "at": base.stamp(runtime.now())}
-        return Plan((), late, {"events": [_begun(job), left]}, ran=False)
+        return JobPlan((), late, {"events": [_begun(job), left]}, ran=False)
     planned: list[Change | None] = []
     became: list[str] = []
     if config.write_journal:
@@ -347,7 +351,7 @@ def _plan(runtime: Runtime, job: DreamJob, night: Night) -> Plan:
         provenance=night.provenance,
     )
     planned.append(dreams.plan_new(record, "keep the dream"))
-    return Plan((*planned, dream_gates.plan_counted(runtime, past, job.at)))
+    return JobPlan((*planned, dream_gates.plan_counted(runtime, past, job.at)))
 
 
 def _diary(runtime: Runtime, job: DreamJob, night: Night) -> Change:

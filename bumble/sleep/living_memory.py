@@ -27,7 +27,7 @@ from bumble.records import base, journal, provenance, scratch, state, working
 from bumble.records.base import Provenance
 from bumble.records.narrative import EXCERPT
 from bumble.runtime import job_request, people
-from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, Plan, traced
+from bumble.runtime.job import NO_ANSWER, Condition, Due, JobPlan, JobResult, traced
 from bumble.runtime.runtime import Runtime
 from bumble.sleep import (
     dream_gates,
@@ -64,7 +64,7 @@ class LivingJob:
 
 
 @dataclass(frozen=True)
-class Draft:
+class PageDraft:
     """A page as it is to become."""
 
     lines: Lines
@@ -157,7 +157,7 @@ def run(runtime: Runtime, job: LivingJob) -> JobResult:
     return _written(runtime, job, draft)
 
 
-def _draft(runtime: Runtime, job: LivingJob) -> Draft | None:
+def _draft(runtime: Runtime, job: LivingJob) -> PageDraft | None:
     """Ask a model that may write, else fill the page by rule; None where a model's has to stay."""
     if job.asks and by_form.of_owner(runtime) is None:
         try:
@@ -173,7 +173,7 @@ def _draft(runtime: Runtime, job: LivingJob) -> Draft | None:
         for text, origin in job.notes
     ]
     lines = living_by_rule.lines(runtime, notes)
-    return Draft(lines, len(lines[KEYS[POINTERS]]), "")
+    return PageDraft(lines, len(lines[KEYS[POINTERS]]), "")
 
 
 def _by_model(source: str) -> bool:
@@ -181,7 +181,7 @@ def _by_model(source: str) -> bool:
     return any(line.origin.model for line in working.own(source))
 
 
-def _asked(runtime: Runtime, job: LivingJob) -> Draft:
+def _asked(runtime: Runtime, job: LivingJob) -> PageDraft:
     """Ask a model, and leave out what nobody said.
 
     Raises:
@@ -228,7 +228,7 @@ def _checked(
     answer: Mapping[str, Any],
     more: Sequence[str],
     origins: Sequence[Provenance],
-) -> Draft:
+) -> PageDraft:
     """Keep the lines that hold no name, number or date of their own; all are for one circle."""
     grounds = [*narrative_sources.grounds(runtime, job.sources, ""), *more]
     speakers = Speakers(narrative_sources.known_names(runtime, job.sources))
@@ -257,18 +257,18 @@ def _checked(
         for label, episode in labels.items()
         if ids & {label, episode.id}
     ]
-    return Draft(lines, len(answer[POINTERS]), runtime.model.name, dropped)
+    return PageDraft(lines, len(answer[POINTERS]), runtime.model.name, dropped)
 
 
-def _written(runtime: Runtime, job: LivingJob, draft: Draft) -> JobResult:
+def _written(runtime: Runtime, job: LivingJob, draft: PageDraft) -> JobResult:
     count = sum(map(len, draft.lines.values()))
 
-    def plan() -> Plan:
+    def plan() -> JobPlan:
         if working.read(runtime.entity.working_memory) != job.before:
-            return Plan((), ("Working memory was edited meanwhile, and stays as it is.",))
+            return JobPlan((), ("Working memory was edited meanwhile, and stays as it is.",))
         page = working.plan_rewrite(job.before, draft.lines, "write working memory anew")
         moved = scratch_to_journal.plan_moved(runtime, job.at)
-        return Plan((page, *moved, _noted(runtime, job, job.fingerprint)))
+        return JobPlan((page, *moved, _noted(runtime, job, job.fingerprint)))
 
     told = [f"Working memory: {count} lines"]
     told[0] += "." if draft.model else ", by rule: what was said, in quotes."

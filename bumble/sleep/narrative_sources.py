@@ -18,7 +18,7 @@ from bumble.facts.beliefs import strength
 from bumble.records import base, beliefs, episodes, journal, provenance, relationships
 from bumble.records.beliefs import Belief
 from bumble.records.episodes import Episode
-from bumble.records.journal import Entry
+from bumble.records.journal import JournalEntry
 from bumble.records.provenance import Audience
 from bumble.records.relationships import Relationship
 from bumble.runtime import people
@@ -39,7 +39,7 @@ class StorySources:
     episodes: tuple[Episode, ...]  # oldest first
     people: tuple[Relationship, ...]  # those talked with most first
     beliefs: tuple[Belief, ...]  # the strongest first
-    dreams: tuple[Entry, ...]  # oldest first
+    dreams: tuple[JournalEntry, ...]  # oldest first
     fingerprint: str  # changes when there is something new to tell
 
     @property
@@ -112,7 +112,7 @@ def _fingerprint(
     lived: Iterable[Episode],
     acquaintances: Iterable[Relationship],
     held: Iterable[Belief],
-    dreamt: Iterable[Entry],
+    dreamt: Iterable[JournalEntry],
 ) -> str:
     """Identify what there is to tell; beliefs all, because their ranks change as they fade."""
     contents = [

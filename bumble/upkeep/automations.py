@@ -17,7 +17,7 @@ from bumble.agent import alone, budget, loop, participants, route, tools, turn, 
 from bumble.choosing import by_form, quotes
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError, RecordInvalidError
-from bumble.llm.protocol import Message, Request, ToolCall
+from bumble.llm.protocol import Action, PromptMessage, Request
 from bumble.records import automations, base, journal, sessions
 from bumble.records.automations import Automation
 from bumble.records.base import Provenance
@@ -129,14 +129,14 @@ def _by_form(runtime: Runtime, automation: Automation, at: datetime) -> str:
     return wording.forms.automation.format(task=task, date=date)
 
 
-def _think(runtime: Runtime, automation: Automation, at: datetime) -> loop.Outcome:
+def _think(runtime: Runtime, automation: Automation, at: datetime) -> loop.LoopOutcome:
     """Let the model act on the task, with the tools of a turn."""
     owner = participants.person(runtime.entity, runtime.identity, None)
     # never written: what was said before is searched, this talk is nobody's
     talk = sessions.new(base.new_id(sessions.PREFIX, at, runtime.rng), at, owner.id)
     context = turn.tool_context(runtime, talk, _origin(runtime, automation), TAG)
 
-    def carry_out(call: ToolCall) -> tools.Result:
+    def carry_out(call: Action) -> tools.Result:
         if call.name == tools.COMMAND.name and not runtime.writes:
             return tools.Result("failed: no program is run in a dry run", failed=True)
         return tools.run(call.name, call.arguments, context)
@@ -173,7 +173,7 @@ def _request(runtime: Runtime, automation: Automation, owner: str, at: datetime)
     owner_id = people.owner_id(runtime.entity, runtime.identity)
     stable = turn.stable_part(runtime, (owner_id,)).text
     return Request(
-        messages=(Message("system", stable), Message("user", asked)),
+        messages=(PromptMessage("system", stable), PromptMessage("user", asked)),
         purpose=TAG,
         schema=loop.schema(tools.declared(runtime.config.tools)),
         max_tokens=profile.max_tokens,

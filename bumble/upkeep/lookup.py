@@ -209,7 +209,7 @@ class Library:
         return knowledge.read(self.entity.knowledge)
 
     @cached_property
-    def _diary(self) -> tuple[journal.Entry, ...]:
+    def _diary(self) -> tuple[journal.JournalEntry, ...]:
         return journal.read(self.entity.journal, self.zone).entries
 
     # one record

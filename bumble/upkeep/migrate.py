@@ -58,7 +58,7 @@ UNION_OF_TRANSCRIPTS = "/sessions/**/*.jsonl merge=union"
 
 
 @dataclass(frozen=True)
-class Draft:
+class FolderDraft:
     """The files of a folder that a format is made of, as they would be; None: there is none."""
 
     entity: str
@@ -67,7 +67,7 @@ class Draft:
     lines: tuple[str, ...] = ()  # what is to change, for people
 
 
-Step = Callable[[Draft], Draft]
+Step = Callable[[FolderDraft], FolderDraft]
 
 
 @dataclass(frozen=True)
@@ -143,11 +143,11 @@ def _is_committed(place: Git) -> bool:
     return status.code == 0 and not status.out.strip()
 
 
-def _read(root: Path) -> Draft:
+def _read(root: Path) -> FolderDraft:
     source = _text(root / ENTITY_FILE)
     if source is None:
         raise NotAnEntityError(root)
-    return Draft(source, _text(root / ATTRIBUTES), _text(root / IGNORES))
+    return FolderDraft(source, _text(root / ATTRIBUTES), _text(root / IGNORES))
 
 
 def _text(path: Path) -> str | None:
@@ -174,7 +174,7 @@ def _version(root: Path, source: str) -> int:
     return version
 
 
-def _from_1(draft: Draft) -> Draft:
+def _from_1(draft: FolderDraft) -> FolderDraft:
     """Drop settings that are gone, and have transcripts merged by meaning."""
     source, lines = draft.entity, []
     for key in REMOVED:
@@ -209,7 +209,7 @@ def _without(source: str, keys: list[str]) -> str:
     return source
 
 
-def _completed(root: Path, draft: Draft) -> Draft:
+def _completed(root: Path, draft: FolderDraft) -> FolderDraft:
     """Name what new kinds of records need of git, and the format."""
     lines = [*draft.lines]
     named: dict[str, str | None] = {ATTRIBUTES: draft.attributes, IGNORES: draft.ignores}
@@ -221,4 +221,4 @@ def _completed(root: Path, draft: Draft) -> Draft:
             lines.append(f"{name}: {'; '.join(missing)}")
     source = yaml_edit.set_value(draft.entity, [VERSION_KEY], SCHEMA_VERSION)
     lines.append(f"{ENTITY_FILE}: {VERSION_KEY}: {SCHEMA_VERSION}")
-    return Draft(source, named[ATTRIBUTES], named[IGNORES], tuple(lines))
+    return FolderDraft(source, named[ATTRIBUTES], named[IGNORES], tuple(lines))

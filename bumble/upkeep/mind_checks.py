@@ -33,7 +33,7 @@ MARKS = "-*+>[] "  # of lists and quotes
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CheckOutcome:
     """What a check came to in one place."""
 
     check: Check
@@ -49,7 +49,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Statement:
+class WrittenStatement:
     """A sentence that a model wrote as true."""
 
     path: str
@@ -70,7 +70,7 @@ class Summary:
     junk_rate: float | None  # of what models wrote
 
 
-def outcome(check: Check, place: str, texts: Sequence[str]) -> Outcome:
+def outcome(check: Check, place: str, texts: Sequence[str]) -> CheckOutcome:
     """Hold a check against some memories, best first, or against one text."""
     whole = "\n".join(texts)
     ranks = (
@@ -78,7 +78,9 @@ def outcome(check: Check, place: str, texts: Sequence[str]) -> Outcome:
         for rank, text in enumerate(texts, 1)
         if any(checks.holds(text, wanted) for wanted in check.expected)
     )
-    return Outcome(check, place, check.is_met(whole), next(ranks, None), check.forbidden_in(whole))
+    return CheckOutcome(
+        check, place, check.is_met(whole), next(ranks, None), check.forbidden_in(whole)
+    )
 
 
 def search(runtime: Runtime, person_id: str, check: Check) -> list[str]:
@@ -110,7 +112,7 @@ def covers(session: Session, check: Check) -> bool:
     return bool(told_in) and told_in <= hidden
 
 
-def statements(entity: Entity, names: Sequence[str], zone: tzinfo) -> list[Statement]:
+def statements(entity: Entity, names: Sequence[str], zone: tzinfo) -> list[WrittenStatement]:
     """Return every sentence that a model wrote as true, held against what it rests on.
 
     Args:
@@ -125,7 +127,7 @@ def statements(entity: Entity, names: Sequence[str], zone: tzinfo) -> list[State
         sources = list(library.said(view))
         for sentence in _sentences(view.text):
             reason = grounded.check(sentence, sources, speakers, messages=sources)
-            listed.append(Statement(entity.relative(path), sentence, reason is None))
+            listed.append(WrittenStatement(entity.relative(path), sentence, reason is None))
     return listed
 
 
@@ -175,7 +177,7 @@ def _sentences(text: str) -> Iterator[str]:
             yield from words.sentences(line.lstrip(MARKS))
 
 
-def summarize(outcomes: Sequence[Outcome], told: Sequence[Statement]) -> Summary:
+def summarize(outcomes: Sequence[CheckOutcome], told: Sequence[WrittenStatement]) -> Summary:
     """Sum up what all checks came to."""
     expecting = [each for each in outcomes if each.check.expected]
     searched = [each for each in expecting if each.place == checks.RECALL]

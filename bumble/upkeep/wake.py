@@ -14,7 +14,7 @@ from bumble.runtime import body_state
 from bumble.runtime.job import Condition, Due, JobResult, traced
 from bumble.runtime.runtime import Runtime
 from bumble.upkeep import wake_gates, wake_session
-from bumble.upkeep.wake_gates import Decision
+from bumble.upkeep.wake_gates import WakeDecision
 from bumble.upkeep.wake_session import Deed, Wake
 
 
@@ -22,7 +22,7 @@ from bumble.upkeep.wake_session import Deed, Wake
 class WakeJob:
     """One decision; all of one tick are the same: it decides once."""
 
-    decision: Decision = field(compare=False)
+    decision: WakeDecision = field(compare=False)
 
 
 def check(runtime: Runtime) -> Due[WakeJob]:
@@ -49,7 +49,7 @@ def run(runtime: Runtime, job: WakeJob) -> JobResult:
     return _awake(runtime, wake, wake_session.act(runtime, wake))
 
 
-def _asleep(runtime: Runtime, decision: Decision) -> JobResult:
+def _asleep(runtime: Runtime, decision: WakeDecision) -> JobResult:
     gate = decision.closed or decision.conditions[-1]
     reason = f"{gate.name}: {gate.value}, wants {gate.wants}"
     return JobResult(

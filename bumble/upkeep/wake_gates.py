@@ -57,7 +57,7 @@ class PastWake:
 
 
 @dataclass(frozen=True)
-class Decision:
+class WakeDecision:
     """Whether it wakes now, and why."""
 
     at: datetime
@@ -84,7 +84,7 @@ class Decision:
         )
 
 
-def decide(runtime: Runtime, at: datetime) -> Decision:
+def decide(runtime: Runtime, at: datetime) -> WakeDecision:
     """Decide whether to wake."""
     past = read_past(runtime)
     soma = body_state.read(runtime, at)
@@ -95,7 +95,7 @@ def decide(runtime: Runtime, at: datetime) -> Decision:
         "an impulse, a conflict, a stray thought or the timer",
         cause is not None,
     )
-    return Decision(at, (*_gates(runtime, past, at), reason), cause, past)
+    return WakeDecision(at, (*_gates(runtime, past, at), reason), cause, past)
 
 
 def is_quiet(runtime: Runtime, at: datetime) -> bool:
@@ -226,7 +226,7 @@ def read_past(runtime: Runtime) -> tuple[PastWake, ...]:
     return tuple(sorted((wake for wake in past if wake.at.tzinfo), key=lambda wake: wake.at))
 
 
-def plan_woke(runtime: Runtime, decision: Decision, intent: str) -> Change | None:
+def plan_woke(runtime: Runtime, decision: WakeDecision, intent: str) -> Change | None:
     """Plan to remember a wake."""
     cause = decision.cause
     now = PastWake(decision.at, intent, cause.key if cause else "timer")

@@ -23,7 +23,15 @@ from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError, RefusedError
 from bumble.grounding import secrets
 from bumble.llm import structured
-from bumble.llm.protocol import Completion, EnoughError, Message, OnText, Request, Tool, ToolCall
+from bumble.llm.protocol import (
+    Action,
+    Completion,
+    EnoughError,
+    OnText,
+    PromptMessage,
+    Request,
+    Tool,
+)
 from bumble.llm.wrappers import Wrapper
 from bumble.records import (
     base,
@@ -52,7 +60,7 @@ from bumble.upkeep.wake_gates import (
     PROJECT,
     REST,
     WAKE,
-    Decision,
+    WakeDecision,
 )
 
 MOST_MESSAGES, MOST_SAYS, MOST_STEPS, MOST_SECONDS = 2, 6, 16, 1200
@@ -97,7 +105,7 @@ class Deed:
 class Wake:
     """One wake: why, and of whom it thinks."""
 
-    decision: Decision
+    decision: WakeDecision
     person: str  # id; empty: nobody has talked with it
     name: str
     intents: tuple[str, ...]  # what it may choose
@@ -147,7 +155,7 @@ class Bounded(Wrapper):
         return completion
 
 
-def begin(runtime: Runtime, decision: Decision) -> Wake:
+def begin(runtime: Runtime, decision: WakeDecision) -> Wake:
     """Choose of whom it thinks, and what it may choose to do."""
     thought = decision.cause.thought if decision.cause else None
     person = _person(runtime, thought.audience if thought else ())
@@ -293,7 +301,7 @@ def _session(runtime: Runtime, wake: Wake, chosen: Deed, mind: str) -> Deed:
     names = {tool.name for tool in declared}
     messages: list[str] = []
 
-    def carry_out(call: ToolCall) -> tools.Result:
+    def carry_out(call: Action) -> tools.Result:
         if call.name not in names:
             return tools.Result(f"failed: this time there is {', '.join(sorted(names))}", True)
         if call.name != LEAVE_MESSAGE:
@@ -360,8 +368,8 @@ def _request(
     )
     return Request(
         messages=(
-            Message("system", turn.stable_part(runtime, wake.readers).text),
-            Message("user", asked),
+            PromptMessage("system", turn.stable_part(runtime, wake.readers).text),
+            PromptMessage("user", asked),
         ),
         purpose=WAKE,
         schema=loop.schema(declared),

@@ -28,7 +28,7 @@ _OUTPUT = "last_hidden_state"
 
 
 @dataclass(frozen=True)
-class Shape:
+class EncoderShape:
     """The sizes of the encoder."""
 
     hidden: int
@@ -42,7 +42,7 @@ class Shape:
 class Packed:
     """The file, taken apart."""
 
-    shape: Shape
+    shape: EncoderShape
     pieces: Sequence[str]
     scores: Sequence[float]
     special: tuple[int, int, int, int]  # ids of start, end, padding and unknown
@@ -119,7 +119,7 @@ def _parse(data: bytes) -> Packed:
         at += 2 + length + 21
     start_id, end_id, padding_id, unknown_id = special
     return Packed(
-        Shape(hidden, layers, heads, inner, epsilon),
+        EncoderShape(hidden, layers, heads, inner, epsilon),
         pieces,
         [float(str(score)) for score in scores],
         (start_id, end_id, padding_id, unknown_id),

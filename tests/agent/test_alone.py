@@ -5,16 +5,16 @@ from collections.abc import Callable
 from bumble.agent import alone
 from bumble.agent.tools import Plan, Result
 from bumble.entity.changes import Change
-from bumble.llm.protocol import ToolCall
+from bumble.llm.protocol import Action
 
-CALL = ToolCall("1", "any", {})
+CALL = Action("1", "any", {})
 
 
 def writing(path: str, *, adds: bool = False) -> Plan:
     return lambda: Change(path, "write", b"text", adds=adds)
 
 
-def calls(*results: Result) -> Callable[[ToolCall], Result]:
+def calls(*results: Result) -> Callable[[Action], Result]:
     left = iter(results)
     return alone.once_a_file(lambda _: next(left))
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from bumble.agent import context_report
-from bumble.agent.context_report import Part, Report
+from bumble.agent.context_report import ContextReport, Part
 from bumble.agent.turn_record import Turn
 from bumble.entity.folder import Entity
 from bumble.llm.protocol import Request
@@ -17,7 +17,7 @@ from tests.support import living
 from tests.support.turns import NOON, act, runtime_of, say, talk
 
 
-def talked(entity: Entity) -> tuple[Report, Turn, Request]:
+def talked(entity: Entity) -> tuple[ContextReport, Turn, Request]:
     model = ScriptedModel([say("Hello."), act("recall", query="rain"), say("Rain.")])
     runtime = runtime_of(entity, model)
     talk(runtime, "Hello there.")

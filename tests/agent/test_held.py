@@ -7,7 +7,7 @@ import pytest
 
 from bumble.abilities.tiers import Abilities
 from bumble.agent import acts, by_form, context_report, turn
-from bumble.agent.by_form import Scene
+from bumble.agent.by_form import FormScene
 from bumble.agent.turn_record import Turn
 from bumble.cli import context_view
 from bumble.entity import changes
@@ -281,7 +281,7 @@ def test_of_forty_replies_by_form_none_is_said_again(
     wordings = forms.load(language, ada.root)
     heard: list[str] = []
     for n in range(40):
-        scene = Scene(SAME[language], language, wordings, "sam", "Sam", "Ada", NOON, (), heard)
+        scene = FormScene(SAME[language], language, wordings, "sam", "Sam", "Ada", NOON, (), heard)
         heard.append(by_form.compose(act_of_it, scene, random.Random(n)).text)
     assert len(set(heard)) == len(heard)
 

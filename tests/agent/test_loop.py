@@ -15,11 +15,11 @@ from bumble.agent.tools import Result
 from bumble.entity import settings
 from bumble.entity.config import LoopConfig
 from bumble.errors import AnswerInvalidError, ModelUnreachableError
-from bumble.llm.protocol import Completion, Message, OnText, Request, Tool, ToolCall
+from bumble.llm.protocol import Action, Completion, OnText, PromptMessage, Request, Tool
 from bumble.llm.scripted import Reply, ScriptedModel
 
 CONFIG = settings.load().config.cognition.loop
-REQUEST = Request([Message("system", "You are Ada."), Message("user", "Hello")])
+REQUEST = Request([PromptMessage("system", "You are Ada."), PromptMessage("user", "Hello")])
 
 
 def act(*calls: tuple[str, Mapping[str, Any]]) -> str:
@@ -44,7 +44,7 @@ def go(
     config: LoopConfig = CONFIG,
     *,
     judges: bool = False,
-) -> loop.Outcome:
+) -> loop.LoopOutcome:
     return loop.run(
         model,
         REQUEST,
@@ -62,20 +62,20 @@ class Person:
 
     def __init__(self, result: Result | None = None) -> None:
         self.heard = ""
-        self.calls: list[ToolCall] = []
+        self.calls: list[Action] = []
         self.result = result or Result("Biscuit is a dog.")
 
     def hear(self, piece: str) -> None:
         self.heard += piece
 
-    def carry_out(self, call: ToolCall) -> Result:
+    def carry_out(self, call: Action) -> Result:
         self.calls.append(call)
         return self.result
 
 
 def run(
     replies: list[Reply], person: Person, message: str = "Hello"
-) -> tuple[loop.Outcome, ScriptedModel]:
+) -> tuple[loop.LoopOutcome, ScriptedModel]:
     model = ScriptedModel(replies)
     done = loop.run(
         model,
@@ -449,7 +449,7 @@ def test_an_interrupt_while_it_is_judged_keeps_what_was_heard() -> None:
 
 def test_an_interrupt_while_a_tool_runs_keeps_the_steps_before() -> None:
     class Impatient(Person):
-        def carry_out(self, call: ToolCall) -> Result:
+        def carry_out(self, call: Action) -> Result:
             if call.arguments == {"query": "two"}:
                 raise KeyboardInterrupt
             return super().carry_out(call)
@@ -487,7 +487,7 @@ def test_tools_that_only_read_run_beside_each_other_and_answer_in_order() -> Non
     both = threading.Barrier(2, timeout=5)
 
     class Together(Person):
-        def carry_out(self, call: ToolCall) -> Result:
+        def carry_out(self, call: Action) -> Result:
             if call.name == "recall":
                 both.wait()  # breaks unless the other one has begun
             return Result(f"about {call.arguments['query']}")
@@ -506,7 +506,7 @@ def test_tools_that_write_wait_for_each_other() -> None:
     running: list[str] = []
 
     class Watching(Person):
-        def carry_out(self, call: ToolCall) -> Result:
+        def carry_out(self, call: Action) -> Result:
             assert running == []
             running.append(call.name)
             time.sleep(0.01)

@@ -21,7 +21,7 @@ from bumble.records import (
     skills,
 )
 from bumble.records.base import Provenance
-from bumble.records.relationships import Note
+from bumble.records.relationships import PendingNote
 from bumble.records.sessions import Message
 from tests.support.turns import NOON, Clock, act, runtime_of, say, talk
 
@@ -50,7 +50,7 @@ def confide(entity: Entity, clock: Clock) -> None:
     talk(runtime_of(entity, ScriptedModel(replies), clock), f"{s['message']} {s['tool']}")
     book = knowledge.read(entity.knowledge)
     known = relationships.find(entity.relationships, "sam")
-    note = Note(s["pending"], NOON, SAM_ONLY)
+    note = PendingNote(s["pending"], NOON, SAM_ONLY)
     told = ("The secret", "how to keep it", f"Say {SECRETS['skill']}.", "")
     write(
         entity,

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -9,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from bumble import files
 from bumble.abilities.tiers import ABLE, Abilities
-from bumble.agent import budget, turn
+from bumble.agent import budget, participants, turn
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.errors import AnswerInvalidError, UnsafePathError
 from bumble.llm import ledger
-from bumble.llm.ledger import Entry
+from bumble.llm.ledger import LedgerEntry
 from bumble.llm.protocol import Completion, OnText, Request
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import knowledge, session_files, skills
@@ -392,7 +394,7 @@ def test_no_more_of_a_conversation_is_shown_than_the_model_counts_it(ada: Entity
     stable = turn.stable_part(runtime, ("sam",))
     plain = budget.history(runtime, stable)
     for _ in range(3):
-        ledger.append(ada.ledger, Entry(NOON, "chat", "scripted", 1, "stop", 1500, 1000))
+        ledger.append(ada.ledger, LedgerEntry(NOON, "chat", "scripted", 1, "stop", 1500, 1000))
     assert budget.history(runtime, stable) < plain - 900
 
 
@@ -449,3 +451,20 @@ def test_results_of_tools_and_the_answers_after_them_keep_to_the_window(ada: Ent
         assert used + request.max_tokens <= 4096
     assert "cut here; ref" in asked[1].messages[-1].content
     assert asked[2].max_tokens < asked[0].max_tokens
+
+
+def test_a_hand_edit_while_the_model_thinks_is_kept_though_files_are_read_once(ada: Entity) -> None:
+    runtime = runtime_of(ada, ScriptedModel([say("Hello Sam."), say("Hello again.")]))
+    talk(runtime, "I am Sam.")
+    file = ada.relationships / "sam.md"
+    with files.read_once():
+        who = participants.person(ada, runtime.identity, None)
+        session, is_new = participants.open_session(runtime, who, runtime.clock())
+        heard = participants.listen(runtime, session, is_new, who, "It is me.")
+        prepared = turn.prepare(runtime, heard, who, last_spoke=None)
+        time.sleep(0.02)  # longer than a tick of the file system's clock
+        file.write_bytes(file.read_bytes().replace(b"Sam", b"Tam"))
+        turn.answer(runtime, prepared, lambda _: None)
+    text = file.read_text(encoding="utf-8")
+    assert "Tam" in text
+    assert "interaction_count: 2" in text

@@ -8,12 +8,12 @@ from bumble.agent import manner
 from bumble.app import warming
 from bumble.app.warming import Warming
 from bumble.entity.folder import Entity
-from bumble.llm.protocol import Message, Request
+from bumble.llm.protocol import PromptMessage, Request
 from bumble.llm.scripted import ScriptedModel
 from bumble.records import sessions
 from tests.support.turns import NOON, runtime_of
 
-REQUEST = Request([Message("system", "You are Ada.")])
+REQUEST = Request([PromptMessage("system", "You are Ada.")])
 
 
 class Slow(ScriptedModel):

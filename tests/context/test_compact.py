@@ -20,7 +20,7 @@ from bumble.entity.folder import Entity
 from bumble.errors import AnswerInvalidError, RecordMissingError
 from bumble.grounding import excerpt
 from bumble.llm import ledger
-from bumble.llm.ledger import Entry
+from bumble.llm.ledger import LedgerEntry
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import session_files, sessions
 from bumble.records.sessions import Message, Session, ToolCall
@@ -403,7 +403,7 @@ def test_a_model_that_counts_more_than_we_estimate_is_compacted_for_sooner(ada: 
     plain = compact.measure(runtime, session, 500)
     assert not plain.full
     for _ in range(3):
-        ledger.append(ada.ledger, Entry(NOON, "chat", "scripted", 1, "stop", 2000, 1000))
+        ledger.append(ada.ledger, LedgerEntry(NOON, "chat", "scripted", 1, "stop", 2000, 1000))
     learnt = compact.measure(runtime, session, 500)
     assert learnt.full
     assert (learnt.stable, learnt.history) == (1000, 2 * plain.history)

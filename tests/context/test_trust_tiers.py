@@ -41,7 +41,7 @@ def learn(entity: Entity, title: str, body: str, origin: Provenance | None = Non
     )
 
 
-def section(entity: Entity, title: str) -> knowledge.Section:
+def section(entity: Entity, title: str) -> knowledge.KnowledgeSection:
     found = knowledge.find(knowledge.read(entity.knowledge), title)
     assert found is not None
     return found

@@ -7,7 +7,7 @@ import pytest
 
 from bumble.entity.folder import Entity
 from bumble.episodes import episode_text, remember
-from bumble.episodes.episode_text import Scene, TellingResult
+from bumble.episodes.episode_text import EpisodeScene, TellingResult
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records.sessions import Appraised
 from bumble.runtime.runtime import Runtime
@@ -17,7 +17,7 @@ from tests.support.turns import NOON, Clock, runtime_of
 GOOD = "Sam told me that his dog Biscuit ran away at the lighthouse. Biscuit ran away."
 
 
-def scene(ada: Entity, model: ScriptedModel | None = None) -> tuple[Runtime, Scene]:
+def scene(ada: Entity, model: ScriptedModel | None = None) -> tuple[Runtime, EpisodeScene]:
     clock = Clock()
     clock.at = NOON + timedelta(hours=1)
     runtime = runtime_of(ada, model or ScriptedModel([]), clock)
@@ -25,7 +25,7 @@ def scene(ada: Entity, model: ScriptedModel | None = None) -> tuple[Runtime, Sce
     return runtime, stage_of(runtime)
 
 
-def stage_of(runtime: Runtime) -> Scene:
+def stage_of(runtime: Runtime) -> EpisodeScene:
     (job,) = remember.check(runtime).jobs
     session = remember.conversation(runtime, job.session_id)
     assert session is not None

@@ -195,7 +195,7 @@ def test_okf_gives_the_records_with_their_sources(lived: Run, tmp_path: Path) ->
     concepts = {
         concept.meta["id"]: concept
         for note in read
-        if isinstance(note, notes.Note)
+        if isinstance(note, notes.NoteFile)
         for concept in [okf.parse(note.meta, note.body, note.name)]
     }
     zone = lived.now.tzinfo

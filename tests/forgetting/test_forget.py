@@ -27,7 +27,7 @@ from bumble.records import (
 )
 from bumble.records.base import Provenance
 from bumble.records.episodes import Imprint
-from bumble.records.relationships import Note
+from bumble.records.relationships import PendingNote
 from bumble.records.sessions import Appraised, Compaction
 from bumble.upkeep.check_records import CheckContext, check
 from tests.support.living import NOON, ada, known, runtime_of, talked, told, write
@@ -45,8 +45,8 @@ def entity(tmp_path: Path) -> Entity:
     """Sam, who told Ada a secret; Bo, who did not; and both together."""
     folder = ada(tmp_path)
     known(folder, "Sam", f"Sam steals {SECRET}.")
-    note = Note(f"Sam spoke of {SECRET}.", NOON, origin("ses_1", "msg_1000"))
-    known(folder, "Bo", "Bo bakes.", pending=(note, Note("Bo sings.")))
+    note = PendingNote(f"Sam spoke of {SECRET}.", NOON, origin("ses_1", "msg_1000"))
+    known(folder, "Bo", "Bo bakes.", pending=(note, PendingNote("Bo sings.")))
     talk = talked(folder, "ses_1", ("sam", f"I steal {SECRET}."), ("ada", f"Your {SECRET}!"))
     felt = Appraised(NOON, "msg_1000", {"comfort": 2}, f"Sweet {SECRET}.", "amused", 0.4, SECRET)
     cut = Compaction("cmp_1", NOON, f"Sam and {SECRET}.", "msg_1000", "msg_1001")

@@ -24,7 +24,7 @@ from bumble.records import (
     skills,
 )
 from bumble.records.base import Provenance
-from bumble.records.relationships import Note
+from bumble.records.relationships import PendingNote
 
 AT = datetime(2026, 5, 24, 12, tzinfo=UTC)
 TOLD = "Sam said: my password: hunter2secret, and my card 4111 1111 1111 1111. And he sails."
@@ -46,7 +46,7 @@ def planned() -> list[Change | None]:
         beliefs.plan_new(beliefs.new("bel_1", TOLD, "preference", 0.5, AT, provenance=BY), ""),
         relationships.plan_new(sam, ""),
         relationships.plan_update(
-            sam, "", text=TOLD, dynamic=TOLD, topics=(TOLD,), pending=(Note(TOLD, AT, BY),)
+            sam, "", text=TOLD, dynamic=TOLD, topics=(TOLD,), pending=(PendingNote(TOLD, AT, BY),)
         ),
         dreams.plan_new(dreams.new("drm_1", AT, (), (TOLD,), TOLD, provenance=BY), ""),
         knowledge.plan_set(

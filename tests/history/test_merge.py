@@ -132,7 +132,7 @@ def test_counters_add_up_and_times_are_the_later_ones() -> None:
 
 
 def test_names_and_notes_of_both_sides_are_kept() -> None:
-    notes = [(relationships.Note(f"note {n}", later(n)),) for n in range(2)]
+    notes = [(relationships.PendingNote(f"note {n}", later(n)),) for n in range(2)]
     ours = person(6, 1, names=("Sam", "Sammy"), pending=notes[0])
     theirs = person(6, 1, names=("Sam", "Samuel"), pending=notes[1])
     found = relationships.parse(joined(SAM, person(5, 0), ours, theirs), "sam")

@@ -74,7 +74,9 @@ def propose(root: Path, change_set: ChangeSet) -> str:
     return name
 
 
-def decide(root: Path, name: str, plan: Callable[..., proposed.Decision]) -> proposed.Decision:
+def decide(
+    root: Path, name: str, plan: Callable[..., proposed.ReviewDecision]
+) -> proposed.ReviewDecision:
     (proposal,) = proposed.choose(proposed.waiting(root), [name], every=False)
     decision = plan(root, proposal)
     commits.apply(root, decision.change_set, keeping())

@@ -16,20 +16,20 @@ from bumble.imports.items import (
     GUEST,
     OTHER,
     PERSON,
-    Context,
     Fact,
+    ImportContext,
+    ImportedPersona,
+    ImportedTalk,
     Item,
     LeftOut,
-    Persona,
     Recipe,
-    Talk,
 )
 from bumble.records import sessions
 from bumble.records.sessions import Message
 from tests.support import exports
 from tests.support.living import NOON
 
-CONTEXT = Context(ZoneInfo("Europe/Lisbon"), "Sam")
+CONTEXT = ImportContext(ZoneInfo("Europe/Lisbon"), "Sam")
 
 
 def items(path: Path, name: str = "") -> tuple[str, list[Item]]:
@@ -39,8 +39,8 @@ def items(path: Path, name: str = "") -> tuple[str, list[Item]]:
         return form.name, [*form.read(files, CONTEXT), *files.left_out]
 
 
-def talks(read: list[Item]) -> list[Talk]:
-    return [item for item in read if isinstance(item, Talk)]
+def talks(read: list[Item]) -> list[ImportedTalk]:
+    return [item for item in read if isinstance(item, ImportedTalk)]
 
 
 def facts(read: list[Item]) -> dict[str, str]:
@@ -234,7 +234,9 @@ def test_letta_unwraps_what_was_said_and_passes_over_events(tmp_path: Path) -> N
     assert said(read) == [(PERSON, "", "I keep bees."), (OTHER, "Mo", "Bees!")]
     assert facts(read) == {"human (Letta)": "Sam keeps bees."}
     assert Recipe("hive check", "How to check", "Open it.") in read
-    assert [item.monologue for item in read if isinstance(item, Persona)] == ["I am Mo, who hums."]
+    assert [item.monologue for item in read if isinstance(item, ImportedPersona)] == [
+        "I am Mo, who hums."
+    ]
     _, retired = items(exports.as_json(tmp_path / "old.af", {"core_memory": [], "agent_type": "x"}))
     assert left(retired, broken=True) == [
         "the retired form of an agent file: export the agent anew"
@@ -265,7 +267,7 @@ def test_a_card_of_any_version_and_form_is_the_same_character(
         exports.zipped(path, card_json=data, assets__icon="x")
     name, read = items(path)
     assert name == "card"
-    [persona] = [item for item in read if isinstance(item, Persona)]
+    [persona] = [item for item in read if isinstance(item, ImportedPersona)]
     called = "Sera" if version == 3 else "Seraphina"
     start = "" if version == 1 else "Speak softly.\n\n"
     assert persona.monologue == f"{start}{called} guards the glade for Sam.\n\npatient\n\nA forest."
@@ -288,7 +290,7 @@ def test_a_lorebook_with_entries_by_number(tmp_path: Path) -> None:
 
 def test_openclaw_instructions_stay_out(tmp_path: Path) -> None:
     _, read = items(exports.folder(tmp_path / "ws", exports.OPENCLAW))
-    [persona] = [item for item in read if isinstance(item, Persona)]
+    [persona] = [item for item in read if isinstance(item, ImportedPersona)]
     assert persona.name == "Molty"
     assert "I am warm and dry." in persona.monologue
     assert facts(read) == {

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from bumble.errors import ImportInvalidError
 from bumble.imports import card, formats, gemini, json_stream, lenient, lorebook, notes, source
-from bumble.imports.items import Context, Fact, LeftOut, Persona, Recipe, Talk
+from bumble.imports.items import Fact, ImportContext, ImportedPersona, ImportedTalk, LeftOut, Recipe
 from bumble.imports.json_stream import Unread
 from tests.support import exports
 
-CONTEXT = Context(ZoneInfo("Asia/Kathmandu"), "Sam")
+CONTEXT = ImportContext(ZoneInfo("Asia/Kathmandu"), "Sam")
 # Keys and values that mean something somewhere, in every place where they don't belong.
 WORDS = st.sampled_from(
     [
@@ -81,9 +81,9 @@ def read(data: bytes, name: str, form: str) -> list[Any]:
 @given(data=VALUES | damaged())
 def test_no_json_of_any_shape_is_a_bug(form: str, data: Any) -> None:
     items = read(json.dumps(data).encode(), "conversations.json", form)
-    kinds = (Talk, Fact, Recipe, Persona, LeftOut)
+    kinds = (ImportedTalk, Fact, Recipe, ImportedPersona, LeftOut)
     assert all(isinstance(item, kinds) for item in items)
-    for talk in (item for item in items if isinstance(item, Talk)):
+    for talk in (item for item in items if isinstance(item, ImportedTalk)):
         assert all(isinstance(turn.text, str) and isinstance(turn.id, str) for turn in talk.turns)
 
 
@@ -96,7 +96,10 @@ def test_no_bytes_are_a_bug(form: str, data: bytes) -> None:
         except ImportInvalidError as error:
             assert str(error)
             continue
-        assert all(isinstance(item, Talk | Fact | Recipe | Persona | LeftOut) for item in items)
+        assert all(
+            isinstance(item, ImportedTalk | Fact | Recipe | ImportedPersona | LeftOut)
+            for item in items
+        )
 
 
 @given(data=st.binary(max_size=200), at=st.integers(0, 400))

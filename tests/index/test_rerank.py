@@ -8,7 +8,7 @@ import pytest
 from bumble.embed.hashing import HashingEmbedder
 from bumble.index import place, rerank
 from bumble.index.database import open_to_read
-from bumble.index.rerank import Turn
+from bumble.index.rerank import RerankTurn
 from bumble.index.search import Hit, opened, search
 
 if TYPE_CHECKING:
@@ -164,12 +164,12 @@ def test_what_asks_is_no_answer_and_says_nothing_of_the_turns_around_it(
     notes.session("b", talk, day=2)
     notes.sync(embedder)
 
-    def scores(asking: Turn | None) -> dict[str, float]:
+    def scores(asking: RerankTurn | None) -> dict[str, float]:
         with opened(notes.entity, notes.at) as index:
             hits = search(index, asked, embedder, asking=asking)
         return {hit.id: sum(share.value for share in hit.parts.shares) for hit in hits}
 
-    without, there = scores(None), scores(Turn("sessions/ses_b/messages.jsonl", 2))
+    without, there = scores(None), scores(RerankTurn("sessions/ses_b/messages.jsonl", 2))
     assert max(without, key=without.__getitem__) == "msg_b2"
     assert "msg_b2" not in there
     assert there["msg_b0"] < without["msg_b0"]

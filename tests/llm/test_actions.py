@@ -7,7 +7,7 @@ from jsonschema import Draft202012Validator
 
 from bumble.errors import AnswerInvalidError
 from bumble.llm import actions
-from bumble.llm.protocol import Tool, ToolCall
+from bumble.llm.protocol import Action, Tool
 
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 TOOLS = [Tool("say", "Speak.", TEXT), Tool("end_turn", "Stop.", {"type": "object"})]
@@ -32,7 +32,7 @@ def test_the_tool_comes_before_its_arguments_in_the_schema() -> None:
 
 
 def test_actions_are_parsed_in_their_order() -> None:
-    calls = (ToolCall("call_1", "say", {"text": "Héy 😀"}), ToolCall("call_2", "end_turn", {}))
+    calls = (Action("call_1", "say", {"text": "Héy 😀"}), Action("call_2", "end_turn", {}))
     asked = [{"tool": call.name, "arguments": call.arguments} for call in calls]
     assert actions.parse(json.dumps({"actions": asked})) == calls
 

@@ -9,19 +9,19 @@ import pytest
 
 from bumble.errors import BudgetSpentError, ModelUnreachableError
 from bumble.llm import budget, ledger
-from bumble.llm.budget import Budgeted, Limits, Spent
-from bumble.llm.ledger import Entry
-from bumble.llm.protocol import Message, Request
+from bumble.llm.budget import Budgeted, DaySpending, Limits
+from bumble.llm.ledger import LedgerEntry
+from bumble.llm.protocol import PromptMessage, Request
 from bumble.llm.scripted import Reply, ScriptedModel
 from tests.support.absent_model import Absent
 
 LISBON = ZoneInfo("Europe/Lisbon")
 NOON = datetime(2026, 5, 24, 12, tzinfo=UTC)
-ASK = Request([Message("user", "What was that?")], purpose="appraise")
+ASK = Request([PromptMessage("user", "What was that?")], purpose="appraise")
 
 
-def entry(at: datetime, tokens: int = 10, reason: str = "stop") -> Entry:
-    return Entry(at, "chat", "m", 5, reason, prompt_tokens=tokens, completion_tokens=1)
+def entry(at: datetime, tokens: int = 10, reason: str = "stop") -> LedgerEntry:
+    return LedgerEntry(at, "chat", "m", 5, reason, prompt_tokens=tokens, completion_tokens=1)
 
 
 def talkative() -> ScriptedModel:
@@ -33,8 +33,8 @@ def test_a_day_begins_at_midnight_where_the_entity_lives(tmp_path: Path) -> None
     midnight = datetime(2026, 5, 23, 23, tzinfo=UTC)  # in Lisbon
     for at in (midnight - timedelta(seconds=1), midnight, NOON):
         ledger.append(path, entry(at))
-    assert budget.today(path, NOON, LISBON) == Spent(2, 22)
-    assert budget.today(path, NOON, ZoneInfo("UTC")) == Spent(1, 11)
+    assert budget.today(path, NOON, LISBON) == DaySpending(2, 22)
+    assert budget.today(path, NOON, ZoneInfo("UTC")) == DaySpending(1, 11)
 
 
 def test_a_call_that_began_yesterday_and_was_written_today_hides_none_before_it(
@@ -49,12 +49,12 @@ def test_a_call_that_began_yesterday_and_was_written_today_hides_none_before_it(
 
 def test_warm_ups_and_torn_lines_count_nothing(tmp_path: Path) -> None:
     path = tmp_path / "calls.jsonl"
-    assert budget.today(path, NOON, LISBON) == Spent()
+    assert budget.today(path, NOON, LISBON) == DaySpending()
     ledger.append(path, entry(NOON, reason="warm"))
     ledger.append(path, entry(NOON))
     with path.open("a") as file:
         file.write('{"at": "2026-05')
-    assert budget.today(path, NOON, LISBON) == Spent(1, 11)
+    assert budget.today(path, NOON, LISBON) == DaySpending(1, 11)
 
 
 def test_a_ledger_of_a_year_is_read_from_its_end(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_a_ledger_of_a_year_is_read_from_its_end(tmp_path: Path) -> None:
     for _ in range(50):
         ledger.append(path, entry(NOON))
     started = time.perf_counter()
-    assert budget.today(path, NOON, LISBON) == Spent(50, 550)
+    assert budget.today(path, NOON, LISBON) == DaySpending(50, 550)
     assert time.perf_counter() - started < 0.2
 
 
@@ -80,7 +80,7 @@ def test_lines_come_newest_first_and_whole_whatever_the_block(tmp_path: Path) ->
 
 def test_calls_beyond_the_limit_of_a_run_are_refused_and_not_made() -> None:
     inner = talkative()
-    model = Budgeted(inner, Limits(2, None, Spent))
+    model = Budgeted(inner, Limits(2, None, DaySpending))
     model.complete(ASK)
     model.complete(ASK)
     with pytest.raises(BudgetSpentError, match=r"appraise was left for later") as caught:
@@ -90,17 +90,17 @@ def test_calls_beyond_the_limit_of_a_run_are_refused_and_not_made() -> None:
 
 
 def test_tokens_of_the_day_are_looked_up_before_each_call() -> None:
-    spent = [Spent(1, 99)]
+    spent = [DaySpending(1, 99)]
     model = Budgeted(talkative(), Limits(None, 100, lambda: spent[0]))
     model.complete(ASK)
-    spent[0] = Spent(2, 120)
+    spent[0] = DaySpending(2, 120)
     with pytest.raises(BudgetSpentError, match=r"120 tokens of 100 \(limits.tokens_per_day\)"):
         model.complete(ASK)
 
 
 def test_a_model_that_was_not_there_is_not_looked_for_again() -> None:
     inner = Absent([])
-    model = Budgeted(inner, Limits(None, None, Spent))
+    model = Budgeted(inner, Limits(None, None, DaySpending))
     for _ in range(3):
         with pytest.raises(ModelUnreachableError):
             model.complete(ASK)

@@ -15,11 +15,13 @@ import pytest
 from bumble.errors import BudgetSpentError, WeightsMissingError
 from bumble.llm.embedded import EmbeddedModel
 from bumble.llm.prefix_cache import PrefixFolder
-from bumble.llm.protocol import Message, Model, Request
+from bumble.llm.protocol import Model, PromptMessage, Request
 from bumble.weights import catalog, store
 from tests.support import stand_ins
 
-SYSTEM = Message("system", "You are Ada. " + " ".join(f"Bee {n} flew home." for n in range(15)))
+SYSTEM = PromptMessage(
+    "system", "You are Ada. " + " ".join(f"Bee {n} flew home." for n in range(15))
+)
 Open = Callable[..., EmbeddedModel]
 
 
@@ -54,8 +56,8 @@ def connect(weights: Path, cache: Path) -> Iterator[Open]:
         model.close()
 
 
-def ask(*history: Message, text: str = "Hi", max_tokens: int = 8) -> Request:
-    messages = [SYSTEM, *history, Message("user", text)]
+def ask(*history: PromptMessage, text: str = "Hi", max_tokens: int = 8) -> Request:
+    messages = [SYSTEM, *history, PromptMessage("user", text)]
     return Request(messages, max_tokens=max_tokens, temperature=0.0, seed=1, cache_id="s1")
 
 
@@ -109,7 +111,7 @@ def test_a_schema_is_enforced_even_on_a_tiny_model(connect: Open) -> None:
         "required": ["mood", "n"],
         "additionalProperties": False,
     }
-    request = Request([Message("user", "How are you?")], schema=schema, max_tokens=60, seed=1)
+    request = Request([PromptMessage("user", "How are you?")], schema=schema, max_tokens=60, seed=1)
     answer = json.loads(connect().complete(request).text)
     assert answer["mood"] in ("glad", "sad") and isinstance(answer["n"], int)
 
@@ -123,7 +125,11 @@ def test_json_is_written_on_one_line(connect: Open) -> None:
         "additionalProperties": False,
     }
     nicely = json.dumps({"poem": "Roses are red,\nviolets are blue.", "lines": 2}, indent=4)
-    messages = [Message("user", "A poem!"), Message("assistant", nicely), Message("user", "Again!")]
+    messages = [
+        PromptMessage("user", "A poem!"),
+        PromptMessage("assistant", nicely),
+        PromptMessage("user", "Again!"),
+    ]
     request = Request(messages, schema=schema, max_tokens=90, temperature=0.0)
     text = connect().complete(request).text
     assert "\n" not in text
@@ -144,7 +150,7 @@ def test_a_prefix_outlives_the_process_that_evaluated_it(connect: Open, cache: P
 def test_after_warming_only_the_new_message_is_evaluated(connect: Open) -> None:
     first = connect()
     said = first.complete(ask(text="[Turn context] noon\nHi")).text
-    history = [Message("user", "Hi"), Message("assistant", said + " in stored form")]
+    history = [PromptMessage("user", "Hi"), PromptMessage("assistant", said + " in stored form")]
     first.warm(Request([SYSTEM, *history], cache_id="s1"))
     first.close()
     second = connect()
@@ -185,7 +191,9 @@ def test_warming_ends_between_two_batches_when_it_is_stopped(connect: Open) -> N
 def test_a_changed_prefix_is_evaluated_anew_from_where_it_differs(connect: Open) -> None:
     model = connect()
     model.complete(ask())
-    other = Request([Message("system", "You are Bob."), Message("user", "Hi")], cache_id="s1")
+    other = Request(
+        [PromptMessage("system", "You are Bob."), PromptMessage("user", "Hi")], cache_id="s1"
+    )
     assert cached(model, other) < 12
 
 
@@ -240,7 +248,7 @@ def test_another_window_does_not_take_up_the_prefix(connect: Open) -> None:
 def test_a_call_in_between_does_not_cost_the_conversation_its_prefix(connect: Open) -> None:
     model = connect()
     before = model.complete(ask()).usage.prompt_tokens or 0
-    model.complete(Request([Message("user", "Judge: DONE or CONTINUE?")], max_tokens=2))
+    model.complete(Request([PromptMessage("user", "Judge: DONE or CONTINUE?")], max_tokens=2))
     assert cached(model, ask()) >= before - 2
 
 
@@ -250,7 +258,7 @@ def test_without_a_cache_folder_nothing_is_written_and_calls_in_between_cost_not
 ) -> None:
     model = connect(cache_dir=None)
     before = model.complete(ask()).usage.prompt_tokens or 0
-    model.complete(Request([Message("user", "Judge: DONE or CONTINUE?")], max_tokens=2))
+    model.complete(Request([PromptMessage("user", "Judge: DONE or CONTINUE?")], max_tokens=2))
     assert cached(model, ask()) >= before - 2
     model.warm(ask())
     model.close()
@@ -308,7 +316,7 @@ def test_a_new_conversation_starts_from_the_last_of_its_family(connect: Open) ->
 def test_a_call_in_between_does_not_cost_the_family_its_start(connect: Open) -> None:
     first = connect()
     first.complete(replace(ask(), cache_family="ada"))
-    first.complete(Request([Message("user", "Judge: DONE or CONTINUE?")], max_tokens=2))
+    first.complete(Request([PromptMessage("user", "Judge: DONE or CONTINUE?")], max_tokens=2))
     first.close()
     done = connect().complete(replace(ask(text="Who?"), cache_id="s2", cache_family="ada"))
     assert (done.usage.cached_tokens or 0) > 50

@@ -12,13 +12,13 @@ import pytest
 
 from bumble.errors import AnswerInvalidError
 from bumble.llm import ledger
-from bumble.llm.ledger import Entry, Recorded
-from bumble.llm.protocol import Message, Model, Request
+from bumble.llm.ledger import LedgerEntry, Recorded
+from bumble.llm.protocol import Model, PromptMessage, Request
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.llm.wrappers import Wrapper
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
-REQUEST = Request([Message("user", "Hi")], purpose="chat")
+REQUEST = Request([PromptMessage("user", "Hi")], purpose="chat")
 
 
 def seconds() -> Iterator[float]:
@@ -114,14 +114,14 @@ def test_a_ledger_that_is_not_there_is_empty(tmp_path: Path) -> None:
 def test_a_ledger_that_cannot_be_written_costs_no_answer(tmp_path: Path) -> None:
     (tmp_path / "log").write_text("in the way")
     model = Recorded(ScriptedModel([Reply("Hi")]), tmp_path / "log" / "calls.jsonl", lambda: NOON)
-    done = model.complete(Request([Message("user", "Hello")], max_tokens=7, thinking=True))
+    done = model.complete(Request([PromptMessage("user", "Hello")], max_tokens=7, thinking=True))
     assert done.text == "Hi"
     assert [(one.max_tokens, one.thinking) for one in model.entries] == [(7, True)]
 
 
 def chats(path: Path, *counts: tuple[int, int], model: str = "m", purpose: str = "chat") -> None:
     for counted, estimated in counts:
-        entry = Entry(NOON, purpose, model, 1, "stop", counted, estimated)
+        entry = LedgerEntry(NOON, purpose, model, 1, "stop", counted, estimated)
         ledger.append(path, entry)
 
 

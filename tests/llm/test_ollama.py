@@ -7,14 +7,14 @@ import pytest
 
 from bumble.errors import CredentialsError, ModelUnreachableError
 from bumble.llm.ollama import OllamaModel
-from bumble.llm.protocol import Message, Model, Request
+from bumble.llm.protocol import Model, PromptMessage, Request
 from bumble.llm.stream_timeouts import Timeouts
 from tests.support.fake_server import Exchange, FakeServer
 from tests.support.ollama_wire import END, part, says
 
 PATIENT = Timeouts(connect_seconds=20, first_token_seconds=20, silence_seconds=20)
 STALLING = Timeouts(connect_seconds=20, first_token_seconds=20, silence_seconds=0.3)
-REQUEST = Request([Message("user", "Hi")], thinking=True)
+REQUEST = Request([PromptMessage("user", "Hi")], thinking=True)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from bumble.errors import (
 )
 from bumble.llm import structured
 from bumble.llm.openai_compatible import OpenAICompatibleModel
-from bumble.llm.protocol import EnoughError, Message, Model, Request
+from bumble.llm.protocol import EnoughError, Model, PromptMessage, Request
 from bumble.llm.stream_timeouts import Timeouts
 from tests.support.fake_server import Exchange, FakeServer
 from tests.support.openai_wire import CHAT, DONE, candidates, event, hello, says
@@ -23,7 +23,7 @@ from tests.support.openai_wire import CHAT, DONE, candidates, event, hello, says
 PATIENT = Timeouts(connect_seconds=20, first_token_seconds=20, silence_seconds=20)
 IMPATIENT = Timeouts(connect_seconds=20, first_token_seconds=0.3, silence_seconds=0.3)
 STALLING = Timeouts(connect_seconds=20, first_token_seconds=20, silence_seconds=0.3)
-REQUEST = Request([Message("system", "You are Ada."), Message("user", "Hi")])
+REQUEST = Request([PromptMessage("system", "You are Ada."), PromptMessage("user", "Hi")])
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
 
 

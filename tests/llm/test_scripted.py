@@ -8,7 +8,7 @@ import pytest
 
 from bumble.errors import AnswerInvalidError, RecordInvalidError
 from bumble.llm import scripted
-from bumble.llm.protocol import Message, Model, Request
+from bumble.llm.protocol import Model, PromptMessage, Request
 from bumble.llm.scripted import Reply, ScriptedModel
 
 SCRIPT = """\
@@ -21,8 +21,8 @@ SCRIPT = """\
 
 
 def ask(text: str, *, before: int = 0, purpose: str = "chat") -> Request:
-    history = [Message("user", "?"), Message("assistant", "!")] * before
-    return Request([*history, Message("user", text)], purpose=purpose)
+    history = [PromptMessage("user", "?"), PromptMessage("assistant", "!")] * before
+    return Request([*history, PromptMessage("user", text)], purpose=purpose)
 
 
 @pytest.fixture

@@ -15,12 +15,14 @@ from bumble.errors import BudgetSpentError
 from bumble.llm import actions, engine, gguf
 from bumble.llm.embedded import EmbeddedModel
 from bumble.llm.engine import Engine, Setup
-from bumble.llm.protocol import Message, Request, Tool
+from bumble.llm.protocol import PromptMessage, Request, Tool
 from tests.support import stand_ins
 from tests.support.running import Run
 from tests.support.stand_ins import GEMMA3, LINE, LINES, QWEN3, Family, chain
 
-SYSTEM = Message("system", "You are Ada. " + " ".join(f"Bee {n} flew home." for n in range(15)))
+SYSTEM = PromptMessage(
+    "system", "You are Ada. " + " ".join(f"Bee {n} flew home." for n in range(15))
+)
 MOOD = {
     "type": "object",
     "properties": {
@@ -128,8 +130,8 @@ def connect(
     forget()
 
 
-def ask(*history: Message, text: str = "Hi", **more: Any) -> Request:
-    messages = [SYSTEM, *history, Message("user", text)]
+def ask(*history: PromptMessage, text: str = "Hi", **more: Any) -> Request:
+    messages = [SYSTEM, *history, PromptMessage("user", text)]
     given: dict[str, Any] = {"max_tokens": 80, "temperature": 0.0, "seed": 1, "cache_id": "s1"}
     return Request(messages, **given | more)
 
@@ -224,7 +226,7 @@ def test_no_message_is_a_turn_of_its_own(connect: Open, family: Family) -> None:
 
     def turns(text: str) -> list[int]:
         roles = ("system", "user", "assistant", "user")
-        messages = [Message(role, text) for role in roles]  # type: ignore[arg-type]
+        messages = [PromptMessage(role, text) for role in roles]  # type: ignore[arg-type]
         rendered = model._render(loaded, messages, Request(messages))
         return [number for number in ids(rendered) if number in controls]
 
@@ -235,7 +237,7 @@ def test_no_message_is_a_turn_of_its_own(connect: Open, family: Family) -> None:
 def test_another_process_evaluates_only_what_is_new(connect: Open, family: Family) -> None:
     first = connect(family)
     said = first.complete(ask(text="[Turn context] noon\nHi")).text
-    history = [Message("user", "Hi"), Message("assistant", said)]
+    history = [PromptMessage("user", "Hi"), PromptMessage("assistant", said)]
     first.warm(Request([SYSTEM, *history], cache_id="s1"))
     first.close()
     second = connect(family)

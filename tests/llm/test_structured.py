@@ -7,7 +7,7 @@ import pytest
 
 from bumble.errors import AnswerInvalidError
 from bumble.llm import structured
-from bumble.llm.protocol import Message, Request
+from bumble.llm.protocol import PromptMessage, Request
 from bumble.llm.scripted import Reply, ScriptedModel
 
 SCHEMA = {
@@ -15,7 +15,7 @@ SCHEMA = {
     "properties": {"items": {"type": "array", "items": {"type": "string"}}},
     "required": ["items"],
 }
-REQUEST = Request([Message("user", "List them.")], purpose="distill")
+REQUEST = Request([PromptMessage("user", "List them.")], purpose="distill")
 
 
 @pytest.mark.parametrize(

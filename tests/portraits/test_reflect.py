@@ -14,7 +14,7 @@ from bumble.llm.scripted import Reply
 from bumble.portraits import reflect
 from bumble.records import relationships, state
 from bumble.records.base import Provenance
-from bumble.records.relationships import Note, Relationship, Scores
+from bumble.records.relationships import PendingNote, Relationship, Scores
 from bumble.records.sessions import Appraised
 from bumble.runtime import people
 from bumble.runtime.job import JobResult, apply
@@ -135,7 +135,9 @@ def test_a_charged_talk_writes_the_portrait_anew(entity: Entity) -> None:
 
 
 def test_an_empty_list_of_edits_is_a_good_answer(entity: Entity) -> None:
-    one = known(entity, "Sam", "Sam mends old clocks by the river.", pending=(Note("He moved."),))
+    one = known(
+        entity, "Sam", "Sam mends old clocks by the river.", pending=(PendingNote("He moved."),)
+    )
     talked(entity, "ses_1", ("sam", "Good morning to you!"), ("ada", "Morning."))
     reflected(runtime_of(entity, told("amend", edits=[]), **OFF))
     assert sam(entity).text == one.text
@@ -154,7 +156,7 @@ def test_an_empty_list_of_edits_is_a_good_answer(entity: Entity) -> None:
 def test_where_the_model_fails_the_persons_own_words_are_kept(
     entity: Entity, reply: Reply, why: str
 ) -> None:
-    known(entity, "Sam", pending=(Note("He moved."),))
+    known(entity, "Sam", pending=(PendingNote("He moved."),))
     talked(entity, "ses_1", DOG, ANSWER)
     runtime = runtime_of(entity, reply)
     outcome = reflected(runtime)
@@ -272,9 +274,9 @@ def test_without_a_model_the_talk_waits(entity: Entity) -> None:
 
 def test_notes_that_are_not_for_the_person_or_not_trusted_stay_out(entity: Entity) -> None:
     notes = (
-        Note("Bo says he snores.", provenance=Provenance("distill", audience=("bo",))),
-        Note("A page says he won.", provenance=Provenance("distill", trust="tool")),
-        Note("He moved to Porto.", provenance=Provenance("distill", audience=("sam",))),
+        PendingNote("Bo says he snores.", provenance=Provenance("distill", audience=("bo",))),
+        PendingNote("A page says he won.", provenance=Provenance("distill", trust="tool")),
+        PendingNote("He moved to Porto.", provenance=Provenance("distill", audience=("sam",))),
     )
     known(entity, "Sam", pending=notes)
     talked(entity, "ses_1", DOG, ANSWER)

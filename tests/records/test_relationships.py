@@ -10,7 +10,7 @@ from bumble.entity.changes import ChangeSet
 from bumble.errors import RecordMissingError
 from bumble.records import relationships
 from bumble.records.base import Provenance
-from bumble.records.relationships import Note, Relationship, Scores
+from bumble.records.relationships import PendingNote, Relationship, Scores
 
 AT = datetime(2026, 5, 24, 3, 12, 47, tzinfo=UTC)
 BY_HAND = """---
@@ -99,16 +99,16 @@ def test_a_score_changes_beside_fields_that_are_not_known() -> None:
 
 def test_a_note_is_added_and_the_others_stay_as_they_were_written() -> None:
     origin = Provenance("distill", "m", ("ses_1", "msg_2"), "person")
-    pending = (*sam().pending, Note("likes tea", AT, origin))
+    pending = (*sam().pending, PendingNote("likes tea", AT, origin))
     new = after(relationships.plan_update(sam(), "heard", pending=pending))
     assert new.source.text.startswith(BY_HAND[: BY_HAND.index("# big\n")])
-    assert new.pending[-1] == Note("likes tea", AT, origin)
+    assert new.pending[-1] == PendingNote("likes tea", AT, origin)
 
 
 def test_only_the_last_twelve_notes_wait_and_reflection_clears_them() -> None:
     person = sam()
     for n in range(15):
-        pending = (*person.pending, Note(f"note {n}"))
+        pending = (*person.pending, PendingNote(f"note {n}"))
         person = after(relationships.plan_update(person, "heard", pending=pending))
     assert [note.text for note in person.pending] == [f"note {n}" for n in range(3, 15)]
     cleared = after(relationships.plan_update(person, "reflect", pending=(), text="New."))

@@ -11,7 +11,7 @@ from bumble.entity.config_memory import StagesConfig
 from bumble.entity.folder import Entity
 from bumble.records import relationships, sessions
 from bumble.records.base import Provenance
-from bumble.records.relationships import Note, Scores
+from bumble.records.relationships import PendingNote, Scores
 from bumble.records.sessions import Message
 from bumble.runtime import people
 from bumble.runtime.runtime import Runtime
@@ -80,7 +80,7 @@ def test_an_exchange_that_did_nothing_changes_nothing(entity: Entity) -> None:
 
 def test_a_note_on_somebody_unknown_makes_a_stub(entity: Entity) -> None:
     origin = Provenance("distill", "m", ("msg_1",), "owner", ("sam",))
-    note, other = Note("He sings.", NOON, origin), Note("He  sings.", NOON, origin)
+    note, other = PendingNote("He sings.", NOON, origin), PendingNote("He  sings.", NOON, origin)
     stub = relationships.new("Bo", NOON, provenance=origin)
     write(entity, people.plan_noted(stub, [note], known=False))
     one = relationships.find(entity.relationships, "bo")

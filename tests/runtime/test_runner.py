@@ -13,7 +13,7 @@ from bumble.errors import (
     ModelUnreachableError,
     RecordInvalidError,
 )
-from bumble.llm.budget import Budgeted, Limits, Spent
+from bumble.llm.budget import Budgeted, DaySpending, Limits
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.runtime import job, runner
 from bumble.runtime.job import Due, JobResult
@@ -64,7 +64,7 @@ def test_a_job_that_fails_waits_and_the_others_go_on(runtime: Runtime) -> None:
 
 def test_without_a_model_what_needs_none_goes_on_and_it_is_asked_for_once(runtime: Runtime) -> None:
     absent = Absent([])
-    runtime = replace(runtime, model=Budgeted(absent, Limits(None, None, Spent)))
+    runtime = replace(runtime, model=Budgeted(absent, Limits(None, None, DaySpending)))
     wait(runtime, "a 1", "a 2", "b 1", "c 1")
     passes = [small("a", thinks=True), small("b"), small("c", thinks=True)]
     done = list(runner.settle(runtime, passes, None))
@@ -75,7 +75,7 @@ def test_without_a_model_what_needs_none_goes_on_and_it_is_asked_for_once(runtim
 
 
 def test_a_spent_budget_leaves_the_rest_for_later_and_lists_it(runtime: Runtime) -> None:
-    runtime = replace(runtime, model=Budgeted(runtime.model, Limits(1, None, Spent)))
+    runtime = replace(runtime, model=Budgeted(runtime.model, Limits(1, None, DaySpending)))
     wait(runtime, "a 1", "a 2", "b 1")
     done = list(runner.settle(runtime, [small("a", thinks=True), small("b")], None))
     assert told(done) == ["a: 1", "a! BudgetSpentError", "b: 1"]

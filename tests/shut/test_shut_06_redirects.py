@@ -14,7 +14,7 @@ from bumble.errors import ModelUnreachableError, UsageError
 from bumble.llm import detect
 from bumble.llm.ollama import OllamaModel
 from bumble.llm.openai_compatible import OpenAICompatibleModel
-from bumble.llm.protocol import Message, Request
+from bumble.llm.protocol import PromptMessage, Request
 from bumble.weights import hub
 from bumble.weights.catalog import Hub
 from bumble.weights.sources import Means
@@ -22,7 +22,7 @@ from tests.support import ollama_wire, openai_wire
 from tests.support.fake_server import Exchange, FakeServer, Respond
 from tests.support.running import Run
 
-REQUEST = Request([Message("user", "My secret is the sea.")])
+REQUEST = Request([PromptMessage("user", "My secret is the sea.")])
 STATUSES = [301, 302, 303, 307, 308]
 
 

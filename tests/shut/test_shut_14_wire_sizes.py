@@ -13,13 +13,13 @@ from bumble.errors import AnswerInvalidError, CredentialsError, UserError
 from bumble.llm import actions, detect, http_errors, structured
 from bumble.llm.ollama import OllamaModel
 from bumble.llm.openai_compatible import OpenAICompatibleModel
-from bumble.llm.protocol import Message, Request
+from bumble.llm.protocol import PromptMessage, Request
 from bumble.llm.say_stream import SayReader
 from tests.support import ollama_wire, openai_wire
 from tests.support.fake_server import Exchange, FakeServer
 from tests.support.sweeps import every
 
-REQUEST = Request([Message("user", "Hi")], max_tokens=100)
+REQUEST = Request([PromptMessage("user", "Hi")], max_tokens=100)
 PATHS = ("/v1/chat/completions", "/v1/models", "/props", "/api/chat", "/api/show", "/api/ps")
 MEGABYTE = b"x" * (1 << 20)
 

@@ -10,12 +10,12 @@ import pytest
 from bumble.errors import AnswerInvalidError, ModelUnreachableError
 from bumble.llm.ollama import OllamaModel
 from bumble.llm.openai_compatible import OpenAICompatibleModel
-from bumble.llm.protocol import Message, Request, Usage
+from bumble.llm.protocol import PromptMessage, Request, Usage
 from tests.support import ollama_wire, openai_wire
 from tests.support.fake_server import FakeServer
 from tests.support.openai_wire import DONE, event
 
-REQUEST = Request([Message("user", "Hi")], max_tokens=100)
+REQUEST = Request([PromptMessage("user", "Hi")], max_tokens=100)
 CHAT = openai_wire.CHAT
 ODD: list[Any] = [None, True, 7, 1.5, -1, "text", [], [[]], [None], [7], ["x"], {}, {"a": []}]
 

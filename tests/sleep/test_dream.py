@@ -110,7 +110,7 @@ def test_a_dream_becomes_diary_belief_noise_record_and_state(ada: Entity) -> Non
     ]
 
 
-def wondered(entity: Entity, text: str, *audience: str) -> questions.Question:
+def wondered(entity: Entity, text: str, *audience: str) -> questions.OpenQuestion:
     origin = Provenance("deep-recall", trust="owner", audience=audience)
     question = questions.new(f"qst_{len(text)}", NIGHT, text, origin)
     changes.apply(entity.root, ChangeSet("x", (questions.plan_new(question, "miss"),)))

@@ -9,7 +9,7 @@ from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.records import journal, scratch
 from bumble.records.base import Provenance
-from bumble.records.journal import Entry
+from bumble.records.journal import JournalEntry
 from bumble.runtime.job import apply
 from bumble.sleep import consolidate, scratch_to_journal
 from tests.support.living import NOON, ada, runtime_of
@@ -29,7 +29,7 @@ def note(entity: Entity, text: str, origin: Provenance) -> None:
     changes.apply(entity.root, ChangeSet("note", (change,)))
 
 
-def noted(entity: Entity) -> list[Entry]:
+def noted(entity: Entity) -> list[JournalEntry]:
     entries = journal.read(entity.journal, runtime_of(entity).zone).entries
     return [one for one in entries if scratch_to_journal.TAG in one.tags]
 

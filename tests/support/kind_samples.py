@@ -49,7 +49,7 @@ def record(name: str, text: str, audience: tuple[str, ...] = ("sam",)) -> tuple[
     spoken = sessions.Message("msg_1", AT, "user", text, audience[0], trust="owner")
     episode = episodes.new("ep_1", AT, 0.5, text, provenance=origin)
     belief = beliefs.new("bel_1", text, "preference", 0.5, AT, provenance=origin)
-    note = relationships.Note(text, AT, origin)
+    note = relationships.PendingNote(text, AT, origin)
     portrait = relationships.plan_update(relationships.new("Kim", AT), "", pending=(note,))
     dream = dreams.new("drm_1", AT, (), (text,), "", provenance=origin)
     reminder = reminders.new("rem_1", AT, text, provenance=origin)

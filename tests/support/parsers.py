@@ -34,7 +34,7 @@ from bumble.forms import forms
 from bumble.grounding import claims, secrets
 from bumble.history import clone, merge
 from bumble.imports import card, formats, json_stream, lorebook, notes, source
-from bumble.imports.items import Context
+from bumble.imports.items import ImportContext
 from bumble.index import chunks, form, fulltext, splitting
 from bumble.llm import actions, ledger, logprobs, openai_format, scripted, structured
 from bumble.llm import gguf as gguf_file
@@ -237,14 +237,14 @@ def _user_settings(file: Path) -> object:
 def _imported(form_name: str, name: str, *samples: bytes | str) -> Reader:
     def read(path: Path) -> object:
         with source.opened(path) as files:
-            return list(formats.named(form_name).read(files, Context(ZONE, "Sam")))
+            return list(formats.named(form_name).read(files, ImportContext(ZONE, "Sam")))
 
     return of_file(name, read, *samples)
 
 
 def _detected(path: Path) -> object:
     with source.opened(path) as files:
-        return list(formats.detect(files).read(files, Context(ZONE, "Sam")))
+        return list(formats.detect(files).read(files, ImportContext(ZONE, "Sam")))
 
 
 def _restored(path: Path) -> object:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from bumble.entity import changes
 from bumble.entity.changes import Change
-from bumble.llm.protocol import Message, Request
+from bumble.llm.protocol import PromptMessage, Request
 from bumble.runtime.job import Condition, Due, JobResult
 from bumble.runtime.runner import Pass
 from bumble.runtime.runtime import Runtime
@@ -45,7 +45,7 @@ def small(name: str, before: Callable[[str], None] | None = None, *, thinks: boo
         if before is not None:
             before(word)
         if thinks:
-            runtime.model.complete(Request([Message("user", word)], purpose=name))
+            runtime.model.complete(Request([PromptMessage("user", word)], purpose=name))
 
         def plan() -> Sequence[Change | None]:
             file = runtime.entity.root / WAITING

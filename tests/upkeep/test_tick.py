@@ -7,7 +7,7 @@ import pytest
 
 from bumble.entity.folder import Entity
 from bumble.errors import LockedError, RecordInvalidError
-from bumble.llm.budget import Budgeted, Limits, Spent
+from bumble.llm.budget import Budgeted, DaySpending, Limits
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.runtime.job import JobResult
 from bumble.runtime.runner import Settled
@@ -20,7 +20,7 @@ from tests.support.turns import runtime_of
 @pytest.fixture
 def runtime(ada: Entity) -> Runtime:
     model = ScriptedModel([Reply("Yes.", always=True)])
-    return replace(runtime_of(ada, model), model=Budgeted(model, Limits(None, None, Spent)))
+    return replace(runtime_of(ada, model), model=Budgeted(model, Limits(None, None, DaySpending)))
 
 
 def test_while_somebody_talks_only_what_needs_no_model_is_done(runtime: Runtime) -> None:

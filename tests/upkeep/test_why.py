@@ -24,7 +24,7 @@ from bumble.records import (
     skills,
 )
 from bumble.records.base import Provenance
-from bumble.records.relationships import Note
+from bumble.records.relationships import PendingNote
 from bumble.records.sessions import Appraised, Message, Record
 from bumble.upkeep import message_index, why
 from bumble.upkeep.lookup import Library
@@ -68,7 +68,7 @@ def ada(tmp_path: Path) -> Entity:
         DRM, AT, ((EP, "ep_gone"),), ("A dog.",), "Dogs.", provenance=origin("dream")
     )
     sam = relationships.new("Sam", AT, provenance=origin("reflect", SES))
-    note = Note("He loves it.", AT, origin("chat", MSG[2]))
+    note = PendingNote("He loves it.", AT, origin("chat", MSG[2]))
     book = knowledge.read(entity.knowledge)
     write(
         entity,
