@@ -26,7 +26,7 @@ from bumble.abilities.tiers import Abilities
 from bumble.context import catalyze
 from bumble.embed.protocol import Embedder
 from bumble.entity import create, settings
-from bumble.entity.create import Newborn
+from bumble.entity.create import NewEntity
 from bumble.index.filters import Filter
 from bumble.index.memory import Memory
 from bumble.llm.scripted import ScriptedModel
@@ -44,7 +44,7 @@ def open_life(root: Path, conversation: Mapping[str, Any], embedder: Embedder | 
     """Open the entity of a conversation, at the time of its last message."""
     name = str(conversation.get("speaker_b", "assistant"))
     owner = str(conversation.get("speaker_a", "user"))
-    entity = create.create(root / "entity", Newborn(name, "curious", owner, "UTC"))
+    entity = create.create(root / "entity", NewEntity(name, "curious", owner, "UTC"))
     loaded = settings.load(entity.file)
     if loaded.identity is None:
         raise TypeError("a newborn has an identity")

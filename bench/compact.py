@@ -44,7 +44,7 @@ from bumble.context.compact import CompactJob
 from bumble.embed.protocol import Embedder
 from bumble.entity import create, settings
 from bumble.entity.changes import ChangeSet
-from bumble.entity.create import Newborn
+from bumble.entity.create import NewEntity
 from bumble.errors import AnswerInvalidError
 from bumble.grounding import excerpt
 from bumble.grounding.excerpt import SpokenLine
@@ -317,7 +317,7 @@ def life_for(
 ) -> Runtime:
     """Wake somebody up who may keep a share of a conversation."""
     ratio = share * sum(map(cost, whole(one.session))) / WINDOW_TOKENS
-    entity = create.create(folder, Newborn("Ada", "curious", "Sam", "Europe/Lisbon"))
+    entity = create.create(folder, NewEntity("Ada", "curious", "Sam", "Europe/Lisbon"))
     flags = {
         "cognition.max_context_tokens": WINDOW_TOKENS,
         "cognition.history_compression.compaction_target_ratio": ratio,

@@ -50,7 +50,7 @@ from bumble.records import base, relationships, sessions
 from bumble.records.sessions import Message
 from bumble.weights import catalog, pull
 from bumble.weights.embedders import open_embedder
-from bumble.weights.sources import Means
+from bumble.weights.sources import PullOptions
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT.parent / "shared" / "data" / "locomo-dev.json"
@@ -301,7 +301,7 @@ def open_named(name: str, folder: Path) -> Embedder | None:
     if name in ("hashing", "none"):
         return HashingEmbedder() if name == "hashing" else None
     entry = catalog.load().entry(name)
-    pull.pull(entry, folder, Means(environment=os.environ))
+    pull.pull(entry, folder, PullOptions(environment=os.environ))
     return open_embedder(folder, entry)
 
 

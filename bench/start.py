@@ -20,7 +20,7 @@ from pathlib import Path
 from statistics import median
 
 from bumble.entity import create
-from bumble.entity.create import Newborn
+from bumble.entity.create import NewEntity
 
 OUT = Path(__file__).resolve().parent / "out" / "start.json"
 LIMIT = 1.5  # times the bare app
@@ -100,7 +100,7 @@ def main() -> None:
     rounds = parser.parse_args().rounds
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        create.create(place / "ada", Newborn("Ada", "curious", "Sam", "UTC"))
+        create.create(place / "ada", NewEntity("Ada", "curious", "Sam", "UTC"))
         commands = _commands(place)
         environ = {
             **os.environ,

@@ -19,13 +19,13 @@ from hypothesis import settings
 
 from bumble.entity import changes, create
 from bumble.entity.changes import ChangeSet
-from bumble.entity.create import Newborn
+from bumble.entity.create import NewEntity
 from bumble.entity.folder import Entity
 from bumble.errors import WeightsMissingError
 from bumble.records import beliefs, episodes, journal, knowledge, relationships, sessions, skills
 from bumble.weights import catalog
 from bumble.weights.pull import pull
-from bumble.weights.sources import Means
+from bumble.weights.sources import PullOptions
 from tests.support.fake_server import FakeServer
 from tests.support.hanging import pytest_runtest_setup as pytest_runtest_setup  # a hook
 from tests.support.running import NOON, Run, UseEditor
@@ -59,7 +59,7 @@ def weights_folder() -> Path:
     folder = Path(os.environ.get("BUMBLE_TEST_WEIGHTS") or default)
     known = catalog.load()
     notes: list[str] = []
-    means = Means(environment=os.environ, note=notes.append)
+    means = PullOptions(environment=os.environ, note=notes.append)
     for name in NEEDED:
         try:
             pull(known.entry(name), folder, means)
@@ -73,7 +73,7 @@ def weights_folder() -> Path:
 @pytest.fixture
 def ada(tmp_path: Path) -> Entity:
     """Ada, made anew."""
-    return create.create(tmp_path / "ada", Newborn("Ada", "curious", "Sam", "Europe/Lisbon"))
+    return create.create(tmp_path / "ada", NewEntity("Ada", "curious", "Sam", "Europe/Lisbon"))
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ def environ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 def newborn(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Ada, who belongs to Sam and lives in Lisbon; copied for each test."""
     folder = tmp_path_factory.mktemp("newborn") / "ada"
-    return create.create(folder, Newborn("Ada", "curious", "Sam", "Europe/Lisbon")).root
+    return create.create(folder, NewEntity("Ada", "curious", "Sam", "Europe/Lisbon")).root
 
 
 @pytest.fixture

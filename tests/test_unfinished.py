@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from bumble import files, unfinished
-from bumble.entity.create import Newborn
+from bumble.entity.create import NewEntity
 from bumble.entity.folder import ENTITY_FILE
 from bumble.exports import bundle, place, restore
 from bumble.unfinished import SUFFIX, Making
 from tests.support.kills import every_call, forks, in_child
 from tests.support.running import Run
 
-BO = Newborn("Bo", "curious", "Sam", "Europe/Lisbon")
+BO = NewEntity("Bo", "curious", "Sam", "Europe/Lisbon")
 Work = Callable[[], object]
 
 

@@ -23,7 +23,7 @@ from bumble.errors import UsageError
 from bumble.text import moments
 
 if TYPE_CHECKING:
-    from bumble.weights.sources import Means
+    from bumble.weights.sources import PullOptions
 
 NICENESS = 10  # of what nobody waits for
 # Accounts that systems, images and services come with.
@@ -49,7 +49,9 @@ class Shell:
     rng: random.Random = field(default_factory=random.Random)  # which the system seeds
     warnings: list[str] = field(default_factory=list)  # said on stderr, repeated in JSON
     entity_name: str | None = None  # known once an entity is open; part of JSON answers
-    means: Means | None = None  # of pulls, once there was one: sources are asked once a process
+    means: PullOptions | None = (
+        None  # of pulls, once there was one: sources are asked once a process
+    )
     notes: list[str] = field(default_factory=list)  # what sources of weights said, each said once
     seed: int | None = None  # --seed
     stops: Stops = field(default_factory=Stops)  # what told the process to stop

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bumble.entity.folder import Entity
     from bumble.entity.settings import Settings
     from bumble.weights.catalog import Catalog, CatalogEntry
-    from bumble.weights.sources import Means
+    from bumble.weights.sources import PullOptions
     from bumble.weights.store import Installed
 
 AUTO = "auto"  # what is left open by a setting
@@ -141,12 +141,12 @@ def _agree(shell: Shell, what: str, name: str, *, yes: bool) -> None:
     raise WeightsMissingError(f"{name} is not on this machine yet.\nSay --yes to fetch {what}.")
 
 
-def means(shell: Shell, bar: output.Progress | None = None) -> Means:
+def means(shell: Shell, bar: output.Progress | None = None) -> PullOptions:
     """Return what pulls of this process may use of the world; they share what sources answered."""
-    from bumble.weights.sources import Means
+    from bumble.weights.sources import PullOptions
 
     if shell.means is None:
-        shell.means = Means(environment=shell.environ)
+        shell.means = PullOptions(environment=shell.environ)
     notes = shell.notes
 
     def progress(count: int, total: int) -> None:

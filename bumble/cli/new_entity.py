@@ -19,7 +19,7 @@ from bumble.errors import FolderUnwritableError, RefusedError, UsageError, UserE
 
 if TYPE_CHECKING:
     from bumble.entity.changes import ChangeSet
-    from bumble.entity.create import Newborn
+    from bumble.entity.create import NewEntity
 
 DEFAULT_ARCHETYPE = "curious"
 MAX_NAME_CHARS = 100
@@ -65,7 +65,7 @@ def make(
     user = introduced or _user_name(shell)
     which, where = f"What is it like ({', '.join(kinds)})?", "Which time zone does it live in?"
     kind = partial(_one_of, choices=kinds)
-    newborn = create.Newborn(
+    newborn = create.NewEntity(
         name=choose("--name", "What is it called?", name, called, _line),
         archetype=choose("--archetype", which, archetype, DEFAULT_ARCHETYPE, kind),
         owner=choose("--owner", "And what is your name?", owner, user, _line),
@@ -120,7 +120,7 @@ def root_of(shell: Shell, folder: Path) -> Path:
     return root
 
 
-def _look_after(shell: Shell, root: Path, newborn: Newborn, made: ChangeSet) -> Path | None:
+def _look_after(shell: Shell, root: Path, newborn: NewEntity, made: ChangeSet) -> Path | None:
     """Make the folder a repository, unless it lies in one; return the one that keeps it."""
     from bumble.entity import commits
     from bumble.history import driver

@@ -25,7 +25,7 @@ RENAMED = {"gitignore": ".gitignore", "gitattributes": ".gitattributes"}
 
 
 @dataclass(frozen=True)
-class Newborn:
+class NewEntity:
     """What a new entity is told about itself."""
 
     name: str
@@ -50,7 +50,7 @@ def template_folder() -> Path:
     return installed if installed.is_dir() else package.parent / "entity-template"
 
 
-def plan(newborn: Newborn, folder: Path | None = None) -> ChangeSet:
+def plan(newborn: NewEntity, folder: Path | None = None) -> ChangeSet:
     """Plan every file of a new entity; a folder that has a README keeps its own.
 
     Raises:
@@ -79,7 +79,7 @@ def _has_readme(folder: Path) -> bool:
     return any(name.casefold().partition(".")[0] == "readme" for name in names)
 
 
-def _slots(newborn: Newborn) -> dict[str, dict[str, str]]:
+def _slots(newborn: NewEntity) -> dict[str, dict[str, str]]:
     """Return the values of the slots by file type: as they are in Markdown, quoted in YAML."""
     texts = {
         key: Template(text).substitute(name=newborn.name)
@@ -99,7 +99,7 @@ def _slots(newborn: Newborn) -> dict[str, dict[str, str]]:
     return {".md": {**plain, **texts}, ".yaml": {**quoted, **indented}}
 
 
-def create(folder: Path, newborn: Newborn) -> Entity:
+def create(folder: Path, newborn: NewEntity) -> Entity:
     """Write a new entity into a folder, which is made if need be; other files in it are left alone.
 
     Raises:

@@ -17,7 +17,7 @@ from huggingface_hub import get_session, get_token, hf_hub_url
 
 from bumble.text import urls
 from bumble.weights.catalog import Hub
-from bumble.weights.sources import Means, SourceRefusedError
+from bumble.weights.sources import PullOptions, SourceRefusedError
 
 _CONNECT_SECONDS = 3.0
 _ANSWER_SECONDS = 5.0  # in all, name lookup included, which has no limit of its own
@@ -28,7 +28,7 @@ _TIMEOUT = httpx2.Timeout(_SILENCE_SECONDS, connect=_CONNECT_SECONDS)
 _FAILURES = (httpx2.HTTPError, httpx2.InvalidURL, ConnectionError)
 
 
-def refusal(source: Hub, means: Means) -> str | None:
+def refusal(source: Hub, means: PullOptions) -> str | None:
     """Ask whether the hub has the file. Returns its reason if not, within seconds.
 
     What it said is kept in `means.answers`, and a hub that can't be reached is not tried again.
@@ -65,7 +65,7 @@ def _ask(url: str) -> tuple[bool, str | None]:
 
 
 def fetch(
-    source: Hub, part: Path, size: int, means: Means, progress: Callable[[int], None]
+    source: Hub, part: Path, size: int, means: PullOptions, progress: Callable[[int], None]
 ) -> None:
     """Bring `part` to its full size, keeping what is there of it.
 
@@ -94,7 +94,12 @@ def fetch(
 
 
 def _stream(
-    source: Hub, part: Path, have: int, size: int, means: Means, progress: Callable[[int], None]
+    source: Hub,
+    part: Path,
+    have: int,
+    size: int,
+    means: PullOptions,
+    progress: Callable[[int], None],
 ) -> None:
     # Compressed on the way, a range would count other bytes than the file's.
     headers = {**_headers(), "Accept-Encoding": "identity"}
@@ -119,7 +124,7 @@ def _stream(
                     raise SourceRefusedError(f"sends more than the {size} bytes it should")
 
 
-def _url(source: Hub, means: Means) -> str:
+def _url(source: Hub, means: PullOptions) -> str:
     return hf_hub_url(source.repo, source.path, revision=source.revision, endpoint=means.endpoint)
 
 

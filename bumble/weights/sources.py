@@ -15,7 +15,7 @@ def _ignore_note(line: str) -> None:
 
 
 @dataclass(frozen=True)
-class Means:
+class PullOptions:
     """What a pull may use of the world."""
 
     environment: Mapping[str, str] = field(default_factory=dict)  # of the processes it starts

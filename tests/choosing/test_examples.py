@@ -2,9 +2,8 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,6 @@ from bumble.choosing.examples import Example, Worth
 from bumble.choosing.learning import Lesson
 from bumble.choosing.rules import Verdict
 from bumble.embed import likeness
-from bumble.embed.hashing import HashingEmbedder
-from bumble.embed.protocol import Floats
 from bumble.entity.folder import Entity
 from bumble.index.memory import Memory
 from bumble.llm.scripted import Reply, ScriptedModel
@@ -28,31 +25,13 @@ from bumble.runtime.runner import Pass
 from bumble.runtime.runtime import Runtime
 from bumble.weights import catalog, embedders
 from tests.support.turns import runtime_of, say, stored, talk
+from tests.support.weighted import embedder
 
 PASS = Pass("notice", notice.check, notice.run)
 SHIPPED = ("all-minilm-l6-v2", "multilingual-e5-small")
 EXAMPLES = examples.load()
 LESSONS: tuple[Lesson[Any], ...] = (examples.LESSON, answers.LESSON)
 ENGLISH = [example for example in EXAMPLES if example.language == "en"]
-
-
-class Weighted(HashingEmbedder):
-    """A hashing embedder that passes for one with weights."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.identity = replace(self.identity, sha256="0" * 64)
-        self.texts = 0
-
-    def embed_documents(self, texts: Sequence[str]) -> Floats:
-        self.texts += len(texts)
-        return super().embed_documents(texts)
-
-
-@cache
-def embedder() -> Weighted:
-    """One for all tests: a process learns once."""
-    return Weighted()
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from bumble.context import compact, expand, summary, transcript
 from bumble.context.compact import CompactJob
 from bumble.entity import create
 from bumble.entity.changes import ChangeSet
-from bumble.entity.create import Newborn
+from bumble.entity.create import NewEntity
 from bumble.entity.folder import Entity
 from bumble.errors import AnswerInvalidError, RecordMissingError
 from bumble.grounding import excerpt
@@ -35,7 +35,7 @@ WINDOW = 4096
 @pytest.fixture(scope="module")
 def newborn(tmp_path_factory: pytest.TempPathFactory) -> Entity:
     folder = tmp_path_factory.mktemp("compact") / "ada"
-    return create.create(folder, Newborn("Ada", "curious", "Sam", "Europe/Lisbon"))
+    return create.create(folder, NewEntity("Ada", "curious", "Sam", "Europe/Lisbon"))
 
 
 def small(entity: Entity, replies: list[Reply] | None = None) -> Runtime:

@@ -75,13 +75,16 @@ def test_a_name_in_the_possessive_is_nothing_that_is_asked(ada: Entity) -> None:
     assert statements._telling({"nora": "nora's", "flight": "flight"}, known) == {"flight"}
 
 
-def test_a_second_guess_is_quoted_only_where_it_is_close(ada: Entity) -> None:
+def test_two_guesses_are_quoted_the_nearest_first(ada: Entity) -> None:
     runtime = runtime_of(ada, ScriptedModel([]))
     heard = remembered._Heard({}, {}, {}, frozenset(), asked=set(), kept=set(), idle=set())
     best = Scored(statement("I fly on the 9th.", 0.9), 0, 4.0, 0.0, shares=False, answers=False)
-    for points, count in ((3.5, 2), (2.5, 1)):
-        other = replace(best, statement=statement("It rained.", 0.5), points=points)
-        assert len(remembered._nearest(runtime, [best, other], heard, of_memory=True)) == count
+    others = [
+        replace(best, statement=statement(text, 0.5), points=points)
+        for text, points in (("It rained.", 1.5), ("It snowed.", 1.0))
+    ]
+    guesses = remembered._nearest(runtime, [best, *others], heard, of_memory=True)
+    assert [each.text for each in guesses] == ["I fly on the 9th.", "It rained."]
 
 
 def test_a_joke_answers_after_what_was_worth_keeping(ada: Entity) -> None:

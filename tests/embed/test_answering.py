@@ -21,15 +21,17 @@ def asked(questions: list[str]) -> Asked:
     return Asked(EMBEDDER.embed_documents(SAID), vectors, np.arange(len(questions)))
 
 
-def first(question: np.ndarray) -> int:
-    return int(np.argmax(EMBEDDER.embed_documents(SAID) @ question))
+def ahead(question: np.ndarray, right: int) -> float:
+    """Return by how much the right answer is nearer than any other."""
+    near = EMBEDDER.embed_documents(SAID) @ question
+    return float(near[right] - np.delete(near, right).max())
 
 
-def test_a_question_in_other_words_comes_near_to_what_answers_it() -> None:
+def test_a_question_in_other_words_comes_nearer_to_what_answers_it() -> None:
     known = answering.fit([asked(ASKS)])
-    before = [first(EMBEDDER.embed_query(text)) for text in AGAIN]
-    after = [first(known.moved(EMBEDDER.embed_query(text))) for text in AGAIN]
-    assert after == [0, 1, 2] != before
+    for right, text in enumerate(AGAIN):
+        question = EMBEDDER.embed_query(text)
+        assert ahead(known.moved(question), right) > max(0.1, ahead(question, right))
 
 
 def test_a_moved_question_has_length_one() -> None:
@@ -49,7 +51,7 @@ def test_the_same_is_learned_again_and_read_as_it_was_written() -> None:
 
 @pytest.mark.parametrize("data", [b"", b"damaged", b"PK\x03\x04"])
 def test_a_damaged_file_is_refused(data: bytes) -> None:
-    with pytest.raises(ValueError, match="nothing about answers|pickle"):
+    with pytest.raises(ValueError, match=r"nothing about answers|pickle"):
         answering.read(io.BytesIO(data))
 
 

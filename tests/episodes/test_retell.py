@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bumble.entity import create
-from bumble.entity.create import Newborn
+from bumble.entity.create import NewEntity
 from bumble.entity.folder import Entity
 from bumble.episodes import remember, retell
 from bumble.llm.scripted import Reply, ScriptedModel
@@ -27,7 +27,7 @@ JUNK = "I have a dog called Biscuit."
 @pytest.fixture
 def ada(tmp_path: Path) -> Entity:
     """Ada with an excerpt."""
-    made = create.create(tmp_path / "ada", Newborn("Ada", "curious", "Sam", "Europe/Lisbon"))
+    made = create.create(tmp_path / "ada", NewEntity("Ada", "curious", "Sam", "Europe/Lisbon"))
     held(made, NOON, ("Sam", DOG, OURS), ("Sam", FOUND, GLAD))
     list(runner.settle(living(made), [Pass("remember", remember.check, remember.run)], None))
     assert the_one(made).summary_source == "excerpt"

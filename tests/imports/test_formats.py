@@ -9,7 +9,7 @@ import pytest
 
 from bumble.entity import changes, create
 from bumble.entity.changes import ChangeSet
-from bumble.entity.create import Newborn
+from bumble.entity.create import NewEntity
 from bumble.errors import ImportInvalidError
 from bumble.imports import formats, source
 from bumble.imports.items import (
@@ -58,7 +58,7 @@ def left(read: list[Item], *, broken: bool | None = None) -> list[str]:
 
 
 def test_each_format_shows_by_its_content(tmp_path: Path) -> None:
-    bea = create.create(tmp_path / "l", Newborn("Bea", "curious", "Sam", "UTC")).root
+    bea = create.create(tmp_path / "l", NewEntity("Bea", "curious", "Sam", "UTC")).root
     made = {**exports.every(tmp_path), "bumble": bea}
     assert set(made) == set(formats.NAMES)
     assert {name: items(path)[0] for name, path in made.items()} == {name: name for name in made}
@@ -341,7 +341,7 @@ def test_a_bundle_by_type(tmp_path: Path) -> None:
 
 
 def test_another_entity_is_hearsay_but_for_the_persons_words(tmp_path: Path) -> None:
-    bea = create.create(tmp_path / "bea", Newborn("Bea", "curious", "Sam", "UTC"))
+    bea = create.create(tmp_path / "bea", NewEntity("Bea", "curious", "Sam", "UTC"))
     talk = sessions.new("ses_1", NOON, "sam")
     lines = [
         Message("msg_1", NOON, "user", "I sail.", "sam", trust="owner", extra={"name": "Sam"}),

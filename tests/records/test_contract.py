@@ -24,7 +24,7 @@ from bumble.cli import app, completing
 from bumble.entity import changes, commits, create, settings, write_ahead
 from bumble.entity.changes import Change, ChangeSet, Version
 from bumble.entity.commits import Keeping
-from bumble.entity.create import Newborn
+from bumble.entity.create import NewEntity
 from bumble.entity.folder import Entity
 from bumble.errors import RecordExistsError, RecordInvalidError
 from bumble.exports import bundle, memories, okf
@@ -582,7 +582,7 @@ every_kind = pytest.mark.parametrize("kind", kinds.KINDS, ids=lambda kind: kind.
 
 @pytest.fixture
 def entity(tmp_path: Path) -> Entity:
-    return create.create(tmp_path / "ada", Newborn("Ada", "curious", "Bo", "Europe/Berlin"))
+    return create.create(tmp_path / "ada", NewEntity("Ada", "curious", "Bo", "Europe/Berlin"))
 
 
 def put(entity: Entity, kind: Kind, text: str = HELD, *audience: str) -> Path:

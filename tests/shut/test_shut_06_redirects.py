@@ -17,7 +17,7 @@ from bumble.llm.openai_compatible import OpenAICompatibleModel
 from bumble.llm.protocol import PromptMessage, Request
 from bumble.weights import hub
 from bumble.weights.catalog import Hub
-from bumble.weights.sources import Means
+from bumble.weights.sources import PullOptions
 from tests.support import ollama_wire, openai_wire
 from tests.support.fake_server import Exchange, FakeServer, Respond
 from tests.support.running import Run
@@ -126,7 +126,7 @@ def test_weights_are_fetched_from_elsewhere_without_the_token(
     thief.routes["/store"] = gives
     monkeypatch.setattr(hub, "refusal", lambda *_: None)  # asks with HEAD
     source = Hub("me/mine", "main", "model.gguf")
-    hub.fetch(source, tmp_path / "part", 4, Means(endpoint=server.url), lambda _: None)
+    hub.fetch(source, tmp_path / "part", 4, PullOptions(endpoint=server.url), lambda _: None)
     assert (tmp_path / "part").read_bytes() == b"GGUF"
     assert server.asked(path)[0].headers["authorization"] == "Bearer hf_mine"
     assert "authorization" not in thief.seen[0].headers

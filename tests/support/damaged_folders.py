@@ -26,7 +26,7 @@ from zoneinfo import ZoneInfo
 from bumble.app.process import Shell
 from bumble.cli.app import main
 from bumble.entity import create, settings
-from bumble.entity.create import Newborn
+from bumble.entity.create import NewEntity
 from bumble.entity.folder import Entity
 from bumble.errors import UserError
 from bumble.history import clone
@@ -64,7 +64,7 @@ SCRIPT = '{"purpose": "chat", "text": "It rains here too.", "always": true}\n'
 
 def lived(root: Path, *, under_git: bool) -> Entity:
     """Make a folder with a record of every kind, an index, ledgers, and wordings of its own."""
-    entity = create.create(root, Newborn("Ada", "curious", "Sam", "Europe/Lisbon"))
+    entity = create.create(root, NewEntity("Ada", "curious", "Sam", "Europe/Lisbon"))
     for kind in kinds.KINDS:
         path, text = record(kind.name, "I hide marzipan by the sea, in the rain.")
         file = root / path

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from bumble.embed.hashing import HashingEmbedder
 from bumble.entity import changes, create, settings
 from bumble.entity.changes import Change, ChangeSet
-from bumble.entity.create import Newborn
+from bumble.entity.create import NewEntity
 from bumble.entity.folder import Entity
 from bumble.index.memory import Memory
 from bumble.llm.scripted import Reply, ScriptedModel
@@ -27,7 +27,7 @@ NOON = datetime(2026, 5, 24, 12, tzinfo=UTC)
 
 
 def ada(folder: Path) -> Entity:
-    return create.create(folder / "ada", Newborn("Ada", "curious", "Sam", "Europe/Lisbon"))
+    return create.create(folder / "ada", NewEntity("Ada", "curious", "Sam", "Europe/Lisbon"))
 
 
 def runtime_of(entity: Entity, *replies: Reply, at: datetime = NOON, **values: Any) -> Runtime:

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from bumble.entity import changes, create
 from bumble.entity.changes import ChangeSet
-from bumble.entity.create import Newborn
+from bumble.entity.create import NewEntity
 from bumble.entity.folder import Entity
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import episodes, sessions
@@ -43,7 +43,7 @@ ON: dict[str, Any] = {"soma.dreams.enabled": True}
 
 def newborn(folder: Path) -> Entity:
     """Ada, who belongs to Sam and lives in Lisbon."""
-    return create.create(folder, Newborn("Ada", "curious", "Sam", "Europe/Lisbon"))
+    return create.create(folder, NewEntity("Ada", "curious", "Sam", "Europe/Lisbon"))
 
 
 def runtime_of(

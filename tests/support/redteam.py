@@ -31,7 +31,7 @@ from ruamel.yaml.error import YAMLError
 from bumble.app.process import Shell
 from bumble.cli.app import main
 from bumble.entity import create
-from bumble.entity.create import Newborn
+from bumble.entity.create import NewEntity
 from bumble.entity.folder import Entity
 from tests.support import redteam_looks
 from tests.support.fake_server import FakeServer
@@ -97,7 +97,7 @@ class Stage:
             weights: Where those of real models lie.
         """
         self.scratch, self.settings, self.server = scratch, dict(settings), server
-        newborn = Newborn(ENTITY, "curious", OWNER, "Europe/Lisbon")
+        newborn = NewEntity(ENTITY, "curious", OWNER, "Europe/Lisbon")
         self.newborn = create.create(scratch / "newborn", newborn).root
         self.weights = weights
         self.process = False  # whether commands run in processes of their own

