@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -28,3 +29,12 @@ def test_the_fullest_room_can_be_overlooked() -> None:
     for room in reference.PACKAGE.iterdir():
         if room.is_dir() and room.name != "commands":  # one file a command
             assert len(list(room.glob("*.py"))) <= 33, room  # `__init__` among them
+
+
+def test_a_public_class_has_a_name_of_its_own() -> None:
+    files: dict[str, list[str]] = {}
+    for path in sorted(reference.PACKAGE.rglob("*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                files.setdefault(node.name, []).append(path.name)
+    assert {name: paths for name, paths in files.items() if len(paths) > 1} == {}

@@ -17,7 +17,7 @@ from itertools import permutations, product
 
 from bumble.agent import acts
 from bumble.choosing import rules
-from bumble.context.statements import Quote
+from bumble.context.statements import Excerpt
 from bumble.forms.forms import Forms, Parts
 from bumble.grounding import claims
 from bumble.text import passed_on, stop_words, words
@@ -62,9 +62,9 @@ class FormScene:
     who: str  # what they are called; empty: no name is known
     name: str  # the entity's
     at: datetime  # in the entity's time zone
-    quotes: Sequence[Quote]  # what answers the message
+    quotes: Sequence[Excerpt]  # what answers the message
     earlier: Sequence[str]  # the entity's replies, oldest first
-    nearest: Sequence[Quote] = ()  # without quotes, what comes nearest to an answer
+    nearest: Sequence[Excerpt] = ()  # without quotes, what comes nearest to an answer
     people: AbstractSet[str] = frozenset()  # parts of the names of those it knows, folded
     story: Sequence[str] = ()  # what it says of itself, in the words of its owner
 
@@ -236,7 +236,7 @@ class _Worder:
             parts.append(self.worded(self.wordings.talk.acts[before], self._of(quote)))
         return FormReply(" ".join([*map(_closed, parts[:-1]), parts[-1]]), act)
 
-    def nearest(self, quotes: Sequence[Quote]) -> FormReply:
+    def nearest(self, quotes: Sequence[Excerpt]) -> FormReply:
         acts_of = ("nearest", *("or" for _ in quotes[1:]))
         parts = [
             self.worded(self.wordings.talk.acts[act], self._of(quote))
@@ -279,7 +279,7 @@ class _Worder:
     def _clock(self) -> dict[str, str]:
         return {"time": f"{self.scene.at:%H:%M}", "day": weekday(self.wordings, self.scene.at)}
 
-    def _of(self, quote: Quote) -> dict[str, str]:
+    def _of(self, quote: Excerpt) -> dict[str, str]:
         when = "" if quote.at is None else self._when(quote.at)
         return {
             "quote": self._marked(_short(quote.text)),

@@ -15,7 +15,7 @@ from bumble.context import (
     transcript,
     working_memory,
 )
-from bumble.context.statements import Quote
+from bumble.context.statements import Excerpt
 from bumble.context.system import Block, Stable
 from bumble.forms import forms
 from bumble.forms.forms import Forms
@@ -75,7 +75,7 @@ def stable_part(runtime: Runtime, language: str) -> Stable:
 
 
 def _blocks(
-    runtime: Runtime, wordings: Forms, quotes: list[Quote], going_on: list[str]
+    runtime: Runtime, wordings: Forms, quotes: list[Excerpt], going_on: list[str]
 ) -> tuple[Block, ...]:
     """Say what day it is, and what comes to mind."""
     at, talk = runtime.now(), wordings.talk
@@ -87,7 +87,9 @@ def _blocks(
     return tuple(blocks)
 
 
-def _going_on(runtime: Runtime, session: Session, quotes: list[Quote], language: str) -> list[str]:
+def _going_on(
+    runtime: Runtime, session: Session, quotes: list[Excerpt], language: str
+) -> list[str]:
     """Return in few words what goes on: the projects that are named, and as a talk begins, news.
 
     Nothing that comes to mind anyway, or was said in this talk.
@@ -108,7 +110,7 @@ def _going_on(runtime: Runtime, session: Session, quotes: list[Quote], language:
     return [tokens.cut(one_line(line), NEWS_TOKENS) for line in lines]
 
 
-def _line(quote: Quote) -> str:
+def _line(quote: Excerpt) -> str:
     when = f"({quote.at:%Y-%m-%d}) " if quote.at else ""
     who = f"{quote.name}: " if quote.name else ""
     return f"{when}{who}{tokens.cut(quote.text, MEMORY_TOKENS)}"

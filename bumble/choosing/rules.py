@@ -70,7 +70,7 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Wording:
+class WordedMessage:
     """A message with what its wording shows, each looked up when it is asked for."""
 
     text: str
@@ -239,7 +239,7 @@ class Wording:
         """How much it has of what facts, plans and changes are told by, beside what it asks."""
         statement = self.statement if "?" in self.line else ""
         if statement:
-            return Wording(self.text, f". {statement} .", self.language).points
+            return WordedMessage(self.text, f". {statement} .", self.language).points
         of_self = self.has("own") or self.has("kin")
         told = sum(map(self.has, ("life", "names", "taste", "decided", "changed")))
         points = 2 * told + self.has("kin") + self.dated
@@ -257,7 +257,7 @@ def judge(text: str, code: str) -> Verdict:
     """
     language = language_file.load(code)
     text = text[:MOST_CHARS]
-    wording = Wording(text, language.line(text), language)
+    wording = WordedMessage(text, language.line(text), language)
     confided = is_confided(wording)
     keep, why = _decided(wording, confided=confided)
     points = wording.points
@@ -281,7 +281,7 @@ def judge(text: str, code: str) -> Verdict:
 def asks_of_own(text: str, code: str) -> bool:
     """Whether a message asks, and tells nothing, of its speaker or somebody near to them."""
     language = language_file.load(code)
-    wording = Wording(text, language.line(text), language)
+    wording = WordedMessage(text, language.line(text), language)
     if not wording.asks or wording.tells_in_asking:
         return False
     return wording.looks_up or wording.has("own") or wording.has("kin")
@@ -290,19 +290,19 @@ def asks_of_own(text: str, code: str) -> bool:
 def points(text: str, code: str) -> int:
     """Return how much a text has of what facts, plans and changes are told by."""
     language = language_file.load(code)
-    return Wording(text, language.line(text), language).points
+    return WordedMessage(text, language.line(text), language).points
 
 
 def figures(text: str, code: str) -> frozenset[Figure]:
     """Return which kinds of figure a text has: dates, and numbers that are none."""
     language = language_file.load(code)
-    wording = Wording(text, language.line(text), language)
+    wording = WordedMessage(text, language.line(text), language)
     has_number = any(char.isdigit() for char in _TIME.sub(" ", text))
     kinds: dict[Figure, bool] = {"date": wording.dated, "number": has_number}
     return frozenset(kind for kind, is_there in kinds.items() if is_there)
 
 
-def _decided(wording: Wording, *, confided: bool) -> tuple[bool | None, str]:
+def _decided(wording: WordedMessage, *, confided: bool) -> tuple[bool | None, str]:
     if confided and len(wording.words) >= LEAST_CONFIDED_WORDS and confides(wording):
         return True, CONFIDED
     if is_requested(wording):
@@ -323,11 +323,11 @@ def _decided(wording: Wording, *, confided: bool) -> tuple[bool | None, str]:
 
 
 def _without(
-    wording: Wording, veto: Callable[[Wording], bool], between: re.Pattern[str]
-) -> Wording | None:
+    wording: WordedMessage, veto: Callable[[WordedMessage], bool], between: re.Pattern[str]
+) -> WordedMessage | None:
     """Return a message without the parts that a rule is about; None if nothing else is left."""
     parts = [
-        Wording(part, wording.language.line(part), wording.language)
+        WordedMessage(part, wording.language.line(part), wording.language)
         for part in between.split(wording.text)
         if part.strip()
     ]
@@ -335,10 +335,10 @@ def _without(
     if not left or len(left) == len(parts):
         return None
     text = ". ".join(left)
-    return Wording(text, wording.language.line(text), wording.language)
+    return WordedMessage(text, wording.language.line(text), wording.language)
 
 
-VETOES: tuple[tuple[str, Callable[[Wording], bool]], ...] = (
+VETOES: tuple[tuple[str, Callable[[WordedMessage], bool]], ...] = (
     ("a jest", lambda wording: wording.has("jests")),
     ("absurd", lambda wording: wording.absurd),
     ("a riddle", lambda wording: wording.has("riddles")),
@@ -363,7 +363,7 @@ VETOES: tuple[tuple[str, Callable[[Wording], bool]], ...] = (
 )
 
 
-def is_requested(wording: Wording) -> bool:
+def is_requested(wording: WordedMessage) -> bool:
     """Whether somebody asks to keep in mind what they say, and means it."""
     if not wording.has("requested") or wording.laughs or wording.has("jests") or wording.absurd:
         return False
@@ -375,11 +375,11 @@ def beside_request(text: str, code: str) -> str:
     """Return what a message says beside the request to keep it in mind; empty without one."""
     language = language_file.load(code)
     text = text[:MOST_CHARS]
-    wording = Wording(text, language.line(text), language)
+    wording = WordedMessage(text, language.line(text), language)
     return language.patterns["requested"].sub(" ", wording.line) if is_requested(wording) else ""
 
 
-def is_confided(wording: Wording) -> bool:
+def is_confided(wording: WordedMessage) -> bool:
     """Whether a message is told in confidence, and tells something.
 
     `Don't tell me` and its like are no request to be silent; `don't tell him` by itself is about
@@ -391,7 +391,7 @@ def is_confided(wording: Wording) -> bool:
     return len(wording.words) >= TELLING_WORDS or told >= LEAST_TOLD_WORDS
 
 
-def confides(wording: Wording) -> bool:
+def confides(wording: WordedMessage) -> bool:
     """Whether what is told in confidence is about the speaker or somebody near, or tells much.
 
     `Keep it down, the soufflé is in the oven` is neither.
@@ -399,7 +399,7 @@ def confides(wording: Wording) -> bool:
     return wording.has("own") or wording.has("kin") or wording.points > 0
 
 
-def hushes(wording: Wording) -> Literal["", "before", "after"]:
+def hushes(wording: WordedMessage) -> Literal["", "before", "after"]:
     """Return where that lies which a message asks to be silent about, if not in itself.
 
     `This stays between us:` is about what comes next, `tell nobody` about what came before.
@@ -412,7 +412,7 @@ def hushes(wording: Wording) -> Literal["", "before", "after"]:
     return "before" if told <= BARE_WORDS and wording.points < KEEPS else ""
 
 
-def _told_in_confidence(wording: Wording) -> int | None:
+def _told_in_confidence(wording: WordedMessage) -> int | None:
     """Count the words beside a request to be silent; None without one."""
     if not wording.has("confided") or wording.quoted >= LEAST_QUOTED:
         return None

@@ -17,8 +17,8 @@ from bumble.choosing import quotes as marks
 from bumble.context import recalled, statements
 from bumble.context.recalled import Search
 from bumble.context.statements import (
+    Excerpt,
     Question,
-    Quote,
     Scored,
     Statement,
     part_of,
@@ -47,8 +47,8 @@ MOST_QUOTES = 2
 class Answer:
     """What memory has on a question."""
 
-    quotes: tuple[Quote, ...] = ()  # what answers it, the newest first
-    nearest: tuple[Quote, ...] = ()  # without such, what people said that comes nearest to it
+    quotes: tuple[Excerpt, ...] = ()  # what answers it, the newest first
+    nearest: tuple[Excerpt, ...] = ()  # without such, what people said that comes nearest to it
 
 
 def answer(runtime: Runtime, session: Session, question: Question) -> Answer:
@@ -115,7 +115,7 @@ def _best(scored: Sequence[Scored], question: Question) -> list[Statement]:
 
 def _nearest(
     runtime: Runtime, scored: Sequence[Scored], heard: _Heard, *, of_memory: bool
-) -> tuple[Quote, ...]:
+) -> tuple[Excerpt, ...]:
     """Return what people said that comes nearest, each in its newest word, the nearest first.
 
     What was told in confidence is no guess: it comes only where the question has a word of it.
@@ -126,7 +126,7 @@ def _nearest(
         if each.statement.id not in heard.idle
         and each.comes_near(heard.confided, of_memory=of_memory)
     ]
-    quotes: dict[str, Quote] = {}
+    quotes: dict[str, Excerpt] = {}
     for each in near:
         said = each.statement
         later = heard.newest(said.id)
@@ -223,15 +223,15 @@ def _compared(runtime: Runtime, rows: Sequence[Statement], question: Question) -
     return [*near, *rows[len(near) :]]
 
 
-def _noted(hit: Hit) -> list[Quote]:
+def _noted(hit: Hit) -> list[Excerpt]:
     """Return the sentences of a note, and what is quoted in it in the words of who said it."""
     rows = [row for row in hit.text.splitlines() if not row.startswith("#") and row[-1:] != ":"]
     cited = {row: marks.citations(marks.MARK + row.lstrip("> ")) for row in rows}
     own = [row.lstrip("> -").strip('“”„«»"') for row in rows if not cited[row]]
-    quoted = [Quote(each.words, hit.at, "", each.name) for row in rows for each in cited[row]]
+    quoted = [Excerpt(each.words, hit.at, "", each.name) for row in rows for each in cited[row]]
     return [
         *quoted,
-        *(Quote(part, hit.at) for row in own for part in words.sentences(row) if part),
+        *(Excerpt(part, hit.at) for row in own for part in words.sentences(row) if part),
     ]
 
 
@@ -239,9 +239,9 @@ def _bare(text: str) -> str:
     return " ".join(stop_words.words(text))
 
 
-def _newest_first(runtime: Runtime, best: Sequence[Statement], heard: _Heard) -> list[Quote]:
+def _newest_first(runtime: Runtime, best: Sequence[Statement], heard: _Heard) -> list[Excerpt]:
     """Keep the best few and the newest word on each, newest first."""
-    chosen: dict[str, Quote] = {}
+    chosen: dict[str, Excerpt] = {}
     for statement in best:
         later = heard.newest(statement.id)
         if later != statement.id:
@@ -251,21 +251,21 @@ def _newest_first(runtime: Runtime, best: Sequence[Statement], heard: _Heard) ->
     return sorted(few, key=lambda quote: quote.at.timestamp() if quote.at else 0, reverse=True)
 
 
-def _spoken(runtime: Runtime, heard: _Heard, hit: Hit, id_: str) -> Quote:
+def _spoken(runtime: Runtime, heard: _Heard, hit: Hit, id_: str) -> Excerpt:
     return _said(runtime, heard, id_) if id_ in heard.questions else _quote(runtime, hit)
 
 
-def _said(runtime: Runtime, heard: _Heard, id_: str) -> Quote:
+def _said(runtime: Runtime, heard: _Heard, id_: str) -> Excerpt:
     """Quote what somebody said, behind their own question that it answers."""
     message = heard.messages[id_]
     person = people.find_person(runtime, message.speaker)
     name = person.name if person else message.speaker
     asked = heard.questions.get(id_)
     text = f"{heard.messages[asked].text}{marks.CUT}{message.text}" if asked else message.text
-    return Quote(one_line(text), message.at, message.speaker, name)
+    return Excerpt(one_line(text), message.at, message.speaker, name)
 
 
-def near(runtime: Runtime, session: Session, language: str) -> list[Quote]:
+def near(runtime: Runtime, session: Session, language: str) -> list[Excerpt]:
     """Return what comes to mind by itself at the last message of a conversation."""
     said = session.messages[-1]
     at = runtime.now()
@@ -292,7 +292,7 @@ def near(runtime: Runtime, session: Session, language: str) -> list[Quote]:
     return [
         _quote(runtime, hit)
         if hit.kind == "message"
-        else Quote(_telling_line(hit.text, question), hit.at)
+        else Excerpt(_telling_line(hit.text, question), hit.at)
         for hit in told
     ]
 
@@ -306,10 +306,10 @@ def _tells(runtime: Runtime, hit: Hit, question: Question) -> bool:
     )
 
 
-def _quote(runtime: Runtime, hit: Hit) -> Quote:
+def _quote(runtime: Runtime, hit: Hit) -> Excerpt:
     person = next((one for one in hit.people if chunks.spoken_name(one) == hit.speaker), "")
     known = people.readable_person(runtime, person) if person else None
-    return Quote(one_line(hit.text), hit.at, person, known.name if known else hit.speaker)
+    return Excerpt(one_line(hit.text), hit.at, person, known.name if known else hit.speaker)
 
 
 def _telling_line(text: str, question: Question) -> str:

@@ -46,7 +46,7 @@ _DATE = re.compile(r"\b\d{1,2}\.\s?(?P<month>\d{1,2})\b(?!\d*:)|\b\d{4}-(?P<iso>
 
 
 @dataclass(frozen=True)
-class Quote:
+class Excerpt:
     """Words that were said or written down."""
 
     text: str
@@ -71,7 +71,7 @@ class Question:
 class Statement:
     """What may answer: a message of a person, or words out of a note."""
 
-    quote: Quote
+    quote: Excerpt
     id: str  # of the message; empty: a note
     nearness: float
     is_near: bool

@@ -24,7 +24,7 @@ from bumble.runtime.runtime import Runtime
 from bumble.text.words import one_line
 
 Verdict = Literal["same", "contradicts"]
-CORRECTION, DREAMT = "correction", "dream_insight"
+CORRECTION = "correction"
 UNSURE_BELOW = 0.4
 _DAY_SECONDS = 86_400
 
@@ -243,7 +243,7 @@ def repeats(claim: Claim, belief: Belief) -> bool:
 
 def _akin(claim: Claim, belief: Belief) -> bool:
     """Whether both were dreamt or neither was: what was dreamt is not confirmed by being told."""
-    return (claim.category == DREAMT) == (belief.category == DREAMT)
+    return (claim.category == beliefs.DREAM_INSIGHT) == (belief.category == beliefs.DREAM_INSIGHT)
 
 
 def _bare(text: str) -> str:

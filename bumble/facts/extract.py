@@ -17,13 +17,14 @@ from bumble.errors import AnswerInvalidError
 from bumble.facts.extract_window import Window, day
 from bumble.llm import structured
 from bumble.llm.protocol import Model, Request
+from bumble.records import beliefs
 from bumble.runtime import job_request
 from bumble.text.words import one_line
 
 Kind = Literal["knowledge", "relational", "belief"]
 
 PURPOSE = "distill"
-CATEGORIES = ("preference", "correction", "world_fact", "self_insight")
+CATEGORIES = tuple(each for each in beliefs.CATEGORIES if each != beliefs.DREAM_INSIGHT)
 SELF_INSIGHT = "self_insight"
 FAULT_CHARS = 200  # of what is wrong with a part of an answer
 LOWEST, HIGHEST = 0.3, 0.9  # confidence that a first mention may get

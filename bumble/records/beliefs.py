@@ -20,7 +20,8 @@ from bumble.text.markdown import Document
 
 PREFIX = "bel"
 FOLDER = "beliefs"
-CATEGORIES = ("preference", "correction", "world_fact", "self_insight", "dream_insight")
+DREAM_INSIGHT = "dream_insight"
+CATEGORIES = ("preference", "correction", "world_fact", "self_insight", DREAM_INSIGHT)
 ORIGINS = ("conversation", "observation", "inference", "dream")  # a dream's is `dream:<id>`
 MAX_CONFIDENCE = 0.99  # never quite certain
 

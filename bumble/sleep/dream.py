@@ -372,7 +372,7 @@ def _belief(runtime: Runtime, job: DreamJob, night: Night) -> list[Change]:
     claim = Claim(
         id=night.belief_id,
         text=night.dreamt.thread,
-        category="dream_insight",
+        category=beliefs.DREAM_INSIGHT,
         confidence=runtime.config.soma.dreams.belief_confidence,
         evidence=(night.id,),
         origin=f"dream:{night.id}",

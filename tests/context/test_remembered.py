@@ -9,7 +9,7 @@ from bumble.abilities.tiers import Abilities
 from bumble.agent import acts
 from bumble.choosing import notice
 from bumble.context import remembered, statements
-from bumble.context.statements import Question, Quote, Scored, Statement
+from bumble.context.statements import Excerpt, Question, Scored, Statement
 from bumble.entity.folder import Entity
 from bumble.llm.scripted import ScriptedModel
 from bumble.runtime import runner
@@ -32,7 +32,7 @@ def nearest(
 
 
 def scored(text: str, *, part: float = 0.0, nearness: float = 0.5, near: bool = True) -> Scored:
-    said = Statement(Quote(text, None, "sam", "Sam"), text, nearness, near)
+    said = Statement(Excerpt(text, None, "sam", "Sam"), text, nearness, near)
     return Scored(said, 0, 1.0, part, part > 0, answers=False)
 
 
@@ -53,7 +53,7 @@ def test_a_guess_has_a_word_of_the_question_or_is_near_it(ada: Entity) -> None:
 
 
 def statement(text: str, cosine: float, worth: int = 1) -> Statement:
-    quote = Quote(text, None, "sam", "Sam")
+    quote = Excerpt(text, None, "sam", "Sam")
     return Statement(quote, text, 0.5, is_near=True, cosine=cosine, worth=worth)
 
 
@@ -94,7 +94,7 @@ def test_a_joke_answers_after_what_was_worth_keeping(ada: Entity) -> None:
 
 
 def test_without_vectors_words_alone_tell(ada: Entity) -> None:
-    quote = Quote("The clinic will see me on the 21st.", None, "sam", "Sam")
+    quote = Excerpt("The clinic will see me on the 21st.", None, "sam", "Sam")
     told = Statement(quote, quote.text, 0.0, is_near=True)
     other = replace(told, quote=replace(quote, text="It rained."), id="It rained.")
     assert ranked(ada, "when is the clinic?", other, told)[0] == told.id

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from bumble.context import statements
-from bumble.context.statements import Question, Quote, Scored, Statement
+from bumble.context.statements import Excerpt, Question, Scored, Statement
 from bumble.entity.folder import Entity
 from bumble.llm.scripted import ScriptedModel
 from tests.support.turns import runtime_of
@@ -12,7 +12,9 @@ RAIN, TEA = "It rained all day in the valley.", "We drank tea and played cards u
 
 
 def score(ada: Entity, question: Question, *texts: str) -> list[Scored]:
-    said = [Statement(Quote(text, None, "sam", "Sam"), text, 0.0, is_near=False) for text in texts]
+    said = [
+        Statement(Excerpt(text, None, "sam", "Sam"), text, 0.0, is_near=False) for text in texts
+    ]
     return statements.score(runtime_of(ada, ScriptedModel([])), said, question)
 
 

@@ -208,11 +208,11 @@ import sys
 from pathlib import Path
 sys.path.insert(0, {tests!r})
 from tests.support.serving import CONTENT, HUB, entry
-from bumble.weights.sources import Means
+from bumble.weights.sources import PullOptions
 from bumble.weights.pull import pull
 
 print("ready", flush=True)
-pull(entry(("model.gguf", CONTENT, (HUB,))), Path({folder!r}), Means(endpoint={endpoint!r}))
+pull(entry(("model.gguf", CONTENT, (HUB,))), Path({folder!r}), PullOptions(endpoint={endpoint!r}))
 """
 
 
