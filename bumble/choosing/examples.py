@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bumble.choosing import answers
 from bumble.choosing.learning import Lesson
 from bumble.embed import likeness
 from bumble.embed.likeness import Class, Likeness
@@ -24,6 +25,7 @@ from bumble.text.words import one_line
 
 KEEP, JOKE, CONFIDED, ASKED = "keep", "joke", "confided", "asked"
 CHANGED, IMAGINED = "changed", "imagined"
+ASK_MEMORY = "ask_memory"  # the kind of questions for what the same person told
 CLASSES = (KEEP, JOKE, CONFIDED, ASKED, CHANGED, IMAGINED)
 # Likeness from which a message is kept that rules leave open; that rules drop for one of its words;
 # below which one is dropped that rules keep for its wording.
@@ -32,7 +34,7 @@ JOKE_FROM = 0.1  # likeness to jokes from which a message is one that rules woul
 CONFIDED_FROM = 0.0  # likeness to confidences from which a message is one, whatever its words
 # Likeness to questions of memory from which a message is one, with a word of asking and without;
 # below which it is none.
-ASKED_FROM, SURELY_ASKED_FROM, NOT_ASKED_BELOW = 0.0, 0.4, -0.8
+ASKED_FROM, SURELY_ASKED_FROM, NOT_ASKED_BELOW = -0.1, 0.1, -0.8
 CHANGED_FROM = -0.25  # likeness to what is another now, from which a message says so
 IMAGINED_FROM = -0.25  # likeness to what is only imagined, from which a message is no fact
 ENGLISH = "en"  # which every embedder understands
@@ -147,10 +149,21 @@ def load() -> tuple[Example, ...]:
     Raises:
         ValueError: If a file holds something else.
     """
-    return tuple(
+    labelled = (
         Example(str(row["text"]), row.get("keep"), str(row["kind"]), writer, language)
         for writer, language, row in LESSON.rows()
     )
+    # Of the questions for one thing that was told that with the fewest marks of a question: what
+    # they have in common is what they ask, and more of them only make learning longer.
+    asked = (
+        Example(min(told.asks, key=_marks), None, ASK_MEMORY, told.writer, told.language)
+        for told in answers.load()
+    )
+    return (*labelled, *asked)
+
+
+def _marks(question: str) -> int:
+    return question.count("?") + question.count("¿")
 
 
 def learn(embedder: Embedder, examples: Sequence[Example]) -> Likeness:
@@ -160,7 +173,7 @@ def learn(embedder: Embedder, examples: Sequence[Example]) -> Likeness:
     drop = np.array([example.keep is False for example in examples])
     kinds = np.array([example.kind for example in examples])
     joke = np.char.startswith(kinds, "joke")
-    confided, asked, changed = (kinds == kind for kind in ("confidence", "ask_memory", "change"))
+    confided, asked, changed = (kinds == kind for kind in ("confidence", ASK_MEMORY, "change"))
     imagined = (kinds == "hypothetical") | (kinds == "maybe")
     labelled = keep | drop  # by somebody who looked for confidences
     return likeness.fit(
@@ -179,7 +192,7 @@ def learn(embedder: Embedder, examples: Sequence[Example]) -> Likeness:
 LESSON = Lesson(
     "examples",
     "what is worth keeping",
-    f"{CLASSES}",
+    f"{CLASSES} {answers.LESSON.digest}",
     lambda embedder: learn(embedder, load()),
     likeness.read,
 )

@@ -47,7 +47,8 @@ class Lesson(Generic[T]):
     read: Callable[[BinaryIO], T]
 
     @cached_property
-    def _digest(self) -> str:
+    def digest(self) -> str:
+        """What changes with the texts."""
         texts = (file.read_text(encoding="utf-8") for _, file in self._files())  # line ends: git's
         return hashlib.sha256("".join(texts).encode()).hexdigest()
 
@@ -73,7 +74,7 @@ class Lesson(Generic[T]):
 
     def filename(self, identity: EmbedderIdentity) -> str:
         """Name the file of what an embedder learned from the texts as they are."""
-        learned_from = f"{astuple(identity)} {self.version} {self._digest}"
+        learned_from = f"{astuple(identity)} {self.version} {self.digest}"
         digest = hashlib.sha256(learned_from.encode()).hexdigest()[:16]
         return f"{identity.model}-{identity.dimensions}-{self.folder}-{digest}.npz"
 
