@@ -258,7 +258,8 @@ def _statement(plain: str, parts: Sequence[str], listed: Cues, verdict: Verdict)
     laughs = listed.has("joke", plain) and not verdict.corrects and not noted
     if laughs or verdict.why in _JOKES or deadpan:
         return "joke"
-    if verdict.why == "imagined" or listed.has("hypothetical", plain):
+    is_imagined = listed.has("hypothetical", plain) and verdict.keep is not True
+    if verdict.why == "imagined" or is_imagined:
         return "hypothetical"
     if listed.has("correction", plain):
         return "correction"

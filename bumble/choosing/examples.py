@@ -26,6 +26,7 @@ from bumble.text.words import one_line
 KEEP, JOKE, CONFIDED, ASKED = "keep", "joke", "confided", "asked"
 CHANGED, IMAGINED = "changed", "imagined"
 ASK_MEMORY = "ask_memory"  # the kind of questions for what the same person told
+TELL = "tell"  # the kind of what may look like one
 CLASSES = (KEEP, JOKE, CONFIDED, ASKED, CHANGED, IMAGINED)
 # Likeness from which a message is kept that rules leave open; that rules drop for one of its words;
 # below which one is dropped that rules keep for its wording.
@@ -34,7 +35,7 @@ JOKE_FROM = 0.1  # likeness to jokes from which a message is one that rules woul
 CONFIDED_FROM = 0.0  # likeness to confidences from which a message is one, whatever its words
 # Likeness to questions of memory from which a message is one, with a word of asking and without;
 # below which it is none.
-ASKED_FROM, SURELY_ASKED_FROM, NOT_ASKED_BELOW = -0.1, 0.1, -0.8
+ASKED_FROM, SURELY_ASKED_FROM, NOT_ASKED_BELOW = -0.2, 0.1, -0.8
 CHANGED_FROM = -0.25  # likeness to what is another now, from which a message says so
 IMAGINED_FROM = -0.25  # likeness to what is only imagined, from which a message is no fact
 ENGLISH = "en"  # which every embedder understands
@@ -153,13 +154,15 @@ def load() -> tuple[Example, ...]:
         Example(str(row["text"]), row.get("keep"), str(row["kind"]), writer, language)
         for writer, language, row in LESSON.rows()
     )
-    # Of the questions for one thing that was told that with the fewest marks of a question: what
-    # they have in common is what they ask, and more of them only make learning longer.
+    told = answers.load()
+    # Of the questions for one thing that was told that with the fewest marks of a question, and
+    # half of the things: more of them only make learning longer.
     asked = (
-        Example(min(told.asks, key=_marks), None, ASK_MEMORY, told.writer, told.language)
-        for told in answers.load()
+        Example(min(each.asks, key=_marks), None, ASK_MEMORY, each.writer, each.language)
+        for each in told
     )
-    return (*labelled, *asked)
+    said = (Example(each.said, None, TELL, each.writer, each.language) for each in told[::2])
+    return (*labelled, *asked, *said)
 
 
 def _marks(question: str) -> int:
@@ -192,7 +195,7 @@ def learn(embedder: Embedder, examples: Sequence[Example]) -> Likeness:
 LESSON = Lesson(
     "examples",
     "what is worth keeping",
-    f"{CLASSES} {answers.LESSON.digest}",
+    f"{CLASSES} {ASK_MEMORY} {TELL} {answers.LESSON.digest}",
     lambda embedder: learn(embedder, load()),
     likeness.read,
 )

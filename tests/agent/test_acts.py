@@ -30,6 +30,8 @@ from bumble.agent.held import ASKS
         ("de", "erzähl mir nen witz", "request"),
         ("es", "¿sabías que la miel no caduca?", "telling"),
         ("nl", "mijn hond is ziek", "telling"),
+        ("de", "Ich vertrag kein Penizillin. Als Kind wär ich fast dran gestorben", "telling"),
+        ("de", "mit mehr Geld wär ich längst weg", "hypothetical"),
     ],
 )
 def test_the_act_shows_in_the_words_of_each_language(language: str, message: str, act: str) -> None:
