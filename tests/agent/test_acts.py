@@ -30,7 +30,7 @@ from bumble.agent.held import ASKS
         ("de", "erzähl mir nen witz", "request"),
         ("es", "¿sabías que la miel no caduca?", "telling"),
         ("nl", "mijn hond is ziek", "telling"),
-        ("de", "Bin auf Penizillin allergisch. Als Kind wär ich fast dran gestorben", "telling"),
+        ("de", "Bin auf Penizillin allergisch. Als Kind wär ich fast dran gestorben", "plan"),
         ("de", "mit mehr Geld wär ich längst weg", "hypothetical"),
     ],
 )
