@@ -170,7 +170,9 @@ def _marks(question: str) -> int:
 
 
 def learn(embedder: Embedder, examples: Sequence[Example]) -> Likeness:
-    """Let an embedder learn from examples; a minute of two cores for all of them."""
+    """Let an embedder learn from what it understands; a minute of two cores for everything."""
+    if not embedder.multilingual:
+        examples = [example for example in examples if example.language == ENGLISH]
     vectors = embedder.embed_documents([one_line(example.text) for example in examples])
     keep = np.array([example.keep is True for example in examples])
     drop = np.array([example.keep is False for example in examples])
@@ -195,7 +197,7 @@ def learn(embedder: Embedder, examples: Sequence[Example]) -> Likeness:
 LESSON = Lesson(
     "examples",
     "what is worth keeping",
-    f"{CLASSES} {ASK_MEMORY} {TELL} {answers.LESSON.digest}",
+    f"{CLASSES} {ASK_MEMORY} {TELL} by language {answers.LESSON.digest}",
     lambda embedder: learn(embedder, load()),
     likeness.read,
 )
