@@ -16,6 +16,7 @@ import os
 import re
 import secrets
 import stat
+import threading
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
@@ -174,30 +175,34 @@ class Readings:
 
     A file counts as the same while device, inode, size and times are. Two edits in place within a
     tick of the file system's clock that leave the size alone look like one: so whatever is about
-    to write reads `anew`.
+    to write reads `anew`. Threads may share it.
     """
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._read: dict[str, tuple[tuple[int, ...], bytes]] = {}  # the latest used last
         self._bytes = 0
 
     def find(self, path: Path) -> bytes | None:
         """Return the bytes of a file as they were read; None where it has to be read."""
-        found = self._read.get(os.fspath(path))
-        with suppress(OSError):
+        name = os.fspath(path)
+        with suppress(OSError), self._lock:
+            found = self._read.get(name)
             if found is not None and found[0] == _state(path.stat()):
-                self._read[os.fspath(path)] = self._read.pop(os.fspath(path))
+                self._read[name] = self._read.pop(name)
                 return found[1]
         return None
 
     def keep(self, path: Path, status: os.stat_result, data: bytes) -> None:
         """Keep a whole file, in the place of what has not been used for longest."""
-        self._drop(os.fspath(path))
-        if len(data) == status.st_size <= MAX_KEPT_BYTES:
-            self._read[os.fspath(path)] = (_state(status), data)
-            self._bytes += len(data)
-        while self._bytes > MAX_KEPT_BYTES:
-            self._drop(next(iter(self._read)))
+        name = os.fspath(path)
+        with self._lock:
+            self._drop(name)
+            if len(data) == status.st_size <= MAX_KEPT_BYTES:
+                self._read[name] = (_state(status), data)
+                self._bytes += len(data)
+            while self._bytes > MAX_KEPT_BYTES:
+                self._drop(next(iter(self._read)))
 
     def _drop(self, name: str) -> None:
         self._bytes -= len(self._read.pop(name, ((), b""))[1])

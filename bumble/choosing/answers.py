@@ -13,13 +13,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bumble.choosing.learning import Lesson
+from bumble.choosing.learning import Lesson, understands
 from bumble.embed import answering
 from bumble.embed.answering import Answering, Asked
 from bumble.embed.protocol import Embedder, Floats
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens
-from bumble.text.words import DEFAULT_LANGUAGE, one_line
+from bumble.text.words import one_line
 
 MAX_TOKENS = 150  # of a text: those that were learned from are short
 
@@ -51,7 +51,7 @@ def learn(embedder: Embedder, told: Sequence[Told]) -> Answering:
     of two cores for everything."""
     groups: dict[tuple[str, str], list[Told]] = defaultdict(list)
     for each in told:
-        if embedder.multilingual or each.language == DEFAULT_LANGUAGE:
+        if understands(embedder, each.language):
             groups[each.writer, each.language].append(each)
     return answering.fit([_asked(embedder, group) for group in groups.values()])
 
@@ -84,7 +84,7 @@ def nearness(runtime: Runtime, question: str, language: str, texts: Sequence[str
     if embedder is None or not texts:
         return None
     asked = embedder.embed_query(question)
-    if embedder.identity.sha256 and (embedder.multilingual or language == DEFAULT_LANGUAGE):
+    if embedder.identity.sha256 and understands(embedder, language):
         known = LESSON.known(embedder, runtime, learns=False)
         asked = asked if known is None else known.moved(asked)
     rows = embedder.embed_documents([tokens.cut(one_line(text), MAX_TOKENS) for text in texts])

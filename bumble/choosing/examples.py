@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bumble.choosing import answers
-from bumble.choosing.learning import Lesson
+from bumble.choosing.learning import Lesson, understands
 from bumble.embed import likeness
 from bumble.embed.likeness import Class, Likeness
 from bumble.embed.protocol import Embedder
@@ -38,7 +38,6 @@ CONFIDED_FROM = 0.0  # likeness to confidences from which a message is one, what
 ASKED_FROM, SURELY_ASKED_FROM, NOT_ASKED_BELOW = -0.2, 0.1, -0.8
 CHANGED_FROM = -0.25  # likeness to what is another now, from which a message says so
 IMAGINED_FROM = -0.25  # likeness to what is only imagined, from which a message is no fact
-ENGLISH = "en"  # which every embedder understands
 MAX_TOKENS = 150  # of a message: examples are short
 
 
@@ -130,7 +129,7 @@ def worth(runtime: Runtime, text: str, language: str, *, learns: bool) -> Worth 
     embedder = runtime.memory.embedder
     if embedder is None or not embedder.identity.sha256:
         return None
-    if language != ENGLISH and not embedder.multilingual:
+    if not understands(embedder, language):
         return None
     known = LESSON.known(embedder, runtime, learns=learns)
     return None if known is None else of(known, embedder, text)
@@ -171,8 +170,7 @@ def _marks(question: str) -> int:
 
 def learn(embedder: Embedder, examples: Sequence[Example]) -> Likeness:
     """Let an embedder learn from what it understands; a minute of two cores for everything."""
-    if not embedder.multilingual:
-        examples = [example for example in examples if example.language == ENGLISH]
+    examples = [example for example in examples if understands(embedder, example.language)]
     vectors = embedder.embed_documents([one_line(example.text) for example in examples])
     keep = np.array([example.keep is True for example in examples])
     drop = np.array([example.keep is False for example in examples])

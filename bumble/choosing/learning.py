@@ -20,6 +20,7 @@ from bumble import files
 from bumble.embed.protocol import Embedder, EmbedderIdentity
 from bumble.runtime.runtime import Runtime
 from bumble.text import yaml_read
+from bumble.text.words import DEFAULT_LANGUAGE
 
 FOLDER = resources.files(__package__)
 LEARNED = FOLDER.joinpath("learned")
@@ -34,6 +35,11 @@ class Writable(Protocol):
 
 
 T = TypeVar("T", bound=Writable)
+
+
+def understands(embedder: Embedder, language: str) -> bool:
+    """Whether an embedder can learn from texts of a language, and be asked about them."""
+    return embedder.multilingual or language == DEFAULT_LANGUAGE
 
 
 @dataclass(frozen=True)

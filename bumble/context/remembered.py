@@ -99,7 +99,7 @@ def _best(scored: Sequence[Scored], question: Question) -> list[Statement]:
     Where there are vectors, nothing surely answers if what is nearest in meaning has too few words
     of it, or hardly enough and something without them is as near.
     """
-    if scored and scored[0].statement.cosine is not None:
+    if any(each.statement.cosine is not None for each in scored):
         first, *others = scored
         if not first.answers:
             return []
