@@ -29,6 +29,7 @@ Act = Literal[
     "knows",
     "clock",
     "recall",
+    "prying",
     "opinion",
     "question",
     "request",
@@ -54,7 +55,7 @@ _CLAUSE_END = re.compile(r"(?<=[?？؟!])\s*|[.…,;:]+(?=\s|$)|\n")
 _OPENING = "¿¡ "  # marks before the first word
 _NUMBER = re.compile(r"\d")
 _FILE = re.compile(r"\b[\w-]+\.(?:txt|md|pdf|csv|json|ya?ml|py|log|html?|docx?|ics|toml)\b", re.I)
-_JOKES = ("a jest", "a riddle", "a laugh")  # as the rules for keeping call them
+_JOKES = ("a jest", "a riddle", rules.LAUGH)  # as the rules for keeping call them
 SHORT, BRIEF = 6, 10  # words of a message that only greets; that only asks how one is
 MOST_ASKED = 14  # words of a question without a question mark
 MUCH = 3  # telling words beside a question that make it the lesser part

@@ -92,8 +92,11 @@ def compose(act: acts.Act, scene: FormScene, rng: random.Random) -> FormReply:
 
 
 def _worded(act: acts.Act, scene: FormScene, wordings: Forms, worder: _Worder) -> FormReply:
+    if act == "prying":  # what answers it somebody else said openly
+        by_others = [each for each in scene.quotes if each.speaker not in ("", scene.person)]
+        return worder.remembered(by_others) if by_others else worder.reply("prying")
     if act in ("recall", "question") and scene.quotes:
-        return worder.remembered()
+        return worder.remembered(scene.quotes)
     of_somebody = act == "recall" or (act == "question" and names_somebody(scene))
     nearest = scene.nearest or scene.quotes[:1]
     if nearest and (of_somebody or act == "opinion"):
@@ -224,8 +227,8 @@ class _Worder:
             parts = (*first, tuple(self.scene.story))
         return FormReply(self.worded(parts, slots), act)
 
-    def remembered(self) -> FormReply:
-        first, *more = self.scene.quotes
+    def remembered(self, quotes: Sequence[Excerpt]) -> FormReply:
+        first, *more = quotes
         act = "noted" if not first.speaker else "told_by"
         if first.speaker == self.scene.person:
             act = "told_me"

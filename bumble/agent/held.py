@@ -16,7 +16,9 @@ from bumble.agent.acts import Act
 from bumble.agent.by_form import FormReply, FormScene
 from bumble.agent.loop import Breakable, LoopOutcome, LoopStep
 from bumble.agent.turn_record import Turn
-from bumble.choosing import examples
+from bumble.choosing import examples, notice, rules
+from bumble.choosing.examples import Worth
+from bumble.choosing.rules import Verdict
 from bumble.context import remembered, statements
 from bumble.context.statements import Question
 from bumble.forms import forms
@@ -32,8 +34,10 @@ DRAWS = 3  # drafts of one reply
 EARLIER_TALKS = 60  # conversations whose replies are not said again
 MOST_SENTENCES = 3
 STORY_CHARS = 160  # of a sentence about the entity that is said whole
-ASKS_MEMORY = ("recall", "question")
+ASKS_MEMORY: tuple[Act, ...] = ("recall", "question", "prying")
+MAY_PRY: tuple[Act, ...] = ("recall", "question", "opinion", "wellbeing", "telling")
 ASKS = (*ASKS_MEMORY, *acts.OF_ITSELF, "opinion", "clock", "wellbeing")
+TELLS: tuple[Act, ...] = ("telling", "plan", "good", "bad", "correction")
 MAY_BE_CONFIDED: tuple[Act, ...] = ("telling", "plan", "good", "bad", "hypothetical", "request")
 Sign = Callable[[], None]  # shows the person that something is going on
 _OWN_NAME = r"\A\s*{name}\s*:\s*"
@@ -100,9 +104,30 @@ def act_of(runtime: Runtime, turn: Turn) -> Act:
     act = acts.of(text, language)
     if worth is None:
         return act
+    verdict = rules.judge(text, language)
     may_ask = act == "request" or acts.has_word_of_asking(text, language)
-    act = acts.of(text, language, asks=worth.asks(questions=may_ask and act != "correction"))
-    return "confided" if worth.is_confided and act in MAY_BE_CONFIDED else act
+    asks = worth.asks(questions=may_ask and act != "correction", marked=verdict.marked)
+    act = acts.of(text, language, asks=asks)
+    if verdict.laughs and act in ASKS_MEMORY and worth.is_joke(laughs=True):
+        return "joke"  # what somebody asked in it
+    if worth.pries and act in MAY_PRY and not acts.asks_number(text, language):
+        return "prying"
+    if worth.is_confided and act in MAY_BE_CONFIDED:
+        return "confided"
+    return _as_kept(act, worth, verdict)
+
+
+def _as_kept(act: Act, worth: Worth, verdict: Verdict) -> Act:
+    """Return the act of a message by what is held of it: nothing is noted that is not kept."""
+    decision = notice.decided(verdict, notice.of_worth(worth, verdict))
+    if decision.keep or act not in TELLS:
+        return act
+    if decision.why == notice.JOKE and verdict.laughs:
+        return "joke"
+    if worth.is_surely_imagined:
+        return "hypothetical"
+    is_jest = act == "correction" and decision.why == notice.JOKE
+    return "telling" if act == "plan" or is_jest else act
 
 
 def _say(turn: Turn, outcome: LoopOutcome, reply: FormReply) -> None:

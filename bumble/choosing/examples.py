@@ -24,20 +24,26 @@ from bumble.text import tokens
 from bumble.text.words import one_line
 
 KEEP, JOKE, CONFIDED, ASKED = "keep", "joke", "confided", "asked"
-CHANGED, IMAGINED = "changed", "imagined"
+CHANGED, IMAGINED, PRYING = "changed", "imagined", "prying"
 ASK_MEMORY = "ask_memory"  # the kind of questions for what the same person told
-TELL = "tell"  # the kind of what may look like one
-CLASSES = (KEEP, JOKE, CONFIDED, ASKED, CHANGED, IMAGINED)
+PRY = "pry"  # the kind of those for what somebody else may have told, or for how they are
+TELL = "tell"  # the kind of what may look like a question
+CLASSES = (KEEP, JOKE, CONFIDED, ASKED, CHANGED, IMAGINED, PRYING)
 # Likeness from which a message is kept that rules leave open; that rules drop for one of its words;
 # below which one is dropped that rules keep for its wording.
 KEPT_FROM, SURE_FROM, DROPPED_BELOW = 0.0, 0.6, -0.8
-JOKE_FROM = 0.1  # likeness to jokes from which a message is one that rules would keep
+# Likeness to jokes from which a message is one that rules would keep: whatever else it may be, where
+# somebody laughs, and anyhow.
+SURELY_JOKE_FROM, LAUGHING_JOKE_FROM, JOKE_FROM = 0.5, -0.3, -0.1
 CONFIDED_FROM = 0.0  # likeness to confidences from which a message is one, whatever its words
 # Likeness to questions of memory from which a message is one, with a word of asking and without;
 # below which it is none.
 ASKED_FROM, SURELY_ASKED_FROM, NOT_ASKED_BELOW = -0.2, 0.1, -0.8
+TOLD_FROM = -0.1  # likeness to what is kept from which nothing is one that has no question mark
 CHANGED_FROM = -0.25  # likeness to what is another now, from which a message says so
-IMAGINED_FROM = -0.25  # likeness to what is only imagined, from which a message is no fact
+# Likeness to what is only imagined, from which a message is no fact; from which it is that.
+IMAGINED_FROM, SURELY_IMAGINED_FROM = -0.25, 0.25
+PRYING_FROM = -0.45  # likeness to questions that sound out, from which a question is one
 MAX_TOKENS = 150  # of a message: examples are short
 
 
@@ -62,6 +68,7 @@ class Worth:
     asked: float  # likeness to questions for what the same person told
     changed: float  # likeness to what is another now, against what else is kept
     imagined: float  # likeness to what is only imagined or perhaps, against what is kept
+    prying: float  # likeness to questions for what somebody else told or is up to, against all else
     embedder: str  # its name
 
     @property
@@ -85,24 +92,44 @@ class Worth:
         return self.imagined > IMAGINED_FROM or self.keep < DROPPED_BELOW
 
     @property
+    def is_surely_imagined(self) -> bool:
+        """Whether it is only imagined."""
+        return self.imagined > SURELY_IMAGINED_FROM
+
+    @property
     def is_change(self) -> bool:
         """Whether it says that something is another now than it was told."""
         return self.changed > CHANGED_FROM
 
-    def asks(self, *, questions: bool) -> bool | None:
+    def asks(self, *, questions: bool, marked: bool) -> bool | None:
         """Whether it asks for what the same person told; None: its words may say.
 
         Args:
             questions: Whether a word of asking stands in it.
+            marked: Whether a question mark does.
         """
-        if self.asked > (ASKED_FROM if questions else SURELY_ASKED_FROM):
+        asked_from = ASKED_FROM if questions or marked else SURELY_ASKED_FROM
+        if self.asked > asked_from and (marked or self.keep < TOLD_FROM):
             return True
         return False if self.asked < NOT_ASKED_BELOW else None
 
     @property
-    def is_joke(self) -> bool:
-        """Whether it is one, though its wording would keep it."""
-        return self.joke > JOKE_FROM
+    def pries(self) -> bool:
+        """Whether, if it is a question, it sounds out what somebody else told or is up to."""
+        return self.prying > PRYING_FROM
+
+    def is_joke(self, *, laughs: bool) -> bool:
+        """Whether it is a joke, though its wording would keep it.
+
+        Args:
+            laughs: Whether somebody laughs in it.
+        """
+        return self.joke > (LAUGHING_JOKE_FROM if laughs else JOKE_FROM)
+
+    @property
+    def is_surely_joke(self) -> bool:
+        """Whether it is a joke, whatever its wording."""
+        return self.joke > SURELY_JOKE_FROM
 
     @property
     def share(self) -> float:
@@ -178,6 +205,7 @@ def learn(embedder: Embedder, examples: Sequence[Example]) -> Likeness:
     joke = np.char.startswith(kinds, "joke")
     confided, asked, changed = (kinds == kind for kind in ("confidence", ASK_MEMORY, "change"))
     imagined = (kinds == "hypothetical") | (kinds == "maybe")
+    prying = kinds == PRY
     labelled = keep | drop  # by somebody who looked for confidences
     return likeness.fit(
         vectors,
@@ -185,9 +213,10 @@ def learn(embedder: Embedder, examples: Sequence[Example]) -> Likeness:
             KEEP: Class(keep, drop),
             JOKE: Class(joke, keep),
             CONFIDED: Class(confided, labelled & ~confided),
-            ASKED: Class(asked, ~asked & ~np.char.startswith(kinds, "question")),
+            ASKED: Class(asked, ~asked & ~prying & ~np.char.startswith(kinds, "question")),
             CHANGED: Class(changed, keep & ~changed),
             IMAGINED: Class(imagined, keep),
+            PRYING: Class(prying, ~prying),
         },
     )
 

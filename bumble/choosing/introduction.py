@@ -21,13 +21,14 @@ _PART = re.compile(r"(?<=[.!?,;:\n…])\s+")
 _HEAD = r"(?:^(?:[^\W\d_]+\s+){0,2}|[.!?,;:\n–—-]\s*|\b(?:and|und|et|y|e)\s+)"
 _WORD = r"[^\W\d_][^\W\d_'’.-]*(?:['’-][^\W\d_]+)*"
 _CAPITAL = r"(?=[^\W\d_])(?![a-zß-öø-ÿ])"  # signs without case pass, too
+_MORE = rf"(?:\s{_CAPITAL}{_WORD}){{0,2}}"  # further names
 
 
 def name_in(text: str) -> str:
     """Return the name somebody gives themselves; empty where nobody does, or it isn't clear."""
     line = text.replace("’", "'")
     for language in _data():
-        name = _plain(language, line) or _loose(language, line)
+        name = _plain(language, line) or _greeting(language, line) or _loose(language, line)
         if name and len(name) <= MAX_NAME_CHARS:
             return name
     return ""
@@ -51,6 +52,19 @@ def _plain(language: str, text: str) -> str:
     if name != name.lower():
         return name
     return "" if name in stop_words.OF_LANGUAGE[language] else name.title()
+
+
+def _greeting(language: str, text: str) -> str:
+    """Return the name that stands behind a greeting: `hello ada, mira here`."""
+    match = _greetings(language).search(text)
+    if match is None:
+        return ""
+    called, name = match["called"] or "", match["after"] or match["before"]
+    if any(word in stop_words.OF_LANGUAGE[language] for word in stop_words.words(f"{called} {name}")):
+        return ""
+    if name != name.lower():
+        return name
+    return name.title() if match["mark"] else ""  # `hi come here`
 
 
 def _loose(language: str, text: str) -> str:
@@ -83,14 +97,33 @@ def _cues(language: str) -> dict[str, tuple[str, ...]]:
 @cache
 def _patterns(language: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Make the patterns of a name after plain forms, and after loose ones."""
-    cues = _cues(language)
-    then = "|".join(re.escape(word) for word in cues["then"])
-    end = rf"(?=\s*(?:[.,!?;:)\n…–—]|$)|\s+(?:{then})\b|\s+[^\w\s])"
-    more = rf"(?:\s{_CAPITAL}{_WORD}){{0,2}}"
+    cues, end = _cues(language), _end(language)
 
     def pattern(forms: tuple[str, ...], word: str) -> re.Pattern[str]:
-        longest = sorted(forms, key=len, reverse=True)
-        said = "|".join(re.escape(form).replace(r"\ ", r"\s+") for form in longest)
-        return re.compile(rf"{_HEAD}(?i:{said})\s+(?P<name>{word}{more}){end}")
+        said = _any_of(forms)
+        return re.compile(rf"{_HEAD}(?i:{said})\s+(?P<name>{word}{_MORE}){end}")
 
     return pattern(cues["plain"], _WORD), pattern(cues["loose"], _CAPITAL + _WORD)
+
+
+@cache
+def _greetings(language: str) -> re.Pattern[str]:
+    """Make the pattern of a name behind a greeting, and perhaps behind who is greeted."""
+    cues = _cues(language)
+    lead = rf"\b(?i:{_any_of(cues['greets'])})(?:\s+(?P<called>{_WORD}))?\s*(?P<mark>[.,!;:–—-]*)\s+"
+    article = rf"(?i:(?:{_any_of(cues['articles'])})\s+)?" if cues["articles"] else ""
+    after = rf"{article}(?P<after>{_WORD}{_MORE})\s+(?i:{_any_of(cues['here'])})"
+    before = rf"(?i:{_any_of(cues['here_is'])})\s+{article}(?P<before>{_CAPITAL}{_WORD}{_MORE})"
+    return re.compile(rf"{lead}(?:{after}|{before}){_end(language)}")
+
+
+def _end(language: str) -> str:
+    """Return the pattern of what may follow a name."""
+    then = "|".join(re.escape(word) for word in _cues(language)["then"])
+    return rf"(?=\s*(?:[.,!?;:)\n…–—]|$)|\s+(?:{then})\b|\s+[^\w\s])"
+
+
+def _any_of(forms: tuple[str, ...]) -> str:
+    """Return the pattern of any of some words, however they are set apart."""
+    longest = sorted(forms, key=len, reverse=True)
+    return "|".join(re.escape(form).replace(r"\ ", r"\s+") for form in longest)

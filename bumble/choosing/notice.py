@@ -160,6 +160,7 @@ class Opinion:
     keeps: bool = False  # whether that is enough
     surely: bool = False  # whether it is enough against the rules
     is_joke: bool = False
+    is_surely_joke: bool = False  # whatever its wording
     tells_nothing: bool = False
     is_confided: bool = False
     asks: bool = False  # for what was told
@@ -193,14 +194,16 @@ def _opinion(
 
 def of_worth(worth: Worth, verdict: Verdict) -> Opinion:
     """Return what the examples say of a message that the rules judged."""
+    asks = worth.asks(questions=verdict.questions, marked=verdict.marked)
     return Opinion(
         worth.share,
         worth.keeps,
         worth.surely_keeps,
-        worth.is_joke,
+        worth.is_joke(laughs=verdict.laughs),
+        worth.is_surely_joke,
         worth.tells_nothing,
         worth.is_confided,
-        worth.asks(questions=verdict.questions) is True and not verdict.corrects,
+        asks is True and not verdict.corrects,
         worth.is_change,
         EXAMPLES,
         worth.embedder,
@@ -211,6 +214,9 @@ def decided(verdict: Verdict, opinion: Opinion) -> Decision:
     """Return whether to keep a message, and who said so."""
     confided = verdict.confided or opinion.is_confided
     is_open, by_wording = verdict.keep is None, verdict.why == rules.TOLD
+    may_jest = verdict.keep is not False and verdict.why != rules.REQUESTED
+    if opinion.is_surely_joke and may_jest and (verdict.laughs or not confided):
+        return Decision(False, JOKE, by_opinion=True)
     if opinion.is_confided and (is_open or by_wording):
         return Decision(True, rules.CONFIDED, confided=True, by_opinion=True)
     if not confided and (is_open or by_wording):
@@ -224,7 +230,7 @@ def decided(verdict: Verdict, opinion: Opinion) -> Decision:
         return Decision(opinion.keeps, opinion.why, confided, by_opinion=True)
     if is_open:
         return Decision(verdict.leans, LEANS, confided)
-    if verdict.keep is False and opinion.surely:
+    if verdict.keep is False and opinion.surely and verdict.why != rules.LAUGH:
         return Decision(True, opinion.why, confided, by_opinion=True)
     return Decision(verdict.keep is True, verdict.why, confided)
 

@@ -19,7 +19,7 @@ LEAST_CONFIDED_WORDS = 6  # shorter: "this is secret", which says nothing yet
 LEAST_TOLD_WORDS = 2  # beside the request to be silent
 TELLING_WORDS = 8  # of a message that surely tells something, whatever it asks
 REQUESTED, CONFIDED, TOLD = "asked to keep", "told in confidence", "told"  # why it is kept
-QUESTION = "a question"  # why it is not
+QUESTION, LAUGH = "a question", "a laugh"  # why it is not
 LEAST_REQUESTED_WORDS = 3  # beside the request to keep it in mind
 BARE_WORDS = 3  # beside the request, from which it may be about more than itself
 _ANNOUNCES = re.compile(r"(?:[:…?]|\.\.+)\s*$")  # what ends so is about what comes next
@@ -67,6 +67,8 @@ class Verdict:
     looks_up: bool = False  # whether it asks for what the speaker told
     asks: bool = False  # whether all of it is a question
     questions: bool = False  # whether a word of asking, or a question mark, stands in it
+    marked: bool = False  # whether a question mark does
+    laughs: bool = False  # whether somebody laughs in it
 
 
 @dataclass(frozen=True)
@@ -275,6 +277,8 @@ def judge(text: str, code: str) -> Verdict:
         looks_up=wording.looks_up,
         asks=wording.asks,
         questions="?" in wording.line or wording.has("questions"),
+        marked="?" in wording.line,
+        laughs=wording.laughs,
     )
 
 
@@ -349,7 +353,7 @@ VETOES: tuple[tuple[str, Callable[[WordedMessage], bool]], ...] = (
     ("a task", lambda wording: wording.has("tasks")),
     ("a name", lambda wording: introduction.is_bare(wording.text)),
     (QUESTION, lambda wording: wording.asks and not wording.tells_in_asking),
-    ("a laugh", lambda wording: wording.laughs and not wording.means_it),
+    (LAUGH, lambda wording: wording.laughs and not wording.means_it),
     ("passing", lambda wording: wording.passes and len(wording.words) <= MANY_WORDS),
     (
         "few words",

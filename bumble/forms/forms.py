@@ -89,20 +89,8 @@ class MemoryForms:
 # What a message is, as far as its wording tells: what a reply is worded for.
 ACTS = (
     *("greeting", "thanks", "goodbye", "wellbeing", "self", "likes", "origin"),
-    *("knows", "clock", "told_me", "told_by", "noted"),
-    *(
-        "before",
-        "nearest",
-        "or",
-        "unknown",
-        "opinion",
-        "question",
-        "request",
-        "done",
-        "tried",
-        "confided",
-        "heavy",
-    ),
+    *("knows", "clock", "told_me", "told_by", "noted", "before", "nearest", "or", "unknown"),
+    *("prying", "opinion", "question", "request", "done", "tried", "confided", "heavy"),
     *("bad", "good", "joke", "correction", "hypothetical", "plan", "telling"),
 )
 Act = Annotated[str, Names(ACTS)]
