@@ -59,8 +59,9 @@ def _greeting(language: str, text: str) -> str:
     match = _greetings(language).search(text)
     if match is None:
         return ""
-    called, name = match["called"] or "", match["after"] or match["before"]
-    if any(word in stop_words.OF_LANGUAGE[language] for word in stop_words.words(f"{called} {name}")):
+    name = match["after"] or match["before"]
+    words = stop_words.words(f"{match['called'] or ''} {name}")
+    if not stop_words.OF_LANGUAGE[language].isdisjoint(words):
         return ""
     if name != name.lower():
         return name
@@ -110,7 +111,8 @@ def _patterns(language: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 def _greetings(language: str) -> re.Pattern[str]:
     """Make the pattern of a name behind a greeting, and perhaps behind who is greeted."""
     cues = _cues(language)
-    lead = rf"\b(?i:{_any_of(cues['greets'])})(?:\s+(?P<called>{_WORD}))?\s*(?P<mark>[.,!;:–—-]*)\s+"
+    greeted = rf"\b(?i:{_any_of(cues['greets'])})(?:\s+(?P<called>{_WORD}))?"
+    lead = rf"{greeted}\s*(?P<mark>[.,!;:–—-]*)\s+"
     article = rf"(?i:(?:{_any_of(cues['articles'])})\s+)?" if cues["articles"] else ""
     after = rf"{article}(?P<after>{_WORD}{_MORE})\s+(?i:{_any_of(cues['here'])})"
     before = rf"(?i:{_any_of(cues['here_is'])})\s+{article}(?P<before>{_CAPITAL}{_WORD}{_MORE})"

@@ -198,6 +198,8 @@ def _zone(text: str) -> str:
 def _user_name(shell: Shell) -> str:
     """Return what the user is called, as far as git or the system has been told."""
     for name in (git.user_name(), shell.account_name):
+        if any(map(str.isdigit, name)):
+            continue  # of an account, or a machine
         with suppress(ValueError):
             return _line(name)
     return NAMELESS

@@ -21,6 +21,7 @@ from bumble.forgetting import speech
 from bumble.forgetting.speech import PersonSpeech
 from bumble.records import base, sessions
 from bumble.records.record_view import RecordView
+from bumble.text import stop_words
 
 SOMEBODY = "somebody"  # in the place of a name
 
@@ -53,9 +54,13 @@ class ForgettingDraft:
         self.add(Change(self.entity.relative(path), "forget it", None, digest), label)
 
     def replace_names(self, text: str) -> str:
-        """Put "somebody" in the place of every name, as a whole word, as it is written."""
+        """Put "somebody" in the place of every name, as a whole word, in any case."""
+
+        def replaced(match: re.Match[str]) -> str:
+            return match[0] if is_grammar(match[0]) else SOMEBODY
+
         for name in sorted(self.names, key=len, reverse=True):
-            text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", SOMEBODY, text)
+            text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", replaced, text, flags=re.IGNORECASE)
         return text
 
     def is_named(self, text: str) -> bool:
@@ -114,6 +119,11 @@ class ForgettingDraft:
         if isinstance(value, dict):
             return {key: self.scrub_values(inner, near=near) for key, inner in value.items()}
         return value
+
+
+def is_grammar(word: str) -> bool:
+    """Whether a name as it stands in a text is a word of grammar: `will` is not Will."""
+    return word in stop_words.WORDS
 
 
 def time_of(data: Mapping[str, Any]) -> datetime | None:

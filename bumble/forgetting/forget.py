@@ -77,7 +77,7 @@ def plan(
     Args:
         entity: Whose memory.
         person: Their id.
-        names: What they are called; each is looked for as it is written.
+        names: What they are called; each is looked for in any case.
         zone: The entity's time zone.
         until: What they said later stays; None: nothing of them does.
         ids: Of messages and records that go whoever they are from.

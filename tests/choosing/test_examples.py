@@ -69,8 +69,9 @@ def test_every_example_says_what_is_right_and_none_stands_there_twice() -> None:
     wrong = [example for example in EXAMPLES if example.kind.startswith("joke") and example.keep]
     assert wrong == []
     languages = Counter(example.language for example in EXAMPLES)
-    assert set(languages) == {"de", "en", "es", "fr", "it", "pt"}
-    assert min(languages.values()) > 500
+    many = {language for language, count in languages.items() if count > 500}
+    assert many == {"de", "en", "es", "fr", "it", "pt"}
+    assert min(languages.values()) > 40
 
 
 @pytest.mark.parametrize("name", SHIPPED)
@@ -132,9 +133,8 @@ def test_what_is_like_a_confidence_is_one_whatever_its_words(runtime: Runtime) -
     assert (result.keep, result.confided, result.why) == (True, True, rules.CONFIDED)
 
 
-def like(*, keep: float = -0.9, changed: float = -0.9, imagined: float = -0.9) -> Worth:
-    nothing = {"joke": -0.9, "confided": -0.9, "asked": -0.9}
-    return Worth(keep=keep, changed=changed, imagined=imagined, embedder="e5", **nothing)
+def like(**likeness: float) -> Worth:
+    return Worth(**dict.fromkeys(examples.CLASSES, -0.9) | likeness, embedder="e5")
 
 
 @pytest.mark.parametrize(
@@ -155,6 +155,68 @@ def test_what_a_word_speaks_against_is_kept_if_it_is_surely_like_what_is_kept() 
     worth = like(keep=0.9)
     assert notice.decided(verdict, notice.of_worth(worth, verdict)).keep
     assert not notice.decided(verdict, notice.of_worth(replace(worth, keep=0.4), verdict)).keep
+
+
+def test_what_is_told_with_a_laugh_is_sooner_held_for_a_joke() -> None:
+    told = Verdict(keep=None, why="open", leans=True)
+    worth = like(keep=0.7, joke=-0.2)
+    assert notice.decided(told, notice.of_worth(worth, told)).keep
+    laughing = replace(told, laughs=True)
+    assert notice.decided(laughing, notice.of_worth(worth, laughing)).why == notice.JOKE
+    laughed = replace(laughing, keep=False, why=rules.LAUGH)
+    assert not notice.decided(laughed, notice.of_worth(replace(worth, joke=-0.9), laughed)).keep
+
+
+def test_what_is_surely_a_joke_is_none_that_corrects_but_may_be_confided_in_earnest() -> None:
+    worth = like(joke=0.9)
+    corrects = Verdict(keep=True, why=rules.TOLD, leans=True, corrects=True)
+    assert notice.decided(corrects, notice.of_worth(worth, corrects)).why == notice.JOKE
+    confided = Verdict(keep=True, why=rules.CONFIDED, leans=True, confided=True)
+    assert notice.decided(confided, notice.of_worth(worth, confided)).keep
+    laughing = replace(confided, laughs=True)
+    assert not notice.decided(laughing, notice.of_worth(worth, laughing)).keep
+    requested = replace(confided, confided=False, why=rules.REQUESTED)
+    assert notice.decided(requested, notice.of_worth(worth, requested)).keep
+
+
+@pytest.mark.parametrize(
+    ("worth", "marked", "asks"),
+    [
+        (like(asked=-0.15, keep=-0.5), False, True),
+        (like(asked=-0.15, keep=0.1), False, None),  # told beside a word of asking
+        (like(asked=-0.15, keep=0.1), True, True),
+        (like(asked=-0.5), True, None),
+        (like(asked=-0.9), True, False),
+    ],
+)
+def test_what_is_like_a_fact_asks_nothing_without_a_question_mark(
+    worth: Worth, marked: bool, asks: bool | None
+) -> None:
+    assert worth.asks(questions=True, marked=marked) is asks
+
+
+@pytest.mark.parametrize(
+    ("text", "act"),
+    [
+        ("did jenny say anything about me after the party?", "prying"),
+        ("what time does aunt carol's train get in on friday?", "unknown"),
+    ],
+)
+def test_who_sounds_somebody_out_is_sent_to_them(runtime: Runtime, text: str, act: str) -> None:
+    examples.worth(runtime, "learns", "en", learns=True)
+    runtime = replace(runtime, abilities=Abilities(unmeasured="none"))
+    talk(runtime, "Jenny told me at the party that she found it too loud")
+    assert talk(runtime, text).worded in (act, "nearest" if act == "unknown" else act)
+
+
+def test_nothing_is_noted_that_is_not_kept(runtime: Runtime) -> None:
+    examples.worth(runtime, "learns", "en", learns=True)
+    runtime = replace(runtime, abilities=Abilities(unmeasured="none"))
+
+    def noted(example: Example, verdict: Verdict) -> bool:
+        return dry(example, verdict) and acts.of(example.text, "en", asks=False) == "plan"
+
+    assert talk(runtime, first(noted)).worded == "telling"
 
 
 def test_a_message_is_answered_as_what_it_is_like(runtime: Runtime) -> None:

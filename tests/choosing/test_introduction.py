@@ -24,6 +24,14 @@ from bumble.choosing.introduction import is_bare, name_in
         ("Hola, soy Javi", "Javi"),
         ("Ciao, sono Maria Rossi.", "Maria Rossi"),
         ("Oi, eu sou o João", "João"),
+        ("hi, mira here, nurse in leeds", "Mira"),
+        ("Good evening Ada, this is Ruth Price.", "Ruth Price"),
+        ("so na dann hallo ada. die betty hier, steinmetzin aus st. wendel", "Betty"),
+        ("Guten Abend, hier ist Marek.", "Marek"),
+        ("Bonjour, ici Solène", "Solène"),
+        ("hola, aquí Inés", "Inés"),
+        ("ciao, qui Denis", "Denis"),
+        ("Oi, aqui é o Wellington", "Wellington"),
     ],
 )
 def test_a_name_that_somebody_gives_themselves(text: str, name: str) -> None:
@@ -48,6 +56,14 @@ def test_a_name_that_somebody_gives_themselves(text: str, name: str) -> None:
         "Je suis français",
         "sono a Roma",
         "",
+        "hi come here",
+        "hi the plumber here",
+        "hi Ada its me again",
+        "hi, it's cold here",
+        "hello ada here is my list",
+        "hallo hier ist es kalt",
+        "Bonjour, c'est dimanche",
+        "oi, é verdade",
     ],
 )
 def test_what_names_nobody(text: str) -> None:

@@ -10,6 +10,7 @@ from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.forgetting import forget, undecided
+from bumble.forgetting.draft import ForgettingDraft
 from bumble.portraits import reflect
 from bumble.records import (
     beliefs,
@@ -194,6 +195,19 @@ def test_notes_and_diary_keep_what_others_heard_without_the_name(entity: Entity)
         assert "Sam, by hand." in text
         assert entity.relative(path) in plan.mentions
     assert state.read(entity.state).get("distill", default={}).keys() == {"ses_2"}
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("saw SAM and sam's dog, not Samuel", "saw somebody and somebody's dog, not Samuel"),
+        ("Will says he will come", "somebody says he will come"),
+    ],
+)
+def test_a_name_goes_in_any_case_but_where_it_is_a_word_of_grammar(
+    ada: Entity, text: str, left: str
+) -> None:
+    assert ForgettingDraft(ada, "sam", ("Sam", "Will"), UTC).replace_names(text) == left
 
 
 def test_a_second_time_changes_nothing(entity: Entity) -> None:
