@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import re
+import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import Any
 
+import frontmatter
+from frontmatter.default_handlers import BaseHandler, JSONHandler, YAMLHandler
+
 from bumble.imports import lenient
 from bumble.imports.items import Fact, ImportedTalk, ImportedTurn, Item, LeftOut, Recipe
 from bumble.imports.source import ImportSource
-from bumble.text import markdown
+from bumble.text import markdown, yaml_read
 from bumble.text.words import one_line
 
 DATES = ("created", "date", "created_at", "at", "day", "timestamp")  # keys of front matter
@@ -47,11 +51,31 @@ def load(source: ImportSource, name: str) -> NoteFile | LeftOut:
     return NoteFile(name, key, title or PurePosixPath(name).stem, meta, body, at)
 
 
+class _Yaml(YAMLHandler):
+    """YAML between `---`, read as in every file of bumble's: `no` is no boolean."""
+
+    def load(self, fm: str, **kwargs: object) -> Any:
+        return yaml_read.parse(fm)
+
+
+class _Toml(BaseHandler):
+    """TOML between `+++`, as Hugo and Zola write it."""
+
+    FM_BOUNDARY = re.compile(r"^\+{3,}\s*$", re.MULTILINE)
+    START_DELIMITER = END_DELIMITER = "+++"
+
+    def load(self, fm: str, **kwargs: object) -> Any:
+        return tomllib.loads(fm)
+
+
+HANDLERS = (_Yaml(), _Toml(), JSONHandler())
+
+
 def split(text: str) -> tuple[Mapping[str, Any], str]:
-    """Return front matter and body; front matter that can't be read is text."""
+    """Return front matter, of YAML, TOML or JSON, and body; what can't be read of it is text."""
+    handler = frontmatter.detect_format(text, HANDLERS)
     try:
-        document = markdown.parse(text)
-        return document.meta, document.body
+        return frontmatter.parse(text, handler=handler) if handler else ({}, text)
     except ValueError:
         return {}, text
 
