@@ -40,6 +40,8 @@ NOUN_WEIGHT = 1.0  # of standing as a noun, beside coming in lumps
 OWN_GROWTH = 2.0  # how it grows with how much oftener people say it of their own life
 PHRASE_SHARE = 0.4  # of the rarer word of two, from which they are a phrase
 TITLE_WEIGHT = 2.0  # what somebody named on purpose counts more
+# What a word counts that comes up on less than a share of all days; on so many it is enough anyhow.
+RARE_WEIGHT, RARE_SHARE, ENOUGH_DAYS = 0.5, 0.1, 4
 NOUN_SHARE = 0.2  # of its places at which a word stands as a noun does
 OTHER_SHARE = 0.4  # of its places at which no noun can stand, from which a word is none
 NAME_SHARE = 0.5  # of its places inside sentences at which a name has a capital
@@ -485,6 +487,8 @@ def _topic(
     # In lumps, or as a noun on all days: a theme of a life that comes up in each talk is one, too.
     shape = lumps + NOUN_WEIGHT * candidate.nouns
     score = frequency**GROWTH * out**OUT_GROWTH * shape * candidate.own**OWN_GROWTH
+    if len(on) < min(ENOUGH_DAYS, math.ceil(RARE_SHARE * count)):
+        score *= RARE_WEIGHT
     if candidate.titled:
         score = TITLE_WEIGHT * max(frequency - candidate.present, 0.5) * max(EVEN + lumps, 1)
     last = max(seen, default=None)
