@@ -258,6 +258,8 @@ def main() -> None:
     print("F1 (precision, recall); `open`: share of messages that the rules leave open")
     for path in sorted(arguments.messages.rglob("*.yaml")):
         messages = read(path, learned)
+        if not messages:  # of questions alone
+            continue
         name = f"{path.stem} {path.parent.name}"
         row = table(messages, labels)
         report["languages"][name] = row
