@@ -16,7 +16,7 @@ from bumble.agent.acts import Act
 from bumble.agent.by_form import FormReply, FormScene
 from bumble.agent.loop import Breakable, LoopOutcome, LoopStep
 from bumble.agent.turn_record import Turn
-from bumble.choosing import examples, notice, rules
+from bumble.choosing import examples, introduction, notice, rules
 from bumble.choosing.examples import Worth
 from bumble.choosing.rules import Verdict
 from bumble.context import remembered, statements
@@ -37,7 +37,7 @@ STORY_CHARS = 160  # of a sentence about the entity that is said whole
 ASKS_MEMORY: tuple[Act, ...] = ("recall", "question", "prying")
 MAY_PRY: tuple[Act, ...] = ("recall", "question", "opinion", "wellbeing", "telling")
 ASKS = (*ASKS_MEMORY, *acts.OF_ITSELF, "opinion", "clock", "wellbeing")
-TELLS: tuple[Act, ...] = ("telling", "plan", "good", "bad", "correction")
+TELLS: tuple[Act, ...] = ("telling", "plan", "good", "bad", "heavy", "correction")
 MAY_BE_CONFIDED: tuple[Act, ...] = ("telling", "plan", "good", "bad", "hypothetical", "request")
 Sign = Callable[[], None]  # shows the person that something is going on
 _OWN_NAME = r"\A\s*{name}\s*:\s*"
@@ -108,6 +108,8 @@ def act_of(runtime: Runtime, turn: Turn) -> Act:
     may_ask = act == "request" or acts.has_word_of_asking(text, language)
     asks = worth.asks(questions=may_ask and act != "correction", marked=verdict.marked)
     act = acts.of(text, language, asks=asks)
+    if act == "request" and verdict.keep and introduction.name_in(text):
+        return "plan"  # `my name is Ruth, I taught for 34 years, please excuse my typing`
     if verdict.laughs and act in ASKS_MEMORY and worth.is_joke(laughs=True):
         return "joke"  # what somebody asked in it
     if worth.pries and act in MAY_PRY and not acts.asks_number(text, language):
@@ -123,7 +125,7 @@ def _as_kept(act: Act, worth: Worth, verdict: Verdict) -> Act:
     if decision.keep or act not in TELLS:
         return act
     if decision.why == notice.JOKE and verdict.laughs:
-        return "joke"
+        return "telling" if act == "heavy" else "joke"
     if worth.is_surely_imagined:
         return "hypothetical"
     is_jest = act == "correction" and decision.why == notice.JOKE

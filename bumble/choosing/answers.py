@@ -75,7 +75,8 @@ def nearness(runtime: Runtime, question: str, language: str, texts: Sequence[str
         texts: What may answer.
 
     Returns:
-        Cosines, shape (n,); None where there is no embedder, or no text.
+        Cosines, shape (n,), less the one that answers reach nearly always, where that was learned;
+        None where there is no embedder, or no text.
 
     Raises:
         WeightsMissingError: If the embedder's weights are not there.
@@ -83,12 +84,13 @@ def nearness(runtime: Runtime, question: str, language: str, texts: Sequence[str
     embedder = runtime.memory.embedder
     if embedder is None or not texts:
         return None
-    asked = embedder.embed_query(question)
+    asked, floor = embedder.embed_query(question), 0.0
     if embedder.identity.sha256 and understands(embedder, language):
         known = LESSON.known(embedder, runtime, learns=False)
-        asked = asked if known is None else known.moved(asked)
+        if known is not None:
+            asked, floor = known.moved(asked), known.floor
     rows = embedder.embed_documents([tokens.cut(one_line(text), MAX_TOKENS) for text in texts])
-    return np.asarray(rows @ asked, np.float32)
+    return np.asarray(rows @ asked - floor, np.float32)
 
 
 def prepare(runtime: Runtime) -> None:
@@ -105,7 +107,7 @@ def prepare(runtime: Runtime) -> None:
 LESSON = Lesson(
     "answers",
     "what answers a question",
-    "",
+    "matrix and floor",
     lambda embedder: learn(embedder, load()),
     answering.read,
 )

@@ -33,6 +33,8 @@ LEAST_LETTERS = 3  # of a word that tells what is asked
 # asked for.
 MEANING, WORDS, SAID, KEPT, NUMBER = 1.5, 1.5, 1.5, 0.8, 0.5
 FIRST = 1.0  # what the first place in the index counts; the second a half of it, and so on
+# Points of a guess, where meaning tells, and statements from which on points say so (docs/log.md).
+LIKELY, MANY = 4.5, 8
 RARE_NUMBER = 1.0  # what a number counts beside a shared rare word, without vectors
 LEAST_PART = 0.15  # of the words of a question, in a guess that is not near it by its meaning
 GUESS_NEAR = 0.21  # nearness of a guess, where somebody asks for what was told
@@ -75,7 +77,9 @@ class Statement:
     id: str  # of the message; empty: a note
     nearness: float
     is_near: bool
-    cosine: float | None = None  # with what answers such a question; None: no vector
+    # With what answers such a question, less the one that answers reach nearly always; None: no
+    # vector.
+    cosine: float | None = None
     worth: int = 0  # 1: held to be worth keeping, -1: to be a joke or the like; 0: open
 
     def comes_near(self, *, of_memory: bool) -> bool:
@@ -92,16 +96,20 @@ class Scored:
     points: float  # for which it goes before others
     part: float  # of the words that tell what is asked, in [0, 1]
     shares: bool  # whether it has one of these, beside the names of whom it is asked of
+    shares_matter: bool  # and beside words for people: `gran`
     answers: bool  # whether it has enough to answer
+    likely: bool = True  # whether it may answer by its meaning and all else
 
     def comes_near(self, confided: Set[str], *, of_memory: bool) -> bool:
         """Whether it is what a person said, and near enough to be offered as a guess."""
         said = self.statement
+        if not self.likely:
+            return False
         by_name = self.part > 0 and not self.shares  # near for the name in both, perhaps
         is_near = said.comes_near(of_memory=of_memory and not by_name)
         if not said.id or not (is_near or (of_memory and self.part >= LEAST_PART)):
             return False
-        return self.shares or (is_near and said.id not in confided)
+        return self.shares_matter if said.id in confided else self.shares or is_near
 
 
 def score(runtime: Runtime, statements: Sequence[Statement], question: Question) -> list[Scored]:
@@ -117,7 +125,9 @@ def score(runtime: Runtime, statements: Sequence[Statement], question: Question)
         telling_stems(each.quote.text, code) | _dated(each.quote.text, memory.months)
         for each in statements
     ]
-    telling = _telling(asked, names(runtime) | _titled(question.text))
+    called = names(runtime)
+    telling = _telling(asked, called | _titled(question.text))
+    matter = {stem for stem in telling if not _is_of_people(asked[stem], called, code)}
     weights = {
         stem: math.log(
             1 + len(texts) / max(1, sum(part_of(stem, word, text) > 0 for text in texts))
@@ -127,13 +137,14 @@ def score(runtime: Runtime, statements: Sequence[Statement], question: Question)
     }
     whole = sum(weights.values()) or 1.0
     above, heard = _above(statements), 0
+    least_points = LIKELY if above is not None and len(statements) >= MANY else 0.0
     rows = []
     for place, (each, text) in enumerate(zip(statements, texts, strict=True)):
         shares = {stem: part_of(stem, word, text) for stem, word in asked.items()}
         points = sum(weights[stem] * part for stem, part in shares.items())
         counts = question.number and question.counts(each.quote.text)
         least = LEAST_SHARED if counts else NEAR_SHARED if each.is_near else MOST_SHARED
-        has_word = any(shares[stem] for stem in telling)
+        has_word, has_matter = (any(shares[stem] for stem in some) for some in (telling, matter))
         part = points / whole
         answers = part >= least and (has_word or not telling)
         points += RARE_NUMBER * counts
@@ -144,7 +155,8 @@ def score(runtime: Runtime, statements: Sequence[Statement], question: Question)
             if of_person:
                 heard += 1
                 points += FIRST / heard
-        rows.append(Scored(each, place, points, part, has_word, answers))
+        likely = (each.cosine or 0) >= 0 and points >= least_points
+        rows.append(Scored(each, place, points, part, has_word, has_matter, answers, likely))
     return sorted(rows, key=lambda each: -each.points)
 
 
@@ -171,6 +183,14 @@ def _telling(asked: Mapping[str, str], named: Set[str]) -> set[str]:
         for stem, word in asked.items()
         if named.isdisjoint((word, word[:-1], _OWNING.sub("", word)))
     }
+
+
+def _is_of_people(word: str, called: Set[str], language: str) -> bool:
+    """Whether a word is for somebody: `gran`, or short for one of some names, `Cal`."""
+    known = language_file.load(language)
+    if known.has("kin", known.line(word)):
+        return True
+    return any(len(word) >= LEAST_LETTERS and name.startswith(word) for name in called)
 
 
 def names(runtime: Runtime) -> set[str]:

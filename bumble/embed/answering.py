@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import BinaryIO
+from dataclasses import dataclass, replace
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,8 @@ RIDGE = 0.01  # how little the matrix may move a question; chosen with writers l
 SHARPNESS = 20.0  # by which likeness becomes a share of probability
 STEPS, RATE = 60, 2e-4  # of the descent; more change nothing
 _MOMENTUM, _DECAY, _TINY = 0.9, 0.99, 1e-6
-_MATRIX = "answering"  # what a file holds
+LOW = 0.05  # share of the answers that are farther from their question than the floor
+_MATRIX, _FLOOR = "answering", "floor"  # what a file holds
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class Answering:
     """How questions are moved."""
 
     matrix: NDArray[np.float16]  # shape (d, d), beside the identity
+    floor: float  # cosine that a moved question has with what answers it, at least nearly always
 
     def moved(self, question: Floats) -> Floats:
         """Move the vector of a question, shape (d,), toward what answers it; its length is 1."""
@@ -48,7 +50,8 @@ class Answering:
 
     def write(self, file: BinaryIO) -> None:
         """Write it, so that `read` gives the same."""
-        np.savez_compressed(file, allow_pickle=False, **{_MATRIX: self.matrix})
+        arrays: dict[str, NDArray[Any]] = {_MATRIX: self.matrix, _FLOOR: np.array(self.floor)}
+        np.savez_compressed(file, allow_pickle=False, **arrays)
 
 
 def read(file: BinaryIO) -> Answering:
@@ -59,7 +62,7 @@ def read(file: BinaryIO) -> Answering:
     """
     try:
         with np.load(file, allow_pickle=False) as arrays:
-            return Answering(arrays[_MATRIX])
+            return Answering(arrays[_MATRIX], float(arrays[_FLOOR]))
     except (KeyError, EOFError, zipfile.BadZipFile) as problem:
         raise ValueError(f"nothing about answers: {problem}") from problem
 
@@ -81,7 +84,13 @@ def fit(asked: Sequence[Asked]) -> Answering:
         square = _DECAY * square + (1 - _DECAY) * slope**2
         size = np.sqrt(square / (1 - _DECAY**step)) + _TINY
         matrix -= RATE * mean / (1 - _MOMENTUM**step) / size
-    return Answering(matrix.astype(np.float16))
+    learned = Answering(matrix.astype(np.float16), floor=-1.0)
+    near = [
+        learned.moved(question) @ each.texts[row]
+        for each in asked
+        for question, row in zip(each.questions, each.answers, strict=True)
+    ]
+    return replace(learned, floor=float(np.quantile(near, LOW)))
 
 
 def _slope(asked: Asked, matrix: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -31,18 +31,27 @@ def nearest(
     return quotes[0].text if quotes else None
 
 
-def scored(text: str, *, part: float = 0.0, nearness: float = 0.5, near: bool = True) -> Scored:
+def scored(
+    text: str,
+    *,
+    part: float = 0.0,
+    nearness: float = 0.5,
+    near: bool = True,
+    matter: bool = True,
+) -> Scored:
     said = Statement(Excerpt(text, None, "sam", "Sam"), text, nearness, near)
-    return Scored(said, 0, 1.0, part, part > 0, answers=False)
+    return Scored(said, 0, 1.0, part, part > 0, shares_matter=matter, answers=False)
 
 
 def test_what_was_told_in_confidence_is_no_guess(ada: Entity) -> None:
-    assert nearest(ada, scored(SECRET)) == SECRET
-    assert nearest(ada, scored(SECRET), confided=frozenset({SECRET})) is None
+    assert nearest(ada, scored(SECRET, matter=False)) == SECRET
+    assert nearest(ada, scored(SECRET, matter=False), confided=frozenset({SECRET})) is None
 
 
 def test_what_was_told_in_confidence_comes_where_it_is_asked_for(ada: Entity) -> None:
     assert nearest(ada, scored(SECRET, part=0.3), confided=frozenset({SECRET})) == SECRET
+    by_kin = scored(SECRET, part=0.3, matter=False)
+    assert nearest(ada, by_kin, confided=frozenset({SECRET})) is None
 
 
 def test_a_guess_has_a_word_of_the_question_or_is_near_it(ada: Entity) -> None:
@@ -55,6 +64,15 @@ def test_a_guess_has_a_word_of_the_question_or_is_near_it(ada: Entity) -> None:
 def statement(text: str, cosine: float, worth: int = 1) -> Statement:
     quote = Excerpt(text, None, "sam", "Sam")
     return Statement(quote, text, 0.5, is_near=True, cosine=cosine, worth=worth)
+
+
+def test_what_is_farther_than_answers_are_is_no_guess(ada: Entity) -> None:
+    asked = Question("which day is the regatta on the lake?", "en")
+    told = [statement(text, -0.1) for text in ("The regatta is on Sunday.", "It rained.")]
+    for cosine, likely in ((-0.05, False), (0.2, True)):
+        rows = [replace(told[0], cosine=cosine), told[1]]
+        best, *_ = statements.score(runtime_of(ada, ScriptedModel([])), rows, asked)
+        assert (best.statement.quote.text, best.likely) == ("The regatta is on Sunday.", likely)
 
 
 def ranked(ada: Entity, asked: str, *told: Statement) -> list[str]:
@@ -78,7 +96,8 @@ def test_a_name_in_the_possessive_is_nothing_that_is_asked(ada: Entity) -> None:
 def test_two_guesses_are_quoted_the_nearest_first(ada: Entity) -> None:
     runtime = runtime_of(ada, ScriptedModel([]))
     heard = remembered._Heard({}, {}, {}, frozenset(), asked=set(), kept=set(), idle=set())
-    best = Scored(statement("I fly on the 9th.", 0.9), 0, 4.0, 0.0, shares=False, answers=False)
+    said = statement("I fly on the 9th.", 0.9)
+    best = Scored(said, 0, 4.0, 0.0, shares=False, shares_matter=False, answers=False)
     others = [
         replace(best, statement=statement(text, 0.5), points=points)
         for text, points in (("It rained.", 1.5), ("It snowed.", 1.0))
