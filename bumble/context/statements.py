@@ -137,7 +137,7 @@ def score(runtime: Runtime, statements: Sequence[Statement], question: Question)
     }
     whole = sum(weights.values()) or 1.0
     above, heard = _above(statements), 0
-    least_points = LIKELY if above is not None and len(statements) >= MANY else 0.0
+    least_points = LIKELY if above is not None and len(statements) >= MANY else -math.inf
     rows = []
     for place, (each, text) in enumerate(zip(statements, texts, strict=True)):
         shares = {stem: part_of(stem, word, text) for stem, word in asked.items()}
