@@ -6,7 +6,7 @@ line by line, so that a conflict stays within it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import UTC
 from typing import TypeAlias
@@ -17,7 +17,7 @@ from bumble.history.merge_values import CLASHED
 from bumble.records import journal as journal_store
 from bumble.records import knowledge as knowledge_store
 from bumble.records.base import provenance
-from bumble.records.journal import JournalEntry
+from bumble.records.journal import Journal, JournalEntry
 from bumble.records.knowledge import KnowledgeSection
 from bumble.text import markdown
 
@@ -79,8 +79,12 @@ def journal(base: str, current: str, incoming: str) -> Merged:
         ValueError: If a side can't be read.
     """
     diaries = [journal_store.parse(text, zone=UTC) for text in (base, current, incoming)]
-    sides = [SplitFile(diary.preamble, _by_heading(diary.entries)) for diary in diaries]
-    times = {key: entry.at for diary in diaries for key, entry in _numbered(diary.entries)}
+    numbered = [_numbered(diary.entries, _same_second(diaries)) for diary in diaries]
+    sides = [
+        SplitFile(diary.preamble, {key: entry.source for key, entry in rows})
+        for diary, rows in zip(diaries, numbered, strict=True)
+    ]
+    times = {key: entry.at for rows in numbered for key, entry in rows}
     base_keys = list(sides[0].parts)
     new = sorted(
         {*sides[1].parts, *sides[2].parts} - set(base_keys), key=lambda key: (times[key], str(key))
@@ -92,17 +96,31 @@ def journal(base: str, current: str, incoming: str) -> Merged:
     return Merged(text, clean)
 
 
-def _numbered(entries: tuple[JournalEntry, ...]) -> list[tuple[object, JournalEntry]]:
+def _same_second(diaries: Sequence[Journal]) -> set[str]:
+    """Return the headings that more than one entry has: of one side, or new on both."""
+    texts: list[dict[str, list[str]]] = [{}, {}, {}]
+    for diary, by_heading in zip(diaries, texts, strict=True):
+        for entry in diary.entries:
+            by_heading.setdefault(_heading(entry), []).append(entry.text)
+    base, current, incoming = texts
+    repeated = {heading for side in texts for heading, listed in side.items() if len(listed) > 1}
+    new = (current.keys() & incoming.keys()) - base.keys()
+    return repeated | {heading for heading in new if current[heading] != incoming[heading]}
+
+
+def _heading(entry: JournalEntry) -> str:
+    return markdown.lines(entry.source)[0].strip()
+
+
+def _numbered(
+    entries: tuple[JournalEntry, ...], same_second: Set[str]
+) -> list[tuple[object, JournalEntry]]:
     """Tell entries apart: by heading, and by text where two were written within one second."""
-    headings = [markdown.lines(entry.source)[0].strip() for entry in entries]
+    headings = [_heading(entry) for entry in entries]
     return [
-        ((heading, entry.text if headings.count(heading) > 1 else ""), entry)
+        ((heading, entry.text if heading in same_second else ""), entry)
         for heading, entry in zip(headings, entries, strict=True)
     ]
-
-
-def _by_heading(entries: tuple[JournalEntry, ...]) -> Parts:
-    return {key: entry.source for key, entry in _numbered(entries)}
 
 
 def _joined(sides: list[SplitFile], order: list[object]) -> tuple[str, bool]:

@@ -96,6 +96,7 @@ class _Candidate:
     expected: float = 0.0  # mentions, by the language alone
     at: datetime | None = None
     titled: bool = True
+    marked: bool = False  # a word that somebody also writes as a tag or a link
     present: int = 0  # texts of conversations in which this person talks themselves
     nouns: float = 1.0  # share of its places at which it stands as a noun does
     own: float = 1.0  # how much oftener than other words somebody says it of their own life
@@ -131,9 +132,10 @@ def find(
     """
     read_texts = [_tokens(text) for text in texts]
     candidates = _titled(tuple(titles), texts, read_texts)
-    _count_marks(candidates, texts)
     taken = {key for candidate in candidates.values() for key in candidate.keys}
+    _count_marks(candidates, texts)
     recurring = _recurring(texts, read_texts, frozenset(passing), taken)
+    _join_marks(candidates, recurring)
     days = [text.at.astimezone(now.tzinfo).date() if text.at else None for text in texts]
     count = len({day for day in days if day})
     _leave_out_present(candidates.values(), texts)
@@ -261,6 +263,24 @@ def _count_marks(candidates: dict[str, _Candidate], texts: Sequence[Text]) -> No
             if key not in by_key:
                 by_key[key] = candidates.setdefault(name.casefold(), _Candidate(name, mark, {key}))
             by_key[key].mention(number)
+
+
+def _join_marks(candidates: dict[str, _Candidate], recurring: Iterable[_Candidate]) -> None:
+    """Let a word that somebody also marks be one topic: it counts more, wherever it stands."""
+    marks = {
+        key: name
+        for name, candidate in candidates.items()
+        if candidate.type in ("tag", "link")
+        for key in candidate.keys
+    }
+    for word in recurring:
+        if not word.keys <= marks.keys():
+            continue
+        for name in {marks[key] for key in word.keys} & candidates.keys():
+            mark = candidates.pop(name)
+            word.type, word.marked = mark.type, True
+            for number in mark.texts.keys() - word.texts.keys():
+                word.texts[number] = mark.texts[number]
 
 
 @dataclass
@@ -489,6 +509,8 @@ def _topic(
     score = frequency**GROWTH * out**OUT_GROWTH * shape * candidate.own**OWN_GROWTH
     if len(on) < min(ENOUGH_DAYS, math.ceil(RARE_SHARE * count)):
         score *= RARE_WEIGHT
+    if candidate.marked:
+        score *= TITLE_WEIGHT
     if candidate.titled:
         score = TITLE_WEIGHT * max(frequency - candidate.present, 0.5) * max(EVEN + lumps, 1)
     last = max(seen, default=None)

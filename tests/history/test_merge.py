@@ -397,8 +397,16 @@ def test_entries_of_both_sides_stay_whole_and_stand_in_order() -> None:
 def test_two_entries_of_one_second_are_both_kept() -> None:
     sides = [DIARY + entry("2026-05-25 03:00:00", f"I {did}.") for did in ("flew", "swam")]
     merged = merge("journal.md", DIARY, *sides)
+    assert merged.clean
     assert "I flew." in merged.text
     assert "I swam." in merged.text
+    assert merge("journal.md", DIARY, *reversed(sides)).text == merged.text
+
+
+def test_an_entry_that_both_sides_changed_is_a_conflict() -> None:
+    before = DIARY + entry("2026-05-25 03:00:00", "I slept.")
+    sides = [before.replace("I slept.", f"I {did}.") for did in ("flew", "swam")]
+    assert not merge("journal.md", before, *sides).clean
 
 
 DAYS = st.lists(

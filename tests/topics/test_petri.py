@@ -137,6 +137,15 @@ def test_what_comes_in_lumps_goes_before_what_is_spread() -> None:
     assert names(found(*talk))[0] == "Kiln"
 
 
+@pytest.mark.parametrize(("mark", "kind"), [("#regatta", "tag"), ("[[Regatta]]", "link")])
+def test_a_mark_makes_more_of_a_word_and_loses_no_mention(mark: str, kind: str) -> None:
+    talk = [text("This is the regatta.", n) for n in range(2, 6)]
+    (word,) = found(*talk)
+    (marked,) = found(*talk, text(f"Note {mark}", 1))
+    assert (marked.type, marked.frequency, word.frequency) == (kind, 5, 4)
+    assert marked.score > word.score
+
+
 def test_a_tag_of_a_record_is_the_title_it_spells() -> None:
     tagged = replace(text("We tarred it."), tags=("old-boat", "tar"))
     (boat, tar) = found(tagged, titles=(Title("Old boat", "project"),))
