@@ -77,13 +77,22 @@ def _text(text: str, *, required: bool) -> str:
         raise UsageError("The text is not UTF-8; nothing was changed.") from None
     if size > markdown.MAX_BYTES:
         raise UsageError(_too_long())
-    if (what := secrets.find_secret(text)) is not None:
+    refuse_secrets(text)
+    return text.replace("\r\n", "\n").strip("\n")
+
+
+def refuse_secrets(*texts: str) -> None:
+    """Refuse texts that hold what is to stay out of memory.
+
+    Raises:
+        RefusedError: If one does.
+    """
+    for what in filter(None, map(secrets.find_secret, texts)):
         raise RefusedError(
             f"The text holds what looks like {what}; nothing was changed.\n"
             "Secrets do not go into memory, where a prompt may show them. To keep it all the same,"
             " write it into the file by hand."
         )
-    return text.replace("\r\n", "\n").strip("\n")
 
 
 def _too_long() -> str:

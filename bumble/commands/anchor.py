@@ -55,6 +55,7 @@ def add(
     Of more than 20 the weakest goes: what counts is strength, and how lately it was recalled.
     """
     label = text_input.one_line(label, "label")
+    text_input.refuse_secrets(label, description)
     listed = _all(opened).records
     existing = anchors.match(listed, label)
     if existing is not None:

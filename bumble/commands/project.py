@@ -97,7 +97,8 @@ def add(
     existing = projects.match(_all(opened).records, title)
     if existing is not None:
         raise RecordExistsError(opened.entity.root / projects.path(existing.id))
-    edit = Edit(None, why, steps, _ids(opened, person), tags)
+    edit = _edit(opened, None, why, steps, person, tags)
+    text_input.refuse_secrets(title)
     planned = [projects.plan_new(title, edit, f"begin {title}")]
     sentence = f"Added the project {title}."
     slug = files.file_name(title)
@@ -121,7 +122,7 @@ def edit(
     """Change a project: what the options say, else its file in $VISUAL or $EDITOR."""
     if status is not None and status not in projects.STATUSES:
         raise UsageError(f"--status {status}: there are {', '.join(projects.STATUSES)}.")
-    wanted = Edit(status, why, steps, _ids(opened, person), tags)
+    wanted = _edit(opened, status, why, steps, person, tags)
     if wanted != Edit():
         if source is not None:
             raise UsageError("--from has the whole text: give no other value with it.")
@@ -145,6 +146,19 @@ def _change(opened: Opened, command: str, project: Project, edit: Edit, *, dry_r
     if edit.status == projects.DONE:
         sentence = f"{project.title} is done."
     commit.commit(opened, command, planned, sentence, dry_run=dry_run, id=project.id)
+
+
+def _edit(
+    opened: Opened,
+    status: str | None,
+    why: str | None,
+    steps: list[str] | None,
+    person: list[str] | None,
+    tags: list[str] | None,
+) -> Edit:
+    """Return what the options say of a project; none of them may hold a secret."""
+    text_input.refuse_secrets(why or "", *(steps or ()), *(tags or ()))
+    return Edit(status, why, steps, _ids(opened, person), tags)
 
 
 def _ids(opened: Opened, names: list[str] | None) -> list[str] | None:

@@ -26,6 +26,12 @@ def test_an_anchor_is_added_listed_shown_and_removed(run: Run) -> None:
     assert run.ok("anchor", "list", "--json").data == []
 
 
+def test_an_anchor_holds_no_secret(run: Run) -> None:
+    before = run.state()
+    assert run("anchor", "add", "The safe", "password: hunter2222").code == 13
+    assert run.state() == before
+
+
 def test_a_recall_moves_the_body_by_the_formula(run: Run) -> None:
     put(run, "The sea")
     now = ("--json", "--now", "2026-05-24T12:30:00+01:00")

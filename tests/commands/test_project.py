@@ -43,3 +43,17 @@ def test_a_project_is_found_and_explained(run: Run) -> None:
     hits = run.ok("recall", "wooden dinghy", "--kind", "project", "--json").data
     assert "dinghy" in str(hits)
     assert "projects/the-boat.md" in run.ok("why", "The boat").out
+
+
+def test_a_project_holds_no_secret(run: Run) -> None:
+    run.ok("project", "add", "Boat")
+    before = run.state()
+    for options in (
+        ("add", "Deal", "--why", "password: hunter2222"),
+        ("edit", "Boat", "--next", "password: hunter2222"),
+        ("add", "password: hunter2222"),
+    ):
+        refused = run("project", *options)
+        assert refused.code == 13
+        assert "a password; nothing was changed" in refused.err
+    assert run.state() == before
