@@ -303,7 +303,12 @@ def greets(text: str, language: str) -> bool:
 
 def needs_tools(text: str, language: str) -> bool:
     """Whether a message asks for what only a tool can do: it names a file, or such work."""
-    return _shows("tools", text, language) or _FILE.search(text) is not None
+    return _shows("tools", text, language) or names_file(text)
+
+
+def names_file(text: str) -> bool:
+    """Whether a message names a file."""
+    return _FILE.search(text) is not None
 
 
 def asks_number(text: str, language: str) -> bool:

@@ -37,7 +37,10 @@ def of(runtime: Runtime, session: Session, code: str, asked: ProfileName | None)
     text = session.messages[-1].text
     # what somebody asks to keep in mind is kept anyway, by rule
     called_for = rules.beside_request(text, code) or text
-    needs_tools = acts.needs_tools(called_for, code) or outside_tools.called_for(runtime, session)
+    # what they told is recalled by form: `when must I leave, for the diary`
+    looks_up = acts.of(text, code) == "recall" and not acts.names_file(text)
+    needs_tools = acts.needs_tools(called_for, code) and not looks_up
+    needs_tools = needs_tools or outside_tools.called_for(runtime, session)
     if asked == "deliberate" or needs_tools:
         return "tools"
     return "draw" if short.has(code) else "form"

@@ -18,7 +18,7 @@ from bumble.agent import deep_recall, workspace
 from bumble.agent.deep_recall import DeepRecallAnswer
 from bumble.agent.feelings import Feelings
 from bumble.agent.tool_cache import ToolCache
-from bumble.context import catalyze
+from bumble.context import catalyze, system
 from bumble.context.recalled import RecalledAnswer
 from bumble.entity.changes import Change
 from bumble.entity.config import ToolsConfig
@@ -431,7 +431,7 @@ def _list_skills(arguments: Mapping[str, str], context: ToolContext) -> Result:
         for skill in _skills(context)
         if word in f"{skill.name} {skill.description} {skill.text}".casefold()
     ]
-    lines = [f"- {skill.name}: {skill.description}" for skill in found]
+    lines = [system.skill_line(skill) for skill in found]
     lowest = provenance.lowest_untrusted(skill.provenance.trust for skill in found)
     return Result("\n".join(lines) or "no skill like that", trust=lowest)
 

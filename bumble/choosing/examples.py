@@ -39,11 +39,13 @@ CONFIDED_FROM = 0.0  # likeness to confidences from which a message is one, what
 # Likeness to questions of memory from which a message is one, with a word of asking and without;
 # below which it is none.
 ASKED_FROM, SURELY_ASKED_FROM, NOT_ASKED_BELOW = -0.2, 0.1, -0.8
-TOLD_FROM = -0.1  # likeness to what is kept from which nothing is one that has no question mark
+TOLD_FROM = -0.1  # likeness to what is kept from which a word of asking alone makes no question
 CHANGED_FROM = -0.25  # likeness to what is another now, from which a message says so
 # Likeness to what is only imagined, from which a message is no fact; from which it is that.
 IMAGINED_FROM, SURELY_IMAGINED_FROM = -0.25, 0.25
-PRYING_FROM = -0.45  # likeness to questions that sound out, from which a question is one
+# Likeness to questions that sound out, from which a question is one; from which one is that is so
+# much less like a question of memory.
+PRYING_FROM, PERHAPS_PRYING_FROM, PRYING_LEAD = -0.45, -0.75, -0.3
 MAX_TOKENS = 150  # of a message: examples are short
 
 
@@ -108,15 +110,17 @@ class Worth:
             questions: Whether a word of asking stands in it.
             marked: Whether a question mark does.
         """
-        asked_from = ASKED_FROM if questions or marked else SURELY_ASKED_FROM
-        if self.asked > asked_from and (marked or self.keep < TOLD_FROM):
+        may_ask = marked or (questions and self.keep < TOLD_FROM)
+        if self.asked > (ASKED_FROM if may_ask else SURELY_ASKED_FROM):
             return True
         return False if self.asked < NOT_ASKED_BELOW else None
 
     @property
     def pries(self) -> bool:
         """Whether, if it is a question, it sounds out what somebody else told or is up to."""
-        return self.prying > PRYING_FROM
+        lead = self.prying - self.asked
+        is_perhaps = self.prying > PERHAPS_PRYING_FROM and lead > PRYING_LEAD
+        return self.prying > PRYING_FROM or is_perhaps
 
     def is_joke(self, *, laughs: bool) -> bool:
         """Whether it is a joke, though its wording would keep it.

@@ -130,7 +130,7 @@ def _noticed(runtime: Runtime, session: Session, message: Message, language: str
     keep, why = (decision.keep, decision.why) if question is None else (True, own_answer.WHY)
     corrects: tuple[str, ...] = ()
     is_open = verdict.keep is None or decision.by_opinion
-    if not keep and is_open and decision.why != ASKS and not verdict.questions:
+    if not keep and is_open and decision.why not in (ASKS, JOKE) and not verdict.questions:
         followed = corrections.followed(runtime, session, message, language)
         if followed.ids:
             keep, why, corrects = True, FOLLOWS, followed.corrects

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 from bumble.choosing import feelings, introduction, language_file, phrases
@@ -45,6 +46,7 @@ _QUOTED = re.compile(
 )
 _SENTENCE_END = re.compile(r"[.?!]")
 _PARTS = re.compile(r" [.?!,:] ")
+_HA = re.compile(r"(?:^|[.!?…]\s+)ha\s*(?:[.!]|$)", re.IGNORECASE)  # a sentence of its own
 _LETTERS = re.compile(r"[^\W\d_]+")
 _PART = re.compile(r"(?<=[^\d\s])[.?!;,]+\s+|\n+")
 _SENTENCE = re.compile(r"(?<=[^\d\s])[.?!;]+\s+|\n+")
@@ -99,7 +101,9 @@ class WordedMessage:
         if _FACES.search(self.text) or self.has("laughs"):
             return True
         typed = _LETTERS.findall(self.text.casefold())
-        return any(self._is_laugh(word) for word in typed)
+        syllables = self.language.laughing
+        again = any(word == following and word in syllables for word, following in pairwise(typed))
+        return again or _HA.search(self.text) is not None or any(map(self._is_laugh, typed))
 
     @property
     def puts_right(self) -> bool:

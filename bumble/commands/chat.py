@@ -58,7 +58,8 @@ WithOption = Annotated[
     typer.Option("--with", metavar="NAMES", help="Who else hears it, with commas between: ana,bo."),
 ]
 SessionOption = Annotated[
-    str | None, typer.Option("--session", metavar="ID", help="Go on with this conversation.")
+    str | None,
+    typer.Option("--session", metavar="ID", help="Go on with this one, or `last`."),
 ]
 NewSessionOption = Annotated[bool, typer.Option("--new-session", help="Begin a new conversation.")]
 IncognitoOption = Annotated[
@@ -114,6 +115,7 @@ def chat(
     shell = shell_of(ctx)
     output.sign("one moment …", shell.environ)  # what follows takes longer than a moment to load
     from bumble.app import after_turn, conversation
+    from bumble.cli import conversations
 
     shell.set_now(now)
     shell.set_seed(seed)
@@ -140,7 +142,8 @@ def chat(
     with conversation.open_to_talk(
         opened, speaker, yes=yes, writes=not incognito, present=present
     ) as talk:
-        talk.begin(session_id=session, new=new_session)
+        wanted = session and conversations.find(opened, session).id
+        talk.begin(session_id=wanted, new=new_session)
         if first is None:
             from bumble.cli import repl
 

@@ -206,13 +206,16 @@ def tool_line(tool: Tool) -> str:
     return f"- {tool.name}({names}): {tool.description}"
 
 
+def skill_line(skill: Skill) -> str:
+    """Say in one line what a skill is called, where it lies and what it is for."""
+    line = f"- {skill.name} ({skill.path})"
+    return f"{line}: {skill.description}" if skill.description else line
+
+
 def _listed(skills: Sequence[Skill]) -> tuple[Block, ...]:
     """Say in a line each which skills there are; one that is only quoted is not among them."""
     return tuple(
-        Block(
-            skill.name,
-            f"- {skill.name}: {skill.description}" if skill.description else f"- {skill.name}",
-        )
+        Block(skill.name, skill_line(skill))
         for skill in sorted(skills, key=lambda skill: skill.path)
         if not provenance.is_untrusted(skill.provenance.trust)
     )

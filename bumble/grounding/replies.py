@@ -32,6 +32,9 @@ _SIGNS = re.compile(r"[^\w\s'-]")  # between the words of a phrase
 _FORMAL_GERMAN = re.compile(r"(?<=[\w,] )(?:Sie|Ihnen|Ihre?[nmrs]?)\b")
 
 
+CONFUSED = "it takes for its own what another said"
+
+
 @dataclass(frozen=True)
 class Situation:
     """What a reply is held against."""
@@ -83,7 +86,7 @@ def after_work(reply: str, situation: Situation) -> str | None:
     """Return why words that follow work may not be said: what tools found is rightly said back."""
     if not reply.strip():
         return "it is empty"
-    return slip(reply, situation) or _first(reply, situation, ("another language",))
+    return slip(reply, situation) or _first(reply, situation, ("another language", CONFUSED))
 
 
 def _first(reply: str, situation: Situation, rules: Collection[str]) -> str | None:
@@ -215,7 +218,7 @@ _RULES: tuple[tuple[str, Callable[[str, Situation], bool]], ...] = (
     ("it was said before", _said_again),
     ("an assistant's phrase", _assists),
     ("another language", _other_language),
-    ("it takes for its own what another said", _confuses),
+    (CONFUSED, _confuses),
     ("it speaks of the person as of another", _is_about_them),
     ("it tells of a body", _lives),
     ("it only says back what was said", _echoes),

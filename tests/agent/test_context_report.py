@@ -55,7 +55,7 @@ def test_only_the_skills_that_are_in_the_prompt_are_counted(ada: Entity) -> None
         (ada.root / f"skills/{name}.md").write_text(f"---\nname: {name}\n{front}\n---\n\nGo.\n")
     found, done, _ = talked(ada)
     assert [part.name for part in found.skills] == ["bread", "tea"]
-    lines = ["- bread", "- tea: brew it"]
+    lines = ["- bread (skills/bread.md)", "- tea (skills/tea.md): brew it"]
     assert [part.chars for part in found.skills] == [len(line) for line in lines]
     assert "\n".join(lines) in done.stable.text
 

@@ -61,7 +61,7 @@ def test_unlocked_knowledge_and_bodies_of_skills_are_not_in_the_stable_part() ->
     text = stable().text
     assert "Be kind." in text
     assert "Has a dog." not in text
-    assert "Bake bread: a plain loaf" in text
+    assert "- Bake bread (skills/bread.md): a plain loaf" in text
     assert "Knead." not in text
 
 
