@@ -16,6 +16,7 @@ from typing import Literal
 from bumble.choosing import language_file, rules
 from bumble.choosing.rules import Verdict
 from bumble.text import phrases, stop_words, yaml_read
+from bumble.text.phrases import Patterns
 
 FOLDER = resources.files(__package__).joinpath("languages")
 Act = Literal[
@@ -98,7 +99,9 @@ def cues(language: str) -> Cues | None:
     listed = yaml_read.parse_mapping(file.read_text(encoding="utf-8"))
     mended = language_file.load(language).spelled
     return Cues(
-        {name: phrases.pattern([*map(mended, listing)]) for name, listing in listed.items()}
+        Patterns(
+            {name: phrases.source([*map(mended, listing)]) for name, listing in listed.items()}
+        )
     )
 
 

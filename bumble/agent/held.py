@@ -264,5 +264,4 @@ def slip(runtime: Runtime, turn: Turn) -> str:
     said = turn.outcome.said
     if not said:
         return ""
-    act = act_of(runtime, turn)
-    return replies.slip(said, situation(runtime, turn, act)) or ""
+    return replies.slip(said, situation(runtime, turn, "telling")) or ""  # whatever was asked

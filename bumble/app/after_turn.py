@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from bumble.app import models, output
 from bumble.errors import UserError
-from bumble.upkeep import jobs, locks, tick
 
 if TYPE_CHECKING:
     from bumble.app.conversation import Conversation
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
 
 def pending(talk: Conversation) -> dict[str, int]:
     """Return how many jobs of each pass are due; passes without any are left out."""
+    from bumble.upkeep import jobs  # much: nobody waits for it before the answer
+
     waiting: dict[str, int] = {}
     if not talk.runtime.writes:
         return waiting
@@ -78,6 +79,8 @@ def in_background(opened: Opened) -> None:
 
 
 def _settle(talk: Conversation) -> None:
+    from bumble.upkeep import jobs, locks, tick
+
     opened, limits = talk.opened, talk.opened.config.limits
     used = len(talk.last.outcome.completions) if talk.last else 0
     model = models.budgeted(opened, talk.runtime.model, calls=max(0, limits.calls_per_turn - used))

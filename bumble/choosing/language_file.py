@@ -14,6 +14,7 @@ from importlib import resources
 
 from bumble.choosing import phrases
 from bumble.text import yaml_read
+from bumble.text.phrases import Patterns
 
 FOLDER = resources.files(__package__).joinpath("languages")
 CUES = (
@@ -155,9 +156,9 @@ def parse(source: str, names: Sequence[str] = CUES) -> Language:
     lists = {name: tuple(map(spellings.mended, listed)) for name, listed in lists.items()}
     return Language(
         joins=joins,
-        patterns={
-            cue: phrases.pattern(lists[cue], fillers, joins=joins, lists=lists) for cue in cues
-        },
+        patterns=Patterns(
+            {cue: phrases.source(lists[cue], fillers, joins=joins, lists=lists) for cue in cues}
+        ),
         laughing=_listed(data, "laughing"),
         spellings=spellings,
     )

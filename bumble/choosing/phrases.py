@@ -45,14 +45,14 @@ def words(line: str) -> list[str]:
     return [token for token in line.split() if token[0].isalnum()]
 
 
-def pattern(
+def source(
     listed: Sequence[str],
     fillers: Sequence[str],
     *,
     joins: bool,
     lists: Mapping[str, Sequence[str]] | None = None,
-) -> re.Pattern[str]:
-    """Make the pattern that finds any of some phrases in a line.
+) -> str:
+    """Return the pattern that finds any of some phrases in a line.
 
     Args:
         listed: Phrases.
@@ -67,7 +67,7 @@ def pattern(
     begin = rf"(?<=[.?!:,\"'] )(?:(?:{filler}) [,:]? ?)*" if filler else r"(?<=[.?!:,\"'] )"
     listing = _Lists(lists or {}, begin, joins)
     found = "|".join(listing.phrase(phrase) for phrase in listed)
-    return re.compile(rf"(?<= )(?:{found})(?= )" if found else r"(?!)")
+    return rf"(?<= )(?:{found})(?= )" if found else r"(?!)"
 
 
 @dataclass(frozen=True)

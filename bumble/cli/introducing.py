@@ -46,12 +46,12 @@ def heard(opened: Opened, text: str, speaker: str | None, *, yes: bool) -> Opene
 
 def _new_name(opened: Opened, text: str) -> str:
     """Return the name in a first message that nobody has yet; empty where there is none."""
+    if next(session_files.infos(opened.entity.sessions), None) is not None:
+        return ""
     name = introduction.name_in(text)
     if not name or files.same_name(name) == files.same_name(opened.identity.name):
         return ""
     if _is_part(name, opened.identity.owner.name) or _is_part(opened.identity.owner.name, name):
-        return ""
-    if next(session_files.infos(opened.entity.sessions), None) is not None:
         return ""
     people = relationships.read(opened.entity.relationships)
     return "" if relationships.match(people, name) else name
