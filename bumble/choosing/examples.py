@@ -34,7 +34,7 @@ CLASSES = (KEEP, JOKE, CONFIDED, ASKED, CHANGED, IMAGINED, PRYING)
 KEPT_FROM, SURE_FROM, DROPPED_BELOW = 0.0, 0.6, -0.8
 # Likeness to jokes from which a message is one that rules would keep: whatever else it may be,
 # where somebody laughs, and anyhow.
-SURELY_JOKE_FROM, LAUGHING_JOKE_FROM, JOKE_FROM = 0.5, -0.3, 0.1
+SURELY_JOKE_FROM, LAUGHING_JOKE_FROM, JOKE_FROM = 0.5, -0.3, 0.0
 CONFIDED_FROM = 0.0  # likeness to confidences from which a message is one, whatever its words
 # Likeness to questions of memory from which a message is one, with a word of asking and without;
 # below which it is none.

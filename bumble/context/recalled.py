@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache
 
 from bumble import prompts
 from bumble.body.config import BodyConfig
@@ -334,8 +335,14 @@ def find(
         unasked: Whether only what comes to mind by itself counts.
         faded: Whether what has faded counts too; None: where nothing else answers.
         newer: Whether the newest word on each stands before it.
-        touching: Whether what has nothing to do with the query is left out.
+        touching: Whether what has nothing to do with the query, and beliefs that gave way, are
+            left out before the best are taken.
     """
+    asked = len(set(stop_words.telling_words(query)))
+    gave_way = cache(lambda: _superseded(memory.entity, config, search.at))
+
+    def fits(hit: Hit) -> bool:
+        return touches(hit, config, asked) and not (hit.kind == "belief" and hit.id in gave_way())
 
     def look(*, with_faded: bool) -> list[Hit]:
         return memory.search(
@@ -354,15 +361,14 @@ def find(
             faded=with_faded,
             after=search.after,
             before=search.before,
+            fits=fits if touching else None,
         )
 
     hits = look(with_faded=bool(faded))
     wants_faded = faded is None and not unasked and not _answers(hits, config)
     if wants_faded and memory.has_faded():
         hits = _with_faded(memory.entity, config, hits, look(with_faded=True))[:limit]
-    asked = len(set(stop_words.telling_words(query)))
     near = [hit for hit in hits if not unasked or comes_to_mind(hit, config)]
-    near = [hit for hit in near if not touching or touches(hit, config, asked)]
     if not newer:
         return _believed(memory.entity, config, near, search.at)
     return standing(memory.entity, config, search, near)
@@ -458,6 +464,16 @@ def threshold(hit: Hit, config: Config) -> float:
     if hit.kind == "knowledge":
         return config.memory.knowledge.threshold
     return config.recall.preamble_threshold
+
+
+def _superseded(entity: Entity, config: Config, at: datetime) -> frozenset[str]:
+    """Return the ids of the beliefs that gave way to others."""
+    by_id = {belief.id: belief for belief in store.read(entity.beliefs)}
+    return frozenset(
+        name
+        for name, belief in by_id.items()
+        if beliefs.superseded(belief, by_id, at, config.memory.beliefs)
+    )
 
 
 def _believed(entity: Entity, config: Config, hits: Sequence[Hit], at: datetime) -> list[Hit]:

@@ -97,6 +97,7 @@ class Memory:
         faded: bool = False,
         after: datetime | None = None,
         before: datetime | None = None,
+        fits: Callable[[Hit], bool] | None = None,
     ) -> list[Hit]:
         """Find what fits a query, best first.
 
@@ -116,6 +117,7 @@ class Memory:
             faded: Whether dormant and archived records count too.
             after: Only what is from then or newer.
             before: Only what is older, or has no time.
+            fits: What else a hit must be, asked before the best are taken; None: nothing.
         """
         only = Filter(
             kinds=tuple(kinds),
@@ -142,6 +144,7 @@ class Memory:
                 shares=Shares() if self.config.late_interaction else None,
                 asker=asker,
                 asking=asking,
+                fits=fits,
             )
         )
 

@@ -160,6 +160,7 @@ def search(
     shares: Shares | None = _SHARES,
     asker: str = "",
     asking: RerankTurn | None = None,
+    fits: Callable[[Hit], bool] | None = None,
 ) -> list[Hit]:
     """Find the records that match a query best, best first.
 
@@ -174,6 +175,7 @@ def search(
         shares: What counts beside the match of tokens; None does without tokens.
         asker: Who asks, as shown: "I" in the query is theirs. Empty: whoever is not the entity.
         asking: The turn that asks, where it is indexed already: it is no answer to itself.
+        fits: What else a hit must be, asked before the best are taken; None: nothing.
 
     Raises:
         IndexUnusableError: If the vectors are another model's.
@@ -195,6 +197,8 @@ def search(
         scored = _by_token(search_query, search_query.tokens, limit, weighed, who, usual)
     else:
         scored = _by_legs(search_query, dense_weight)
+    if fits:
+        scored = [candidate for candidate in scored if fits(_hit(candidate, mean, 1.0))]
     factors = _factors(scored, factor, limit, mean)
     best = _best(scored, factors)[:limit]
     return [_hit(candidate, mean, weight) for candidate, weight in best]

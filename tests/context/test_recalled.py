@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from bumble.context import recalled
+from bumble.context.recalled import Search
+from tests.support import living
+
+SAID = (
+    "The mast of the boat is cracked.",
+    "What about the boat?",
+    "She painted the boat and the mast green.",
+    "I sail on Sundays.",
+    "The boat lies by the pier, the mast is down.",
+    "We had soup, bread and cheese for dinner.",
+    "A mast for the boat costs four hundred.",
+    "The neighbours have a new dog.",
+    "No boat sails without a mast.",
+    "My sister moved to Lisbon in May.",
+    "The mast came with the boat.",
+    "Work was exhausting, we had three meetings.",
+)
+
+
+def test_as_many_are_found_as_are_asked_for_while_more_of_them_touch_the_query(
+    tmp_path: Path,
+) -> None:
+    entity = living.ada(tmp_path)
+    living.talked(entity, "ses_boat", *(("sam", text) for text in SAID))
+    runtime = living.runtime_of(entity)
+    runtime.memory.sync()
+    search = Search(("sam",), "content", runtime.now())
+
+    def count(limit: int) -> int:
+        hits = recalled.find(
+            runtime.memory,
+            runtime.config,
+            runtime.body,
+            search,
+            "boat mast",
+            limit=limit,
+            unasked=False,
+            touching=True,
+        )
+        return len(hits)
+
+    every = count(50)
+    assert 4 <= every < len(SAID)
+    assert [count(limit) for limit in range(1, every + 1)] == list(range(1, every + 1))
