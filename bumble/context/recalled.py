@@ -156,10 +156,13 @@ def _shared(runtime: Runtime, person: Relationship, readers: Sequence[str]) -> s
         person.name, kinds=SHARED, limit=SHARED_LOOKED_AT, audience=readers
     )
     name_words = set(stop_words.words(person.name))
-    return " ".join(
+    gave_way = _superseded(runtime.entity, runtime.config, runtime.now())
+    return "; ".join(
         one_line(hit.text)
         for hit in hits
-        if not provenance.is_untrusted(hit.trust) and name_words <= set(stop_words.words(hit.text))
+        if hit.id not in gave_way
+        and not provenance.is_untrusted(hit.trust)
+        and name_words <= set(stop_words.words(hit.text))
     )
 
 

@@ -6,13 +6,14 @@ It changes from day to day, so it stands in the preamble, with a budget of its o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from bumble import prompts
 from bumble.context import prompt_files, system
 from bumble.context.system import Block, Stable
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
+from bumble.index import chunks
 from bumble.records import base, dreams, provenance, scratch, session_files, sessions, working
 from bumble.records.sessions import Session
 from bumble.records.working import MemoryLine
@@ -23,6 +24,7 @@ LIVING, NOTES, DREAM = "working memory", "notes", "dream"  # names of the blocks
 CURRENT = "Active Context"  # the section of working memory that says what goes on
 SHOWN_NOTES = 8  # the newest
 DREAM_TURNS = 3  # of the first talk after a dream that see it
+LAST_NIGHT = timedelta(hours=24)  # ago, at most
 
 
 def blocks(
@@ -103,7 +105,9 @@ def dream_text(entity: Entity, session: Session) -> str:
         return ""
     lines = [f"- {fragment}" for fragment in dream.fragments]
     lines += [f"- {dream.thread}"] if dream.thread else []
-    return "\n".join(("You dreamt last night; it did not happen:", *lines)) if lines else ""
+    is_new = since[0].at - dream.at < LAST_NIGHT
+    when = "last night" if is_new else f"on {chunks.spoken_date(dream.at.date())}"
+    return "\n".join((f"You dreamt {when}; it did not happen:", *lines)) if lines else ""
 
 
 def _talked_between(entity: Entity, session: Session, since: datetime, until: datetime) -> bool:

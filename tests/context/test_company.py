@@ -185,3 +185,25 @@ def test_in_company_a_portrait_gives_what_all_may_know(private: Entity) -> None:
     asked = model.requests[0].messages[-1].content
     assert "- Bo (forming, 0 talks so far): Bo mended the pump." in asked
     assert "debt" not in asked
+
+
+def test_in_company_what_gave_way_is_left_out_and_the_rest_told_apart(ada: Entity) -> None:
+    sentences = {
+        "bel_old": ("Sam plays no chess.", 0.4, NOON - timedelta(days=1), ("bel_new",)),
+        "bel_new": ("Sam plays chess.", 0.95, NOON, ("bel_old",)),
+        "bel_tea": ("Sam likes tea.", 0.9, NOON, ()),
+    }
+    planned = [
+        beliefs.plan_new(
+            beliefs.new(name, text, "preference", confidence, formed, contradicts=contradicted), ""
+        )
+        for name, (text, confidence, formed, contradicted) in sentences.items()
+    ]
+    known = [relationships.plan_new(relationships.new(name, NOON), "") for name in ("Sam", "Bo")]
+    changes.apply(ada.root, ChangeSet("", (*planned, *filter(None, known))))
+    model = ScriptedModel([say("Hello both.")])
+    in_company(ada, model, "What do you know of us?", "Sam", "Bo")
+    asked = model.requests[0].messages[-1].content
+    (line,) = [row for row in asked.split("\n") if row.startswith("- Sam (")]
+    assert "no chess" not in line
+    assert "Sam plays chess.; Sam likes tea." in line or "Sam likes tea.; Sam plays chess." in line
