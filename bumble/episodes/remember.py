@@ -51,6 +51,7 @@ from bumble.text.words import one_line
 from bumble.topics import episode_tags
 
 STRONG_MOOD = 0.5  # intensity from which a mood marks an episode that was not appraised
+REPEATED = 0.9  # of the words of a talk, in an earlier episode: nothing of it is new
 COMPARED = 20  # earlier episodes that novelty looks at
 QUERY_TOKENS = 300  # of what was said, to look for them with
 LINE_TOKENS = 15  # of an episode in a title
@@ -318,10 +319,13 @@ def _novelty(runtime: Runtime, text: str) -> float:
 
 
 def _alike(hit: Hit, asked: set[str], language: str) -> float:
+    hit_terms = set(terms.terms(hit.text, language))
+    shared = len(asked & hit_terms)
+    if shared >= REPEATED * len(asked):
+        return 1.0  # an episode has names and answers beside what was said: vectors don't show it
     if hit.parts.calibrated is not None:
         return hit.parts.calibrated
-    hit_terms = set(terms.terms(hit.text, language))
-    return len(asked & hit_terms) / max(1, min(len(asked), len(hit_terms)))
+    return shared / max(1, min(len(asked), len(hit_terms)))
 
 
 def _origin(

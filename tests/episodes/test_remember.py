@@ -193,6 +193,13 @@ def test_what_matters_too_little_leaves_no_file_but_a_reason(ada: Entity) -> Non
     assert line.detail["session"] == jobs[1].session_id
 
 
+def test_the_same_small_talk_each_day_is_one_episode(ada: Entity) -> None:
+    for day in range(3):
+        held(ada, NOON + 24 * day * HOUR, ("Sam", "ok", "Right."))
+    (first,) = remembered(living(ada, at=NOON + 72 * HOUR))
+    assert first.at < NOON + HOUR
+
+
 def test_significance_is_what_its_parts_say(ada: Entity) -> None:
     moved = [
         felt("anxious", 0.4, NOON, tension=10, comfort=-8),
