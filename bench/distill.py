@@ -36,7 +36,7 @@ HERE = Path(__file__).parent
 OUT = HERE / "out"
 LABELS = HERE / "data" / "distill" / "windows.yaml"
 NOON = datetime(2026, 5, 24, 12, tzinfo=UTC)
-OPTIONS = Options(max_tokens=800, temperature=0.15, budget_chars=6000, relational="none")
+OPTIONS = Options(max_tokens=800, temperature=0.15, budget_chars=6000, relational="others")
 CONTEXT_TOKENS = 8192
 
 

@@ -239,7 +239,10 @@ def run(runtime: Runtime, job: DistillJob, *, judge: bool = True) -> JobResult:
         return _failed(runtime, session, window, error)
     except NO_ANSWER as error:
         return _waits(str(error).splitlines()[0])
-    items, rejected = verify.check(window, extraction.items, known_sections)
+    others_alone = options.relational == "others"
+    items, rejected = verify.check(
+        window, extraction.items, known_sections, others_alone=others_alone
+    )
     if judge:
         items, doubted = verify.judge(runtime.model, window, items, options)
         rejected += doubted
@@ -406,11 +409,11 @@ def _waits(why: str) -> JobResult:
 
 def _options(runtime: Runtime, session: Session, window: Window) -> Options:
     config = runtime.config.memory.distillation
-    relational: Literal["none", "notes", "scalar"] = "notes"
+    relational: Literal["others", "notes", "scalar"] = "notes"
     if not runtime.config.memory.relational.enabled:
         relational = "scalar"
     elif _reflected(runtime, session, window):
-        relational = "none"
+        relational = "others"
     return Options(
         config.max_extract_tokens,
         config.temperature,

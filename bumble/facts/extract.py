@@ -66,7 +66,7 @@ class Options:
     max_tokens: int
     temperature: float
     budget_chars: int
-    relational: Literal["none", "notes", "scalar"]  # none: a reflection has seen to it
+    relational: Literal["others", "notes", "scalar"]  # others: reflections saw to the speakers
     max_delta: float = 0.1
     most_chars: int | None = None  # of a whole window; None: all of it
     body: str = ""  # how the entity feels, in a line
@@ -115,7 +115,8 @@ def draw(
 
 
 _RELATIONAL = {
-    "none": "",
+    "others": 'This time also "relational": what a message shows of a person who is only spoken of '
+    'and says nothing here: "person" (the name), "note".\n',
     "notes": 'This time also "relational": what a message shows of a person, also one who is only '
     'spoken of, or of how they stand to you: "person" (the name), "note".\n',
     "scalar": 'This time also "relational": what a message shows of a person: "person" (the name), '
@@ -170,11 +171,10 @@ def _schema(window: Window, options: Options) -> dict[str, Any]:
             3,
         ),
     }
-    if options.relational != "none":
-        note = {"from": cited, "person": title, "note": text}
-        deltas = {"warmth_delta": delta, "trust_delta": delta}
-        scalar = options.relational == "scalar"
-        fields["relational"] = _list(_object(**(note | deltas if scalar else note)), 2)
+    note = {"from": cited, "person": title, "note": text}
+    deltas = {"warmth_delta": delta, "trust_delta": delta}
+    scalar = options.relational == "scalar"
+    fields["relational"] = _list(_object(**(note | deltas if scalar else note)), 2)
     fields["journal_entry"] = text
     return _object(**fields)
 

@@ -41,7 +41,11 @@ class Rejected:
 
 
 def check(
-    window: Window, items: Iterable[ExtractedItem], known_sections: Mapping[str, str]
+    window: Window,
+    items: Iterable[ExtractedItem],
+    known_sections: Mapping[str, str],
+    *,
+    others_alone: bool = False,
 ) -> tuple[list[ExtractedItem], list[Rejected]]:
     """Keep the items that their messages bear out.
 
@@ -49,6 +53,7 @@ def check(
         window: The messages.
         items: What the model drew from them.
         known_sections: Texts by title; a correction may repeat what its section says already.
+        others_alone: Whether notes on those who speak are left out: their reflections have them.
 
     Returns:
         The items that stay, with the messages that complete their evidence, and the others.
@@ -57,6 +62,8 @@ def check(
     rejected: list[Rejected] = []
     for item in items:
         whole, reason = _checked(window, item, known_sections.get(item.title, ""))
+        if not reason and others_alone and item.person in window.speakers:
+            reason = f"a reflection has seen to {item.person}"
         if not reason and any(
             (kept_item.kind, kept_item.text) == (item.kind, item.text) for kept_item in kept_items
         ):

@@ -167,7 +167,7 @@ def test_a_judge_may_take_out_what_was_not_said(ada: Entity) -> None:
     answer = {"knowledge": [fact(1)], "beliefs": [belief(7)], "journal_entry": ""}
     model = ScriptedModel(
         [
-            Reply(json.dumps(answer), purpose="distill"),
+            Reply(json.dumps(answer | {"relational": []}), purpose="distill"),
             Reply('{"said": [2]}', purpose="judge_evidence"),
         ]
     )
@@ -252,13 +252,17 @@ def test_a_guest_changes_neither_what_others_said_nor_what_the_owner_wrote(
     assert len(outcome.data["refused"]) == 1
 
 
-def test_after_a_reflection_people_are_left_out(ada: Entity) -> None:
-    said(ada, TALK)  # no reflection waits: it has been made
-    model = answering()
-    once(at_one(ada, model))
-    assert "relational" not in model.requests[0].messages[-1].content
-    assert model.requests[0].schema is not None
-    assert "relational" not in model.requests[0].schema["properties"]
+def test_after_a_reflection_notes_are_kept_on_those_who_are_only_spoken_of(ada: Entity) -> None:
+    said(ada, [("Sam", "My sister Fenja plays handball."), ("Ada", "Oh?"), *TALK])
+    notes = [
+        {"from": [1], "person": name, "note": "Fenja plays handball."} for name in ("Sam", "Fenja")
+    ]
+    model = answering(relational=notes)  # no reflection waits: it has been made
+    outcome = once(at_one(ada, model))
+    assert "only spoken of and says nothing" in model.requests[0].messages[-1].content
+    assert reasons(outcome) == ["a reflection has seen to Sam"]
+    [stub] = [one for one in relationships.read(ada.relationships) if one.name == "Fenja"]
+    assert [note.text for note in stub.pending] == ["Fenja plays handball."]
 
 
 def test_numbers_move_within_their_limit_where_there_are_no_portraits(ada: Entity) -> None:
