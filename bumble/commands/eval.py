@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,7 +20,7 @@ from bumble.cli.entity_command import reads, writes
 from bumble.cli.junit import TestCase
 from bumble.cli.listing import Listing
 from bumble.cli.options import DryRunOption, LimitOption, SeedOption, YesOption
-from bumble.errors import UsageError
+from bumble.errors import RecordMissingError, UsageError
 from bumble.records import checks, session_files
 from bumble.records.checks import ANSWER, PLACES, PROMPT, RECALL, WITHOUT_MODEL, Check
 from bumble.runtime.people import owner_id
@@ -120,9 +120,18 @@ def _outcomes(
     opened: Opened, wanted: Sequence[Check], places: Sequence[str], *, yes: bool
 ) -> Iterator[CheckOutcome]:
     """Make checks, those of one person after another."""
+    from bumble.upkeep import mind_checks
+
     by_person: dict[str, list[Check]] = {}
     for check in wanted:
-        by_person.setdefault(_person(opened, check), []).append(check)
+        try:
+            by_person.setdefault(_person(opened, check), []).append(check)
+        except RecordMissingError as error:
+            asked = [place for place in places if place in check.places]
+            yield from (
+                replace(mind_checks.outcome(check, place, ()), problem=str(error).splitlines()[0])
+                for place in asked
+            )
     for person, theirs in by_person.items():
         yield from _looked(opened, person, theirs, places)
         if ANSWER in places and any(ANSWER in check.places for check in theirs):
@@ -204,6 +213,8 @@ def _ignore(piece: str) -> None:
 
 def _why(outcome: CheckOutcome) -> str:
     """Say why a check failed; empty if it did not."""
+    if outcome.problem:
+        return f"{checks.path(outcome.check.id)}: {outcome.problem}"
     check, parts = outcome.check, []
     if not outcome.met:
         wanted = [" or ".join(check.any_of), " and ".join(check.all_of)]

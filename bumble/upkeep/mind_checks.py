@@ -20,7 +20,7 @@ from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
 from bumble.grounding import grounded
 from bumble.grounding.speakers import Speakers
-from bumble.records import checks, kinds, session_files
+from bumble.records import checks, dreams, kinds, session_files
 from bumble.records.checks import Check
 from bumble.records.record_view import RecordView
 from bumble.records.sessions import Session
@@ -41,11 +41,12 @@ class CheckOutcome:
     met: bool  # what is expected is there
     rank: int | None  # of the first text that holds any of it, from 1; None: none does
     forbidden: tuple[str, ...]  # what is there and must not be
+    problem: str = ""  # why it could not be made
 
     @property
     def passes(self) -> bool:
         """Whether all is as it should be."""
-        return self.met and not self.forbidden
+        return self.met and not (self.forbidden or self.problem)
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,8 @@ class _Library:
                     read = kind.read(path, zone)
                     views |= {view.id: view for view in read}
                     if kind.claims:
-                        self.claiming += [(path, view) for view in read if view.origin.model]
+                        claims = (view for view in read if view.origin.model)
+                        self.claiming += [(path, view) for view in claims if not _is_dreamt(view)]
         self._views: Mapping[str, RecordView] = views
         self._messages: dict[str, str] = {}
         self._sessions: dict[str, list[str]] = {}
@@ -168,6 +170,11 @@ class _Library:
                 yield self._messages[record_id]
             waiting += self._sessions.get(record_id, ())
             waiting += self._views[record_id].sources if record_id in self._views else ()
+
+
+def _is_dreamt(view: RecordView) -> bool:
+    """Whether it came to mind in a dream: nobody has to have said it."""
+    return any(source.startswith(f"{dreams.PREFIX}_") for source in view.sources)
 
 
 def _sentences(text: str) -> Iterator[str]:

@@ -75,12 +75,17 @@ def test_what_one_said_in_private_is_a_leak_where_another_gets_it(ada: Run) -> N
 
 
 def test_who_asks_must_be_somebody(ada: Run) -> None:
-    ada.write("checks/rex.yaml", REX + "as: Kym\n")
+    ada.write("checks/kym.yaml", REX + "as: Kym\n")
+    ada.write("checks/rex.yaml", REX)
 
-    ran = ada("eval")
+    ran = ada("eval", "--json")
 
     assert ran.code == 1
-    assert 'Did you mean "Kim"?' in ran.err
+    made = outcomes(ran)
+    assert made["rex", "recall"]["passes"]
+    why = made["kym", "recall"]["why"]
+    assert why.startswith('checks/kym.yaml: There is no person "Kym"')
+    assert not made["kym", "prompt"]["passes"]
 
 
 def test_a_check_that_is_set_aside_is_not_made(ada: Run) -> None:
@@ -183,6 +188,7 @@ def test_what_a_model_wrote_and_nothing_bears_out_is_junk(ada: Run) -> None:
     ada.write("beliefs/bel_1.md", f"{head}evidence: [msg_one0]\n---\n\nRex is nine years old.\n")
     ada.write("beliefs/bel_2.md", f"{head}evidence: [msg_one0]\n---\n\nRex loves long walks.\n")
     ada.write("beliefs/bel_3.md", head.replace("model: m\n", "") + "---\n\nBy hand.\n")
+    ada.write("beliefs/bel_4.md", f"{head}source: dream:drm_1\n---\n\nRex is the harbour.\n")
 
     ran = ada.ok("eval", "--json")
 
