@@ -210,7 +210,7 @@ def _notes(
     """Say what the person should hear about before the answer."""
     notes = [note for note in (compacted.lines[0] if compacted else "", trouble) if note]
     if runtime.memory.unusable:
-        notes.append("there is no index to search, and none may be made: nothing was recalled")
+        notes.append(f"nothing was recalled: {runtime.memory.unusable}")
     if seen.left_out:
         notes.append(
             f"{seen.left_out} older messages of this conversation do not fit the model's window; "

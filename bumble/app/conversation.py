@@ -257,7 +257,7 @@ class Conversation:
 
     def _sync(self) -> None:
         bar = output.Progress("indexing", self.opened.shell.environ)
-        self.runtime.memory.sync(lambda what, at, of: bar(at, of))
+        self.runtime.memory.sync_or_go_without(lambda what, at, of: bar(at, of))
         bar.clear()
         report = self.runtime.memory.report
         for problem in report.problems if report else ():
@@ -400,7 +400,7 @@ def open_to_talk(
     backend = models.open_model(opened, chosen, writes=writes)
     model = models.recorded(opened, backend, "chat", writes=writes)
     try:
-        runtime = _life(opened, chosen, model, yes=yes, writes=writes)
+        runtime = _life(opened, chosen, model, yes=yes, writes=writes, talks=True)
         runtime = replace(runtime, outside=_servers(opened) if writes else None)
         talk = Conversation(opened, runtime, person, chosen, others)
     except BaseException:
@@ -428,7 +428,7 @@ def open_to_look(
     except UserError as error:  # a request can be built for a model that is not there
         model = AbsentModel(error)
     try:
-        runtime = _life(opened, chosen, model, yes=False, writes=False)
+        runtime = _life(opened, chosen, model, yes=False, writes=False, talks=True)
         runtime.memory.syncs = True  # derived files may be brought up to date by looking
         talk = Conversation(opened, runtime, person, chosen)
         talk.begin(session_id=session_id, new=False)
@@ -458,7 +458,13 @@ def open_life(
 
 
 def _life(
-    opened: Opened, chosen: Choice | None, model: Model, *, yes: bool, writes: bool
+    opened: Opened,
+    chosen: Choice | None,
+    model: Model,
+    *,
+    yes: bool,
+    writes: bool,
+    talks: bool = False,
 ) -> Runtime:
     memory = Memory(
         opened.entity,
@@ -468,6 +474,7 @@ def _life(
         config=opened.config.recall,
         place=index_place.of(opened.entity, opened.config.index),
         syncs=writes,
+        optional=talks,
     )
     run = chosen.entry.chat if chosen and chosen.entry else None
     return Runtime(

@@ -43,6 +43,8 @@ CONTEXT_TURNS = 2  # what was said just before helps to find skills
 SECTION_TOKENS = 250
 MOST_PROJECTS, PROJECT_TOKENS = 2, 150  # of a message, and of each
 QUOTED_FROM = {"tool": "what a tool gave", "imported": "a text that was imported"}
+NOTHING = "Nothing comes to mind."
+UNSEARCHED = "Memory can't be searched now; what it holds is not known."
 FADED = "[faded] "  # before a memory that only came because it was looked for
 # What was asked for may be less near than what comes unasked: of 401 answers in long talks four
 # were farther, of what foreign questions found in a small folder all was (docs/log.md).
@@ -563,7 +565,7 @@ def worded(runtime: Runtime, hits: Sequence[Hit]) -> RecalledAnswer:
     """Word what came to mind for the entity that asked for it."""
     hits = _beside_prompt(_book(runtime), hits)
     if not hits:
-        return RecalledAnswer("Nothing comes to mind.")
+        return RecalledAnswer(UNSEARCHED if runtime.memory.unusable else NOTHING)
     lines = []
     for hit in hits:
         kind = hit.kind
