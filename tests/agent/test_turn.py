@@ -264,7 +264,7 @@ def test_two_turns_at_once_lose_nothing(ada: Entity) -> None:
     assert {"First.", "Second.", "To the first.", "To the second."} <= texts
 
 
-def test_reflex_and_deliberate_differ_in_budget_thinking_and_how_deep_they_look(
+def test_reflex_and_deliberate_differ_in_budget_and_thinking_and_have_the_same_tools(
     ada: Entity,
 ) -> None:
     model = ScriptedModel([say("Hi."), say("Because.")])
@@ -274,9 +274,21 @@ def test_reflex_and_deliberate_differ_in_budget_thinking_and_how_deep_they_look(
     reflex, deliberate = chats(model)
     assert (reflex.max_tokens, reflex.thinking) == (512, False)
     assert (deliberate.max_tokens, deliberate.thinking) == (4096, True)
-    assert "deep_recall" not in reflex.schema_text
-    assert "deep_recall" in deliberate.schema_text
+    assert reflex.schema == deliberate.schema
+    assert "deep_recall" in reflex.schema_text
     assert reflex.messages[0] == deliberate.messages[0]
+
+
+def test_a_reflex_may_use_every_tool_that_it_is_told_of(ada: Entity) -> None:
+    model = ScriptedModel(
+        [act("deep_recall", question="Where do the bees live?"), say("I don't know.")]
+    )
+    done = talk(runtime_of(ada, model), "hello")
+    assert done.route.profile == "reflex"
+    assert "- deep_recall" in chats(model)[0].messages[0].content
+    (result,) = done.outcome.steps[0].results
+    assert not result.failed
+    assert result.text == "Nothing in memory answers that; the question stays open."
 
 
 def test_the_entity_looks_deeper_within_a_turn_and_keeps_what_it_missed(ada: Entity) -> None:
