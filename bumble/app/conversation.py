@@ -319,8 +319,10 @@ class Conversation:
         return f"{found.name} ({found.intensity:.2f})"
 
     def report(self) -> context_report.ContextReport | None:
-        """Say what the last request of this process was made of."""
-        return None if self.last is None else context_report.of(self.runtime, self.last, "run")
+        """Say what the last request was made of: of this process, else of this conversation."""
+        if self.last is None:
+            return last_report(self.opened.entity, self.session.id)
+        return context_report.of(self.runtime, self.last, "run")
 
     def _keep_request(self, done: Turn) -> None:
         """Keep the last request of this machine, for --debug-prefix; it lies with the caches."""
