@@ -20,6 +20,7 @@ from bumble.llm.protocol import Model, PromptMessage, Request
 from bumble.text.words import one_line
 
 VERDICT_DONE, VERDICT_CONTINUE = "DONE", "CONTINUE"
+ANNOUNCES = "this only announces something"
 CHATTER_CHARS = 120  # what announces work and does none is short, and trails off
 TRAILS_OFF = ("…", "...", ":", "：", "。。。")
 SCHEMA = {
@@ -65,21 +66,19 @@ class Gate:
         if not reply.strip():
             return "the person has heard nothing yet"
         if is_chatter(reply) and not any(not step.failed for step in work):
-            return "this only announces something"
-        if self.judges:
-            return self._judged(reply, work)
-        if not self._promises(reply, work):
-            return ""
-        return (
-            self._judged(reply, work) if self.weighs_promises else "this only announces something"
-        )
+            return ANNOUNCES
+        promises = self._promises(reply, work)
+        by_rule = ANNOUNCES if promises else ""
+        if self.judges or (promises and self.weighs_promises):
+            return self._judged(reply, work, by_rule)
+        return by_rule
 
     def _promises(self, reply: str, work: Sequence[ToolUse]) -> bool:
         """Whether work is promised and none was done."""
         worked = any(not step.failed for step in work)
         return not worked and route_words.promises(reply, self.language)
 
-    def _judged(self, reply: str, work: Sequence[ToolUse]) -> str:
+    def _judged(self, reply: str, work: Sequence[ToolUse], by_rule: str) -> str:
         name = "judge_grounding" if work else "judge_action"
         slots = {
             "message": prompts.harmless(self.message, "message"),
@@ -100,7 +99,7 @@ class Gate:
         try:
             answer = structured.answer(self.model, request, SCHEMA)
         except UserError:
-            return ""  # a judge that can't say, or is not there, holds nobody up
+            return by_rule  # a judge that can't say, or is not there, is none
         if answer["verdict"] == VERDICT_DONE:
             return ""
         return one_line(answer["missing"]) or "what was asked for is not done"

@@ -9,9 +9,10 @@ from datetime import datetime
 from typing import Any
 
 from bumble.agent.tool_cache import ToolCache
-from bumble.context.recalled import QUOTED_FROM, RecalledAnswer, Search
+from bumble.context.recalled import QUOTED_FROM, UNSEARCHED, RecalledAnswer, Search
 from bumble.entity.changes import Change
 from bumble.entity.config import ToolCacheConfig
+from bumble.errors import RefusedError
 from bumble.recollection import deep
 from bumble.recollection.deep import Recollection
 from bumble.recollection.meter import RecollectionSpending
@@ -64,6 +65,8 @@ def ask(
     mood = body_state.mood(runtime, body_state.read(runtime, at)).name
     search = Search(tuple(readers), mood, at, outside, tuple(unseen))
     cache, state = _cache(runtime), [runtime.memory.state()]
+    if runtime.memory.unusable:  # else the miss would be kept as a question that nothing answers
+        raise RefusedError(UNSEARCHED)
     able = runtime.abilities.tier("memory", words.language(question))
     arguments = {
         "question": words.one_line(question),

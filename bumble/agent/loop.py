@@ -50,6 +50,7 @@ QUESTION = re.compile("[?？؟]")
 CIRCLE_CHARS, CIRCLE_TIMES = 40, 4  # the end of an answer, and how often it may stand there
 MESSAGE_TOKENS = 80  # of what the person said, as the model is reminded of it
 LONG_ADVICE = " If it is that long, write it to a file with write_file and say where it is."
+BY_TOOL, WITHOUT_TOOLS = "Do it now with a tool, or", "No tool may be used any more:"
 SHORT_ADVICE = " Say the rest in one sentence."  # where no file may be written
 
 
@@ -218,7 +219,7 @@ def run(
     tries = _Tries(LONG_ADVICE if writes else SHORT_ADVICE)
     cap = max(6, min(25, 6 + max(0, min(16, config.max_tool_rounds))))
     for _ in range(cap):
-        over = tries.rounds >= config.max_tool_rounds or _goes_in_circles(outcome.steps)
+        over = _is_over(outcome, config, tries)
         answers = schema(tools, speech_only=over)
         asked = fits(replace(request, messages=tuple(messages), schema=answers))
         speeches = [step.said for step in outcome.steps if step.said]
@@ -311,8 +312,13 @@ def _broken_off(
     return outcome
 
 
+def _is_over(outcome: LoopOutcome, config: LoopConfig, tries: _Tries) -> bool:
+    """Whether no tool may be used any more: only speech is left."""
+    return tries.rounds >= config.max_tool_rounds or _goes_in_circles(outcome.steps)
+
+
 def _goes_in_circles(steps: Sequence[LoopStep]) -> bool:
-    """Whether a call was refused, or three answers had the same effect: only speech is left."""
+    """Whether a call was refused, or three answers had the same effect."""
     if steps and any(result.text.startswith(REFUSED) for result in steps[-1].results):
         return True
     effects = [
@@ -326,8 +332,9 @@ def _back(
     outcome: LoopOutcome, step: LoopStep, config: LoopConfig, person: str, gate: Gate, tries: _Tries
 ) -> str | None:
     """Return what the model is told next, None if the turn ends; only results are stored."""
+    over = _is_over(outcome, config, tries)
     if step.calls:
-        return f"{_results(step)}\n\n{_nudge(outcome, step, person, gate.message)}"
+        return f"{_results(step)}\n\n{_nudge(outcome, step, person, gate.message, over=over)}"
     if tries.cuts > config.length_stops:
         outcome.stopped = "length"
         return None
@@ -338,7 +345,7 @@ def _back(
         outcome.stopped = "waiting"
         return None
     if not step.ends:  # it only thought
-        return _unfinished(outcome, "now speak, or act", person)
+        return _unfinished(outcome, "now speak" if over else "now speak, or act", person, over=over)
     missing = gate.missing(outcome.said, outcome.work(config))
     if not missing:
         return None
@@ -346,12 +353,14 @@ def _back(
     if len(outcome.missing) > gate.config.max_continues:
         outcome.stopped = "unfinished"
         return None
-    return _unfinished(outcome, missing, person)
+    return _unfinished(outcome, missing, person, over=over)
 
 
-def _unfinished(outcome: LoopOutcome, missing: str, person: str) -> str:
+def _unfinished(outcome: LoopOutcome, missing: str, person: str, *, over: bool) -> str:
     heard = f" {person} has heard this already: {outcome.said}" if outcome.said else ""
-    return prompts.load("unfinished").fill(missing=missing, said=heard, person=person)
+    return prompts.load("unfinished").fill(
+        missing=missing, said=heard, way=WITHOUT_TOOLS if over else BY_TOOL, person=person
+    )
 
 
 def _step(
@@ -403,7 +412,7 @@ def _results(step: LoopStep) -> str:
     )
 
 
-def _nudge(outcome: LoopOutcome, step: LoopStep, person: str, message: str) -> str:
+def _nudge(outcome: LoopOutcome, step: LoopStep, person: str, message: str, *, over: bool) -> str:
     """Turn the model back to the person: what failed, what was searched, what they heard and said.
 
     A small model answers what stands last: after the results alone it has lost the question. Asked
@@ -421,7 +430,13 @@ def _nudge(outcome: LoopOutcome, step: LoopStep, person: str, message: str) -> s
         "person": person,
         "message": transcript.spoken(person, tokens.cut(one_line(message), MESSAGE_TOKENS)),
     }
-    if failed:
-        return prompts.load("failed").fill(**slots, failed=", ".join(dict.fromkeys(failed)))
-    answers = QUESTION.search(message) and all(result.found for result in step.results)
-    return prompts.load("found" if answers else "nudge").fill(**slots)
+    names = ", ".join(dict.fromkeys(failed))
+    if failed and not over:
+        return prompts.load("failed").fill(**slots, failed=names)
+    if QUESTION.search(message) and all(result.found for result in step.results):
+        return prompts.load("found").fill(**slots)
+    if over:
+        return prompts.load("final").fill(
+            **slots, failed=f" {names} failed: say so." if names else ""
+        )
+    return prompts.load("nudge").fill(**slots)

@@ -210,7 +210,7 @@ def _notes(
     """Say what the person should hear about before the answer."""
     notes = [note for note in (compacted.lines[0] if compacted else "", trouble) if note]
     if runtime.memory.unusable:
-        notes.append("there is no index to search, and none may be made: nothing was recalled")
+        notes.append(f"nothing was recalled: {runtime.memory.unusable}")
     if seen.left_out:
         notes.append(
             f"{seen.left_out} older messages of this conversation do not fit the model's window; "
@@ -273,7 +273,7 @@ def _request(
         purpose="chat",
         max_tokens=profile.max_tokens,
         schema=loop.schema(
-            (*tools.declared(_offered(runtime, session.people, profile.name)), *outside),
+            (*tools.declared(tools_of(runtime, session.people)), *outside),
             speech_only=runtime.config.cognition.loop.max_tool_rounds == 0,
         ),
         temperature=profile.temperature,
@@ -331,7 +331,7 @@ def _acted(runtime: Runtime, turn: Turn, say: loop.Say, breakable: loop.Breakabl
         runtime.model,
         turn.request,
         (
-            *tools.declared(_offered(runtime, turn.session.people, turn.route.profile)),
+            *tools.declared(tools_of(runtime, turn.session.people)),
             *turn.outside,
         ),
         runtime.config.cognition.loop,
@@ -363,7 +363,6 @@ def _context(runtime: Runtime, turn: Turn) -> tools.ToolContext:
     who, messages = turn.person, turn.session.messages
     return replace(
         tool_context(runtime, turn.session, provenance_of(runtime, turn), "chat", turn.seen.unseen),
-        config=_offered(runtime, turn.session.people, turn.route.profile),
         said=tuple(
             passed_on.own(message.text)
             for message in messages
@@ -442,15 +441,6 @@ def tools_of(runtime: Runtime, readers: Sequence[str]) -> ToolsConfig:
     }:
         return config
     return replace(config, run_command=False)
-
-
-def _offered(runtime: Runtime, readers: Sequence[str], profile: str) -> ToolsConfig:
-    """Return which tools a turn may use: a reflex has no time to look deeper.
-
-    All are declared in the stable part, so that turns of both profiles begin alike.
-    """
-    config = tools_of(runtime, readers)
-    return replace(config, deep_recall=False) if profile == "reflex" else config
 
 
 def stable_part(runtime: Runtime, readers: Sequence[str], overview: str | None = None) -> Stable:

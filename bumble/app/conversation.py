@@ -257,7 +257,7 @@ class Conversation:
 
     def _sync(self) -> None:
         bar = output.Progress("indexing", self.opened.shell.environ)
-        self.runtime.memory.sync(lambda what, at, of: bar(at, of))
+        self.runtime.memory.sync_or_go_without(lambda what, at, of: bar(at, of))
         bar.clear()
         report = self.runtime.memory.report
         for problem in report.problems if report else ():
@@ -319,8 +319,10 @@ class Conversation:
         return f"{found.name} ({found.intensity:.2f})"
 
     def report(self) -> context_report.ContextReport | None:
-        """Say what the last request of this process was made of."""
-        return None if self.last is None else context_report.of(self.runtime, self.last, "run")
+        """Say what the last request was made of: of this process, else of this conversation."""
+        if self.last is None:
+            return last_report(self.opened.entity, self.session.id)
+        return context_report.of(self.runtime, self.last, "run")
 
     def _keep_request(self, done: Turn) -> None:
         """Keep the last request of this machine, for --debug-prefix; it lies with the caches."""
@@ -400,7 +402,7 @@ def open_to_talk(
     backend = models.open_model(opened, chosen, writes=writes)
     model = models.recorded(opened, backend, "chat", writes=writes)
     try:
-        runtime = _life(opened, chosen, model, yes=yes, writes=writes)
+        runtime = _life(opened, chosen, model, yes=yes, writes=writes, talks=True)
         runtime = replace(runtime, outside=_servers(opened) if writes else None)
         talk = Conversation(opened, runtime, person, chosen, others)
     except BaseException:
@@ -428,7 +430,7 @@ def open_to_look(
     except UserError as error:  # a request can be built for a model that is not there
         model = AbsentModel(error)
     try:
-        runtime = _life(opened, chosen, model, yes=False, writes=False)
+        runtime = _life(opened, chosen, model, yes=False, writes=False, talks=True)
         runtime.memory.syncs = True  # derived files may be brought up to date by looking
         talk = Conversation(opened, runtime, person, chosen)
         talk.begin(session_id=session_id, new=False)
@@ -458,7 +460,13 @@ def open_life(
 
 
 def _life(
-    opened: Opened, chosen: Choice | None, model: Model, *, yes: bool, writes: bool
+    opened: Opened,
+    chosen: Choice | None,
+    model: Model,
+    *,
+    yes: bool,
+    writes: bool,
+    talks: bool = False,
 ) -> Runtime:
     memory = Memory(
         opened.entity,
@@ -468,6 +476,7 @@ def _life(
         config=opened.config.recall,
         place=index_place.of(opened.entity, opened.config.index),
         syncs=writes,
+        optional=talks,
     )
     run = chosen.entry.chat if chosen and chosen.entry else None
     return Runtime(

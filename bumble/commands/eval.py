@@ -202,6 +202,8 @@ def _answered(
             if ANSWER in check.places:
                 talk.begin(session_id=None, new=True)
                 answered = talk.answer(check.ask, _ignore).outcome
+                if reason := talk.runtime.memory.unusable:
+                    output.warn(opened.shell, f"{check.id}: nothing was recalled: {reason}")
                 if answered.problem is not None:  # silence would be no leak, and no answer
                     raise answered.problem
                 yield mind_checks.outcome(check, ANSWER, [answered.said])

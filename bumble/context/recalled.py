@@ -44,6 +44,8 @@ CONTEXT_TURNS = 2  # what was said just before helps to find skills
 SECTION_TOKENS = 250
 MOST_PROJECTS, PROJECT_TOKENS = 2, 150  # of a message, and of each
 QUOTED_FROM = {"tool": "what a tool gave", "imported": "a text that was imported"}
+NOTHING = "Nothing comes to mind."
+UNSEARCHED = "Memory can't be searched now; what it holds is not known."
 FADED = "[faded] "  # before a memory that only came because it was looked for
 # What was asked for may be less near than what comes unasked: of 401 answers in long talks four
 # were farther, of what foreign questions found in a small folder all was (docs/log.md).
@@ -516,7 +518,9 @@ def line(hit: Hit, limit_tokens: int) -> str:
     """Word a memory: when, and what was said, by whom, or happened; what puts it right first."""
     when = f"({hit.at:%Y-%m-%d}) " if hit.at else ""
     who = f"{hit.speaker}: " if hit.speaker else _hearsay(hit.trust)
-    text = _cut(content(hit), limit_tokens, whole_record.reference(hit.kind, hit.id))
+    reference = whole_record.reference(hit.kind, hit.id)
+    begins, ends = hit.ordinal == 0, not hit.goes_on
+    text = _cut(content(hit), limit_tokens, reference, begins=begins, ends=ends)
     newer = f"{quotes.plain(hit.newer)} " if hit.newer else ""
     return f"{newer}{when}{who}{FADED if hit.faded else ''}{text}"
 
@@ -534,10 +538,24 @@ def _hearsay(tier: str) -> str:
     return "[hearsay] " if tier == "person" else ""
 
 
-def _cut(text: str, limit_tokens: int, reference: str) -> str:
-    """Return a text on one line; where it is cut, with what the rest can be asked for by."""
+def _cut(
+    text: str, limit_tokens: int, reference: str, *, begins: bool = True, ends: bool = True
+) -> str:
+    """Return a text on one line; where it is not all, with what the rest can be asked for by.
+
+    Args:
+        text: A record, or a passage of it.
+        limit_tokens: What it may take.
+        reference: Of the record.
+        begins: Whether the record begins with it.
+        ends: Whether the record ends with it.
+    """
     head = _line(text, limit_tokens)
-    return head if head == quotes.plain(text) else f"{head} [ref {reference}]"
+    is_cut = head != quotes.plain(text)
+    if begins and ends and not is_cut:
+        return head
+    before, after = "" if begins else "… ", "" if ends or is_cut else " …"
+    return f"{before}{head}{after} [ref {reference}]"
 
 
 def _line(text: str, limit_tokens: int) -> str:
@@ -582,7 +600,7 @@ def worded(runtime: Runtime, hits: Sequence[Hit]) -> RecalledAnswer:
     """Word what came to mind for the entity that asked for it."""
     hits = _beside_prompt(_book(runtime), hits)
     if not hits:
-        return RecalledAnswer("Nothing comes to mind.")
+        return RecalledAnswer(UNSEARCHED if runtime.memory.unusable else NOTHING)
     lines = []
     for hit in hits:
         kind = hit.kind

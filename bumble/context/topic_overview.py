@@ -49,8 +49,8 @@ def is_wanted(runtime: Runtime) -> bool:
 
 def make(runtime: Runtime, readers: Sequence[str]) -> str:
     """Make the overview from the files, as of the start of the day; empty: there are no topics."""
-    if runtime.memory.report is None:
-        runtime.memory.sync()
+    if runtime.memory.report is None and not runtime.memory.unusable:
+        runtime.memory.sync_or_go_without()
     start = day_start(runtime)
     taken = survey.take(runtime.memory, start, readers, until=start, quoted=False)
     return _worded(taken, start, runtime.config.prompt.topics_max_tokens)

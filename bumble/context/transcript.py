@@ -16,11 +16,13 @@ from dataclasses import dataclass
 from bumble import files, prompts
 from bumble.llm.protocol import PromptMessage
 from bumble.records import session_files, sessions
-from bumble.records.sessions import Compaction, Session
+from bumble.records.sessions import Compaction, Session, ToolCall
 from bumble.text import tokens
+from bumble.text.words import one_line
 
 CLEARED = "[Old tool output cleared to save context space]"
 SPEAKS_FIRST = "[Nobody has said anything yet]"
+QUERY_TOKENS = 40  # of what a call was given, in the note that its result was cleared
 CUT_SHARE = 0.6  # of a message that is cut, its beginning; the rest is its end
 
 
@@ -71,11 +73,8 @@ def view(
     summarized = len(covered_messages(session, summary)) if summary else 0
     ids = {part.id for part in visible_parts}
     earlier = itertools.takewhile(lambda message: message.id != before, session.messages)
-    unseen = tuple(
-        message.id
-        for message in earlier
-        if message.id not in ids and _is_shown(message, plain=plain)
-    )
+    visible = _visible(session, plain=plain)
+    unseen = tuple(message.id for message in earlier if message.id in visible - ids)
     return View(_joined([part.message for part in visible_parts]), len(gone), summarized, unseen)
 
 
@@ -87,15 +86,18 @@ def shown(session: Session, *, before: str | None = None, plain: bool = False) -
         (compaction, {message.id for message in covered_messages(session, compaction)})
         for compaction in session.compactions
     ]
+    visible = _visible(session, plain=plain)
     parts: list[ViewPart] = []
+    calls: dict[str, ToolCall] = {}
     for message in session.messages:
         if message.id == before:
             break
+        calls |= {call.id: call for call in message.tool_calls}
         if message.id not in covered:
-            if not _is_shown(message, plain=plain):
+            if message.id not in visible:
                 continue
             within = [compaction for compaction, ids in effects if message.id in ids]
-            rendered = _render(message, within, plain=plain)
+            rendered = _render(message, within, calls.get(message.tool_call_id), plain=plain)
             parts.append(ViewPart(message.id, message.role, rendered))
         elif summary is not None:
             parts.append(
@@ -105,13 +107,26 @@ def shown(session: Session, *, before: str | None = None, plain: bool = False) -
     return parts
 
 
-def _is_shown(message: sessions.Message, *, plain: bool) -> bool:
-    """Whether a message is part of a view: no reply that is no example, for it would be copied."""
-    if not message.is_example:
-        return False
-    return (
-        not plain or message.role == "user" or (message.role == "assistant" and bool(message.text))
-    )
+def _visible(session: Session, *, plain: bool) -> set[str]:
+    """Return the ids of what may be part of a view.
+
+    No reply that is no example is, for it would be copied; nor are the results of its calls, which
+    without them would stand there as if the person had said them.
+    """
+    ids: set[str] = set()
+    is_example = True  # the last reply, to whose calls results belong
+    for message in session.messages:
+        if message.role == "assistant":
+            is_example = message.is_example
+        if message.role == "tool":
+            is_visible = is_example and not plain
+        elif message.role == "assistant":
+            is_visible = is_example and (not plain or bool(message.text))
+        else:
+            is_visible = message.is_example
+        if is_visible:
+            ids.add(message.id)
+    return ids
 
 
 def standing(session: Session) -> Compaction | None:
@@ -149,11 +164,15 @@ def _cost(turn: Sequence[ViewPart]) -> int:
 
 
 def _render(
-    message: sessions.Message, within: Sequence[Compaction], *, plain: bool = False
+    message: sessions.Message,
+    within: Sequence[Compaction],
+    call: ToolCall | None,
+    *,
+    plain: bool = False,
 ) -> PromptMessage:
     """Render a message as the compactions that are about it have left it."""
     if message.role == "tool" and any(compaction.kind == "prune" for compaction in within):
-        return render_cleared(message)
+        return _render_cleared(message, call)
     limits = [compaction.limits for compaction in within if compaction.kind == "cut"]
     limit = next((pair[message.role == "tool"] for pair in limits), 0)  # the first cut stays
     if limit and tokens.estimate(message.text) > limit:
@@ -173,10 +192,15 @@ def render(
     return PromptMessage("user", spoken(str(message.extra.get("name", "")), wording))
 
 
-def render_cleared(message: sessions.Message) -> PromptMessage:
-    """Render a tool's result as the note that it was cleared, with what brings it back."""
-    note = f"{CLEARED} ref {reference(message.text)}"
-    return PromptMessage("user", result_text(str(message.extra.get("tool", "tool")), note))
+def _render_cleared(message: sessions.Message, call: ToolCall | None) -> PromptMessage:
+    """Render a tool's result as the note that it was cleared: of which call, and its reference."""
+    tool = str(message.extra.get("tool", "tool"))
+    given = (
+        ", ".join(f'"{one_line(str(value))}"' for value in call.arguments.values()) if call else ""
+    )
+    query = tokens.cut(f" {given}", QUERY_TOKENS) if given else ""
+    note = f"{CLEARED} {tool}{query}, ref {reference(message.text)}"
+    return PromptMessage("user", result_text(tool, note))
 
 
 def reference(text: str) -> str:

@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 from bumble.embed.protocol import Embedder
 from bumble.entity.config import RecallConfig
 from bumble.entity.folder import Entity
-from bumble.errors import IndexServerError, IndexUnusableError
+from bumble.errors import FolderUnwritableError, IndexServerError, IndexUnusableError, UserError
 from bumble.index import place, search, sync
 from bumble.index.conversation import Shares
 from bumble.index.filters import Filter
@@ -27,6 +27,7 @@ from bumble.index.search import Factor, Hit, Index, Pointer
 from bumble.index.sync import SyncReport
 
 T = TypeVar("T")
+UNUSABLE = (FolderUnwritableError, IndexServerError, IndexUnusableError)
 
 
 class Memory:
@@ -42,6 +43,7 @@ class Memory:
         config: RecallConfig,
         place: Place | None = None,
         syncs: bool = True,
+        optional: bool = False,
     ) -> None:
         """Set up without reading anything.
 
@@ -53,12 +55,13 @@ class Memory:
             config: How much words count beside meaning.
             place: Where the index lies, if not in the folder.
             syncs: False leaves the index as it is.
+            optional: Whether nothing is found where the index can't be used; else that is an error.
         """
         self.entity, self._open_embedder = entity, open_embedder
         self.name, self.zone, self.config = name, zone, config
-        self.place, self.syncs = place, syncs
+        self.place, self.syncs, self.optional = place, syncs, optional
         self.report: SyncReport | None = None
-        self.unusable = False  # whether a search found an index that can't be used as it is
+        self.unusable = ""  # why nothing is found until the next sync
 
     @cached_property
     def embedder(self) -> Embedder | None:
@@ -66,7 +69,12 @@ class Memory:
         return self._open_embedder()
 
     def sync(self, progress: Progress | None = None, *, rebuild: bool = False) -> None:
-        """Bring the index up to date with the files."""
+        """Bring the index up to date with the files.
+
+        Raises:
+            FolderUnwritableError, IndexServerError: If that can't be done, optional or not: what
+                is written by what the index holds waits for it.
+        """
         if self.syncs:
             self.report = sync.sync(
                 self.entity,
@@ -78,6 +86,19 @@ class Memory:
                 where=self.place,
                 progress=progress,
             )
+        self.unusable = ""
+
+    def sync_or_go_without(self, progress: Progress | None = None) -> None:
+        """Bring the index up to date; where it is optional and can't be, no search asks it."""
+        try:
+            self.sync(progress)
+        except UNUSABLE as problem:
+            self._go_without(problem)
+
+    def _go_without(self, problem: UserError) -> None:
+        if not self.optional:
+            raise problem
+        self.unusable = str(problem).splitlines()[0]
 
     def search(
         self,
@@ -179,7 +200,15 @@ class Memory:
 
     def _look(self, ask: Callable[[Index], list[T]]) -> list[T]:
         """Ask the index, brought up to date if it may be."""
+        if self.unusable:
+            return []  # a server that is away is waited for once a turn
+        try:
+            return self._asked(ask)
+        except UNUSABLE as problem:
+            self._go_without(problem)
+            return []
 
+    def _asked(self, ask: Callable[[Index], list[T]]) -> list[T]:
         def look() -> list[T]:
             with search.opened(self.entity, self.place) as index:
                 return ask(index)
@@ -194,8 +223,3 @@ class Memory:
                 raise
             self.sync()  # to where the index stands while the server is away
             return look()
-        except IndexUnusableError:
-            if self.syncs:
-                raise
-            self.unusable = True  # incognito may not make an index: nothing comes to mind
-            return []

@@ -45,7 +45,12 @@ class FileRow(NamedTuple):  # ten thousand of them are read before each search
 
 def chunk_id(path: str, chunk: Chunk) -> int:
     """Return the id of a chunk: 63 bits that depend on the files alone."""
-    key = f"{path}\0{chunk.record}\0{chunk.ordinal}".encode("utf-8", "replace")
+    return passage_id(path, chunk.record, chunk.ordinal)
+
+
+def passage_id(path: str, record: str, ordinal: int) -> int:
+    """Return the id of the chunk that is a record's passage of this number."""
+    key = f"{path}\0{record}\0{ordinal}".encode("utf-8", "replace")
     return int.from_bytes(hashlib.sha256(key).digest()[:8], "big") >> 1
 
 

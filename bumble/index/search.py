@@ -29,7 +29,7 @@ from bumble.index.filters import Filter
 from bumble.index.place import Place
 from bumble.index.ranking import Lengths
 from bumble.index.rerank import Ranked, RankShare, RerankQuestion, RerankTurn
-from bumble.index.rows import encoded, unpacked
+from bumble.index.rows import encoded, passage_id, unpacked
 from bumble.index.store import StoreReader, Words
 from bumble.records import kinds
 
@@ -103,6 +103,8 @@ class Hit:
     score: float
     parts: Parts
     faded: bool = False  # dormant or archived
+    ordinal: int = 0  # of the passage among those of its record
+    goes_on: bool = False  # whether the record says more after it; a scan does not look
     newer: str = ""  # what was said since that puts it right, quoted, as it leads over to it
 
     @property
@@ -201,7 +203,7 @@ def search(
         scored = [candidate for candidate in scored if fits(_hit(candidate, mean, 1.0))]
     factors = _factors(scored, factor, limit, mean)
     best = _best(scored, factors)[:limit]
-    return [_hit(candidate, mean, weight) for candidate, weight in best]
+    return _with_ends(index, [_hit(candidate, mean, weight) for candidate, weight in best])
 
 
 @dataclass(frozen=True)
@@ -242,11 +244,14 @@ def pointers(
     chunk_ids = {chunk for rows in pointed.values() for chunk, _ in rows}
     rows = {int(row[0]): row for row in index.database.hit_rows([*keys, *sorted(chunk_ids)])}
     cosines = index.database.cosines(vector, sorted(chunk_ids))
+    chunks = sorted(chunk_ids)
+    bare = _with_ends(index, [_bare(rows[chunk], cosines.get(chunk), mean) for chunk in chunks])
+    hit_of = dict(zip(chunks, bare, strict=True))
     met = []
     for key, cosine in near:
         relevance = max(0.0, (cosine - mean) / (1 - mean))
         hits = tuple(
-            (_bare(rows[chunk], cosines.get(chunk), mean), max(0.0, (like - mean) / (1 - mean)))
+            (hit_of[chunk], max(0.0, (like - mean) / (1 - mean)))
             for chunk, like in pointed.get(key, ())
         )
         if relevance and hits:
@@ -502,7 +507,15 @@ def _hit(scored: _Scored, unrelated: float, factor: float) -> Hit:
         score=scored.score(factor),
         parts=replace(scored.parts, calibrated=calibrated, factor=factor),
         faded=not row[15],
+        ordinal=int(row[4]),
     )
+
+
+def _with_ends(index: Index, hits: Sequence[Hit]) -> list[Hit]:
+    """Say of each hit whether its record goes on behind the passage."""
+    nexts = [passage_id(hit.path, hit.id, hit.ordinal + 1) for hit in hits]
+    there = {int(row[0]) for row in index.database.places(nexts)}
+    return [replace(hit, goes_on=key in there) for hit, key in zip(hits, nexts, strict=True)]
 
 
 def _best(scored: Sequence[_Scored], factors: Sequence[float]) -> list[tuple[_Scored, float]]:

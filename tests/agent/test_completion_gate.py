@@ -127,3 +127,20 @@ def test_an_able_model_is_asked_in_a_reflex_about_what_looks_like_a_promise() ->
     assert gate.missing("Das freut mich.", []) == ""
     assert gate.missing(PROMISE, []) == "nobody looked"
     assert len(model.requests) == 1
+
+
+@pytest.mark.parametrize(("judges", "weighs_promises"), [(True, False), (False, True)])
+@pytest.mark.parametrize("answer", ["CONTINUE", "DONE", "Perhaps."])
+def test_a_judge_that_cannot_be_read_leaves_a_promise_to_the_rule(
+    answer: str, judges: bool, weighs_promises: bool
+) -> None:
+    found, _ = gate_of(Reply(answer, purpose="judge", always=True), judges=judges)
+    gate = replace(found, language="de", weighs_promises=weighs_promises)
+    assert gate.missing(PROMISE, []) == "this only announces something"
+    assert gate.missing(PROMISE, [DID]) == ""
+    assert gate.missing("Das freut mich.", []) == ""
+
+
+def test_a_judge_that_can_be_read_decides_about_a_promise() -> None:
+    found, _ = gate_of(judge("DONE"))
+    assert replace(found, language="de").missing(PROMISE, []) == ""

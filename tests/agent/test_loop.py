@@ -573,3 +573,33 @@ def test_the_same_effect_three_times_leaves_only_speech() -> None:
     done = go(model, person)
     assert (done.said, len(person.calls)) == ("I have written it down.", 3)
     assert "update_knowledge" not in json.dumps(model.requests[3].schema)
+
+
+TOOLS_OFFERED = ("with a tool", "use a tool", "with the same tool")
+NO_TOOL = "No tool may be used any more"
+
+
+@pytest.mark.parametrize("failed", [False, True])
+def test_the_last_nudge_offers_no_tool_and_those_before_it_do(failed: bool) -> None:
+    person = Person(Result("failed: no" if failed else "a note", failed=failed))
+    model = ScriptedModel([chat(recall("soup")), chat(recall("tea")), chat(say("Soup."))])
+    go(model, person, replace(CONFIG, max_tool_rounds=2))
+    before, last = (request.messages[-1].content for request in model.requests[1:])
+    assert any(offer in before for offer in TOOLS_OFFERED)
+    assert NO_TOOL not in before
+    assert not any(offer in last for offer in TOOLS_OFFERED)
+    assert NO_TOOL in last
+    assert ("recall failed: say so." in last) == failed
+
+
+def test_a_model_that_is_sent_back_when_no_tool_is_left_is_not_sent_to_a_tool() -> None:
+    person = Person(Result("a note"))
+    model = ScriptedModel(
+        [chat(recall("soup")), chat(act(("end_turn", {}))), chat(say("Nothing, sorry."))]
+    )
+    done = go(model, person, replace(CONFIG, max_tool_rounds=1))
+    last = model.requests[-1].messages[-1].content
+    assert last.startswith("Not done yet: the person has heard nothing yet")
+    assert NO_TOOL in last
+    assert not any(offer in last for offer in TOOLS_OFFERED)
+    assert done.stopped == "done"

@@ -141,6 +141,35 @@ def test_the_entity_reads_the_rest_of_a_memory_that_was_cut(ada: Entity) -> None
     assert "Vera" not in str(other.requests)
 
 
+@pytest.mark.parametrize(
+    ("about", "begins", "ends"), [("lighthouse", True, False), ("lantern", False, True)]
+)
+def test_a_passage_of_a_longer_message_says_that_there_is_more_of_it(
+    ada: Entity, about: str, begins: bool, ends: bool
+) -> None:
+    said = "My lighthouse story. " + "The wind blew. " * 70 + "\n\nAnd the lantern went out there."
+    model = ScriptedModel([say("A long one."), act("recall", query=about), say("I see.")])
+    runtime = runtime_of(ada, model)
+    talk(runtime, said)
+    talk(runtime, "What was that with the fog?", new=True)
+    result = chats(model)[-1].messages[-1].content
+    (passage, reference) = re.findall(rf"Sam: (.*{about}.*) \[ref (\w{{12}})\]", result)[0]
+    assert passage.startswith("… ") is not begins
+    assert passage.endswith(" …") is not ends
+    again = ScriptedModel([act("expand_message", ref=reference), say("Now I know.")])
+    talk(replace(runtime, model=again), "And then?")
+    whole = chats(again)[-1].messages[-1].content
+    assert "My lighthouse story." in whole and "the lantern went out" in whole
+
+
+def test_a_message_that_is_one_passage_is_shown_as_it_is(ada: Entity) -> None:
+    model = ScriptedModel([say("Oh."), act("recall", query="lantern"), say("I see.")])
+    runtime = runtime_of(ada, model)
+    talk(runtime, "My lantern went out.")
+    talk(runtime, "What was that with the fog?", new=True)
+    assert re.search(r"Sam: My lantern went out\.\n", chats(model)[-1].messages[-1].content)
+
+
 def test_what_a_tool_writes_is_committed_with_the_answer(ada: Entity) -> None:
     replies = [
         act("update_knowledge", title="Sam", body="Sam lives in Lisbon."),
@@ -235,7 +264,7 @@ def test_two_turns_at_once_lose_nothing(ada: Entity) -> None:
     assert {"First.", "Second.", "To the first.", "To the second."} <= texts
 
 
-def test_reflex_and_deliberate_differ_in_budget_thinking_and_how_deep_they_look(
+def test_reflex_and_deliberate_differ_in_budget_and_thinking_and_have_the_same_tools(
     ada: Entity,
 ) -> None:
     model = ScriptedModel([say("Hi."), say("Because.")])
@@ -245,9 +274,21 @@ def test_reflex_and_deliberate_differ_in_budget_thinking_and_how_deep_they_look(
     reflex, deliberate = chats(model)
     assert (reflex.max_tokens, reflex.thinking) == (512, False)
     assert (deliberate.max_tokens, deliberate.thinking) == (4096, True)
-    assert "deep_recall" not in reflex.schema_text
-    assert "deep_recall" in deliberate.schema_text
+    assert reflex.schema == deliberate.schema
+    assert "deep_recall" in reflex.schema_text
     assert reflex.messages[0] == deliberate.messages[0]
+
+
+def test_a_reflex_may_use_every_tool_that_it_is_told_of(ada: Entity) -> None:
+    model = ScriptedModel(
+        [act("deep_recall", question="Where do the bees live?"), say("I don't know.")]
+    )
+    done = talk(runtime_of(ada, model), "hello")
+    assert done.route.profile == "reflex"
+    assert "- deep_recall" in chats(model)[0].messages[0].content
+    (result,) = done.outcome.steps[0].results
+    assert not result.failed
+    assert result.text == "Nothing in memory answers that; the question stays open."
 
 
 def test_the_entity_looks_deeper_within_a_turn_and_keeps_what_it_missed(ada: Entity) -> None:

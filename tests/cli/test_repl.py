@@ -70,6 +70,16 @@ def test_status_model_usage_and_context_tell(ada: Run) -> None:
     assert said(ada) == [PLAIN]
 
 
+@pytest.mark.parametrize("command", ["/context", "/context detail"])
+def test_context_tells_of_the_request_that_another_process_has_sent(ada: Run, command: str) -> None:
+    ada.ok("chat", PLAIN)
+    total = ada.ok("context", "json").data["total_bytes"]
+    shown = typed(ada, command)
+    assert "Nothing has been sent yet." not in shown.err
+    assert f"Total sent: {total:,} bytes" in shown.err
+    assert "Nothing has been sent yet." in typed(ada, command, argv=("--new-session",)).err
+
+
 def test_status_says_how_full_the_window_is_how_it_feels_what_waits_and_what_holds(
     ada: Run,
 ) -> None:

@@ -28,7 +28,7 @@ def test_what_was_cleared_from_the_prompt_can_be_read_whole(run: Run) -> None:
     shown = run.ok("context", "prompt").out
     name = transcript.reference("green tea in the tin")
     assert "green tea" not in shown
-    assert f"{transcript.CLEARED} ref {name}" in shown
+    assert f'{transcript.CLEARED} recall "tea", ref {name}' in shown
     assert run.ok("expand", name).out == "green tea in the tin\n"
 
 

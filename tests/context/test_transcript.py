@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bumble.context.transcript import render, view
+from bumble.context.transcript import CLEARED, render, view
 from bumble.llm import actions
 from bumble.records import sessions
 from bumble.records.sessions import Compaction, Message, Session, ToolCall
@@ -14,8 +16,10 @@ from bumble.records.sessions import Compaction, Message, Session, ToolCall
 START = datetime(2026, 5, 24, 12, tzinfo=UTC)
 
 
-def message(n: int, role: str, text: str, calls: tuple[ToolCall, ...] = ()) -> Message:
-    extra = {"tool": "recall"} if role == "tool" else {}
+def message(
+    n: int, role: str, text: str, calls: tuple[ToolCall, ...] = (), **more: bool
+) -> Message:
+    extra = {"tool": "recall"} if role == "tool" else dict(more)
     return Message(f"msg_{n:04}", START + timedelta(seconds=n), role, text, "", calls, extra=extra)
 
 
@@ -110,3 +114,49 @@ def test_a_tool_result_cannot_close_its_own_tag() -> None:
     assert shown.role == "user"
     assert shown.content.count("</result>") == 1
     assert shown.content.endswith("</result>")
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_the_results_of_a_call_that_is_not_shown_are_not_shown_either(plain: bool) -> None:
+    call = ToolCall("call_1", "recall", {"query": "Biscuit"})
+    hidden = [
+        message(1, "assistant", "", (call,), example=False),
+        replace(message(2, "tool", "A dog."), tool_call_id=call.id),
+        message(3, "assistant", "I can't say.", example=False),
+    ]
+    stored = [message(0, "user", "Who is Biscuit?"), *hidden, message(4, "user", "Hm.")]
+    seen = view(talk(stored), 10**9, plain=plain)
+    assert [one.content for one in seen.messages] == ["Who is Biscuit?\n\nHm."]
+    assert seen.unseen == ()
+
+
+def test_no_result_is_shown_without_its_call_where_calls_have_the_same_id_in_each_turn() -> None:
+    call = ToolCall("call_1", "recall", {"query": "Biscuit"})
+    stored: list[Message] = []
+    for n, is_example in enumerate([True, False, True]):
+        stored += [
+            message(10 * n, "user", "Who is Biscuit?"),
+            message(10 * n + 1, "assistant", "", (call,), example=is_example),
+            replace(message(10 * n + 2, "tool", f"Dog {n}."), tool_call_id=call.id),
+        ]
+    shown = "".join(one.content for one in view(talk(stored), 10**9).messages)
+    assert [f"Dog {n}." in shown for n in range(3)] == [True, False, True]
+
+
+def test_what_stands_for_a_cleared_result_names_the_tool_and_what_it_was_asked() -> None:
+    calls = [
+        ToolCall("call_1", "recall", {"query": "Biscuit\nthe dog", "register": "explore"}),
+        ToolCall("call_2", "write_file", {"path": "a.md", "content": "word " * 500}),
+    ]
+    results = [
+        replace(message(2, "tool", "A dog."), tool_call_id="call_1"),
+        replace(
+            message(3, "tool", "Written."), tool_call_id="call_2", extra={"tool": "write_file"}
+        ),
+    ]
+    stored = [message(0, "user", "Well?"), message(1, "assistant", "", tuple(calls)), *results]
+    pruned = Compaction("cmp_1", START, "", stored[2].id, stored[3].id, kind="prune")
+    shown = view(talk(stored, pruned), 10**9).messages[-1].content
+    assert f'{CLEARED} recall "Biscuit the dog", "explore", ref ' in shown
+    assert f'{CLEARED} write_file "a.md", "word word' in shown
+    assert len(shown) < 600

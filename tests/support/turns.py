@@ -51,6 +51,7 @@ def runtime_of(
         zone=ZoneInfo("Europe/Lisbon"),
         config=loaded.config.recall,
         syncs=writes,
+        optional=True,
     )
     return Runtime(
         entity,
