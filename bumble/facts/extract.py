@@ -176,7 +176,10 @@ def _schema(window: Window, options: Options) -> dict[str, Any]:
     scalar = options.relational == "scalar"
     fields["relational"] = _list(_object(**(note | deltas if scalar else note)), 2)
     fields["journal_entry"] = text
-    return _object(**fields)
+    schema = _object(**fields)
+    if options.relational == "others":  # most talks are of nobody else
+        schema["required"].remove("relational")
+    return schema
 
 
 def _salvaged(error: AnswerInvalidError) -> Any:

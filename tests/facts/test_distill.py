@@ -167,7 +167,7 @@ def test_a_judge_may_take_out_what_was_not_said(ada: Entity) -> None:
     answer = {"knowledge": [fact(1)], "beliefs": [belief(7)], "journal_entry": ""}
     model = ScriptedModel(
         [
-            Reply(json.dumps(answer | {"relational": []}), purpose="distill"),
+            Reply(json.dumps(answer), purpose="distill"),
             Reply('{"said": [2]}', purpose="judge_evidence"),
         ]
     )
