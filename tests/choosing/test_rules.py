@@ -269,6 +269,19 @@ def test_a_pet_that_files_tax_returns_is_a_jest_and_a_pet_that_is_ill_is_none() 
     assert rules.judge("our cat has asthma since march, she needs a spray", "en").keep
 
 
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Am 28. Mai kommt um 8 Uhr der Schornsteinfeger. Bitte notieren.", "de"),
+        ("The sweep comes on 28 May at 8. Please note.", "en"),
+    ],
+)
+def test_what_somebody_asks_to_note_is_kept_without_a_tool(text: str, language: str) -> None:
+    assert rules.judge(text, language).why == rules.REQUESTED
+    assert "note" not in rules.beside_request(text, language)
+    assert "notieren" not in rules.beside_request(text, language)
+
+
 def test_a_phrase_may_name_a_list_and_leave_words_out() -> None:
     source = phrases.source(
         ("{nobody} really? knows",), (), joins=True, lists={"nobody": ("no one", "nobody")}
