@@ -39,9 +39,8 @@ def of(runtime: Runtime, session: Session, code: str, asked: ProfileName | None)
     called_for = rules.beside_request(text, code) or text
     # what they told is recalled by form: `when must I leave, for the diary`
     looks_up = acts.of(text, code) == "recall" and not acts.names_file(text)
-    needs_tools = acts.needs_tools(called_for, code) and not looks_up
-    needs_tools = needs_tools or outside_tools.called_for(runtime, session)
-    if asked == "deliberate" or needs_tools:
+    needs_own = acts.needs_tools(called_for, code) and not looks_up
+    if asked == "deliberate" or needs_own or outside_tools.called_for(runtime, session):
         return "tools"
     return "draw" if short.has(code) else "form"
 

@@ -162,6 +162,7 @@ class Opinion:
     is_joke: bool = False
     is_surely_joke: bool = False  # whatever its wording
     tells_nothing: bool = False
+    is_surely_imagined: bool = False
     is_confided: bool = False
     asks: bool = False  # for what was told
     is_change: bool = False  # of what was told
@@ -202,6 +203,7 @@ def of_worth(worth: Worth, verdict: Verdict) -> Opinion:
         worth.is_joke(laughs=verdict.laughs),
         worth.is_surely_joke,
         worth.tells_nothing,
+        worth.is_surely_imagined,
         worth.is_confided,
         asks is True and not verdict.corrects,
         worth.is_change,
@@ -219,6 +221,8 @@ def decided(verdict: Verdict, opinion: Opinion) -> Decision:
         return Decision(False, JOKE, by_opinion=True)
     if opinion.is_confided and (is_open or by_wording):
         return Decision(True, rules.CONFIDED, confided=True, by_opinion=True)
+    if verdict.confided and opinion.is_surely_imagined and not opinion.is_confided:
+        return Decision(False, NOTHING, confided, by_opinion=True)  # `I'd let nobody tell me`
     if not confided and (is_open or by_wording):
         if opinion.asks:
             return Decision(False, ASKS, by_opinion=True)

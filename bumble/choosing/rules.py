@@ -101,7 +101,7 @@ class WordedMessage:
         if _FACES.search(self.text) or self.has("laughs"):
             return True
         typed = _LETTERS.findall(self.text.casefold())
-        syllables = self.language.laughing
+        syllables = set(self.language.laughing) - {"hi"}  # `hi hi` greets
         again = any(word == following and word in syllables for word, following in pairwise(typed))
         return again or _HA.search(self.text) is not None or any(map(self._is_laugh, typed))
 

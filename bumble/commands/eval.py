@@ -24,6 +24,7 @@ from bumble.errors import RecordMissingError, UsageError
 from bumble.records import checks, session_files
 from bumble.records.checks import ANSWER, PLACES, PROMPT, RECALL, WITHOUT_MODEL, Check
 from bumble.runtime.people import owner_id
+from bumble.text import words
 
 if TYPE_CHECKING:
     from bumble.app.conversation import Conversation
@@ -127,11 +128,10 @@ def _outcomes(
         try:
             by_person.setdefault(_person(opened, check), []).append(check)
         except RecordMissingError as error:
-            asked = [place for place in places if place in check.places]
-            yield from (
-                replace(mind_checks.outcome(check, place, ()), problem=str(error).splitlines()[0])
-                for place in asked
-            )
+            for place in places:
+                if place in check.places:
+                    made = mind_checks.outcome(check, place, ())
+                    yield replace(made, problem=words.one_line(str(error)))
     for person, theirs in by_person.items():
         yield from _looked(opened, person, theirs, places)
         if ANSWER in places and any(ANSWER in check.places for check in theirs):

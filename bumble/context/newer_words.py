@@ -36,7 +36,7 @@ def beside(entity: Entity, hits: Sequence[Hit], readers: Sequence[str]) -> list[
 def _newer_words(entity: Entity, readers: Sequence[str]) -> dict[str, NewerWord]:
     """Return the corrections that some people may meet, by the message each puts right."""
     newer = {}
-    for belief in beliefs.read(entity.beliefs):
+    for belief in beliefs.readable(entity.beliefs):
         origin = belief.provenance
         cited = [name for name in origin.sources if name.startswith(sessions.MESSAGE_PREFIX)]
         if (

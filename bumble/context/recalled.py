@@ -473,7 +473,7 @@ def threshold(hit: Hit, config: Config) -> float:
 
 def _superseded(entity: Entity, config: Config, at: datetime) -> frozenset[str]:
     """Return the ids of the beliefs that gave way to others."""
-    by_id = {belief.id: belief for belief in store.read(entity.beliefs)}
+    by_id = {belief.id: belief for belief in store.readable(entity.beliefs)}
     return frozenset(
         name
         for name, belief in by_id.items()
@@ -485,7 +485,7 @@ def _believed(entity: Entity, config: Config, hits: Sequence[Hit], at: datetime)
     """Leave out beliefs that gave way to others, and say of which the entity is unsure."""
     if not any(hit.kind == "belief" for hit in hits):
         return list(hits)
-    by_id = {belief.id: belief for belief in store.read(entity.beliefs)}
+    by_id = {belief.id: belief for belief in store.readable(entity.beliefs)}
     settings = config.memory.beliefs
     standing: list[Hit] = []
     for hit in hits:

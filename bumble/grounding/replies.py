@@ -28,11 +28,9 @@ _MARKUP = re.compile(
 )
 _GREETED = re.compile(rf"\b(?:{_HELLO}) $")
 _CALLED = re.compile(r"\s*(?:$|[,.!?:;…)–—])")  # behind a name that somebody is called by
+CONFUSED = "it takes for its own what another said"  # a rule
 _SIGNS = re.compile(r"[^\w\s'-]")  # between the words of a phrase
 _FORMAL_GERMAN = re.compile(r"(?<=[\w,] )(?:Sie|Ihnen|Ihre?[nmrs]?)\b")
-
-
-CONFUSED = "it takes for its own what another said"
 
 
 @dataclass(frozen=True)

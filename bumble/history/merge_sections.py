@@ -79,7 +79,8 @@ def journal(base: str, current: str, incoming: str) -> Merged:
         ValueError: If a side can't be read.
     """
     diaries = [journal_store.parse(text, zone=UTC) for text in (base, current, incoming)]
-    numbered = [_numbered(diary.entries, _same_second(diaries)) for diary in diaries]
+    same_second = _same_second(diaries)
+    numbered = [_numbered(diary.entries, same_second) for diary in diaries]
     sides = [
         SplitFile(diary.preamble, {key: entry.source for key, entry in rows})
         for diary, rows in zip(diaries, numbered, strict=True)

@@ -72,12 +72,13 @@ HANDLERS = (_Yaml(), _Toml(), JSONHandler())
 
 
 def split(text: str) -> tuple[Mapping[str, Any], str]:
-    """Return front matter, of YAML, TOML or JSON, and body; what can't be read of it is text."""
+    """Return front matter, of YAML, TOML or JSON, and body; what is none, or broken, is text."""
     handler = frontmatter.detect_format(text, HANDLERS)
     try:
-        return frontmatter.parse(text, handler=handler) if handler else ({}, text)
-    except ValueError:
+        meta, body = frontmatter.parse(text, handler=handler) if handler else ({}, text)
+    except (ValueError, RecursionError):
         return {}, text
+    return (meta, body) if meta else ({}, text)  # a text between two rules is no front matter
 
 
 def described(text: str) -> tuple[str, str]:

@@ -129,6 +129,11 @@ def read(folder: Path) -> Iterator[Belief]:
         yield base.load(file, parse)
 
 
+def readable(folder: Path) -> list[Belief]:
+    """Return every belief that can be read, oldest first; one broken file stops no talk."""
+    return base.load_all(paths(folder), lambda file: base.load(file, parse))[0]
+
+
 def plan_new(belief: Belief, why: str) -> Change:
     """Plan to put a new belief into the folder."""
     return base.plan_new(path(belief.id), belief.source, why)

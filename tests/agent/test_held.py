@@ -223,6 +223,13 @@ def test_what_needs_a_tool_gets_the_whole_prompt_and_a_cache_of_its_own(ada: Ent
     assert model.requests[0].cache_id == f"{done.session.id}+tools"
 
 
+def test_a_question_of_memory_needs_no_tool_whatever_its_words(ada: Entity) -> None:
+    clock = Clock()
+    talk(silent(ada, clock), "I am down at the lake on 14 March, for two nights.")
+    asked = "When am I down at the lake? It goes into the diary."
+    assert talk(choosing(ada, clock=clock), asked).manner == "draw"
+
+
 def test_after_work_whose_words_cannot_be_said_a_form_says_that_it_is_done(ada: Entity) -> None:
     model = ScriptedModel(
         [

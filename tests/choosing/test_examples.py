@@ -179,6 +179,14 @@ def test_what_is_surely_a_joke_is_none_that_corrects_but_may_be_confided_in_earn
     assert notice.decided(requested, notice.of_worth(worth, requested)).keep
 
 
+def test_what_is_surely_imagined_is_no_confidence_for_one_of_its_words() -> None:
+    verdict = Verdict(keep=True, why=rules.CONFIDED, leans=True, confided=True)
+    worth = like(imagined=0.6)
+    assert notice.decided(verdict, notice.of_worth(worth, verdict)).why == notice.NOTHING
+    confided = replace(worth, confided=0.2)
+    assert notice.decided(verdict, notice.of_worth(confided, verdict)).keep
+
+
 @pytest.mark.parametrize(
     ("worth", "marked", "asks"),
     [

@@ -282,6 +282,21 @@ def test_what_somebody_asks_to_note_is_kept_without_a_tool(text: str, language: 
     assert "notieren" not in rules.beside_request(text, language)
 
 
+@pytest.mark.parametrize(
+    ("text", "language", "laughs"),
+    [
+        ("the gate fell on my foot, ha ha !", "en", True),
+        ("Coastguard informed. Ha.", "en", True),
+        ("ja ja, claro", "es", True),
+        ("ja ja, mach ich", "de", False),
+        ("hi hi Ada, my number ends in 4471", "en", False),
+        ("ha, that was at 5", "en", False),
+    ],
+)
+def test_a_laugh_may_have_spaces_or_stand_alone(text: str, language: str, laughs: bool) -> None:
+    assert rules.judge(text, language).laughs is laughs
+
+
 def test_a_phrase_may_name_a_list_and_leave_words_out() -> None:
     source = phrases.source(
         ("{nobody} really? knows",), (), joins=True, lists={"nobody": ("no one", "nobody")}

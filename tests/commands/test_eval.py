@@ -85,6 +85,7 @@ def test_who_asks_must_be_somebody(ada: Run) -> None:
     assert made["rex", "recall"]["passes"]
     why = made["kym", "recall"]["why"]
     assert why.startswith('checks/kym.yaml: There is no person "Kym"')
+    assert 'Did you mean "Kim"?' in why
     assert not made["kym", "prompt"]["passes"]
 
 

@@ -266,6 +266,9 @@ def test_the_name_git_was_told_goes_before_the_account(run: Run, place: Path) ->
     (home / ".gitconfig").write_text("[user]\n\tname = Jo Miller\n")
     assert run("new", "bee", "--json", cwd=place).data["owner"] == "Jo Miller"
     assert run("new", "bo", "--owner", "Kim", "--json", cwd=place).data["owner"] == "Kim"
+    (home / ".gitconfig").write_text("[user]\n\tname = build-agent-7\n")
+    run.environ["USER"] = "sam"
+    assert run("new", "moth", "--json", cwd=place).data["owner"] == "Sam"
 
 
 @pytest.mark.skipif(find_spec("tzdata") is not None, reason="a time zone database is installed")

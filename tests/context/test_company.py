@@ -187,6 +187,18 @@ def test_in_company_a_portrait_gives_what_all_may_know(private: Entity) -> None:
     assert "debt" not in asked
 
 
+def test_in_company_a_broken_belief_stops_nobody(ada: Entity) -> None:
+    belief = beliefs.new("bel_tea", "Sam likes tea.", "preference", 0.9, NOON)
+    known = [relationships.plan_new(relationships.new(name, NOON), "") for name in ("Sam", "Bo")]
+    planned = (beliefs.plan_new(belief, ""), *filter(None, known))
+    changes.apply(ada.root, ChangeSet("", planned))
+    (ada.root / "beliefs/bel_broken.md").write_text("--- : [\n")
+    model = ScriptedModel([say("Hello both."), say("Yes.")])
+    in_company(ada, model, "What do you know of us?", "Sam", "Bo")
+    assert "Sam likes tea." in model.requests[0].messages[-1].content
+    in_company(ada, model, "Who likes tea?", "Sam")
+
+
 def test_in_company_what_gave_way_is_left_out_and_the_rest_told_apart(ada: Entity) -> None:
     sentences = {
         "bel_old": ("Sam plays no chess.", 0.4, NOON - timedelta(days=1), ("bel_new",)),

@@ -32,6 +32,10 @@ def test_front_matter_is_read_in_each_of_its_three_forms(
         "---\na: 1\na: 2\n---\nbody\n",
         "+++\ntitle = \n+++\nbody\n",
         '{\n"title":\n}\nbody\n',
+        "---\nDear diary\n---\nbody\n",
+        "---\n- rye\n- salt\n---\nbody\n",
+        "+++\na = " + "[" * 100_000 + "\n+++\nbody\n",
+        '{\n"a": ' + "[" * 100_000 + "\n}\nbody\n",
     ],
 )
 def test_front_matter_that_cannot_be_read_is_text(text: str) -> None:
