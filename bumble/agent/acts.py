@@ -305,8 +305,20 @@ def greets(text: str, language: str) -> bool:
 
 
 def needs_tools(text: str, language: str) -> bool:
-    """Whether a message asks for what only a tool can do: it names a file, or such work."""
-    return _shows("tools", text, language) or names_file(text)
+    """Whether a message asks for what only a tool can do: it names a file, or such work.
+
+    Such a word counts where it begins a clause, or in a clause that asks: somebody who tells that
+    they `write down every ship that goes by` wants nothing done.
+    """
+    listed = cues(language)
+    if names_file(text) or listed is None:
+        return names_file(text)
+    parts = [part.lstrip(_OPENING) for part in _CLAUSE_END.split(_plain(text, language))]
+    return any(
+        listed.begins("tools", part)
+        or (listed.has("tools", part) and (listed.begins("request", part) or _asks(part, listed)))
+        for part in parts
+    )
 
 
 def names_file(text: str) -> bool:

@@ -12,8 +12,6 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from jsonschema import Draft202012Validator
-
 from bumble.agent import deep_recall, workspace
 from bumble.agent.deep_recall import DeepRecallAnswer
 from bumble.agent.feelings import Feelings
@@ -32,7 +30,7 @@ from bumble.records.projects import Project
 from bumble.records.sessions import Message
 from bumble.records.skills import Skill
 from bumble.runtime.outside import OutsideResult
-from bumble.text import passed_on, stop_words
+from bumble.text import json_schema, passed_on, stop_words
 
 LEAST_WORDS, LEAST_KEPT = 6, 0.5  # of a text that is rewritten: so many telling words, this share
 
@@ -233,7 +231,7 @@ def run(name: str, arguments: Mapping[str, Any], context: ToolContext) -> Result
     if found is None or name in AGENCY:
         known = ", ".join(tool.name for tool in known_tools)
         return Result(f"failed: there is no tool {name}; there are {known}", failed=True)
-    problem = next(Draft202012Validator(found.parameters).iter_errors(arguments), None)
+    problem = json_schema.error(arguments, found.parameters)
     if problem is not None:
         return Result(f"failed: {problem.message}", failed=True)
     try:

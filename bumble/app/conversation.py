@@ -1,4 +1,4 @@
-"""Opening an entity to talk: model, memory, person, session; answering, warming, closing."""
+"""Opening an entity to talk: person, session, servers; answering, warming, closing."""
 
 from __future__ import annotations
 
@@ -10,30 +10,26 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
-from zoneinfo import ZoneInfo
 
 from bumble import files
 from bumble.agent import attachments, context_report, participants, turn
 from bumble.agent.attachments import Attached
 from bumble.agent.participants import NOTHING, Person
 from bumble.agent.turn_record import Turn
-from bumble.app import abilities, index_place, mcp, models, output, warming, weights
-from bumble.app.body_view import body_of
+from bumble.app import abilities, mcp, models, output, runtimes, warming
 from bumble.app.model_choice import choose_model
 from bumble.app.opening import Opened, with_settings
 from bumble.app.warming import Warming
 from bumble.context import compact, flush, handover
 from bumble.entity.folder import Entity
 from bumble.errors import FileChangedError, UserError
-from bumble.index.memory import Memory
-from bumble.llm.protocol import Model
 from bumble.llm.wrappers import AbsentModel
 from bumble.records import session_files
 from bumble.runtime import body_state
 from bumble.runtime.job import Due, apply
 from bumble.runtime.outside import OutsideTools
 from bumble.runtime.runner import Pass
-from bumble.runtime.runtime import TEMPERATURE, ProfileName, Runtime
+from bumble.runtime.runtime import ProfileName, Runtime
 from bumble.text import tokens
 from bumble.upkeep import locks, reminders, tick
 from bumble.weights.choice import Choice
@@ -300,7 +296,7 @@ class Conversation:
         chosen = choose_model(opened, yes=False)
         model = models.open_model(opened, chosen, writes=writes)
         recorded = models.recorded(opened, model, "chat", writes=writes)
-        runtime = _life(opened, chosen, recorded, yes=False, writes=writes)
+        runtime = runtimes.runtime(opened, chosen, recorded, yes=False, writes=writes)
         self.end_warming()
         self.runtime.model.close()
         self.opened, self.choice = opened, chosen
@@ -402,7 +398,7 @@ def open_to_talk(
     backend = models.open_model(opened, chosen, writes=writes)
     model = models.recorded(opened, backend, "chat", writes=writes)
     try:
-        runtime = _life(opened, chosen, model, yes=yes, writes=writes, talks=True)
+        runtime = runtimes.runtime(opened, chosen, model, yes=yes, writes=writes, talks=True)
         runtime = replace(runtime, outside=_servers(opened) if writes else None)
         talk = Conversation(opened, runtime, person, chosen, others)
     except BaseException:
@@ -430,73 +426,13 @@ def open_to_look(
     except UserError as error:  # a request can be built for a model that is not there
         model = AbsentModel(error)
     try:
-        runtime = _life(opened, chosen, model, yes=False, writes=False, talks=True)
+        runtime = runtimes.runtime(opened, chosen, model, yes=False, writes=False, talks=True)
         runtime.memory.syncs = True  # derived files may be brought up to date by looking
         talk = Conversation(opened, runtime, person, chosen)
         talk.begin(session_id=session_id, new=False)
         yield talk
     finally:
         model.close()
-
-
-@contextmanager
-def open_life(
-    opened: Opened, command: str, *, yes: bool = False, needs_model: bool = True
-) -> Iterator[Runtime]:
-    """Open everything a cycle needs; model and embedder only once they are asked for.
-
-    Args:
-        opened: The entity.
-        command: For the ledger.
-        yes: Whether weights may be fetched without asking.
-        needs_model: False: nothing is fetched, and where there is none its window is not known.
-    """
-    asked = models.lazy_model(opened, command, yes=yes, needed=needs_model)
-    model = models.budgeted(opened, asked, calls=None)
-    try:
-        yield _life(opened, None, model, yes=yes, writes=True)
-    finally:
-        model.close()
-
-
-def _life(
-    opened: Opened,
-    chosen: Choice | None,
-    model: Model,
-    *,
-    yes: bool,
-    writes: bool,
-    talks: bool = False,
-) -> Runtime:
-    memory = Memory(
-        opened.entity,
-        lambda: weights.embedder(opened, fetch_with_yes=yes),
-        name=opened.identity.name,
-        zone=ZoneInfo(opened.identity.timezone),
-        config=opened.config.recall,
-        place=index_place.of(opened.entity, opened.config.index),
-        syncs=writes,
-        optional=talks,
-    )
-    run = chosen.entry.chat if chosen and chosen.entry else None
-    return Runtime(
-        entity=opened.entity,
-        identity=opened.identity,
-        config=opened.config,
-        body=body_of(opened),
-        model=model,
-        memory=memory,
-        clock=opened.shell.now,
-        rng=opened.shell.rng,
-        writes=writes,
-        environ=opened.shell.environ,
-        abilities=abilities.of(opened, chosen),
-        trusted=opened.settings.trusted,
-        local=run is not None,
-        temperature=run.temperature if run else TEMPERATURE,
-        tell=lambda text: output.warn(opened.shell, text),
-        learned=opened.shell.learned,
-    )
 
 
 def _servers(opened: Opened) -> OutsideTools | None:

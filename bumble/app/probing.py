@@ -16,9 +16,8 @@ from bumble.abilities.tiers import ANY
 from bumble.app import abilities, weights
 from bumble.app.model_choice import choose_model
 from bumble.entity import credentials
-from bumble.errors import RecordInvalidError, UserError
+from bumble.errors import UserError
 from bumble.llm import http_errors
-from bumble.records import session_files
 from bumble.runtime import spoken
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult
 from bumble.runtime.runner import Pass
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from bumble.runtime.runtime import Runtime
     from bumble.weights.choice import Choice
 
-LATEST_CONVERSATIONS = 5  # in which is looked for languages
 IN_THE_CLOUD = "cloud"  # at the end of the names of models that Ollama asks elsewhere
 
 
@@ -55,26 +53,6 @@ def is_free(opened: Configured, chosen: Choice) -> bool:
         return True
     shell = opened.shell
     return credentials.api_key(opened.config, shell.environ, shell.secrets_file) is None
-
-
-def is_here(opened: Configured, chosen: Choice) -> bool:
-    """Whether a model can be asked without fetching its weights first."""
-    return chosen.entry is None or bool(weights.installed(opened.shell, [chosen.entry]))
-
-
-def spoken_languages(runtime: Runtime) -> list[str]:
-    """Return the languages that people spoke in the latest conversations, the newest first."""
-    codes: dict[str, None] = {}
-    for path in session_files.paths(runtime.entity.sessions)[::-1][:LATEST_CONVERSATIONS]:
-        try:
-            session = session_files.load(path)
-        except RecordInvalidError:  # doctor tells of it
-            continue
-        speakers = {one.speaker or session.by for one in session.messages if one.role == "user"}
-        codes |= dict.fromkeys(
-            spoken.language(runtime, session, person) for person in sorted(speakers)
-        )
-    return list(codes)
 
 
 def unmeasured(result: ModelResult, codes: Sequence[str]) -> list[str]:
@@ -150,7 +128,7 @@ def _check(opened: Opened, runtime: Runtime) -> Due[ProbeJob]:
     known = results.load(abilities.identity(chosen), chosen.model, opened.shell.abilities)
     missing = [
         code
-        for code in unmeasured(known, probe_cases.languages()) and spoken_languages(runtime)
+        for code in unmeasured(known, probe_cases.languages()) and spoken.latest(runtime)
         if unmeasured(known, [code]) and not _is_overruled(opened, code)
     ]
     value = ", ".join(missing) or "none"
@@ -173,7 +151,7 @@ def _obstacle(opened: Opened, chosen: Choice) -> str:
     """Say why a model is not probed unasked; empty: it may be."""
     if chosen.script is not None:
         return "a script says itself what it may do"
-    if not is_here(opened, chosen):
+    if not weights.is_here(opened, chosen):
         return f"{chosen.model} is not here"
     return "" if is_free(opened, chosen) else "it may cost money: `bumble model probe` asks it"
 

@@ -16,11 +16,12 @@ from bumble.errors import EngineMissingError, UserError, WeightsMissingError
 from bumble.text import words
 
 if TYPE_CHECKING:
-    from bumble.app.opening import Opened
+    from bumble.app.opening import Configured, Opened
     from bumble.embed.protocol import Embedder
     from bumble.entity.folder import Entity
     from bumble.entity.settings import Settings
     from bumble.weights.catalog import Catalog, CatalogEntry
+    from bumble.weights.choice import Choice
     from bumble.weights.sources import PullOptions
     from bumble.weights.store import Installed
 
@@ -320,3 +321,8 @@ def chat_model(shell: Shell, catalog: Catalog, *, yes: bool) -> CatalogEntry:
     if not fitting:
         raise UserError("This machine has too little memory for any chat model in the catalog.")
     return _first_that_comes(shell, fitting, yes=yes)
+
+
+def is_here(opened: Configured, chosen: Choice) -> bool:
+    """Whether a model can be asked without fetching its weights first."""
+    return chosen.entry is None or bool(installed(opened.shell, [chosen.entry]))

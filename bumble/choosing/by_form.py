@@ -21,12 +21,12 @@ from bumble.grounding import secrets
 from bumble.records import base, relationships, session_files, sessions
 from bumble.records.base import Provenance
 from bumble.records.notices import Notice
+from bumble.records.provenance import BY_FORM
 from bumble.records.sessions import Message, Session
 from bumble.runtime import people, spoken
 from bumble.runtime.runtime import Runtime
 from bumble.text import words
 
-BY = "by form"  # behind what wrote a record, where no model did
 MARK = "form"  # in front matter, where other texts have `excerpt`: put together of quotes
 
 
@@ -230,7 +230,7 @@ def origin(
     """Say where a text comes from that quotes sayings of a conversation: from their messages."""
     cited = [quote for saying in sayings for quote in saying.quotes]
     return Provenance(
-        by=f"{by} {BY}",
+        by=f"{by} {BY_FORM}",
         sources=tuple(dict.fromkeys((session.id, *(id_ for quote in cited for id_ in quote.ids)))),
         trust=base.lowest_trust(quote.trust for quote in cited),
         audience=tuple(audience),

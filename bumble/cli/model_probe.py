@@ -11,13 +11,14 @@ import typer
 
 from bumble.abilities import grading, probe_cases
 from bumble.abilities.results import LanguageResult, ModelResult
-from bumble.app import abilities, conversation, models, opening, output, probing, weights
+from bumble.app import abilities, models, opening, output, probing, runtimes, weights
 from bumble.app.model_choice import choose_model
 from bumble.app.opening import Configured, Opened, WithoutEntity, open_entity, shell_of
 from bumble.cli import commit
 from bumble.entity import settings
 from bumble.errors import NotAnEntityError, UsageError
 from bumble.llm.protocol import Model
+from bumble.runtime import spoken
 from bumble.text import urls
 from bumble.weights.choice import Choice
 
@@ -88,9 +89,9 @@ def _configured(ctx: typer.Context, entity: Path | None, name: str | None) -> Co
 def _spoken(opened: Configured) -> list[str]:
     if not isinstance(opened, Opened):
         return []
-    with conversation.open_life(opened, "probe", needs_model=False) as runtime:
-        spoken = probing.spoken_languages(runtime)
-    return [code for code in spoken if code in probe_cases.languages()]
+    with runtimes.open_runtime(opened, "probe", needs_model=False) as runtime:
+        codes = spoken.latest(runtime)
+    return [code for code in codes if code in probe_cases.languages()]
 
 
 def _choose(opened: Configured, name: str | None, *, yes: bool) -> Choice:

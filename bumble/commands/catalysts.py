@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from bumble.app import conversation
+from bumble.app import runtimes
 from bumble.app.opening import Opened
 from bumble.cli import run_job
 from bumble.cli.entity_command import runs_job
@@ -33,7 +33,7 @@ def command(
     They come from what was said in all the times of a topic. Where no model is trusted to write,
     they are questions that people asked, quoted.
     """
-    with conversation.open_life(opened, "catalysts", yes=flags.yes) as runtime:
+    with runtimes.open_runtime(opened, "catalysts", yes=flags.yes) as runtime:
         run_job.carry_out(
             opened,
             runtime,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bumble.app import conversation, model_choice, output
+from bumble.app import model_choice, output, runtimes
 from bumble.app.opening import Opened
 from bumble.cli import listing, run_job
 from bumble.cli.entity_command import runs_job
@@ -57,7 +57,7 @@ def command(
         raise UsageError("--undo takes back the last compaction; it goes with no other.")
     talk = _session(opened, session)
     thinks = not (undo or prune_only or no_model or flags.check)
-    with conversation.open_life(opened, "compact", needs_model=thinks) as runtime:
+    with runtimes.open_runtime(opened, "compact", needs_model=thinks) as runtime:
         due: Due[Any]
         if undo:
             due = _undo_check(talk)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from bumble.app import conversation
+from bumble.app import runtimes
 from bumble.app.opening import Opened
 from bumble.cli import run_job
 from bumble.cli.entity_command import runs_job
@@ -27,7 +27,7 @@ def command(opened: Opened, flags: JobFlags, *, force: ForceOption = False) -> N
 
     Does nothing where nothing has changed since the last time.
     """
-    with conversation.open_life(opened, "consolidate", yes=flags.yes) as runtime:
+    with runtimes.open_runtime(opened, "consolidate", yes=flags.yes) as runtime:
         run_job.carry_out(
             opened,
             runtime,

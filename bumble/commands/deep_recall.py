@@ -9,7 +9,7 @@ import typer
 
 from bumble.agent import deep_recall as deep
 from bumble.agent.deep_recall import DeepRecallAnswer
-from bumble.app import conversation, output
+from bumble.app import output, runtimes
 from bumble.app.opening import Opened
 from bumble.cli import commit, memory_query, people
 from bumble.cli.entity_command import writes
@@ -62,7 +62,7 @@ def deep_recall(
         if speaker is None
         else people.id_of(opened, speaker)
     )
-    with conversation.open_life(opened, "deep-recall", yes=yes, needs_model=False) as runtime:
+    with runtimes.open_runtime(opened, "deep-recall", yes=yes, needs_model=False) as runtime:
         asked = deep.ask(runtime, question, (reader,), scope, calls=budget_calls)
         change = asked.plan()
         if change is not None and not dry_run:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from bumble.app import conversation
+from bumble.app import runtimes
 from bumble.app.opening import Opened
 from bumble.cli import run_job
 from bumble.cli.entity_command import runs_job
@@ -39,7 +39,7 @@ def command(
 ) -> None:
     """Draw facts, beliefs and notes from what was said."""
     chosen = session_files.find(opened.entity.sessions, session).id if session else None
-    with conversation.open_life(opened, "distill", yes=flags.yes) as runtime:
+    with runtimes.open_runtime(opened, "distill", yes=flags.yes) as runtime:
         run_job.carry_out(
             opened,
             runtime,

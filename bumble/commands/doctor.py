@@ -98,17 +98,18 @@ def _examined(shell: Shell, inputs: DoctorInput) -> DoctorReport:
 
 def _abilities(shell: Shell, inputs: DoctorInput, report: DoctorReport) -> list[Finding]:
     """Find languages that are spoken, and that the model isn't known to write."""
-    from bumble.app import abilities, conversation, model_choice, probing
+    from bumble.app import abilities, model_choice, runtimes
+    from bumble.runtime import spoken
 
     if report.settings is None or report.settings.identity is None:
         return []
     opened = Opened(shell, inputs.entity, "", report.settings, report.settings.identity)
     try:
         chosen = model_choice.choose_model(opened)
-        if not probing.is_here(opened, chosen):
+        if not weights.is_here(opened, chosen):
             return []
-        with conversation.open_life(opened, "doctor", needs_model=False) as runtime:
-            codes = probing.spoken_languages(runtime)
+        with runtimes.open_runtime(opened, "doctor", needs_model=False) as runtime:
+            codes = spoken.latest(runtime)
         trusted = abilities.standings(opened, chosen, codes)
     except UserError:  # other checks say what is in the way
         return []

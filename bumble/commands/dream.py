@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from bumble.app import conversation, models
+from bumble.app import models, runtimes
 from bumble.app.opening import Opened
 from bumble.cli import listing, run_job
 from bumble.cli.entity_command import runs_job
@@ -38,7 +38,7 @@ def command(
     Off unless soma.dreams.enabled; safe to run every few minutes.
     """
     opened = models.dreaming(opened)
-    with conversation.open_life(opened, "dream", yes=flags.yes) as runtime:
+    with runtimes.open_runtime(opened, "dream", yes=flags.yes) as runtime:
         if memory:
             look = partial(living_memory.check, force=force)
             run_job.carry_out(opened, runtime, "dream", look, living_memory.run, flags)

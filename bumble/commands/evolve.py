@@ -62,9 +62,9 @@ def command(
 
 
 def _propose(opened: Opened, flags: JobFlags, *, force: bool) -> None:
-    from bumble.app import conversation
+    from bumble.app import runtimes
 
-    with conversation.open_life(opened, "evolve", yes=flags.yes) as runtime:
+    with runtimes.open_runtime(opened, "evolve", yes=flags.yes) as runtime:
         run_job.carry_out(
             opened, runtime, "evolve", partial(evolve.check, force=force), evolve.run, flags
         )

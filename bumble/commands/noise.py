@@ -41,10 +41,10 @@ def list_(opened: Opened) -> None:
 @runs_job
 def tick(opened: Opened, flags: JobFlags) -> None:
     """Let one to three stray thoughts come, if the last are long enough ago."""
-    from bumble.app import conversation
+    from bumble.app import runtimes
     from bumble.sleep import stray_thoughts
 
-    with conversation.open_life(opened, "noise tick", yes=flags.yes) as runtime:
+    with runtimes.open_runtime(opened, "noise tick", yes=flags.yes) as runtime:
         run_job.carry_out(
             opened,
             runtime,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from bumble.app import conversation
+from bumble.app import runtimes
 from bumble.app.opening import Opened
 from bumble.cli import people, run_job
 from bumble.cli.entity_command import runs_job
@@ -39,7 +39,7 @@ def reflect(
     from bumble.portraits import reflect
 
     only = people.find(opened, person).id if person is not None else ""
-    with conversation.open_life(opened, "reflect", yes=flags.yes) as runtime:
+    with runtimes.open_runtime(opened, "reflect", yes=flags.yes) as runtime:
         run_job.carry_out(
             opened,
             runtime,

@@ -216,12 +216,12 @@ def list_(
 @runs_job
 def run(opened: Opened, flags: JobFlags) -> None:
     """Say the reminders that are due, and nothing else of what `bumble tick` does."""
-    from bumble.app import conversation
+    from bumble.app import runtimes
     from bumble.runtime.runner import Pass
     from bumble.upkeep import reminders as delivery
 
     pass_ = run_job.showing_reminders(opened, Pass("reminders", delivery.check, delivery.run))
-    with conversation.open_life(opened, "remind run") as runtime:
+    with runtimes.open_runtime(opened, "remind run") as runtime:
         run_job.carry_out(
             opened,
             replace(runtime, writes=not flags.dry_run),

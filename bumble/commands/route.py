@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from bumble.agent.route import decide
-from bumble.app import conversation, output
+from bumble.app import output, runtimes
 from bumble.app.opening import Opened
 from bumble.cli import text_input
 from bumble.cli.entity_command import reads
@@ -38,7 +38,7 @@ def route(
     message = text_input.standard_input() if text == ["-"] else " ".join(text)
     if not message.strip():
         raise UsageError("There is nothing to route: the message is empty.")
-    with conversation.open_life(opened, "route") as runtime:
+    with runtimes.open_runtime(opened, "route") as runtime:
         soma = body_state.read(runtime, runtime.now())
         owner = people.owner_id(runtime.entity, runtime.identity)
         before = spoken.by_person(runtime.entity, runtime.config.language, owner)

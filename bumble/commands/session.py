@@ -137,13 +137,13 @@ def end(
 
 def _brief(opened: Opened, session: Session) -> tuple[ChangeSet, list[str]]:
     """Plan the brief for the next conversation; whatever stands in its way is said, and it ends."""
-    from bumble.app import conversation
+    from bumble.app import runtimes
     from bumble.context import handover
 
     if not handover.is_worth(session):
         return ChangeSet(""), []
     try:
-        with conversation.open_life(opened, "session end", needs_model=False) as runtime:
+        with runtimes.open_runtime(opened, "session end", needs_model=False) as runtime:
             result, change_set = handover.run(runtime, handover.HandoverJob(session)).planned()
             return change_set, [_sentence(line) for line in result.told]
     except UserError as error:

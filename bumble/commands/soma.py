@@ -66,10 +66,10 @@ def show(opened: Opened, *, as_: AsOption = None, explain: ExplainOption = False
 @runs_job
 def tick(opened: Opened, flags: JobFlags) -> None:
     """Bring the values in the file to the present; no model is asked."""
-    from bumble.app import conversation
+    from bumble.app import runtimes
     from bumble.sleep import soma_tick
 
-    with conversation.open_life(opened, "soma tick") as runtime:
+    with runtimes.open_runtime(opened, "soma tick") as runtime:
         run_job.carry_out(
             opened,
             runtime,

@@ -114,12 +114,13 @@ def _model(opened: Opened, chosen: Choice | None) -> dict[str, Any] | None:
 
 def _abilities(opened: Opened, chosen: Choice | None) -> list[dict[str, str]]:
     """Say how far the model is trusted, in the languages that are spoken."""
-    from bumble.app import abilities, conversation, probing
+    from bumble.app import abilities, runtimes
+    from bumble.runtime import spoken
 
-    if chosen is None or not probing.is_here(opened, chosen):
+    if chosen is None or not weights.is_here(opened, chosen):
         return []
-    with conversation.open_life(opened, "status", needs_model=False) as runtime:
-        codes = probing.spoken_languages(runtime)
+    with runtimes.open_runtime(opened, "status", needs_model=False) as runtime:
+        codes = spoken.latest(runtime)
     trusted = abilities.standings(opened, chosen, codes)
     return [vars(one) | {"line": one.line} for one in trusted if one.language in codes]
 
@@ -232,11 +233,14 @@ def _pending(opened: Opened) -> dict[str, int]:
 
 def _due(opened: Opened) -> dict[str, int]:
     """Count the reminders and automations whose time has come."""
-    from bumble.app import conversation
-    from bumble.upkeep import jobs
+    from bumble.app import runtimes
+    from bumble.upkeep import automations, reminders
 
-    with conversation.open_life(opened, "status", needs_model=False) as runtime:
-        return {each.name: len(each.check(runtime).jobs) for each in jobs.BEFORE}
+    with runtimes.open_runtime(opened, "status", needs_model=False) as runtime:
+        return {
+            "reminders": len(reminders.check(runtime).jobs),
+            "automations": len(automations.check(runtime).jobs),
+        }
 
 
 def _counts(opened: Opened) -> dict[str, int | None]:

@@ -54,7 +54,7 @@ def tick(
     Never asks a model while somebody talks, unless --settle says so. Run it as often as you like:
     where nothing is due, nothing changes.
     """
-    from bumble.app import abilities, conversation, models, probing
+    from bumble.app import abilities, models, probing, runtimes
     from bumble.upkeep import jobs, locks
     from bumble.upkeep import tick as upkeep
 
@@ -63,7 +63,7 @@ def tick(
     wanted = jobs.AFTER_TURN if settle_only else (*jobs.everything(), probing.as_pass(opened))
     wanted = tuple(run_job.showing_reminders(opened, each) for each in wanted)
     command = "settle" if settle_only else "tick"
-    with conversation.open_life(opened, command, yes=flags.yes) as runtime, closing(asleep):
+    with runtimes.open_runtime(opened, command, yes=flags.yes) as runtime, closing(asleep):
         if flags.check:
             _show_checks(opened, runtime, wanted, exit_code=flags.exit_code)
             return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from bumble.app import conversation
+from bumble.app import runtimes
 from bumble.app.opening import Opened
 from bumble.cli import run_job
 from bumble.cli.entity_command import runs_job
@@ -22,7 +22,7 @@ def wake(opened: Opened, flags: JobFlags) -> None:
     Off unless wake.enabled; `tick` does the same. It writes, notes, looks something up, leaves a
     message, or rests; what it decided, and why, is in `bumble log` and the run ledger.
     """
-    with conversation.open_life(opened, "wake", yes=flags.yes) as runtime:
+    with runtimes.open_runtime(opened, "wake", yes=flags.yes) as runtime:
         if flags.check:
             due = cycle.check(runtime)
             run_job.show_check(opened, "wake", due)

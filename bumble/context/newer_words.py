@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from bumble.choosing.by_form import BY
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
 from bumble.facts.beliefs import CORRECTION
 from bumble.forms import forms
 from bumble.index.search import Hit
 from bumble.records import base, beliefs, episodes, sessions
+from bumble.records.provenance import BY_FORM
 from bumble.text import words
 
 
@@ -41,7 +41,7 @@ def _newer_words(entity: Entity, readers: Sequence[str]) -> dict[str, NewerWord]
         cited = [name for name in origin.sources if name.startswith(sessions.MESSAGE_PREFIX)]
         if (
             belief.category == CORRECTION
-            and origin.by.endswith(BY)
+            and origin.by.endswith(BY_FORM)
             and len(cited) == 2
             and not belief.archived
             and base.may_read(origin.audience, readers)

@@ -9,9 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import best_match
-
 from bumble import prompts
 from bumble.errors import AnswerInvalidError
 from bumble.facts.extract_window import Window, day
@@ -19,6 +16,7 @@ from bumble.llm import structured
 from bumble.llm.protocol import Model, Request
 from bumble.records import beliefs
 from bumble.runtime import job_request
+from bumble.text import json_schema
 from bumble.text.words import one_line
 
 Kind = Literal["knowledge", "relational", "belief"]
@@ -207,10 +205,9 @@ def _read(answer: Mapping[str, Any], fields: Mapping[str, Any], options: Options
             faults += [f"{name}: not asked for, or no list"] if raw_items else []
             continue
         item_schema = _loose(fields[name]["items"])
-        validator = Draft202012Validator(item_schema)
         for raw_item in raw_items:
             fitting = structured.fitted(raw_item, item_schema)
-            error = best_match(validator.iter_errors(fitting))
+            error = json_schema.error(fitting, item_schema)
             if error is None:
                 items.append(make(fitting, options))
             else:

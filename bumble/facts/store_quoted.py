@@ -24,6 +24,7 @@ from bumble.facts.extract_window import Window
 from bumble.records import base, journal, knowledge, provenance, relationships
 from bumble.records import beliefs as held
 from bumble.records.knowledge import Knowledge, KnowledgeSection
+from bumble.records.provenance import BY_FORM
 from bumble.records.relationships import PendingNote, Relationship
 from bumble.records.sessions import Session
 from bumble.runtime import people
@@ -116,7 +117,7 @@ def _corrected(quoting: Quoting, book: Knowledge, saying: Saying) -> KnowledgeSe
 def _akin(quoting: Quoting, book: Knowledge, saying: Saying) -> KnowledgeSection | None:
     """Return the section by form that has the very title of a saying, for the same people."""
     section = knowledge.find(book, quoting.wording.title([saying]))
-    if section is None or not section.provenance.by.endswith(by_form.BY):
+    if section is None or not section.provenance.by.endswith(BY_FORM):
         return None
     return section if _may_grow(quoting, section, saying) else None
 

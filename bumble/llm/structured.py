@@ -12,12 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import best_match
-
 from bumble.errors import AnswerInvalidError
 from bumble.llm.protocol import Model, PromptMessage, Request
-from bumble.text import tokens
+from bumble.text import json_schema, tokens
 
 _FENCE = re.compile(r"```[a-zA-Z0-9]*[ \t]*\n(.*?)(?:\n[ \t]*```|\Z)", re.DOTALL)
 ONE_LINE = "The JSON in one line, without line breaks."
@@ -64,13 +61,13 @@ def read(text: str, schema: Mapping[str, Any]) -> Any:
         ValueError: If no reading of it satisfies the schema; says what is wrong with the best one.
     """
     problem = "it holds no JSON"
-    validator = Draft202012Validator(_without_patterns(schema))
+    checked = _without_patterns(schema)
     for value, _ in _readings(text):
-        error = best_match(validator.iter_errors(value))
+        error = json_schema.error(value, checked)
         if error is None:
             return value
         fitting = fitted(value, schema)
-        if validator.is_valid(fitting):
+        if json_schema.error(fitting, checked) is None:
             return fitting
         if problem == "it holds no JSON":
             problem = f"{error.json_path}: {error.message}"

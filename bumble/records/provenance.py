@@ -14,6 +14,7 @@ from bumble.records import base
 from bumble.records.base import Provenance
 
 Audience = tuple[str, ...]  # ids of people; empty: everyone
+BY_FORM = "by form"  # behind what wrote a record, where no model did
 UNTRUSTED = ("tool", "imported")  # tiers of what is read, not remembered
 
 

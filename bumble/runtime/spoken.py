@@ -20,6 +20,7 @@ MAX_MESSAGE_CHARS = 2000  # what is pasted needn't be read to its end
 LATEST_TALKS = 6  # that are read at most, until enough was said
 ENOUGH_CHARS = 60  # said in a conversation; with less it matters what was spoken before
 ENOUGH_MESSAGES = 3  # in a conversation, likewise: a single one may look like another language
+LATEST_CONVERSATIONS = 5  # in which is looked for the languages that are spoken
 AUTO = "auto"  # the setting that leaves it to them
 
 
@@ -42,6 +43,19 @@ def language(runtime: Runtime, session: Session, person: str) -> str:
             runtime.entity, session
         )
     return languages.spoken(texts, before) or words.DEFAULT_LANGUAGE
+
+
+def latest(runtime: Runtime) -> list[str]:
+    """Return the languages that people spoke in the latest conversations, the newest first."""
+    codes: dict[str, None] = {}
+    for path in session_files.paths(runtime.entity.sessions)[::-1][:LATEST_CONVERSATIONS]:
+        try:
+            session = session_files.load(path)
+        except RecordInvalidError:  # doctor tells of it
+            continue
+        speakers = {one.speaker or session.by for one in session.messages if one.role == "user"}
+        codes |= dict.fromkeys(language(runtime, session, person) for person in sorted(speakers))
+    return list(codes)
 
 
 def by_person(entity: Entity, setting: str, person: str) -> str:

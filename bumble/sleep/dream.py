@@ -19,7 +19,7 @@ from bumble import prompts
 from bumble.body import ebb, noise
 from bumble.body.soma import Soma, hear, is_open
 from bumble.choosing import by_form, quotes
-from bumble.choosing.by_form import BY, Wording
+from bumble.choosing.by_form import Wording
 from bumble.entity.changes import Change
 from bumble.facts.beliefs import Claim, plan_claim
 from bumble.grounding import claims
@@ -27,6 +27,7 @@ from bumble.llm.protocol import PromptMessage, Request
 from bumble.records import base, beliefs, dreams, journal, provenance, questions
 from bumble.records.base import Provenance
 from bumble.records.episodes import Episode
+from bumble.records.provenance import BY_FORM
 from bumble.records.questions import OpenQuestion
 from bumble.runtime import body_state, job_request
 from bumble.runtime.job import Condition, Due, JobPlan, JobResult, traced
@@ -299,7 +300,7 @@ def _night(
         dreamt=dreamt,
         believable=bool(dreamt.thread) and not strange,
         provenance=Provenance(
-            by=f"{dream_pool.EVENT} {BY}" if by_form else dream_pool.EVENT,
+            by=f"{dream_pool.EVENT} {BY_FORM}" if by_form else dream_pool.EVENT,
             model="" if by_form else runtime.model.name,
             sources=(*ids, *([asked.id] if asked else [])),
             trust=base.lowest_trust([episode.provenance.trust for episode in met] + ["entity"]),

@@ -25,6 +25,7 @@ from bumble.llm import structured
 from bumble.records import narrative
 from bumble.records.base import Provenance
 from bumble.records.narrative import Narrative
+from bumble.records.provenance import BY_FORM
 from bumble.runtime import job_request
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, traced
 from bumble.runtime.runtime import Runtime
@@ -141,7 +142,7 @@ def _plan(
         draft.text,
         job.at,
         Provenance(
-            by=f"narrate {by_form.BY}" if source == by_form.MARK else "narrate",
+            by=f"narrate {BY_FORM}" if source == by_form.MARK else "narrate",
             model=draft.model,
             sources=draft.used,
             trust=job.sources.trust,

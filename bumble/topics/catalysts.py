@@ -27,6 +27,7 @@ from bumble.grounding.speakers import Speakers
 from bumble.llm import structured
 from bumble.records import base, kinds, topics
 from bumble.records.base import Provenance
+from bumble.records.provenance import BY_FORM
 from bumble.records.topics import Catalyst, TopicFile
 from bumble.runtime import job_request, people
 from bumble.runtime.job import Condition, Due, JobResult, traced
@@ -267,7 +268,7 @@ def _outcome(
         fingerprint=job.fingerprint,
         summary_source="" if by_model else by_form.MARK,
         provenance=Provenance(
-            by=PURPOSE if by_model else f"{PURPOSE} {by_form.BY}",
+            by=PURPOSE if by_model else f"{PURPOSE} {BY_FORM}",
             model=model,
             sources=sources,
             trust=base.lowest_trust(text.trust for text in cited),

@@ -11,7 +11,7 @@ from bumble.facts import distill
 from bumble.portraits import reflect
 from bumble.runtime.runner import Pass
 from bumble.sleep import consolidate, dream, evolve, living_memory, stray_thoughts
-from bumble.upkeep import automations, day_prefix, reminders, wake
+from bumble.upkeep import automation_run, automations, day_prefix, reminders, wake
 
 # What a turn leaves to be made of it, most urgent first.
 AFTER_TURN: tuple[Pass, ...] = (
@@ -25,7 +25,7 @@ AFTER_TURN: tuple[Pass, ...] = (
 # What a tick does besides: before that, and after it.
 BEFORE: tuple[Pass, ...] = (
     Pass("reminders", reminders.check, reminders.run, thinks=False, written_as="remind"),
-    Pass("automations", automations.check, automations.run, written_as="automation"),
+    Pass("automations", automations.check, automation_run.run, written_as="automation"),
 )
 AFTER: tuple[Pass, ...] = (
     Pass("handover", handover.check, handover.run),

@@ -126,3 +126,33 @@ def test_what_is_asked_of_the_world_is_no_question_of_memory() -> None:
     assert acts.of("wann muss ich zum zahnarzt?", "de") == "recall"
     assert acts.of("cuándo llega mi hermana y hasta cuándo se queda", "es") == "recall"
     assert acts.of("c quand mon kiné", "fr") == "recall"
+
+
+@pytest.mark.parametrize(
+    ("message", "language"),
+    [
+        ("hey ada. i run the 8 lane bowling alley on grand ave", "en"),
+        ("From my chair I write down every ship that goes by.", "en"),
+        ("File this under Things That Matter: no shellfish near Kieran.", "en"),
+        ("does that wee brain of yours run on gas or electric", "en"),
+        ("j'ai envoyé un dossier pour une école de cirque", "fr"),
+    ],
+)
+def test_a_word_of_tools_in_a_statement_asks_for_none(message: str, language: str) -> None:
+    assert not acts.needs_tools(message, language)
+
+
+@pytest.mark.parametrize(
+    ("message", "language"),
+    [
+        ("Write in your journal that Biscuit had a bath today.", "en"),
+        ("Look in your journal: what did Biscuit have today?", "en"),
+        ("please run the tests", "en"),
+        ("Calculate 17 * 23 + 4", "en"),
+        ("remind me to call the dentist at nine", "en"),
+        ("what is in notes.txt", "en"),
+        ("Schreib in dein Tagebuch, dass es geregnet hat.", "de"),
+    ],
+)
+def test_work_for_tools_is_seen(message: str, language: str) -> None:
+    assert acts.needs_tools(message, language)

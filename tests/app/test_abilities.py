@@ -4,12 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from bumble.app import abilities, conversation, models, probing
+from bumble.app import abilities, models, probing, runtimes
 from bumble.app.opening import Opened
 from bumble.app.process import Shell
 from bumble.entity import settings
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
+from bumble.runtime import spoken
 from bumble.weights import catalog
 from bumble.weights.choice import Backend, Choice
 from tests.support.running import Run
@@ -120,5 +121,5 @@ def test_the_languages_spoken_are_those_of_people_in_the_latest_conversations(ru
     run.environ["BUMBLE_LLM_MODEL"] = f"script:{run.write('s.yaml', SAYS_HELLO)}"
     run.ok("chat", "Ich habe heute mit meiner Schwester einen Kuchen gebacken.")
     run.ok("chat", "--as", "Ana", "--new-session", "Ayer estuve en la playa con mis hermanos.")
-    with conversation.open_life(opened(run.entity), "status", needs_model=False) as life:
-        assert probing.spoken_languages(life) == ["es", "de"]
+    with runtimes.open_runtime(opened(run.entity), "status", needs_model=False) as life:
+        assert spoken.latest(life) == ["es", "de"]
