@@ -310,9 +310,11 @@ def needs_tools(text: str, language: str) -> bool:
     Such a word counts where it begins a clause, or in a clause that asks: somebody who tells that
     they `write down every ship that goes by` wants nothing done.
     """
+    if names_file(text):
+        return True
     listed = cues(language)
-    if names_file(text) or listed is None:
-        return names_file(text)
+    if listed is None:
+        return False
     parts = [part.lstrip(_OPENING) for part in _CLAUSE_END.split(_plain(text, language))]
     return any(
         listed.begins("tools", part)
