@@ -30,6 +30,7 @@ from bumble.records import session_files
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, words
 
+TO_KEEP = "whether something was kept is said by form"
 DRAWS = 3  # drafts of one reply
 EARLIER_TALKS = 60  # conversations whose replies are not said again
 MOST_SENTENCES = 3
@@ -77,18 +78,21 @@ def checked(runtime: Runtime, turn: Turn, outcome: LoopOutcome) -> LoopOutcome:
     if outcome.stopped in ("interrupted", "failed") or not outcome.steps:
         return outcome
     act = act_of(runtime, turn)
-    results = [result for step in outcome.steps for result in step.results]
-    found = tuple(result.text for result in results)
-    held = situation(runtime, turn, act, found)
+    steps = outcome.steps
+    results = [result for step in steps for result in step.results]
+    names = [call.name for step in steps for call in step.calls]
+    called, keeping = set(names), tools.KEEPERS & set(names)
+    done = {name for name, result in zip(names, results, strict=True) if not result.failed}
+    held = situation(runtime, turn, act, tuple(result.text for result in results))
     check = replies.after_work if results else replies.problem
-    why = check(outcome.said, held)
+    # of what it should keep a small model says that it did, or answers it as if it were asked
+    why = TO_KEEP if keeping else check(outcome.said, held)
     if why is None:
         return outcome
     turn.refused.append(why)
     outcome.steps = [replace(step, said="") for step in outcome.steps]
     here = scene(runtime, turn, act)
-    failed = bool(results) and all(result.failed for result in results)
-    called = {call.name for step in outcome.steps for call in step.calls}
+    failed = bool(called) and done.isdisjoint(keeping or called)
     if failed or not called <= tools.READ_ONLY | tools.SEARCHES:
         reply = by_form.finished(here, runtime.rng, failed=failed)
     else:
@@ -110,7 +114,7 @@ def act_of(runtime: Runtime, turn: Turn) -> Act:
     act = acts.of(text, language, asks=asks)
     if act == "request" and verdict.keep and introduction.name_in(text):
         return "plan"  # `my name is Ruth, I taught for 34 years, please excuse my typing`
-    if verdict.laughs and act in ASKS_MEMORY and worth.is_joke(laughs=True):
+    if verdict.laughs and act in ASKS_MEMORY and worth.is_joke(laughs=True, figured=False):
         return "joke"  # what somebody asked in it
     if worth.pries and act in MAY_PRY and not acts.asks_number(text, language):
         return "prying"
@@ -181,6 +185,7 @@ def scene(runtime: Runtime, turn: Turn, act: Act) -> FormScene:
     question = Question(
         acts.asked(turn.message.text, code),
         code,
+        whole=turn.message.text,
         number=acts.asks_number(turn.message.text, code),
         of_memory=act in ASKS_MEMORY,
         asks=lambda text: acts.of(text, code) in ASKS,

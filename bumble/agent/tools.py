@@ -67,6 +67,7 @@ class ToolContext:
     read: set[str] = field(default_factory=set)  # tiers of what was read that is only quoted
     warned: set[str] = field(default_factory=set)  # texts that were about to lose most they say
     outside: Outside | None = None  # tools of other programs
+    writes: bool = True  # whether what is kept may be in the model's words, and not the person's
 
     @property
     def readers(self) -> tuple[str, ...]:
@@ -266,15 +267,30 @@ def _deep_recall(arguments: Mapping[str, str], context: ToolContext) -> Result:
 
 
 def _vouch(context: ToolContext, *texts: str) -> None:
-    """See to it that what is learnt was not only read.
+    """See to it that what is learnt was said, and not only read or made up by a small model.
 
     Raises:
-        RefusedError: If it was.
+        RefusedError: If it was not.
     """
-    if context.read and not grounded.was_said("\n".join(texts), context.said, context.known):
-        raise RefusedError(
-            "that was only read, and nobody here said so; write down what the person tells you"
-        )
+    is_theirs = context.writes and not context.read
+    if is_theirs or grounded.was_said("\n".join(texts), context.said, context.known):
+        return
+    raise RefusedError(
+        f"{'that was only read, and ' if context.read else ''}nobody here said so; "
+        "write down what the person tells you, in their words"
+    )
+
+
+def _own_words(context: ToolContext, *texts: str) -> Provenance:
+    """Return the origin of words that are the entity's own, whoever it has listened to.
+
+    Raises:
+        RefusedError: If its model may not write, and nobody said them.
+    """
+    if not context.writes:
+        _vouch(context, *texts)
+    lowest = base.lowest_trust((context.provenance.trust, "entity", *context.read))
+    return replace(context.provenance, trust=lowest)
 
 
 def _may_correct(there: Provenance, what: str, context: ToolContext) -> None:
@@ -338,13 +354,12 @@ def _update_knowledge(arguments: Mapping[str, str], context: ToolContext) -> Res
 
 
 def _write_journal(arguments: Mapping[str, str], context: ToolContext) -> Result:
-    # the words are the entity's own, whoever it has listened to
-    lowest = base.lowest_trust((context.provenance.trust, "entity", *context.read))
-    origin = replace(context.provenance, trust=lowest)
+    text = arguments["text"]
+    origin = _own_words(context, text)
 
     def plan() -> Change:
         return journal.plan_add(
-            context.at, arguments["text"], context.zone, "write in the journal", provenance=origin
+            context.at, text, context.zone, "write in the journal", provenance=origin
         )
 
     plan()  # refuses what it would refuse later
@@ -364,9 +379,7 @@ def _note(arguments: Mapping[str, str], context: ToolContext) -> Result:
 
 
 def _make_anchor(arguments: Mapping[str, str], context: ToolContext) -> Result:
-    # the words are the entity's own, whoever it has listened to
-    lowest = base.lowest_trust((context.provenance.trust, "entity", *context.read))
-    origin = replace(context.provenance, trust=lowest)
+    origin = _own_words(context, arguments["label"], arguments["description"])
     plans = context.feelings.keep(arguments["label"], arguments["description"], origin, context.at)
     return Result("kept", more=plans)
 
@@ -532,6 +545,7 @@ WORK: Mapping[str, ToolWork] = {
 }
 AGENCY = frozenset(tool.name for tool in DECLARED) - WORK.keys()  # say, think, wait, end_turn
 SEARCHES = frozenset(name for name, work in WORK.items() if work.searches)
+KEEPERS = frozenset(name for name, work in WORK.items() if work.keeps)
 READ_ONLY = frozenset(name for name, work in WORK.items() if work.only_reads)
 
 

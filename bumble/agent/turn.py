@@ -373,6 +373,7 @@ def _context(runtime: Runtime, turn: Turn) -> tools.ToolContext:
         read=turn.read,
         warned=turn.warned,
         outside=tools.Outside(turn.outside, runtime.outside.call) if runtime.outside else None,
+        writes=turn.manner != "tools",
     )
 
 

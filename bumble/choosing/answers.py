@@ -84,7 +84,7 @@ def nearness(runtime: Runtime, question: str, language: str, texts: Sequence[str
     embedder = runtime.memory.embedder
     if embedder is None or not texts:
         return None
-    asked, floor = embedder.embed_query(question), 0.0
+    asked, floor = embedder.embed_query(tokens.cut(one_line(question), MAX_TOKENS)), 0.0
     if embedder.identity.sha256 and understands(embedder, language):
         known = LESSON.known(embedder, runtime, learns=False)
         if known is not None:

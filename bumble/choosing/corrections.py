@@ -25,6 +25,7 @@ CORRECTS = 3  # ids at most that are told
 LEAST_NEAR = 0.3  # calibrated similarity from which a message may be meant
 SHARED, MOST_SHARED = 0.15, 3  # what a shared word counts beside it, and how many count
 LEAST_LETTERS = 3  # of a word that two messages have in common
+SURELY_SHARED = 3  # words with which a figure surely says something else, whatever its wording
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,7 @@ class Followed:
 
     ids: tuple[str, ...] = ()  # of messages, the likeliest first
     corrects: tuple[str, ...] = ()  # those of which it says something else
+    surely: tuple[str, ...] = ()  # those of which it does, though nothing in its wording says so
 
 
 def followed(runtime: Runtime, session: Session, message: Message, language: str) -> Followed:
@@ -94,7 +96,11 @@ def followed(runtime: Runtime, session: Session, message: Message, language: str
             dated |= {each.id} if "date" in same else set()
     newest_first = list(reversed(shared))
     ids = sorted(newest_first, key=lambda id_: -shared[id_])[:CORRECTS]
-    return Followed(tuple(ids), tuple(id_ for id_ in ids if id_ in dated or shared[id_] > 1))
+    return Followed(
+        tuple(ids),
+        tuple(id_ for id_ in ids if id_ in dated or shared[id_] > 1),
+        tuple(id_ for id_ in ids if shared[id_] >= SURELY_SHARED),
+    )
 
 
 def _undated(runtime: Runtime, text: str, language: str) -> set[str]:

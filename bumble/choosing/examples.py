@@ -32,15 +32,19 @@ CLASSES = (KEEP, JOKE, CONFIDED, ASKED, CHANGED, IMAGINED, PRYING)
 # Likeness from which a message is kept that rules leave open; that rules drop for one of its words;
 # below which one is dropped that rules keep for its wording.
 KEPT_FROM, SURE_FROM, DROPPED_BELOW = 0.0, 0.6, -0.8
+# The first where a digit stands in it: of facts whose wording tells little most have one.
+FIGURED_KEPT_FROM = -0.5
 # Likeness to jokes from which a message is one that rules would keep: whatever else it may be,
-# where somebody laughs, and anyhow.
-SURELY_JOKE_FROM, LAUGHING_JOKE_FROM, JOKE_FROM = 0.5, -0.3, 0.0
+# where somebody laughs, anyhow, and where a digit stands in it and nobody laughs.
+SURELY_JOKE_FROM, LAUGHING_JOKE_FROM, JOKE_FROM, FIGURED_JOKE_FROM = 0.5, -0.3, 0.0, 0.2
 CONFIDED_FROM = 0.0  # likeness to confidences from which a message is one, whatever its words
 # Likeness to questions of memory from which a message is one, with a word of asking and without;
 # below which it is none.
 ASKED_FROM, SURELY_ASKED_FROM, NOT_ASKED_BELOW = -0.2, 0.1, -0.8
 TOLD_FROM = -0.1  # likeness to what is kept from which a word of asking alone makes no question
-CHANGED_FROM = -0.25  # likeness to what is another now, from which a message says so
+# Likeness to what is another now, from which a message says so; from which it does with a figure
+# beside a word that was told with one.
+CHANGED_FROM, PERHAPS_CHANGED_FROM = -0.25, -0.45
 # Likeness to what is only imagined, from which a message is no fact; from which it is that.
 IMAGINED_FROM, SURELY_IMAGINED_FROM = -0.25, 0.25
 # Likeness to questions that sound out, from which a question is one; from which one is that is so
@@ -73,10 +77,14 @@ class Worth:
     prying: float  # likeness to questions for what somebody else told or is up to, against all else
     embedder: str  # its name
 
-    @property
-    def keeps(self) -> bool:
-        """Whether it is worth keeping, where nothing else says so."""
-        return self.keep > KEPT_FROM
+    def keeps(self, *, figured: bool) -> bool:
+        """Whether it is worth keeping, where nothing else says so.
+
+        Args:
+            figured: Whether a digit stands in it, and nobody laughs.
+        """
+        told = figured and not self.tells_nothing
+        return self.keep > (FIGURED_KEPT_FROM if told else KEPT_FROM)
 
     @property
     def surely_keeps(self) -> bool:
@@ -103,6 +111,11 @@ class Worth:
         """Whether it says that something is another now than it was told."""
         return self.changed > CHANGED_FROM
 
+    @property
+    def is_perhaps_change(self) -> bool:
+        """Whether it may say so, by its wording."""
+        return self.changed > PERHAPS_CHANGED_FROM
+
     def asks(self, *, questions: bool, marked: bool) -> bool | None:
         """Whether it asks for what the same person told; None: its words may say.
 
@@ -122,12 +135,15 @@ class Worth:
         is_perhaps = self.prying > PERHAPS_PRYING_FROM and lead > PRYING_LEAD
         return self.prying > PRYING_FROM or is_perhaps
 
-    def is_joke(self, *, laughs: bool) -> bool:
+    def is_joke(self, *, laughs: bool, figured: bool) -> bool:
         """Whether it is a joke, though its wording would keep it.
 
         Args:
             laughs: Whether somebody laughs in it.
+            figured: Whether a digit stands in it, and nobody laughs.
         """
+        if figured:
+            return self.joke > FIGURED_JOKE_FROM
         return self.joke > (LAUGHING_JOKE_FROM if laughs else JOKE_FROM)
 
     @property

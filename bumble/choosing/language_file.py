@@ -35,6 +35,7 @@ CUES = (
     "found_out",
     "sayings",
     "reports",
+    "not_reports",
     "tasks",
     "small",
     "passing",

@@ -134,6 +134,9 @@ def _noticed(runtime: Runtime, session: Session, message: Message, language: str
         followed = corrections.followed(runtime, session, message, language)
         if followed.ids:
             keep, why, corrects = True, FOLLOWS, followed.corrects
+    elif keep and not decision.confided:
+        followed = corrections.followed(runtime, session, message, language)
+        corrects = followed.corrects if opinion.is_perhaps_change else followed.surely
     if keep and (verdict.corrects or (opinion.is_change and not decision.confided)):
         corrects = corrections.corrected(runtime, session, message, language) or corrects
     notice = Notice(
@@ -166,6 +169,7 @@ class Opinion:
     is_confided: bool = False
     asks: bool = False  # for what was told
     is_change: bool = False  # of what was told
+    is_perhaps_change: bool = False
     why: str = ""
     by: str = ""  # name of the embedder, or of the model
 
@@ -198,15 +202,16 @@ def of_worth(worth: Worth, verdict: Verdict) -> Opinion:
     asks = worth.asks(questions=verdict.questions, marked=verdict.marked)
     return Opinion(
         worth.share,
-        worth.keeps,
+        worth.keeps(figured=verdict.figured),
         worth.surely_keeps,
-        worth.is_joke(laughs=verdict.laughs),
+        worth.is_joke(laughs=verdict.laughs, figured=verdict.figured),
         worth.is_surely_joke,
         worth.tells_nothing,
         worth.is_surely_imagined,
         worth.is_confided,
         asks is True and not verdict.corrects,
         worth.is_change,
+        worth.is_perhaps_change,
         EXAMPLES,
         worth.embedder,
     )

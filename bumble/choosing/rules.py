@@ -71,6 +71,7 @@ class Verdict:
     questions: bool = False  # whether a word of asking, or a question mark, stands in it
     marked: bool = False  # whether a question mark does
     laughs: bool = False  # whether somebody laughs in it
+    figured: bool = False  # whether a digit stands in it, and nobody laughs
 
 
 @dataclass(frozen=True)
@@ -283,6 +284,7 @@ def judge(text: str, code: str) -> Verdict:
         questions="?" in wording.line or wording.has("questions"),
         marked="?" in wording.line,
         laughs=wording.laughs,
+        figured=wording.has_digit and not wording.laughs,
     )
 
 

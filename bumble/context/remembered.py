@@ -123,7 +123,7 @@ def _nearest(
     near = [
         each
         for each in scored
-        if each.statement.id not in heard.idle
+        if (each.answers or each.statement.id not in heard.idle)
         and each.comes_near(heard.confided, of_memory=of_memory)
     ]
     quotes: dict[str, Excerpt] = {}
@@ -214,7 +214,8 @@ def _statements(
 def _compared(runtime: Runtime, rows: Sequence[Statement], question: Question) -> list[Statement]:
     """Say of the first statements how near each is to what answers the question."""
     texts = [each.quote.text for each in rows[:COMPARED]]
-    cosines = answers.nearness(runtime, question.text, question.language, texts)
+    asked = question.whole or question.text
+    cosines = answers.nearness(runtime, asked, question.language, texts)
     if cosines is None:
         return list(rows)
     near = [

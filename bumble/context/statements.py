@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from statistics import fmean, pstdev
 
@@ -31,10 +31,13 @@ LEAST_LETTERS = 3  # of a word that tells what is asked
 # is above those of the others, in their deviations, and beside that the share of the question's
 # words, that a person said it, that it was worth keeping, and that it has a number where one is
 # asked for.
-MEANING, WORDS, SAID, KEPT, NUMBER = 1.5, 1.5, 1.5, 0.8, 0.5
+MEANING, WORDS, SAID, KEPT, NUMBER = 2.5, 1.5, 1.5, 0.8, 0.5
 FIRST = 1.0  # what the first place in the index counts; the second a half of it, and so on
-# Points of a guess, where meaning tells, and statements from which on points say so (docs/log.md).
+# Points of a guess, where meaning tells, and statements from which on meaning does (docs/log.md).
 LIKELY, MANY = 4.5, 8
+# Points that a statement is ahead of all others, from which it is clear that none is nearer in
+# meaning; how far below the cosine of answers it may lie then.
+LEAD, CLEAR_BELOW = 2.5, 0.05
 RARE_NUMBER = 1.0  # what a number counts beside a shared rare word, without vectors
 LEAST_PART = 0.15  # of the words of a question, in a guess that is not near it by its meaning
 GUESS_NEAR = 0.21  # nearness of a guess, where somebody asks for what was told
@@ -61,8 +64,9 @@ class Excerpt:
 class Question:
     """What is asked of memory."""
 
-    text: str
+    text: str  # whose words tell what is asked
     language: str
+    whole: str = ""  # the message, whose meaning is compared; empty: the text
     number: bool = False  # whether a number or a date is asked for
     of_memory: bool = True  # whether it asks for what was told, rather than for advice
     asks: Callable[[str], bool] = lambda text: text.rstrip().endswith(("?", "？"))
@@ -99,10 +103,13 @@ class Scored:
     shares_matter: bool  # and beside words for people: `gran`
     answers: bool  # whether it has enough to answer
     likely: bool = True  # whether it may answer by its meaning and all else
+    is_clear: bool = False  # whether it is far ahead of all others, and not far from an answer
 
     def comes_near(self, confided: Set[str], *, of_memory: bool) -> bool:
         """Whether it is what a person said, and near enough to be offered as a guess."""
         said = self.statement
+        if said.id and self.is_clear and of_memory:
+            return True
         if not self.likely:
             return False
         by_name = self.part > 0 and not self.shares  # near for the name in both, perhaps
@@ -157,7 +164,13 @@ def score(runtime: Runtime, statements: Sequence[Statement], question: Question)
                 points += FIRST / heard
         likely = (each.cosine or 0) >= 0 and points >= least_points
         rows.append(Scored(each, place, points, part, has_word, has_matter, answers, likely))
-    return sorted(rows, key=lambda each: -each.points)
+    rows = sorted(rows, key=lambda each: -each.points)
+    if above is None or len(rows) < MANY:
+        return rows
+    best, second, *others = rows
+    is_near = (best.statement.cosine or 0) >= -CLEAR_BELOW
+    is_clear = is_near and best.points - second.points >= LEAD
+    return [replace(best, is_clear=is_clear), second, *others]
 
 
 def _above(statements: Sequence[Statement]) -> list[float] | None:
@@ -166,8 +179,10 @@ def _above(statements: Sequence[Statement]) -> list[float] | None:
     if not cosines:
         return None
     middle, deviation = fmean(cosines), pstdev(cosines) or 1.0
+    weight = min(1.0, len(cosines) / MANY)  # of few one is always far above the others
     return [
-        0.0 if each.cosine is None else (each.cosine - middle) / deviation for each in statements
+        0.0 if each.cosine is None else weight * (each.cosine - middle) / deviation
+        for each in statements
     ]
 
 

@@ -218,7 +218,6 @@ def test_what_needs_a_tool_gets_the_whole_prompt_and_a_cache_of_its_own(ada: Ent
     runtime = replace(runtime_of(ada, model), abilities=CHOOSES)
     done = talk(runtime, "Please write in your diary that we planted a tree.")
     assert done.manner == "tools"
-    assert reply(done) == "It is in the diary now."
     assert "We planted a tree." in (ada.root / "journal.md").read_text(encoding="utf-8")
     assert model.requests[0].cache_id == f"{done.session.id}+tools"
 
@@ -230,16 +229,44 @@ def test_a_question_of_memory_needs_no_tool_whatever_its_words(ada: Entity) -> N
     assert talk(choosing(ada, clock=clock), asked).manner == "draw"
 
 
-def test_after_work_whose_words_cannot_be_said_a_form_says_that_it_is_done(ada: Entity) -> None:
+@pytest.mark.parametrize(
+    "words", ["How can I help you today?", "I don't know whether a tree was planted."]
+)
+def test_what_was_kept_is_said_by_form_whatever_a_small_model_says_of_it(
+    ada: Entity, words: str
+) -> None:
+    model = ScriptedModel([act("write_journal", text="We planted a tree."), act("say", text=words)])
+    runtime = replace(runtime_of(ada, model), abilities=CHOOSES)
+    done = talk(runtime, "Please write in your diary that we planted a tree.")
+    assert done.worded == "done"
+
+
+def test_a_small_model_keeps_no_words_that_nobody_said(ada: Entity) -> None:
+    made_up = "The garden looks lovely, and Sam was proud of the old apple tree."
     model = ScriptedModel(
         [
-            act("write_journal", text="We planted a tree."),
-            act("say", text="How can I help you today?"),
+            act("write_journal", text=made_up),
+            act("update_knowledge", title="Garden", body=made_up),
+            act("make_anchor", label="Garden", description="warm pride under the apple tree"),
+            act("say", text="I have written it down."),
         ]
     )
     runtime = replace(runtime_of(ada, model), abilities=CHOOSES)
     done = talk(runtime, "Please write in your diary that we planted a tree.")
-    assert done.worded == "done"
+    assert done.worded == "tried"
+    for path in (
+        ada.root / "journal.md",
+        *ada.root.glob("knowledge/*"),
+        *ada.root.glob("anchors/*"),
+    ):
+        assert "apple" not in path.read_text(encoding="utf-8"), path
+
+
+def test_a_model_that_may_write_keeps_words_of_its_own(ada: Entity) -> None:
+    text = "The garden looks lovely under the old apple tree."
+    model = ScriptedModel([act("write_journal", text=text), act("say", text="Written.")])
+    talk(runtime_of(ada, model), "Please write in your diary that we planted a tree.")
+    assert text in (ada.root / "journal.md").read_text(encoding="utf-8")
 
 
 def test_words_of_another_language_after_a_search_are_not_said(ada: Entity) -> None:

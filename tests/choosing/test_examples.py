@@ -296,5 +296,10 @@ def test_with_real_weights_facts_are_kept_and_dry_jokes_are_not(weights_folder: 
     ]
     kept = [examples.of(known, real, text) for text in facts]
     dropped = [examples.of(known, real, text) for text in jokes]
-    assert [(worth.keeps, worth.is_joke(laughs=False)) for worth in kept] == [(True, False)] * 3
-    assert [(worth.keeps, worth.is_joke(laughs=False)) for worth in dropped] == [(False, True)] * 3
+    assert [
+        (worth.keeps(figured=False), worth.is_joke(laughs=False, figured=False)) for worth in kept
+    ] == [(True, False)] * 3
+    assert [
+        (worth.keeps(figured=False), worth.is_joke(laughs=False, figured=False))
+        for worth in dropped
+    ] == [(False, True)] * 3
