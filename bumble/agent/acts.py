@@ -329,8 +329,8 @@ def names_file(text: str) -> bool:
 
 
 def asks_number(text: str, language: str) -> bool:
-    """Whether a message asks for a number, a day or a time."""
-    return _shows("number", text, language)
+    """Whether a message asks for a number, a day or a time: `he paled when I came` doesn't."""
+    return _shows("number", " ".join(_asking(text, language)) or text, language)
 
 
 def asks_advice(text: str, language: str) -> bool:
@@ -354,11 +354,18 @@ def asked(text: str, language: str) -> str:
     listed = cues(language)
     if listed is None:
         return text
-    plain = _plain(text, language)
-    asking = [part for part in _CLAUSE_END.split(plain) if part.strip() and _asks(part, listed)]
-    about = " ".join(asking)
+    about = " ".join(_asking(text, language))
     for cue in ("recall", "asks"):
         about = listed.patterns[cue].sub(" ", about)
     if stop_words.telling_words(about):
         return about
-    return listed.patterns["recall"].sub(" ", plain)
+    return listed.patterns["recall"].sub(" ", _plain(text, language))
+
+
+def _asking(text: str, language: str) -> list[str]:
+    """Return the clauses of a message that ask, as cues are matched in."""
+    listed = cues(language)
+    if listed is None:
+        return []
+    clauses = _CLAUSE_END.split(_plain(text, language))
+    return [clause for clause in clauses if clause.strip() and _asks(clause, listed)]

@@ -114,7 +114,7 @@ def act_of(runtime: Runtime, turn: Turn) -> Act:
     act = acts.of(text, language, asks=asks)
     if act == "request" and verdict.keep and introduction.name_in(text):
         return "plan"  # `my name is Ruth, I taught for 34 years, please excuse my typing`
-    if verdict.laughs and act in ASKS_MEMORY and worth.is_joke(laughs=True, figured=False):
+    if verdict.laughs and act in ASKS_MEMORY and worth.is_joke(verdict):
         return "joke"  # what somebody asked in it
     if worth.pries and act in MAY_PRY and not acts.asks_number(text, language):
         return "prying"

@@ -16,6 +16,7 @@ import numpy as np
 
 from bumble.choosing import answers
 from bumble.choosing.learning import Lesson, understands
+from bumble.choosing.rules import TOLD, Verdict
 from bumble.embed import likeness
 from bumble.embed.likeness import Class, Likeness
 from bumble.embed.protocol import Embedder
@@ -35,8 +36,10 @@ KEPT_FROM, SURE_FROM, DROPPED_BELOW = 0.0, 0.6, -0.8
 # The first where a digit stands in it: of facts whose wording tells little most have one.
 FIGURED_KEPT_FROM = -0.5
 # Likeness to jokes from which a message is one that rules would keep: whatever else it may be,
-# where somebody laughs, anyhow, and where a digit stands in it and nobody laughs.
+# where somebody laughs, anyhow, and where a digit stands in it and nobody laughs. What is told by
+# its wording is none if it is so like what is kept.
 SURELY_JOKE_FROM, LAUGHING_JOKE_FROM, JOKE_FROM, FIGURED_JOKE_FROM = 0.5, -0.3, 0.0, 0.2
+TOLD_KEPT_FROM = -0.3
 CONFIDED_FROM = 0.0  # likeness to confidences from which a message is one, whatever its words
 # Likeness to questions of memory from which a message is one, with a word of asking and without;
 # below which it is none.
@@ -77,13 +80,9 @@ class Worth:
     prying: float  # likeness to questions for what somebody else told or is up to, against all else
     embedder: str  # its name
 
-    def keeps(self, *, figured: bool) -> bool:
-        """Whether it is worth keeping, where nothing else says so.
-
-        Args:
-            figured: Whether a digit stands in it, and nobody laughs.
-        """
-        told = figured and not self.tells_nothing
+    def keeps(self, verdict: Verdict) -> bool:
+        """Whether it is worth keeping, where nothing else says so."""
+        told = verdict.figured and not self.tells_nothing
         return self.keep > (FIGURED_KEPT_FROM if told else KEPT_FROM)
 
     @property
@@ -135,16 +134,13 @@ class Worth:
         is_perhaps = self.prying > PERHAPS_PRYING_FROM and lead > PRYING_LEAD
         return self.prying > PRYING_FROM or is_perhaps
 
-    def is_joke(self, *, laughs: bool, figured: bool) -> bool:
-        """Whether it is a joke, though its wording would keep it.
-
-        Args:
-            laughs: Whether somebody laughs in it.
-            figured: Whether a digit stands in it, and nobody laughs.
-        """
-        if figured:
+    def is_joke(self, verdict: Verdict) -> bool:
+        """Whether it is a joke, though its wording would keep it."""
+        if verdict.laughs:
+            return self.joke > LAUGHING_JOKE_FROM
+        if verdict.figured:
             return self.joke > FIGURED_JOKE_FROM
-        return self.joke > (LAUGHING_JOKE_FROM if laughs else JOKE_FROM)
+        return self.joke > JOKE_FROM and not (verdict.why == TOLD and self.keep > TOLD_KEPT_FROM)
 
     @property
     def is_surely_joke(self) -> bool:

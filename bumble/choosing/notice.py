@@ -202,9 +202,9 @@ def of_worth(worth: Worth, verdict: Verdict) -> Opinion:
     asks = worth.asks(questions=verdict.questions, marked=verdict.marked)
     return Opinion(
         worth.share,
-        worth.keeps(figured=verdict.figured),
+        worth.keeps(verdict),
         worth.surely_keeps,
-        worth.is_joke(laughs=verdict.laughs, figured=verdict.figured),
+        worth.is_joke(verdict),
         worth.is_surely_joke,
         worth.tells_nothing,
         worth.is_surely_imagined,
@@ -233,7 +233,8 @@ def decided(verdict: Verdict, opinion: Opinion) -> Decision:
             return Decision(False, ASKS, by_opinion=True)
         if opinion.is_joke and not verdict.corrects:
             return Decision(False, JOKE, by_opinion=True)
-        if by_wording and opinion.tells_nothing and not verdict.corrects:
+        is_meant = verdict.corrects and not opinion.is_surely_imagined
+        if by_wording and opinion.tells_nothing and not is_meant:
             return Decision(False, NOTHING, by_opinion=True)
     if is_open and opinion.share is not None:
         return Decision(opinion.keeps, opinion.why, confided, by_opinion=True)

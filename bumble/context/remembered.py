@@ -96,12 +96,12 @@ def answer(runtime: Runtime, session: Session, question: Question) -> Answer:
 def _best(scored: Sequence[Scored], question: Question) -> list[Statement]:
     """Return what answers, best first.
 
-    Where there are vectors, nothing surely answers if what is nearest in meaning has too few words
-    of it, or hardly enough and something without them is as near.
+    Where there are vectors, nothing surely answers if what is nearest in meaning is far from what
+    answers, has too few words of it, or hardly enough and something without them is as near.
     """
     if any(each.statement.cosine is not None for each in scored):
         first, *others = scored
-        if not first.answers:
+        if not (first.answers and first.likely):
             return []
         close = [each for each in others if each.points > first.points - CLEAR]
         answering = [each.statement for each in (first, *close) if each.answers]

@@ -296,10 +296,30 @@ def test_with_real_weights_facts_are_kept_and_dry_jokes_are_not(weights_folder: 
     ]
     kept = [examples.of(known, real, text) for text in facts]
     dropped = [examples.of(known, real, text) for text in jokes]
-    assert [
-        (worth.keeps(figured=False), worth.is_joke(laughs=False, figured=False)) for worth in kept
-    ] == [(True, False)] * 3
-    assert [
-        (worth.keeps(figured=False), worth.is_joke(laughs=False, figured=False))
-        for worth in dropped
-    ] == [(False, True)] * 3
+    plain = rules.judge("it is open", "en")
+    assert [(worth.keeps(plain), worth.is_joke(plain)) for worth in kept] == [(True, False)] * 3
+    assert [(worth.keeps(plain), worth.is_joke(plain)) for worth in dropped] == [(False, True)] * 3
+
+
+def test_a_digit_speaks_for_a_fact_and_against_a_joke() -> None:
+    said = Worth(
+        keep=-0.3, joke=0.1, confided=-1, asked=-1, changed=-1, imagined=-1, prying=-1, embedder=""
+    )
+    plain, figured = rules.judge("it is open", "en"), rules.judge("bin day is the 4th", "en")
+    assert said.keeps(figured)
+    assert not said.keeps(plain)
+    assert said.is_joke(plain)
+    assert not said.is_joke(figured)
+    assert not replace(said, imagined=0.0).keeps(figured), "what would be has numbers, too"
+    assert not rules.judge("the 4th, my bin resigned haha", "en").figured
+
+
+def test_what_its_wording_tells_is_no_joke_if_it_is_like_what_is_kept() -> None:
+    told, plain = rules.judge("my sister Dana lives in Kiel", "en"), rules.judge("open", "en")
+    assert told.why == rules.TOLD
+    said = Worth(
+        keep=-0.2, joke=0.1, confided=-1, asked=-1, changed=-1, imagined=-1, prying=-1, embedder=""
+    )
+    assert said.is_joke(plain)
+    assert not said.is_joke(told)
+    assert replace(said, keep=-0.5).is_joke(told)

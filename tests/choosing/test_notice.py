@@ -8,7 +8,7 @@ import pytest
 
 from bumble.abilities.tiers import ABLE, Abilities
 from bumble.agent import participants
-from bumble.choosing import notice
+from bumble.choosing import notice, rules
 from bumble.entity.folder import Entity
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import session_files
@@ -187,6 +187,23 @@ def test_a_date_beside_a_word_that_had_one_says_more_of_it(ada: Entity, later: s
     assert (after.keep, after.why, after.corrects) == (True, notice.FOLLOWS, (before.message,))
 
 
+@pytest.mark.parametrize(
+    ("later", "corrects"),
+    [
+        ("I take the clockwork out in Freyburg on September 24, the sexton is ill", True),
+        ("I saw my mother in Freyburg on September 24, she is well", False),
+    ],
+)
+def test_what_is_kept_corrects_what_it_shares_a_date_and_three_words_with(
+    ada: Entity, later: str, corrects: bool
+) -> None:
+    talked(ada, "I take the clockwork out in Freyburg on September 16, the sexton opens", later)
+    settle(choosing(ada, label(0.9)))
+    before, after = notices_of(ada)
+    assert after.keep
+    assert after.corrects == ((before.message,) if corrects else ())
+
+
 def test_a_number_beside_one_word_of_what_had_one_says_more_of_it_but_corrects_nothing(
     ada: Entity,
 ) -> None:
@@ -300,3 +317,16 @@ def test_what_was_asked_stays_when_the_model_goes_away_in_the_middle(ada: Entity
     assert [each.share for each in notices_of(ada)] == [0.7]
     settle(choosing(ada, label(0.2)))
     assert [each.share for each in notices_of(ada)] == [0.7, 0.2]
+
+
+def decided(text: str, **opinion: object) -> tuple[bool, str]:
+    held = notice.Opinion(**opinion)  # type: ignore[arg-type]
+    decision = notice.decided(rules.judge(text, "en"), held)
+    return decision.keep, decision.why
+
+
+def test_what_is_surely_only_imagined_is_no_correction() -> None:
+    text = "sometimes I am a baker in Trinity instead, my sister no longer in Kiel"
+    assert rules.judge(text, "en").corrects
+    assert decided(text, tells_nothing=True)[0]
+    assert not decided(text, tells_nothing=True, is_surely_imagined=True)[0]

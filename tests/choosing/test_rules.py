@@ -153,6 +153,10 @@ def test_confidences_feelings_and_corrections_are_seen_and_nothing_else(
 def test_a_confidence_of_some_length_is_kept_whatever_else_it_is() -> None:
     assert rules.judge("keep it between us, maybe ill leave him", "en").keep is True
     assert rules.judge("don't tell him", "en").confided is False
+    assert (
+        rules.judge("never tell me to follow the green line, I am colourblind", "en").confided
+        is False
+    )
 
 
 def test_a_part_that_tells_nothing_does_not_drop_the_rest() -> None:
@@ -464,3 +468,28 @@ def test_what_is_asked_of_others_tells_nothing(language: str, wonders: str, tell
     verdict = rules.judge(wonders, language)
     assert (verdict.keep, verdict.why) == (False, "a question")
     assert rules.judge(tells, language).keep is not False
+
+
+@pytest.mark.parametrize(
+    ("language", "asked"),
+    [
+        ("en", "ros cant know this yet"),
+        ("en", "this must not reach my brother"),
+        ("en", "please dont let this get to Tom"),
+        ("en", "Anna is not supposed to know yet"),
+        ("en", "leave Tim out of this one please"),
+        ("de", "sag der resi nix"),
+        ("de", "das erzählst du keinem"),
+        ("de", "Lena soll es nicht von dir hören"),
+        ("pt", "que ela não descubra"),
+    ],
+)
+def test_who_may_not_know_is_named_in_many_ways(language: str, asked: str) -> None:
+    told = {"en": "I see a doctor", "de": "ich hab ein Gespräch", "pt": "tenho uma entrevista"}
+    assert rules.judge(f"{asked}. {told[language]} on 9.6. at 10", language).confided
+    assert not rules.judge(f"{told[language]} on 9.6. at 10", language).confided
+
+
+def test_a_reading_of_a_meter_is_no_quotation() -> None:
+    assert rules.judge("Der Wasserzähler steht auf 417 Kubikmeter", "de").why != "a quotation"
+    assert rules.judge("steht auf dem Schild: Betreten verboten", "de").why == "a quotation"

@@ -119,10 +119,19 @@ def test_without_vectors_words_alone_tell(ada: Entity) -> None:
     assert ranked(ada, "when is the clinic?", other, told)[0] == told.id
 
 
-def test_a_joke_is_no_guess(ada: Entity) -> None:
+def test_a_joke_is_no_guess_but_where_it_has_the_words_of_the_question(ada: Entity) -> None:
     joke = scored("My boots applied for a medal.", part=0.4)
+    idle = frozenset({"My boots applied for a medal."})
     assert nearest(ada, joke) is not None
-    assert nearest(ada, joke, idle=frozenset({"My boots applied for a medal."})) is None
+    assert nearest(ada, joke, idle=idle) is None
+    assert nearest(ada, replace(joke, answers=True), idle=idle) is not None
+
+
+def test_what_is_far_ahead_of_all_else_is_a_guess_though_it_has_no_word(ada: Entity) -> None:
+    far = replace(scored(SECRET, matter=False, nearness=0.1, near=False), likely=False)
+    assert nearest(ada, far, confided=frozenset({SECRET})) is None
+    clear = replace(far, is_clear=True)
+    assert nearest(ada, clear, confided=frozenset({SECRET})) == SECRET
 
 
 def answered(ada: Entity, told: str, asked: str) -> str:

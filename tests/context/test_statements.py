@@ -47,3 +47,22 @@ def test_a_number_goes_before_words_where_it_is_asked_for(ada: Entity) -> None:
     told = ("The ferry to the island leaves early.", "The ferry costs 12 for the two of us.")
     question = Question("what does the ferry to the island cost", "en", number=True)
     assert score(ada, question, *told)[0].statement.quote.text == told[1]
+
+
+def lead(ada: Entity, cosines: list[float]) -> tuple[str, bool]:
+    """Say which of some statements is first, and whether it is clear."""
+    said = [
+        Statement(Excerpt(f"It was {n}.", None, "sam", "Sam"), str(n), 0.1, False, cosine=cosine)
+        for n, cosine in enumerate(cosines)
+    ]
+    question = Question("who plays cards with me", "en")
+    best = statements.score(runtime_of(ada, ScriptedModel([])), said, question)[0]
+    return best.statement.id, best.is_clear
+
+
+def test_one_of_many_that_is_far_ahead_in_meaning_is_clear(ada: Entity) -> None:
+    near, usual = -0.02, [-0.2 - n / 100 for n in range(9)]
+    assert lead(ada, [near, *usual]) == ("0", True)
+    assert lead(ada, [near, near - 0.01, *usual]) == ("0", False), "another is as near"
+    assert lead(ada, [-0.12, *usual]) == ("0", False), "too far from what answers are like"
+    assert lead(ada, [near, *usual[:2]]) == ("0", False), "of few one is always ahead"
