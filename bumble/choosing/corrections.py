@@ -108,9 +108,11 @@ def _undated(runtime: Runtime, text: str, language: str) -> set[str]:
     passing = forms.load(language, runtime.entity.root, runtime.tell).memory.passing_words
     listed = language_file.load(language)
     line = listed.line(text)
-    dates = listed.patterns.get("dates")
-    stems = _stems(dates.sub(" ", line) if dates else line, language, passing)
-    return {stem for stem in stems if not stem.isdigit()}
+    for cue in ("dates", "clock"):
+        if cue in listed.patterns:
+            line = listed.patterns[cue].sub(" ", line)
+    line = " ".join(word for word in line.split() if word not in listed.numbers)
+    return {stem for stem in _stems(line, language, passing) if not stem.isdigit()}
 
 
 def _stems(text: str, language: str, passing: AbstractSet[str]) -> set[str]:

@@ -33,10 +33,10 @@ CLASSES = (KEEP, JOKE, CONFIDED, ASKED, CHANGED, IMAGINED, PRYING)
 # Likeness from which a message is kept that rules leave open; that rules drop for one of its words;
 # below which one is dropped that rules keep for its wording.
 KEPT_FROM, SURE_FROM, DROPPED_BELOW = 0.0, 0.6, -0.8
-# The first where a digit stands in it: of facts whose wording tells little most have one.
+# The first where a number stands in it: of facts whose wording tells little most have one.
 FIGURED_KEPT_FROM = -0.5
 # Likeness to jokes from which a message is one that rules would keep: whatever else it may be,
-# where somebody laughs, anyhow, and where a digit stands in it and nobody laughs. What is told by
+# where somebody laughs, anyhow, and where a number stands in it and nobody laughs. What is told by
 # its wording is none if it is so like what is kept.
 SURELY_JOKE_FROM, LAUGHING_JOKE_FROM, JOKE_FROM, FIGURED_JOKE_FROM = 0.5, -0.3, 0.0, 0.2
 TOLD_KEPT_FROM = -0.3

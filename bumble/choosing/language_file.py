@@ -48,6 +48,7 @@ CUES = (
     "decided",
     "lasting",
     "dates",
+    "clock",
     "changed",
     "not_changed",
     "confided",
@@ -89,6 +90,7 @@ class Language:
     joins: bool = True  # whether an apostrophe joins what it parts
     patterns: Mapping[str, re.Pattern[str]] = field(default_factory=dict)  # by cue
     laughing: tuple[str, ...] = ()  # syllables that are laughed: `ha`
+    numbers: frozenset[str] = frozenset()  # words for numbers, folded: `zwei`
     spellings: Spellings = field(default_factory=lambda: Spellings({}))
 
     def spelled(self, text: str) -> str:
@@ -161,6 +163,9 @@ def parse(source: str, names: Sequence[str] = CUES) -> Language:
             {cue: phrases.source(lists[cue], fillers, joins=joins, lists=lists) for cue in cues}
         ),
         laughing=_listed(data, "laughing"),
+        numbers=frozenset(
+            phrases.line(word, joins=joins).strip(" .") for word in lists.get(phrases.NUMBERS, ())
+        ),
         spellings=spellings,
     )
 

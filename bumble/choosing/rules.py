@@ -71,7 +71,7 @@ class Verdict:
     questions: bool = False  # whether a word of asking, or a question mark, stands in it
     marked: bool = False  # whether a question mark does
     laughs: bool = False  # whether somebody laughs in it
-    figured: bool = False  # whether a digit stands in it, and nobody laughs
+    figured: bool = False  # whether it says a number or an hour, and nobody laughs
 
 
 @dataclass(frozen=True)
@@ -128,8 +128,9 @@ class WordedMessage:
 
     @property
     def dated(self) -> bool:
-        """Whether it names a day, a month or a time to come."""
-        return self.has("dates") or _TIME.search(self.text) is not None
+        """Whether it names a day, a month, an hour or a time to come."""
+        is_named = self.has("dates") or self.has("clock")
+        return is_named or _TIME.search(self.text) is not None
 
     @property
     def asks(self) -> bool:
@@ -284,7 +285,7 @@ def judge(text: str, code: str) -> Verdict:
         questions="?" in wording.line or wording.has("questions"),
         marked="?" in wording.line,
         laughs=wording.laughs,
-        figured=wording.has_digit and not wording.laughs,
+        figured=(wording.has_digit or wording.has("clock")) and not wording.laughs,
     )
 
 
