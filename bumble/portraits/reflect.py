@@ -65,7 +65,9 @@ def check(runtime: Runtime, only: str = "") -> Due[ReflectJob]:
         or by_form.of_person(runtime, job.person) is not None  # which costs nothing, however often
     ]
     youngest = min((age for age in ages.values() if age is not None), default=None)
-    ago = "never yet" if youngest is None else f"{youngest.total_seconds():.0f} s ago"
+    ago = "nobody waits" if not waiting else "never yet"
+    if youngest is not None:
+        ago = f"{youngest.total_seconds():.0f} s ago"
     conditions = (
         Condition(
             "portraits", str(config.enabled).lower(), "memory.relational.enabled", config.enabled

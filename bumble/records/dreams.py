@@ -34,7 +34,7 @@ class Dream:
     thread: str  # what ran through them; may be empty
     became: tuple[str, ...]  # `journal`, `noise`, the id of a belief
     seed: int | None  # of the random choice, so that it can be made again
-    forced: bool  # the gates were bypassed
+    bypassed: tuple[str, ...]  # names of the gates that it was forced past
     provenance: Provenance
     source: Document  # the file as it stands; edits splice its lines
 
@@ -56,7 +56,7 @@ def of(document: Document, dream_id: str) -> Dream:
         thread=parts.get(THREAD.casefold(), ""),
         became=base.texts(meta, "became"),
         seed=None if meta.get("seed") is None else base.field(meta, "seed", int),
-        forced=base.field(meta, "forced", bool, False),
+        bypassed=base.texts(meta, "bypassed"),
         provenance=base.provenance(meta),
         source=document,
     )
@@ -82,7 +82,7 @@ def new(
     *,
     became: tuple[str, ...] = (),
     seed: int | None = None,
-    forced: bool = False,
+    bypassed: tuple[str, ...] = (),
     provenance: Provenance | None = None,
 ) -> Dream:
     """Make a dream that is not in the folder yet; `plan_new` puts it there."""
@@ -91,7 +91,7 @@ def new(
             "pairs": [list(pair) for pair in pairs],
             "became": list(became),
             "seed": seed,
-            "forced": forced or None,
+            "bypassed": list(bypassed),
         }
     )
     rows = "\n".join(f"- {' '.join(fragment.split())}" for fragment in fragments)

@@ -348,7 +348,7 @@ def _plan(runtime: Runtime, job: DreamJob, night: Night) -> JobPlan:
         night.dreamt.thread,
         became=tuple(became),
         seed=night.seed,
-        forced=bool(job.bypassed),
+        bypassed=job.bypassed,
         provenance=night.provenance,
     )
     planned.append(dreams.plan_new(record, "keep the dream"))

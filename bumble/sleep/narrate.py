@@ -89,10 +89,11 @@ def run(runtime: Runtime, job: NarrateJob) -> JobResult:
         return _outcome(runtime, job, _by_form(runtime, job, wording), by_form.MARK)
     try:
         draft = _ask_story(runtime, job)
-    except NO_ANSWER:
+    except NO_ANSWER as problem:
         if job.before and job.before.text and job.before.summary_source != narrative.EXCERPT:
             raise
-        return _outcome(runtime, job, _chronicle(runtime, job), narrative.EXCERPT)
+        draft = replace(_chronicle(runtime, job), untold=str(problem).splitlines()[0])
+        return _outcome(runtime, job, draft, narrative.EXCERPT)
     return _outcome(runtime, job, draft, "")
 
 
@@ -104,6 +105,7 @@ class StoryDraft:
     used: tuple[str, ...]  # ids of the episodes it cites
     model: str  # empty: none told it
     dropped: int = 0  # sentences that said what nobody knows
+    untold: str = ""  # why no model told it, though one was asked
 
 
 def _outcome(runtime: Runtime, job: NarrateJob, draft: StoryDraft, source: str) -> JobResult:
@@ -112,7 +114,7 @@ def _outcome(runtime: Runtime, job: NarrateJob, draft: StoryDraft, source: str) 
     if source == by_form.MARK:
         lines = [f"Quoted what was said, by form, in {words} words."]
     elif source == narrative.EXCERPT:
-        lines = ["No model told the story: the memories themselves stand in order instead."]
+        lines = [f"{draft.untold}: the memories themselves stand in order instead."]
     if draft.dropped:
         lines.append(f"Left out {draft.dropped} sentences with names or numbers nobody gave.")
     return JobResult(

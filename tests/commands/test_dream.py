@@ -89,7 +89,7 @@ def test_force_dreams_by_day_and_the_record_says_so(nights: Run) -> None:
     (done,) = nights.ok("dream", "--force", "--json", "--seed", "5").data["done"]
     assert (done["forced"], done["seed"]) == (True, 5)
     assert done["bypassed"] == ["enabled"]
-    assert "forced: true" in nights.text(f"dreams/{done['id']}.md")
+    assert "bypassed: [enabled]" in nights.text(f"dreams/{done['id']}.md")
     assert [one["path"].split("/")[0] for one in done["changes"]] == [
         "journal.md",
         "beliefs",

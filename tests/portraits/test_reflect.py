@@ -332,6 +332,12 @@ def test_gates_say_what_stands_in_the_way(entity: Entity) -> None:
     assert not reflect.check(off).due
 
 
+def test_where_nobody_waits_no_reflection_is_said_never_to_have_been(entity: Entity) -> None:
+    known(entity, "Sam", last_reflection=NOON)
+    conditions = {each.name: each.value for each in reflect.check(runtime_of(entity)).conditions}
+    assert conditions["last reflection"] == "nobody waits"
+
+
 def test_a_time_that_a_wrong_clock_left_far_ahead_is_not_waited_for(entity: Entity) -> None:
     known(entity, "Sam", last_reflection=NOON + timedelta(days=9000))
     talked(entity, "ses_1", DOG, ANSWER)

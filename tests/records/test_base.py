@@ -134,7 +134,7 @@ def test_a_dream_reads_back_as_it_was_dreamt() -> None:
         "# What\nreturns.",
         became=("journal", "bel_1"),
         seed=7,
-        forced=True,
+        bypassed=("quiet",),
     )
     again = dreams.parse(dream.source.text, "drm_1")
     assert again == dream

@@ -89,7 +89,7 @@ def test_a_dream_becomes_diary_belief_noise_record_and_state(ada: Entity) -> Non
     assert found.provenance.trust == "entity"
     assert found.fragments == tuple(outcome.data["fragments"])
     assert found.thread == "what will not rise is what leaves"
-    assert not found.forced
+    assert not found.bypassed
     assert found.at == NIGHT
     (belief,) = beliefs.read(ada.beliefs)
     assert (belief.category, belief.confidence) == ("dream_insight", 0.35)
@@ -306,12 +306,12 @@ def test_force_goes_past_the_gates_and_says_so(ada: Entity) -> None:
     assert outcome.data["forced"] is True
     assert outcome.data["bypassed"] == ["enabled", "hours"]
     assert any("enabled, hours" in line for line in outcome.lines)
-    assert only_dream(ada).forced
+    assert only_dream(ada).bypassed == ("enabled", "hours")
 
 
 def test_force_where_every_gate_is_open_bypasses_nothing(ada: Entity) -> None:
     assert night(ada, force=True).data["bypassed"] == []
-    assert not only_dream(ada).forced
+    assert not only_dream(ada).bypassed
 
 
 def test_of_two_dreams_at_once_one_is_kept(ada: Entity) -> None:
@@ -344,7 +344,7 @@ def test_a_forced_dream_is_kept_whoever_speaks(ada: Entity) -> None:
     outcome = dream.run(runtime, dream.check(runtime, force=True).jobs[0])
     spoken(ada, NIGHT + timedelta(hours=9))
     assert job.apply(runtime, outcome).written
-    assert only_dream(ada).forced
+    assert only_dream(ada).bypassed
 
 
 def test_a_hand_edit_while_it_dreams_stays(ada: Entity) -> None:

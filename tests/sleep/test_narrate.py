@@ -266,6 +266,7 @@ def test_without_a_model_the_memories_stand_in_order(ada: Entity) -> None:
     job.apply(runtime, outcome)
     found = the_story(ada)
     assert found.summary_source == "excerpt"
+    assert outcome.lines[0].startswith("nobody is there: the memories")
     assert found.provenance.model == ""
     lines = found.text.splitlines()
     assert lines[2] == "- 2026-05-13: Sam and I planted tomatoes behind the shed. (ep_01)"
