@@ -337,7 +337,7 @@ def find(
         query: What was said, or asked.
         kinds: Kinds of record; empty: all but what answers nothing.
         limit: At most this many.
-        unasked: Whether only what comes to mind by itself counts.
+        unasked: Whether only what comes to mind by itself counts, before the best are taken.
         faded: Whether what has faded counts too; None: where nothing else answers.
         newer: Whether the newest word on each stands before it.
         touching: Whether what has nothing to do with the query, and beliefs that gave way, are
@@ -347,6 +347,10 @@ def find(
     gave_way = cache(lambda: _superseded(memory.entity, config, search.at))
 
     def fits(hit: Hit) -> bool:
+        if unasked and not comes_to_mind(hit, config):
+            return False
+        if not touching:
+            return True
         return touches(hit, config, asked) and not (hit.kind == "belief" and hit.id in gave_way())
 
     def look(*, with_faded: bool) -> list[Hit]:
@@ -366,17 +370,16 @@ def find(
             faded=with_faded,
             after=search.after,
             before=search.before,
-            fits=fits if touching else None,
+            fits=fits if touching or unasked else None,
         )
 
     hits = look(with_faded=bool(faded))
     wants_faded = faded is None and not unasked and not _answers(hits, config)
     if wants_faded and memory.has_faded():
         hits = _with_faded(memory.entity, config, hits, look(with_faded=True))[:limit]
-    near = [hit for hit in hits if not unasked or comes_to_mind(hit, config)]
     if not newer:
-        return _believed(memory.entity, config, near, search.at)
-    return standing(memory.entity, config, search, near)
+        return _believed(memory.entity, config, hits, search.at)
+    return standing(memory.entity, config, search, hits)
 
 
 def standing(entity: Entity, config: Config, search: Search, hits: Sequence[Hit]) -> list[Hit]:
