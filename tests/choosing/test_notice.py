@@ -319,14 +319,19 @@ def test_what_was_asked_stays_when_the_model_goes_away_in_the_middle(ada: Entity
     assert [each.share for each in notices_of(ada)] == [0.7, 0.2]
 
 
-def decided(text: str, **opinion: object) -> tuple[bool, str]:
-    held = notice.Opinion(**opinion)  # type: ignore[arg-type]
-    decision = notice.decided(rules.judge(text, "en"), held)
-    return decision.keep, decision.why
-
-
 def test_what_is_surely_only_imagined_is_no_correction() -> None:
     text = "sometimes I am a baker in Trinity instead, my sister no longer in Kiel"
-    assert rules.judge(text, "en").corrects
-    assert decided(text, tells_nothing=True)[0]
-    assert not decided(text, tells_nothing=True, is_surely_imagined=True)[0]
+    verdict = rules.judge(text, "en")
+    assert verdict.corrects
+    assert notice.decided(verdict, notice.Opinion(tells_nothing=True)).keep
+    imagined = notice.Opinion(tells_nothing=True, is_surely_imagined=True)
+    assert not notice.decided(verdict, imagined).keep
+
+
+@pytest.mark.parametrize(
+    ("language", "plan"),
+    [("en", "from next monday on I am in Oslo"), ("de", "ab nächster Woche bin ich in Oslo")],
+)
+def test_a_plan_from_a_day_on_puts_nothing_right(language: str, plan: str) -> None:
+    verdict = rules.judge(plan, language)
+    assert (verdict.keep, verdict.corrects) == (True, False)
