@@ -493,3 +493,8 @@ def test_who_may_not_know_is_named_in_many_ways(language: str, asked: str) -> No
 def test_a_reading_of_a_meter_is_no_quotation() -> None:
     assert rules.judge("Der Wasserzähler steht auf 417 Kubikmeter", "de").why != "a quotation"
     assert rules.judge("steht auf dem Schild: Betreten verboten", "de").why == "a quotation"
+
+
+def test_who_is_only_teasing_tells_no_fact() -> None:
+    text = "My jar of dough burst its lid twice and wants the vote next. (I am only teasing.)"
+    assert rules.judge(text, "en").why == "a jest"
