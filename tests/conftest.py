@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import shlex
 import shutil
@@ -42,6 +43,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # one.
 os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="bumble-tests-")
 atexit.register(shutil.rmtree, os.environ["XDG_STATE_HOME"], ignore_errors=True)
+
+# An onnxruntime session that is collected in a forked process waits for threads that aren't there.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=gc.disable)
 
 # Commands that tests start would compile six hundred modules each time, a second of CPU.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
