@@ -21,6 +21,8 @@ from bumble.forms import forms
 from bumble.text import markdown, words
 from bumble.text.stop_words import telling_words
 
+MEMORY_MARK = "- "  # before each line that is remembered in a prompt
+OPENING = 30  # characters by which a message is known again where it is quoted
 RECENT = 6  # replies among which the same text stands out
 WORD = re.compile(r"[^\W_]+")
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
@@ -364,7 +366,7 @@ def _count_facts(lived: Lived, counts: Counts) -> None:
     pairs = [(old, new) for old, new in pairs if old in facts and new in facts]
     both = [_shown(messages[new]) for old, new in pairs if in_memory[old] and in_memory[new]]
     counts.share("corrections: both there", both, len(pairs))
-    _count_order(lived, counts, [(facts[old], facts[new], new) for old, new in pairs])
+    _count_order(lived, counts, [(messages[old], messages[new]) for old, new in pairs])
     for label in ("joke", "hypothetical"):
         planted = [each for each in messages.values() if each["label"] == label]
         remembered = [
@@ -376,30 +378,37 @@ def _count_facts(lived: Lived, counts: Counts) -> None:
 
 
 def _count_order(
-    lived: Lived,
-    counts: Counts,
-    pairs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any], int]],
+    lived: Lived, counts: Counts, pairs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]
 ) -> None:
-    """Count in how many prompts that show both of a correction the newer comes first."""
+    """Count in how many prompts that remember what was corrected the newer comes first."""
     prompts = [
-        (turn["text"], "\n".join(turn["prompt"])) for turn in (*_asked(lived), *lived.questions)
+        (turn["text"], "\n".join(turn["prompt"]).splitlines())
+        for turn in (*_asked(lived), *lived.questions)
     ]
-    ahead, both = [], 0
-    for old, new, i in pairs:
-        for question, prompt in prompts:
-            places = [_place(prompt, fact) for fact in (old, new)]
-            if None not in places:
-                both += 1
-                if places[1] < places[0]:  # type: ignore[operator]
-                    ahead.append(f"{i}: {question}")
-    counts.share("corrections: newer first in a prompt", ahead, both)
+    ahead, of = [], 0
+    for old, new in pairs:
+        for question, lines in prompts:
+            memory = "\n".join(line for line in lines if line.startswith(MEMORY_MARK))
+            earlier, later = _place(memory, old, new), _place(memory, new, old)
+            if earlier is not None:
+                of += 1
+                if later is not None and later < earlier:
+                    ahead.append(f"{new['i']}: {question}")
+    counts.share("corrections: newer first in a prompt", ahead, of)
 
 
-def _place(text: str, fact: Mapping[str, Sequence[object]]) -> int | None:
-    """Return where the telling part of a fact begins in a text."""
-    variants = fact.get("any") or fact.get("all") or ()
-    places = [text.casefold().find(str(each).casefold()) for each in variants]
-    return min((place for place in places if place >= 0), default=None)
+def _place(memory: str, message: Mapping[str, Any], other: Mapping[str, Any]) -> int | None:
+    """Return where the words of a message begin in what is remembered, or a line tells its fact.
+
+    A line that tells the fact of another message too is none.
+    """
+    opening = words.one_line(message["text"])[:OPENING]
+    if (place := memory.find(opening)) >= 0:
+        return place
+    lines = memory.splitlines(keepends=True)
+    telling = [n for n, line in enumerate(lines) if holds(line, message["fact"])]
+    first = next((n for n in telling if not holds(lines[n], other["fact"])), None)
+    return None if first is None else sum(map(len, lines[:first]))
 
 
 def _asked(lived: Lived) -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ from bumble.agent.loop import Breakable, LoopOutcome, LoopStep
 from bumble.agent.turn_record import Turn
 from bumble.choosing import examples, introduction, notice, rules
 from bumble.choosing.examples import Worth
-from bumble.choosing.rules import Verdict
+from bumble.choosing.notice import Decision
 from bumble.context import remembered, statements
 from bumble.context.statements import Question
 from bumble.forms import forms
@@ -111,24 +111,29 @@ def act_of(runtime: Runtime, turn: Turn) -> Act:
     verdict = rules.judge(text, language)
     may_ask = act == "request" or acts.has_word_of_asking(text, language)
     asks = worth.asks(questions=may_ask and act != "correction", marked=verdict.marked)
-    act = acts.of(text, language, asks=asks)
+    decision = notice.decided(verdict, notice.of_worth(worth, verdict))
+    tells = decision.keep and not verdict.marked  # whatever words of asking stand in it
+    act = acts.of(text, language, asks=False if tells else asks)
     if act == "request" and verdict.keep and introduction.name_in(text):
         return "plan"  # `my name is Ruth, I taught for 34 years, please excuse my typing`
     if verdict.laughs and act in ASKS_MEMORY and worth.is_joke(verdict):
         return "joke"  # what somebody asked in it
-    if worth.pries and act in MAY_PRY and not acts.asks_number(text, language):
+    if decision.confided and decision.keep:
+        return "confided"  # though it begins with `can I tell you something`
+    if worth.pries and act in MAY_PRY and not (tells or acts.asks_number(text, language)):
         return "prying"
     if worth.is_confided and act in MAY_BE_CONFIDED:
         return "confided"
-    return _as_kept(act, worth, verdict)
+    return _as_kept(act, worth, decision, laughs=verdict.laughs)
 
 
-def _as_kept(act: Act, worth: Worth, verdict: Verdict) -> Act:
+def _as_kept(act: Act, worth: Worth, decision: Decision, *, laughs: bool) -> Act:
     """Return the act of a message by what is held of it: nothing is noted that is not kept."""
-    decision = notice.decided(verdict, notice.of_worth(worth, verdict))
-    if decision.keep or act not in TELLS:
+    if decision.keep:
+        return "plan" if act == "hypothetical" else act
+    if act not in TELLS:
         return act
-    if decision.why == notice.JOKE and verdict.laughs:
+    if decision.why == notice.JOKE and laughs:
         return "telling" if act == "heavy" else "joke"
     if worth.is_surely_imagined:
         return "hypothetical"

@@ -113,7 +113,8 @@ def _going_on(
 def _line(quote: Excerpt) -> str:
     when = f"({quote.at:%Y-%m-%d}) " if quote.at else ""
     who = f"{quote.name}: " if quote.name else ""
-    return f"{when}{who}{tokens.cut(quote.text, MEMORY_TOKENS)}"
+    newer = f"{one_line(quote.newer)} " if quote.newer else ""
+    return f"{newer}{when}{who}{tokens.cut(quote.text, MEMORY_TOKENS)}"
 
 
 def request(runtime: Runtime, session: Session, messages: tuple[PromptMessage, ...]) -> Request:

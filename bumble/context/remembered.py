@@ -290,11 +290,13 @@ def near(runtime: Runtime, session: Session, language: str) -> list[Excerpt]:
     )
     question = Question(said.text, language)
     told = [hit for hit in hits if _tells(runtime, hit, question)]
+    corrections = " ".join(hit.newer for hit in told)
     return [
         _quote(runtime, hit)
         if hit.kind == "message"
-        else Excerpt(_telling_line(hit.text, question), hit.at)
+        else Excerpt(_telling_line(hit.text, question), hit.at, newer=hit.newer)
         for hit in told
+        if one_line(hit.text) not in corrections
     ]
 
 
@@ -310,7 +312,8 @@ def _tells(runtime: Runtime, hit: Hit, question: Question) -> bool:
 def _quote(runtime: Runtime, hit: Hit) -> Excerpt:
     person = next((one for one in hit.people if chunks.spoken_name(one) == hit.speaker), "")
     known = people.readable_person(runtime, person) if person else None
-    return Excerpt(one_line(hit.text), hit.at, person, known.name if known else hit.speaker)
+    name = known.name if known else hit.speaker
+    return Excerpt(one_line(hit.text), hit.at, person, name, hit.newer)
 
 
 def _telling_line(text: str, question: Question) -> str:

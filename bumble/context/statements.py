@@ -58,6 +58,7 @@ class Excerpt:
     at: datetime | None
     speaker: str = ""  # id of the person; empty: it stands in the entity's own notes
     name: str = ""  # of the person
+    newer: str = ""  # what puts it right, quoted: leads over to these words
 
 
 @dataclass(frozen=True)

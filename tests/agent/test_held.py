@@ -13,10 +13,12 @@ from bumble.cli import context_view
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
+from bumble.facts.beliefs import CORRECTION
 from bumble.forms import forms
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.records import projects, sessions
+from bumble.records import beliefs, projects, sessions
 from bumble.records.notices import Notice
+from bumble.records.provenance import Provenance
 from bumble.runtime.runtime import Runtime
 from tests.support.turns import NOON, Clock, act, runtime_of, stored, talk
 
@@ -108,6 +110,26 @@ def test_of_two_answers_the_newer_stands_first(ada: Entity) -> None:
     talk(silent(ada, clock), "Correction: the dentist appointment is on the 9th of June.")
     said = reply(talk(silent(ada, clock), "When is my dentist appointment?"))
     assert said.index("9th of June") < said.index("3rd of June")
+
+
+def test_what_is_recalled_and_was_put_right_stands_behind_the_newer_word(ada: Entity) -> None:
+    clock = Clock()
+    talk(silent(ada, clock), "My dentist appointment is on the 3rd of June.")
+    talk(silent(ada, clock), "No, my dentist appointment is on the 9th of June.")
+    old, new = (message for message in stored(ada).messages if message.role == "user")
+    sources = ("ses_1", new.id, old.id)
+    origin = Provenance("distill by form", sources=sources, trust="owner")
+    word = f"Sam, 24 May: “{new.text}”"
+    corrected = beliefs.new("bel_1", word, CORRECTION, 0.9, clock(), provenance=origin)
+    changes.apply(ada.root, ChangeSet("", (beliefs.plan_new(corrected, "put right"),)))
+    done = talk(
+        choosing(ada, clock=clock), "My dentist appointment is on the 3rd of June, right?", new=True
+    )
+    last = done.request.messages[-1].content
+    assert (
+        "- Sam, 24 May: “No, my dentist appointment is on the 9th of June.”. Before that: (" in last
+    )
+    assert last.count("9th of June") == 1
 
 
 def test_somebodys_name_alone_is_no_answer_to_what_is_asked_of_them(ada: Entity) -> None:

@@ -45,16 +45,18 @@ def test_a_fact_needs_all_of_its_texts_and_one_variant_in_one_entry() -> None:
 
 def test_of_a_correction_both_are_there_and_the_newer_comes_first() -> None:
     both = MemoryEntry("a", "2 july, not 30 june")
-    asked = {"n": 0, "text": "when?", "person": "Ana", "reply": "", "prompt": ["2 july; 30 june"]}
-    asked |= {"hits": []}
+    asked = {"n": 0, "text": "when?", "person": "Ana", "reply": "", "hits": []}
+    newer, older = "no, the fair is on 2 july", "(2026-06-01) Ana: fair is on the 30 june"
+    asked["prompt"] = [f"It is 30 june.\n- {newer}. Before that: {older}"]
 
     counts = truth_counting.count(lived(both, questions=[asked]))
 
     assert counts.shares["corrections: both there"] == (1, 1)
     assert counts.shares["corrections: newer first in a prompt"] == (1, 1)
-    asked["prompt"] = ["30 june; 2 july"]
-    counts = truth_counting.count(lived(both, questions=[asked]))
-    assert counts.shares["corrections: newer first in a prompt"] == (0, 1)
+    for wrong in (f"- {older}\n- {newer}", f"2 july\n- {older}"):
+        asked["prompt"] = [wrong]
+        counts = truth_counting.count(lived(both, questions=[asked]))
+        assert counts.shares["corrections: newer first in a prompt"] == (0, 1)
 
 
 def test_a_joke_in_memory_is_counted() -> None:

@@ -217,6 +217,19 @@ def test_who_sounds_somebody_out_is_sent_to_them(runtime: Runtime, text: str, ac
     assert talk(runtime, text).worded in (act, "nearest" if act == "unknown" else act)
 
 
+@pytest.mark.parametrize(
+    ("text", "act"),
+    [
+        ("Can I tell you what Bo must not get wind of? I booked us a week in Rome.", "confided"),
+        ("the lock is 2816, so if I ever ask you at 5 in the morning that is why", "plan"),
+    ],
+)
+def test_what_is_kept_was_told_whatever_else_it_has(runtime: Runtime, text: str, act: str) -> None:
+    examples.worth(runtime, "learns", "en", learns=True)
+    runtime = replace(runtime, abilities=Abilities(unmeasured="none"))
+    assert talk(runtime, text).worded == act
+
+
 def test_nothing_is_noted_that_is_not_kept(runtime: Runtime) -> None:
     examples.worth(runtime, "learns", "en", learns=True)
     runtime = replace(runtime, abilities=Abilities(unmeasured="none"))
