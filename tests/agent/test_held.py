@@ -17,8 +17,8 @@ from bumble.facts.beliefs import CORRECTION
 from bumble.forms import forms
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import beliefs, projects, sessions
+from bumble.records.base import Provenance
 from bumble.records.notices import Notice
-from bumble.records.provenance import Provenance
 from bumble.runtime.runtime import Runtime
 from tests.support.turns import NOON, Clock, act, runtime_of, stored, talk
 
