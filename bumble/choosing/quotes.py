@@ -26,6 +26,7 @@ CUT = " … "
 _WORD = re.compile(r"[^\W\d_][^\W_]*(?:[-'’][^\W_]+)*")
 _HEADING = re.compile(r"#{1,6}\s+(.*?)\s*#*")
 _CITED = re.compile(r"> ?([^,:]+)[,:].*?[„“«\"](.+)[“”»\"]")
+_ASKING = ("requested", "confided")  # cues of what is asked of the listener
 _NOT_IN_TITLES = re.compile(r"https?://\S+|\S+@\S+")
 
 
@@ -139,6 +140,7 @@ def telling(text: str, forms: MemoryForms, language: str, without: Iterable[str]
 def _passing(forms: MemoryForms, without: Iterable[str]) -> set[str]:
     """Return the words that tell nothing, as they are and folded."""
     passing = {word for row in forms.passing for word in row.split()} | stop_words.WORDS
+    passing |= {word.replace("'", "") for word in stop_words.WORDS}  # as many type them
     passing |= {words.folded(part) for name in without for part in name.split()}
     return passing | {words.folded(month) for month in forms.months}
 
@@ -167,10 +169,11 @@ def title(
         line = _NOT_IN_TITLES.sub(" ", words.one_line(text))
         capitals = [word for word in claims.claims(line, language) if word[:1].isupper()]
         names = called | {words.folded(word) for word in capitals}
-        kin = _kin(line, language)
+        kin = _words_of(line, language, "kin")
+        asking = _words_of(line, language, *_ASKING) - names - kin
         for word in _WORD.findall(line):
             key = words.folded(word)
-            if key in ranks or key in passing or word.casefold() in passing:
+            if key in ranks or key in passing | asking or word.casefold() in passing:
                 continue
             if key in names or key in kin or len(word) >= LEAST_LETTERS:
                 rank = NAME if key in names else KIN if key in kin else -min(len(word), LONG)
@@ -181,8 +184,8 @@ def title(
     return shown[:1].upper() + shown[1:]
 
 
-def _kin(line: str, language: str) -> set[str]:
-    """Return the words of a text for those who are near somebody: a daughter, a dog."""
+def _words_of(line: str, language: str, *names: str) -> set[str]:
+    """Return the words of some cues in a text: `kin` are a daughter, a dog."""
     cues = language_file.load(language)
-    hits = cues.hits("kin", cues.line(line))
+    hits = (hit for name in names for hit in cues.hits(name, cues.line(line)))
     return {words.folded(word) for hit in hits for word in stop_words.telling_words(hit[0])}

@@ -57,6 +57,11 @@ def test_of_a_long_message_whole_sentences_are_quoted_and_the_gaps_marked() -> N
         ("de", "mein bruder uwe hilft jetz samstags beim melken", "Bruder, samstags, melken"),
         ("en", "my sister Ottoline teaches cello in Ghent", "Sister, Ottoline, Ghent"),
         ("en", "ok thanks a lot", ""),
+        (
+            "en",
+            "cant stand diesel, write that down, and keep it between us: Halifax",
+            "Halifax, stand, diesel",
+        ),
     ],
 )
 def test_a_title_is_made_of_words_that_were_said_names_first(
