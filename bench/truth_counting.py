@@ -366,7 +366,15 @@ def _count_facts(lived: Lived, counts: Counts) -> None:
     pairs = [(old, new) for old, new in pairs if old in facts and new in facts]
     both = [_shown(messages[new]) for old, new in pairs if in_memory[old] and in_memory[new]]
     counts.share("corrections: both there", both, len(pairs))
-    _count_order(lived, counts, [(messages[old], messages[new]) for old, new in pairs])
+    corrections = [(messages[old], messages[new]) for old, new in pairs]
+    sections = [entry.text for entry in lived.entries if Path(entry.place).name in IN_SECTIONS]
+    paired = [
+        _shown(new)
+        for old, new in corrections
+        if any(_newer_first(text, old, new) for text in sections)
+    ]
+    counts.share("corrections: both in a section, the newer first", paired, len(pairs))
+    _count_order(lived, counts, corrections)
     for label in ("joke", "hypothetical"):
         planted = [each for each in messages.values() if each["label"] == label]
         remembered = [
@@ -389,12 +397,17 @@ def _count_order(
     for old, new in pairs:
         for question, lines in prompts:
             memory = "\n".join(line for line in lines if line.startswith(MEMORY_MARK))
-            earlier, later = _place(memory, old, new), _place(memory, new, old)
-            if earlier is not None:
+            if _place(memory, old, new) is not None:
                 of += 1
-                if later is not None and later < earlier:
+                if _newer_first(memory, old, new):
                     ahead.append(f"{new['i']}: {question}")
     counts.share("corrections: newer first in a prompt", ahead, of)
+
+
+def _newer_first(memory: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """Whether what is remembered has both messages of a correction, the newer first."""
+    earlier, later = _place(memory, old, new), _place(memory, new, old)
+    return earlier is not None and later is not None and later < earlier
 
 
 def _place(memory: str, message: Mapping[str, Any], other: Mapping[str, Any]) -> int | None:

@@ -18,7 +18,7 @@ from bumble.errors import RecordInvalidError
 from bumble.forms import forms
 from bumble.forms.forms import MemoryForms
 from bumble.grounding import secrets
-from bumble.records import base, relationships, session_files, sessions
+from bumble.records import base, session_files, sessions
 from bumble.records.base import Provenance
 from bumble.records.notices import Notice
 from bumble.records.provenance import BY_FORM
@@ -27,6 +27,7 @@ from bumble.runtime import people, spoken
 from bumble.runtime.runtime import Runtime
 from bumble.text import words
 
+PART_LETTERS = 5  # of a word that counts within another: `Grünkohl`, `Grünkohltour`
 MARK = "form"  # in front matter, where other texts have `excerpt`: put together of quotes
 
 
@@ -135,9 +136,8 @@ def in_language(runtime: Runtime, language: str) -> Wording | None:
     if runtime.abilities.tier("memory", language) == "write":
         return None
     worded = forms.load(language, runtime.entity.root, runtime.tell)
-    acquaintances = relationships.read(runtime.entity.relationships)
-    names = tuple(name for person in acquaintances for name in person.names)
-    return Wording(language, worded.memory, runtime.identity.name, names)
+    name, *acquaintances = people.names(runtime)
+    return Wording(language, worded.memory, name, tuple(acquaintances))
 
 
 def notices(runtime: Runtime, session: Session, messages: Sequence[Message]) -> Noticed:
@@ -190,15 +190,17 @@ def _older(
     """Return what a message puts right, if all who take part have heard it.
 
     The likeliest that is about the same thing by a word of it: nothing is shown as put right that
-    may be about something else. Words for whom a confidence is not to reach tell nothing of that.
+    may be about something else. A word of a confidence may be whom it is not to reach.
     """
-    own = set[str]() if line.confided else wording.telling(message)
+    own = wording.telling(message)
+    least = 2 if line.confided else 1
     for message_id in line.corrects:
         holder = session if _holds(session, message_id) else _holder(runtime, message_id)
         if holder is None or not set(session.people) <= set(holder.people):
             continue
         older = next(each for each in holder.messages if each.id == message_id)
-        if own & wording.telling(older) and secrets.find_secret(older.text) is None:
+        shared = words.shared(own, wording.telling(older), PART_LETTERS)
+        if shared >= least and secrets.find_secret(older.text) is None:
             return quote_of(runtime, older)
     return None
 

@@ -16,6 +16,7 @@ from bumble.choosing import language_file, rules
 from bumble.forms import forms
 from bumble.records.provenance import is_untrusted
 from bumble.records.sessions import Message, Session
+from bumble.runtime import people
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, words
 
@@ -26,6 +27,7 @@ LEAST_NEAR = 0.3  # calibrated similarity from which a message may be meant
 SHARED, MOST_SHARED = 0.15, 3  # what a shared word counts beside it, and how many count
 LEAST_LETTERS = 3  # of a word that two messages have in common
 SURELY_SHARED = 3  # words with which a figure surely says something else, whatever its wording
+SURELY_DATED = 2  # beside a date or an hour, where none of them is somebody's name
 
 
 @dataclass(frozen=True)
@@ -86,20 +88,25 @@ def followed(runtime: Runtime, session: Session, message: Message, language: str
     if not figures:
         return Followed()
     own = _undated(runtime, message.text, language)
+    names = words.stems(" ".join(people.names(runtime)), language)
     shared: dict[str, int] = {}
-    dated = set()
+    dated, surely = set(), set()
     for each in _earlier(runtime, session, message):
         same = figures & rules.figures(each.text, language)
         stems = own & _undated(runtime, each.text, language)
-        if same and stems:
-            shared[each.id] = len(stems)
-            dated |= {each.id} if "date" in same else set()
+        if not (same and stems):
+            continue
+        shared[each.id] = len(stems)
+        if "date" in same:
+            dated.add(each.id)
+        if len(stems) >= SURELY_SHARED or ("date" in same and len(stems - names) >= SURELY_DATED):
+            surely.add(each.id)
     newest_first = list(reversed(shared))
     ids = sorted(newest_first, key=lambda id_: -shared[id_])[:CORRECTS]
     return Followed(
         tuple(ids),
         tuple(id_ for id_ in ids if id_ in dated or shared[id_] > 1),
-        tuple(id_ for id_ in ids if shared[id_] >= SURELY_SHARED),
+        tuple(id_ for id_ in ids if id_ in surely),
     )
 
 

@@ -50,7 +50,7 @@ def remarks(runtime: Runtime) -> list[Remark]:
 
 
 def _of_session(runtime: Runtime, session: Session) -> Iterator[Remark]:
-    corrected = {id_ for notice in session.notices.values() for id_ in notice.corrects[:1]}
+    corrected = session.corrected
     for message in session.messages:
         asks = message.text.rstrip("\"'»”“ ").endswith(QUESTION_ENDS)
         notice = session.notices.get(message.id)

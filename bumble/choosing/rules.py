@@ -50,7 +50,7 @@ _HA = re.compile(r"(?:^|[.!?…]\s+)ha\s*(?:[.!]|$)", re.IGNORECASE)  # a senten
 _LETTERS = re.compile(r"[^\W\d_]+")
 _PART = re.compile(r"(?<=[^\d\s])[.?!;,]+\s+|\n+")
 _SENTENCE = re.compile(r"(?<=[^\d\s])[.?!;]+\s+|\n+")
-_TIME = re.compile(r"\b\d{1,2}\.\s?\d{0,2}\.?(?=\D|$)|\b\d{1,2}/\d{1,2}\b")
+_TIME = re.compile(r"\b\d{1,2}\.\s?\d{0,2}\.?(?=\D|$)|\b\d{1,2}/\d{1,2}\b|\b\d{1,2}:\d{2}\b")
 
 
 @dataclass(frozen=True)

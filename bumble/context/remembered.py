@@ -267,7 +267,10 @@ def _said(runtime: Runtime, heard: _Heard, id_: str) -> Excerpt:
 
 
 def near(runtime: Runtime, session: Session, language: str) -> list[Excerpt]:
-    """Return what comes to mind by itself at the last message of a conversation."""
+    """Return what comes to mind by itself at the last message of a conversation.
+
+    Not what was put right in it: the newer word is there.
+    """
     said = session.messages[-1]
     at = runtime.now()
     mood = body_state.mood(runtime, body_state.read(runtime, at)).name
@@ -289,7 +292,8 @@ def near(runtime: Runtime, session: Session, language: str) -> list[Excerpt]:
         limit=MOST_QUOTES,
     )
     question = Question(said.text, language)
-    told = [hit for hit in hits if _tells(runtime, hit, question)]
+    corrected = session.corrected
+    told = [hit for hit in hits if hit.id not in corrected and _tells(runtime, hit, question)]
     corrections = " ".join(hit.newer for hit in told)
     return [
         _quote(runtime, hit)

@@ -154,6 +154,11 @@ class Session:
         return tuple(filter(None, dict.fromkeys((self.by, *self.present, *speakers))))
 
     @property
+    def corrected(self) -> frozenset[str]:
+        """Ids of the messages, of whatever conversation, that one of this puts right."""
+        return frozenset(id_ for notice in self.notices.values() for id_ in notice.corrects[:1])
+
+    @property
     def unanswered(self) -> tuple[Message, ...]:
         """The messages at the end that have no reply yet; an imported one waits for none."""
         if self.imported is not None:

@@ -40,6 +40,12 @@ def readable_person(runtime: Runtime, person: str) -> Relationship | None:
     return runtime.read_or(lambda: find_person(runtime, person), None)
 
 
+def names(runtime: Runtime) -> tuple[str, ...]:
+    """Return the entity's name, and those of everybody it knows, however they are written."""
+    known = relationships.read(runtime.entity.relationships)
+    return (runtime.identity.name, *(name for person in known for name in person.names))
+
+
 def plan_met(
     runtime: Runtime, person: str, name: str, at: datetime, session: Session
 ) -> Change | None:

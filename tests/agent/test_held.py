@@ -16,7 +16,7 @@ from bumble.entity.folder import Entity
 from bumble.facts.beliefs import CORRECTION
 from bumble.forms import forms
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.records import beliefs, projects, sessions
+from bumble.records import beliefs, projects, session_files, sessions
 from bumble.records.base import Provenance
 from bumble.records.notices import Notice
 from bumble.runtime.runtime import Runtime
@@ -410,6 +410,20 @@ def test_of_a_fact_that_was_put_right_the_newest_word_is_quoted_first(ada: Entit
     silent(ada, clock).apply(ChangeSet("note", (ada_changes,)))
     said = reply(talk(silent(ada, clock), "Where does my sister Nora live?"))
     assert said.index("Hull") < said.index("Leeds")
+
+
+def test_what_was_put_right_in_a_talk_does_not_come_to_mind_in_it(ada: Entity) -> None:
+    clock = Clock()
+    old = talk(silent(ada, clock), "My sister Nora lives in Leeds with her two cats.").session
+    new = talk(silent(ada, clock), "She moved, it is Hull now.", new=True).session
+    asked_for = "Where does my sister Nora live, with her two cats?"
+    before = talk(choosing(ada, clock=clock), asked_for).request.messages[-1].content
+    (first, *_), (second, *_) = old.messages, new.messages
+    notice = Notice(clock(), second.id, keep=True, why="a correction", corrects=(first.id,))
+    session = session_files.find(ada.sessions, new.id)
+    silent(ada, clock).apply(ChangeSet("", (sessions.plan_append(session, [notice], "note"),)))
+    after = talk(choosing(ada, clock=clock), asked_for).request.messages[-1].content
+    assert ("Leeds" in before, "Leeds" in after) == (True, False)
 
 
 def test_a_question_that_is_no_question_for_the_time_is_not_answered_by_the_clock(

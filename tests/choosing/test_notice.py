@@ -204,6 +204,27 @@ def test_what_is_kept_corrects_what_it_shares_a_date_and_three_words_with(
     assert after.corrects == ((before.message,) if corrects else ())
 
 
+@pytest.mark.parametrize(
+    ("earlier", "later", "corrects"),
+    [
+        (
+            "my round starts at 5:50, first comes Dettmer",
+            "Dettmer moved, my round starts 6:40",
+            True,
+        ),
+        ("Sam plays hockey in Leeds on May 3", "Sam gets new hockey boots on May 9", False),
+    ],
+)
+def test_what_is_kept_corrects_what_it_shares_an_hour_and_two_words_with(
+    ada: Entity, earlier: str, later: str, corrects: bool
+) -> None:
+    talked(ada, earlier, later)
+    settle(choosing(ada, label(0.9), label(0.9)))
+    before, after = notices_of(ada)
+    assert after.keep
+    assert after.corrects == ((before.message,) if corrects else ())
+
+
 def test_a_number_beside_one_word_of_what_had_one_says_more_of_it_but_corrects_nothing(
     ada: Entity,
 ) -> None:

@@ -224,6 +224,26 @@ def test_a_correction_stands_above_what_it_corrects(ada: Entity) -> None:
     assert told.index("erst am 21") < told.index("Davor hieß es") < told.index("am 14.")
 
 
+@pytest.mark.parametrize(
+    ("newer", "pairs"),
+    [
+        (Line("Sam", "laut Turnierplan geht es erst am 21. los", corrects=("msg_a3",)), True),
+        (Line("Sam", "der Bus fährt erst am 21.", corrects=("msg_a3",)), False),
+        (replace(CORRECTED, text="Fenja soll es nicht hören: ich ziehe um.", confided=True), False),
+        (replace(CORRECTED, confided=True), True),
+    ],
+)
+def test_a_correction_has_a_word_of_what_it_stands_above(
+    ada: Entity, newer: Line, pairs: bool
+) -> None:
+    settled(runtime_after(ada, "ses_a", GERMAN))
+    talked(ada, "ses_c", LATER, [newer])
+    settled(by_form(ada, LATER + timedelta(hours=9)))
+    section = knowledge.find(knowledge.read(ada.knowledge), "Fenja, Kiel, Turnier")
+    assert section is not None
+    assert ("Davor hieß es" in section.text) is pairs
+
+
 def test_recall_says_which_is_newer(ada: Entity) -> None:
     settled(runtime_after(ada, "ses_a", GERMAN))
     talked(ada, "ses_c", LATER, [CORRECTED])
