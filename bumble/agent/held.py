@@ -110,7 +110,7 @@ def act_of(runtime: Runtime, turn: Turn) -> Act:
         return act
     verdict = rules.judge(text, language)
     may_ask = act == "request" or acts.has_word_of_asking(text, language)
-    asks = worth.asks(questions=may_ask and act != "correction", marked=verdict.marked)
+    asks = worth.asks(verdict, questions=may_ask and act != "correction")
     decision = notice.decided(verdict, notice.of_worth(worth, verdict))
     tells = decision.keep and not verdict.marked  # whatever words of asking stand in it
     act = acts.of(text, language, asks=False if tells else asks)

@@ -41,9 +41,9 @@ FIGURED_KEPT_FROM = -0.5
 SURELY_JOKE_FROM, LAUGHING_JOKE_FROM, JOKE_FROM, FIGURED_JOKE_FROM = 0.5, -0.3, 0.0, 0.2
 TOLD_KEPT_FROM = -0.3
 CONFIDED_FROM = 0.0  # likeness to confidences from which a message is one, whatever its words
-# Likeness to questions of memory from which a message is one, with a word of asking and without;
-# below which it is none.
-ASKED_FROM, SURELY_ASKED_FROM, NOT_ASKED_BELOW = -0.2, 0.1, -0.8
+# Likeness to questions of memory from which a message is one, with a word of asking, without, and
+# without where a number stands in it; below which it is none.
+ASKED_FROM, SURELY_ASKED_FROM, FIGURED_ASKED_FROM, NOT_ASKED_BELOW = -0.2, 0.1, 0.5, -0.8
 TOLD_FROM = -0.1  # likeness to what is kept from which a word of asking alone makes no question
 # Likeness to what is another now, from which a message says so; from which it does with a figure
 # beside a word that was told with one.
@@ -115,15 +115,16 @@ class Worth:
         """Whether it may say so, by its wording."""
         return self.changed > PERHAPS_CHANGED_FROM
 
-    def asks(self, *, questions: bool, marked: bool) -> bool | None:
+    def asks(self, verdict: Verdict, *, questions: bool) -> bool | None:
         """Whether it asks for what the same person told; None: its words may say.
 
         Args:
+            verdict: Of the rules.
             questions: Whether a word of asking stands in it.
-            marked: Whether a question mark does.
         """
-        may_ask = marked or (questions and self.keep < TOLD_FROM)
-        if self.asked > (ASKED_FROM if may_ask else SURELY_ASKED_FROM):
+        surely = FIGURED_ASKED_FROM if verdict.figured and not questions else SURELY_ASKED_FROM
+        may_ask = verdict.marked or (questions and self.keep < TOLD_FROM)
+        if self.asked > (ASKED_FROM if may_ask else surely):
             return True
         return False if self.asked < NOT_ASKED_BELOW else None
 

@@ -32,6 +32,7 @@ from bumble.runtime.runtime import Runtime
 
 MESSAGES = 4  # of a job: what a killed process has to ask again, at most
 MODEL, LEANS = "model", "the rules lean that way"  # who said so, where no rule decided
+SURE_VETOES = (rules.LAUGH, rules.IMAGINED)  # hold however like a fact a message is
 FOLLOWS = "takes up what was told"  # so too, though its words alone would not keep it
 # so too, by likeness
 EXAMPLES, JOKE, ASKS, NOTHING = "examples", "like a joke", "asks for what was told", "like no fact"
@@ -199,7 +200,7 @@ def _opinion(
 
 def of_worth(worth: Worth, verdict: Verdict) -> Opinion:
     """Return what the examples say of a message that the rules judged."""
-    asks = worth.asks(questions=verdict.questions, marked=verdict.marked)
+    asks = worth.asks(verdict, questions=verdict.questions)
     return Opinion(
         worth.share,
         worth.keeps(verdict),
@@ -240,7 +241,7 @@ def decided(verdict: Verdict, opinion: Opinion) -> Decision:
         return Decision(opinion.keeps, opinion.why, confided, by_opinion=True)
     if is_open:
         return Decision(verdict.leans, LEANS, confided)
-    if verdict.keep is False and opinion.surely and verdict.why != rules.LAUGH:
+    if verdict.keep is False and opinion.surely and verdict.why not in SURE_VETOES:
         return Decision(True, opinion.why, confided, by_opinion=True)
     return Decision(verdict.keep is True, verdict.why, confided)
 

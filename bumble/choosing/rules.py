@@ -20,7 +20,7 @@ LEAST_CONFIDED_WORDS = 6  # shorter: "this is secret", which says nothing yet
 LEAST_TOLD_WORDS = 2  # beside the request to be silent
 TELLING_WORDS = 8  # of a message that surely tells something, whatever it asks
 REQUESTED, CONFIDED, TOLD = "asked to keep", "told in confidence", "told"  # why it is kept
-QUESTION, LAUGH = "a question", "a laugh"  # why it is not
+QUESTION, LAUGH, IMAGINED = "a question", "a laugh", "imagined"  # why it is not
 LEAST_REQUESTED_WORDS = 3  # beside the request to keep it in mind
 BARE_WORDS = 3  # beside the request, from which it may be about more than itself
 _ANNOUNCES = re.compile(r"(?:[:…?]|\.\.+)\s*$")  # what ends so is about what comes next
@@ -36,7 +36,7 @@ SURE_LAUGHING = 5  # points from which what is told with a laugh may be meant
 LEAST_SHARES = (0.6, 0.4)
 LEAST_SHARE = 0.4  # of what is told with a laugh
 TELLS_BESIDE = 3  # points of the rest, where only a part of a message is no statement
-PARTIAL = frozenset({"imagined", "maybe", "a saying", "a task"})
+PARTIAL = frozenset({IMAGINED, "maybe", "a saying", "a task"})
 ROLE_CHARS = 30  # between a thing and what it can't be: `the hoover has resigned`
 LEAST_QUOTED = 0.35  # share of a message's words from which it is a quotation
 Figure = Literal["date", "number"]
@@ -321,7 +321,7 @@ def _decided(wording: WordedMessage, *, confided: bool) -> tuple[bool | None, st
     for why, veto in VETOES:
         if veto(wording):
             # what follows from what is imagined is imagined, too
-            between = _SENTENCE if why == "imagined" else _PART
+            between = _SENTENCE if why == IMAGINED else _PART
             rest = _without(wording, veto, between) if why in PARTIAL else None
             if rest is not None and rest.points >= TELLS_BESIDE:
                 return _decided(rest, confided=confided)
@@ -353,7 +353,7 @@ VETOES: tuple[tuple[str, Callable[[WordedMessage], bool]], ...] = (
     ("a jest", lambda wording: wording.has("jests")),
     ("absurd", lambda wording: wording.absurd),
     ("a riddle", lambda wording: wording.has("riddles")),
-    ("imagined", lambda wording: wording.has("imagined")),
+    (IMAGINED, lambda wording: wording.has("imagined")),
     ("maybe", lambda wording: wording.has("maybe")),
     ("a quotation", lambda wording: wording.reported),
     ("a saying", lambda wording: wording.has("sayings")),

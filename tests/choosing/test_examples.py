@@ -151,10 +151,12 @@ def test_what_rules_keep_for_its_wording_is_dropped_if_it_is_like_no_fact(
 
 
 def test_what_a_word_speaks_against_is_kept_if_it_is_surely_like_what_is_kept() -> None:
-    verdict = Verdict(keep=False, why="imagined", leans=False)
+    verdict = Verdict(keep=False, why="passing", leans=False)
     worth = like(keep=0.9)
     assert notice.decided(verdict, notice.of_worth(worth, verdict)).keep
     assert not notice.decided(verdict, notice.of_worth(replace(worth, keep=0.4), verdict)).keep
+    imagined = replace(verdict, why=rules.IMAGINED)
+    assert not notice.decided(imagined, notice.of_worth(worth, imagined)).keep
 
 
 def test_what_is_told_with_a_laugh_is_sooner_held_for_a_joke() -> None:
@@ -188,19 +190,23 @@ def test_what_is_surely_imagined_is_no_confidence_for_one_of_its_words() -> None
 
 
 @pytest.mark.parametrize(
-    ("worth", "marked", "asks"),
+    ("worth", "text", "asks"),
     [
-        (like(asked=-0.15, keep=-0.5), False, True),
-        (like(asked=-0.15, keep=0.1), False, None),  # told beside a word of asking
-        (like(asked=-0.15, keep=0.1), True, True),
-        (like(asked=-0.5), True, None),
-        (like(asked=-0.9), True, False),
+        (like(asked=-0.15, keep=-0.5), "when does it start", True),
+        (like(asked=-0.15, keep=0.1), "when does it start", None),  # told beside a word of asking
+        (like(asked=-0.15, keep=0.1), "when does it start?", True),
+        (like(asked=-0.5), "when does it start?", None),
+        (like(asked=-0.9), "when does it start?", False),
+        (like(asked=0.3, keep=-0.5), "the day it starts", True),
+        (like(asked=0.3, keep=-0.5), "it starts on the 4th", None),
+        (like(asked=0.6, keep=-0.5), "say which of the 4 it is", True),
     ],
 )
 def test_what_is_like_a_fact_asks_nothing_without_a_question_mark(
-    worth: Worth, marked: bool, asks: bool | None
+    worth: Worth, text: str, asks: bool | None
 ) -> None:
-    assert worth.asks(questions=True, marked=marked) is asks
+    verdict = rules.judge(text, "en")
+    assert worth.asks(verdict, questions=verdict.questions) is asks
 
 
 @pytest.mark.parametrize(
