@@ -341,13 +341,26 @@ def _count_replies(lived: Lived, counts: Counts) -> None:
     counts.share(
         "no reply", [line for line, text in zip(shown, replies, strict=True) if not text], of
     )
-    counts.share(f"said again (last {RECENT})", [shown[n] for n in said_again(replies, RECENT)], of)
-    counts.share("said again (ever)", [shown[n] for n in said_again(replies)], of)
+    for span, among in ((f"last {RECENT}", RECENT), ("ever", None)):
+        again = [shown[n] for n in _heard_again(turns, among)]
+        counts.share(f"said again ({span})", again, of)
     counts.share("wrong language", [shown[n] for n in foreign], of)
     counts.share(
         "by form", [line for turn, line in zip(turns, shown, strict=True) if by_form(turn)], of
     )
     counts.share("roles confused (by rule)", roles, of)
+
+
+def _heard_again(turns: Sequence[Mapping[str, Any]], among: int | None) -> list[int]:
+    """Return which replies somebody has heard before."""
+    places: dict[str, list[int]] = {}
+    for n, turn in enumerate(turns):
+        places.setdefault(turn["person"], []).append(n)
+    return sorted(
+        heard[n]
+        for heard in places.values()
+        for n in said_again([turns[place]["reply"] for place in heard], among)
+    )
 
 
 def _count_facts(lived: Lived, counts: Counts) -> None:

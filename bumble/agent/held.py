@@ -227,12 +227,13 @@ def _own_words(runtime: Runtime, language: str) -> tuple[str, ...]:
 
 
 def earlier_replies(runtime: Runtime, turn: Turn) -> list[str]:
-    """Return what the entity said in this conversation and those before, oldest first."""
+    """Return what the entity said in this conversation and those before, oldest first.
+
+    To whomever it was: of this only the wordings count that are not taken again.
+    """
     folder, own = runtime.entity.sessions, turn.session.id
-    infos = (
-        info for info in session_files.infos(folder) if turn.person.id in (info.by, *info.present)
-    )
-    others = sorted((info for info in infos if info.id != own), key=lambda info: info.last_at)
+    infos = (info for info in session_files.infos(folder) if info.id != own)
+    others = sorted(infos, key=lambda info: info.last_at)
     talks = [session_files.find(folder, info.id) for info in others[-EARLIER_TALKS:]]
     return [
         message.text
