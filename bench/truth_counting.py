@@ -285,7 +285,8 @@ def nearest(sentence: str, turns: Sequence[Mapping[str, Any]]) -> tuple[str, ...
 def statements(lived: Lived) -> list[Statement]:
     """Return every sentence the entity holds as memory, each once a place."""
     seen: dict[tuple[str, str], Statement] = {}
-    fixed = fixed_words(lived)
+    titles = {heading for entry in lived.entries for heading, _ in entry.sentences()}
+    fixed = fixed_words(lived) | titles  # a title says nothing, as a tag neither
     for entry in lived.entries:
         for heading, sentence in entry.sentences():
             if BOOKKEEPING.fullmatch(sentence.strip(" ._")) or sentence.strip() in fixed:
@@ -307,7 +308,11 @@ def fixed_words(lived: Lived) -> set[str]:
     """Return the sentences of the forms that stand between quotes: `Before that it was:`."""
     worded = forms.load(lived.life.language, Path()).memory
     people = lived.life.people.values()
-    named = [worded.newer, *(worded.audience.format(people=name) for name in people)]
+    named = [
+        worded.newer,
+        *(worded.audience.format(people=name) for name in people),
+        *(worded.diary.format(name=name) for name in people),
+    ]
     return {sentence for text in named for sentence in (text, *words.sentences(text))}
 
 

@@ -330,7 +330,7 @@ def names_file(text: str) -> bool:
 
 def asks_number(text: str, language: str) -> bool:
     """Whether a message asks for a number, a day or a time: `he paled when I came` doesn't."""
-    return _shows("number", " ".join(_asking(text, language)) or text, language)
+    return _shows("number", " ".join(asking(text, language)) or text, language)
 
 
 def asks_advice(text: str, language: str) -> bool:
@@ -354,7 +354,7 @@ def asked(text: str, language: str) -> str:
     listed = cues(language)
     if listed is None:
         return text
-    about = " ".join(_asking(text, language))
+    about = " ".join(asking(text, language))
     for cue in ("recall", "asks"):
         about = listed.patterns[cue].sub(" ", about)
     if stop_words.telling_words(about):
@@ -362,7 +362,7 @@ def asked(text: str, language: str) -> str:
     return listed.patterns["recall"].sub(" ", _plain(text, language))
 
 
-def _asking(text: str, language: str) -> list[str]:
+def asking(text: str, language: str) -> list[str]:
     """Return the clauses of a message that ask, as cues are matched in."""
     listed = cues(language)
     if listed is None:

@@ -19,6 +19,7 @@ from bumble.agent.turn_record import Turn
 from bumble.choosing import examples, introduction, notice, rules
 from bumble.choosing.examples import Worth
 from bumble.choosing.notice import Decision
+from bumble.choosing.rules import Verdict
 from bumble.context import remembered, statements
 from bumble.context.statements import Question
 from bumble.forms import forms
@@ -112,11 +113,11 @@ def act_of(runtime: Runtime, turn: Turn) -> Act:
     may_ask = act == "request" or acts.has_word_of_asking(text, language)
     asks = worth.asks(verdict, questions=may_ask and act != "correction")
     decision = notice.decided(verdict, notice.of_worth(worth, verdict))
-    tells = decision.keep and not verdict.marked  # whatever words of asking stand in it
+    tells = decision.keep and not (verdict.marked or acts.asking(text, language))
     act = acts.of(text, language, asks=False if tells else asks)
     if act == "request" and verdict.keep and introduction.name_in(text):
         return "plan"  # `my name is Ruth, I taught for 34 years, please excuse my typing`
-    if verdict.laughs and act in ASKS_MEMORY and worth.is_joke(verdict):
+    if verdict.laughs and act in ASKS_MEMORY and not asks and worth.is_joke(verdict):
         return "joke"  # what somebody asked in it
     if decision.confided and decision.keep:
         return "confided"  # though it begins with `can I tell you something`
@@ -124,16 +125,17 @@ def act_of(runtime: Runtime, turn: Turn) -> Act:
         return "prying"
     if worth.is_confided and act in MAY_BE_CONFIDED:
         return "confided"
-    return _as_kept(act, worth, decision, laughs=verdict.laughs)
+    return _as_kept(act, worth, decision, verdict)
 
 
-def _as_kept(act: Act, worth: Worth, decision: Decision, *, laughs: bool) -> Act:
+def _as_kept(act: Act, worth: Worth, decision: Decision, verdict: Verdict) -> Act:
     """Return the act of a message by what is held of it: nothing is noted that is not kept."""
     if decision.keep:
-        return "plan" if act == "hypothetical" else act
+        is_noted = act == "hypothetical" or (act == "telling" and verdict.figured)
+        return "plan" if is_noted else act
     if act not in TELLS:
         return act
-    if decision.why == notice.JOKE and laughs:
+    if decision.why == notice.JOKE and verdict.laughs:
         return "telling" if act == "heavy" else "joke"
     if worth.is_surely_imagined:
         return "hypothetical"

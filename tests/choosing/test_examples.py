@@ -228,6 +228,7 @@ def test_who_sounds_somebody_out_is_sent_to_them(runtime: Runtime, text: str, ac
     [
         ("Can I tell you what Bo must not get wind of? I booked us a week in Rome.", "confided"),
         ("the lock is 2816, so if I ever ask you at 5 in the morning that is why", "plan"),
+        ("where do i park at work again haha, been round twice", "unknown"),
     ],
 )
 def test_what_is_kept_was_told_whatever_else_it_has(runtime: Runtime, text: str, act: str) -> None:
