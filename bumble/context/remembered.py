@@ -24,6 +24,7 @@ from bumble.context.statements import (
     part_of,
     telling_stems,
 )
+from bumble.forms import forms
 from bumble.index import chunks
 from bumble.index.search import Hit
 from bumble.records import base, provenance, session_files
@@ -226,7 +227,7 @@ def _compared(runtime: Runtime, rows: Sequence[Statement], question: Question) -
 
 def _noted(hit: Hit) -> list[Excerpt]:
     """Return the sentences of a note, and what is quoted in it in the words of who said it."""
-    rows = [row for row in hit.text.splitlines() if not row.startswith("#") and row[-1:] != ":"]
+    rows = _rows(hit.text)
     cited = {row: marks.citations(marks.MARK + row.lstrip("> ")) for row in rows}
     own = [row.lstrip("> -").strip('“”„«»"') for row in rows if not cited[row]]
     quoted = [Excerpt(each.words, hit.at, "", each.name) for row in rows for each in cited[row]]
@@ -234,6 +235,11 @@ def _noted(hit: Hit) -> list[Excerpt]:
         *quoted,
         *(Excerpt(part, hit.at) for row in own for part in words.sentences(row) if part),
     ]
+
+
+def _rows(text: str) -> list[str]:
+    """Return the lines of a note that say something: no title, nothing that leads to a quote."""
+    return [row for row in text.splitlines() if not row.startswith("#") and row[-1:] != ":"]
 
 
 def _bare(text: str) -> str:
@@ -296,9 +302,7 @@ def near(runtime: Runtime, session: Session, language: str) -> list[Excerpt]:
     told = [hit for hit in hits if hit.id not in corrected and _tells(runtime, hit, question)]
     corrections = " ".join(hit.newer for hit in told)
     return [
-        _quote(runtime, hit)
-        if hit.kind == "message"
-        else Excerpt(_telling_line(hit.text, question), hit.at, newer=hit.newer)
+        _quote(runtime, hit) if hit.kind == "message" else _of_note(runtime, hit, question)
         for hit in told
         if one_line(hit.text) not in corrections
     ]
@@ -320,15 +324,24 @@ def _quote(runtime: Runtime, hit: Hit) -> Excerpt:
     return Excerpt(one_line(hit.text), hit.at, person, name, hit.newer)
 
 
-def _telling_line(text: str, question: Question) -> str:
-    """Return the sentence of a note that shares most with a question."""
-    code = question.language
-    asked = telling_stems(question.text, code)
-    lines = [line.lstrip("> -") for line in text.splitlines() if not line.startswith("#")]
-    sentences = [part for line in lines for part in words.sentences(line)] or [one_line(text)]
+def _of_note(runtime: Runtime, hit: Hit, question: Question) -> Excerpt:
+    """Return the sentence of a note that shares most with a question, behind what puts it right."""
+    worded = forms.load(question.language, runtime.entity.root).memory
+    rows = [row for row in hit.text.splitlines() if row.strip() and not row.startswith("#")]
+    leads = [n for n, row in enumerate(rows[:-1]) if n and row == worded.newer]
+    newer = {rows[n + 1]: rows[n - 1] for n in leads}  # by the row that it puts right
+    asked = telling_stems(question.text, question.language)
 
     def shared(sentence: str) -> float:
-        there = telling_stems(sentence, code)
+        there = telling_stems(sentence, question.language)
         return sum(part_of(stem, word, there) for stem, word in asked.items())
 
-    return max(sentences, key=shared)
+    sentences = {
+        sentence: row for row in _rows(hit.text) for sentence in words.sentences(row.lstrip("> -"))
+    } or {one_line(hit.text): ""}
+    best = max(sentences, key=shared)
+    row = newest = sentences[best]
+    while newest in newer:
+        newest = newer.pop(newest)
+    since = worded.since.format(words=newest.lstrip("> ")) if newest != row else hit.newer
+    return Excerpt(best, hit.at, newer=since)

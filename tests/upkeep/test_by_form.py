@@ -11,7 +11,7 @@ import pytest
 
 from bumble.abilities.tiers import Abilities
 from bumble.choosing import notice
-from bumble.context import compact, handover, recalled, summary
+from bumble.context import compact, handover, recalled, remembered, summary
 from bumble.context.recalled import Search
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
@@ -242,6 +242,22 @@ def test_a_correction_has_a_word_of_what_it_stands_above(
     section = knowledge.find(knowledge.read(ada.knowledge), "Fenja, Kiel, Turnier")
     assert section is not None
     assert ("Davor hieß es" in section.text) is pairs
+
+
+def test_what_comes_to_mind_of_a_note_stands_behind_what_puts_it_right(ada: Entity) -> None:
+    settled(runtime_after(ada, "ses_a", GERMAN))
+    talked(ada, "ses_c", LATER, [CORRECTED])
+    settled(by_form(ada, LATER + timedelta(hours=9)))
+    asks = Line("Sam", "Turnier von Fenja am 14. November in Kiel")
+    session = talked(ada, "ses_d", LATER + timedelta(days=1), [asks])
+    runtime = by_form(ada, LATER + timedelta(days=1))
+    runtime.memory.sync()
+    session = replace(session, messages=session.messages[:1])
+    quotes = remembered.near(runtime, session, "de")
+    old = [quote for quote in quotes if "14. November" in quote.text]
+    assert old, quotes
+    assert all("erst am 21.“. Davor:" in quote.newer for quote in old)
+    assert not [quote for quote in quotes if "Das ist das Neuere" in quote.text]
 
 
 def test_recall_says_which_is_newer(ada: Entity) -> None:
