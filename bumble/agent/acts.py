@@ -56,7 +56,7 @@ _CLAUSE_END = re.compile(r"(?<=[?？؟!])\s*|[.…,;:]+(?=\s|$)|\n")
 _OPENING = "¿¡ "  # marks before the first word
 _NUMBER = re.compile(r"\d")
 _FILE = re.compile(r"\b[\w-]+\.(?:txt|md|pdf|csv|json|ya?ml|py|log|html?|docx?|ics|toml)\b", re.I)
-_JOKES = ("a jest", "a riddle", rules.LAUGH)  # as the rules for keeping call them
+JOKES = ("a jest", "a riddle", rules.LAUGH)  # as the rules for keeping call them
 SHORT, BRIEF = 6, 10  # words of a message that only greets; that only asks how one is
 MOST_ASKED = 14  # words of a question without a question mark
 MUCH = 3  # telling words beside a question that make it the lesser part
@@ -260,7 +260,7 @@ def _statement(plain: str, parts: Sequence[str], listed: Cues, verdict: Verdict)
     noted = verdict.leans if verdict.keep is None else verdict.keep
     # what is worth keeping is meant, however much somebody laughs
     laughs = listed.has("joke", plain) and not verdict.corrects and not noted
-    if laughs or verdict.why in _JOKES or deadpan:
+    if laughs or verdict.why in JOKES or deadpan:
         return "joke"
     is_imagined = listed.has("hypothetical", plain) and verdict.keep is not True
     if verdict.why == "imagined" or is_imagined:
@@ -331,6 +331,11 @@ def names_file(text: str) -> bool:
 def asks_number(text: str, language: str) -> bool:
     """Whether a message asks for a number, a day or a time: `he paled when I came` doesn't."""
     return _shows("number", " ".join(asking(text, language)) or text, language)
+
+
+def asks_again(text: str, language: str) -> bool:
+    """Whether a message asks in words for what was told: `what was it again`."""
+    return _shows("recall", " ".join(asking(text, language)), language)
 
 
 def asks_advice(text: str, language: str) -> bool:

@@ -117,8 +117,10 @@ def act_of(runtime: Runtime, turn: Turn) -> Act:
     act = acts.of(text, language, asks=False if tells else asks)
     if act == "request" and verdict.keep and introduction.name_in(text):
         return "plan"  # `my name is Ruth, I taught for 34 years, please excuse my typing`
-    if verdict.laughs and act in ASKS_MEMORY and not asks and worth.is_joke(verdict):
-        return "joke"  # what somebody asked in it
+    if verdict.laughs and act in ASKS_MEMORY and worth.is_joke(verdict):
+        is_meant = worth.asked > worth.joke or acts.asks_again(text, language)
+        if verdict.why in acts.JOKES or not is_meant:
+            return "joke"  # what somebody asked in it
     if decision.confided and decision.keep:
         return "confided"  # though it begins with `can I tell you something`
     if worth.pries and act in MAY_PRY and not (tells or acts.asks_number(text, language)):
