@@ -36,7 +36,7 @@ from bumble.records.sessions import Message, Session
 from bumble.text import languages, words
 from bumble.text.tags import distinct, folded, in_text
 
-VERSION = f"4.{terms.VERSION}.{form.VERSION}"  # raise it when the same file would give other chunks
+VERSION = f"5.{terms.VERSION}.{form.VERSION}"  # raise it when the same file would give other chunks
 TELLING_CHARS = 2000  # of a text, which tell its language
 AROUND_TERMS = 60  # of each turn before: a long answer is not to drown the one that follows it
 # How much of a chunk's vector comes from the turns before it, the nearest first (docs/log.md).

@@ -1,7 +1,8 @@
 """Long texts split into passages for an embedding model: length and overlap.
 
 Pieces end where a paragraph ends, else a sentence; each begins with the last short part of the one
-before it. Pure functions; knows nothing of records.
+before it, and with what a lead ("Before that it was:") refers to. Pure functions; knows nothing of
+records.
 """
 
 from __future__ import annotations
@@ -39,17 +40,36 @@ def split(text: str, max_tokens: int = MAX_TOKENS) -> list[Passage]:
         return [Passage(text.strip(), _line(text, len(text) - len(text.lstrip())))]
     pieces: list[tuple[int, int]] = []
     spans = _spans(text, max_tokens)
-    start, end = spans[0]
-    last = spans[0]
-    for span in spans[1:]:
-        if estimated_tokens(text[start : span[1]]) > max_tokens:
-            pieces.append((start, end))
-            overlaps = estimated_tokens(text[slice(*last)]) <= OVERLAP_TOKENS
-            fits = estimated_tokens(text[last[0] : span[1]]) <= max_tokens
-            start = last[0] if overlaps and fits and last[0] > start else span[0]
-        end, last = span[1], span
-    pieces.append((start, end))
+    first = 0
+    for n in range(1, len(spans)):
+        if estimated_tokens(text[spans[first][0] : spans[n][1]]) > max_tokens:
+            pieces.append((spans[first][0], spans[n - 1][1]))
+            first = _beginning(text, spans, first, n, max_tokens)
+    pieces.append((spans[first][0], spans[-1][1]))
     return [Passage(text[a:b].strip(), _line(text, a)) for a, b in pieces if text[a:b].strip()]
+
+
+def _beginning(text: str, spans: list[tuple[int, int]], first: int, n: int, max_tokens: int) -> int:
+    """Return with which part the piece begins that holds the n-th, which had no room in the last.
+
+    Args:
+        text: All of it.
+        spans: Its parts.
+        first: With which the last piece began.
+        n: The part.
+        max_tokens: Of a piece.
+    """
+
+    def goes_before(part: int) -> bool:
+        short = estimated_tokens(text[slice(*spans[part])]) <= OVERLAP_TOKENS
+        leads = text[slice(*spans[part + 1])].rstrip().endswith(":")
+        fits = estimated_tokens(text[spans[part][0] : spans[n][1]]) <= max_tokens
+        return fits and (leads or (short and part == n - 1))
+
+    beginning = n
+    while beginning - 1 > first and goes_before(beginning - 1):
+        beginning -= 1
+    return beginning
 
 
 def _line(text: str, at: int) -> int:
