@@ -27,6 +27,7 @@ _WORD = re.compile(r"[^\W\d_][^\W_]*(?:[-'’][^\W_]+)*")
 _HEADING = re.compile(r"#{1,6}\s+(.*?)\s*#*")
 _CITED = re.compile(r"> ?([^,:]+)[,:].*?[„“«\"](.+)[“”»\"]")
 _ASKING = ("requested", "confided")  # cues of what is asked of the listener
+_STOPPED = re.compile(r"([.!?…][”“»\"]*)\.(?=\s)")  # a full stop behind another
 _NOT_IN_TITLES = re.compile(r"https?://\S+|\S+@\S+")
 
 
@@ -109,6 +110,11 @@ def cited(citation: Citation, forms: MemoryForms, max_chars: int) -> str:
     """Word a citation where no day matters, cut to a length."""
     text = words.shorten(citation.words, max_chars, at_word=True)
     return f"{citation.name}: {marked(text, forms)}"
+
+
+def since(newer: str, forms: MemoryForms) -> str:
+    """Lead from words, quoted, to those that they put right."""
+    return _STOPPED.sub(r"\1", forms.since.format(words=newer))
 
 
 def is_in(words_said: str, text: str) -> bool:

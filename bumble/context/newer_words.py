@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from bumble.choosing import quotes
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
 from bumble.facts.beliefs import CORRECTION
@@ -59,8 +60,8 @@ def _with_newer(entity: Entity, hit: Hit, newer: Mapping[str, NewerWord]) -> Hit
         word = newer[word.message]
     if word is None or word.message in sources:
         return hit
-    since = forms.load(words.language(word.text), entity.root).memory.since
-    return replace(hit, newer=since.format(words=word.text))
+    worded = forms.load(words.language(word.text), entity.root).memory
+    return replace(hit, newer=quotes.since(word.text, worded))
 
 
 def _sources(entity: Entity, hit: Hit) -> tuple[str, ...]:

@@ -343,5 +343,5 @@ def _of_note(runtime: Runtime, hit: Hit, question: Question) -> Excerpt:
     row = newest = sentences[best]
     while newest in newer:
         newest = newer.pop(newest)
-    since = worded.since.format(words=newest.lstrip("> ")) if newest != row else hit.newer
+    since = marks.since(newest.lstrip("> "), worded) if newest != row else hit.newer
     return Excerpt(best, hit.at, newer=since)

@@ -127,7 +127,7 @@ def test_what_is_recalled_and_was_put_right_stands_behind_the_newer_word(ada: En
     )
     last = done.request.messages[-1].content
     assert (
-        "- Sam, 24 May: “No, my dentist appointment is on the 9th of June.”. Before that: (" in last
+        "- Sam, 24 May: “No, my dentist appointment is on the 9th of June.” Before that: (" in last
     )
     assert last.count("9th of June") == 1
 

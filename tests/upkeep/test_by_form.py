@@ -256,7 +256,7 @@ def test_what_comes_to_mind_of_a_note_stands_behind_what_puts_it_right(ada: Enti
     quotes = remembered.near(runtime, session, "de")
     old = [quote for quote in quotes if "14. November" in quote.text]
     assert old, quotes
-    assert all("erst am 21.“. Davor:" in quote.newer for quote in old)
+    assert all("erst am 21.“ Davor:" in quote.newer for quote in old)
     assert not [quote for quote in quotes if "Das ist das Neuere" in quote.text]
 
 
@@ -278,7 +278,7 @@ def test_recall_says_which_is_newer(ada: Entity) -> None:
         unasked=False,
     )
     old = next(hit for hit in hits if hit.id == "msg_a3")
-    newer = "Sam, 9. November 2026: „nee, das Turnier von Fenja ist erst am 21.“. Davor:"
+    newer = "Sam, 9. November 2026: „nee, das Turnier von Fenja ist erst am 21.“ Davor:"
     assert old.newer == newer
     shown = recalled.line(old, 90)
     assert shown.index(newer) < shown.index(old.text[:20]), "the newer word comes first"
