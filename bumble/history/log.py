@@ -210,7 +210,7 @@ def uncommitted(root: Path) -> list[Version]:
     paths = sorted({*changed.text.split("\0"), *new.text.split("\0")} - {""})
     data = git.blobs(root, [f"HEAD:./{path}" for path in paths])
     return [
-        Version(path, before, files.read_if_there(root / path))
+        Version(path, before, files.read_if_there(root / path) if (root / path).is_file() else None)
         for path, before in zip(paths, data, strict=True)
         if (root / path).is_file() or before is not None
     ]

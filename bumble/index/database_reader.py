@@ -25,6 +25,7 @@ from bumble.text.tags import folded
 
 EXACT_ROWS = 20_000  # beyond, bits choose the candidates and floats score them
 COARSE_FACTOR = 10  # candidates chosen by bits, for each that is wanted
+TAKEN = "taken"  # the key under which stands how far the full-text index has come
 
 
 class DatabaseReader:
@@ -65,7 +66,7 @@ class DatabaseReader:
 
     def fulltext_generation(self) -> int:
         """Return the generation that the full-text index had when its queue was last empty."""
-        return int(self.meta("taken") or 0)
+        return int(self.meta(TAKEN) or 0)
 
     def has_table(self, name: str) -> bool:
         """Whether it has a table; an index from an earlier version may lack one."""

@@ -34,6 +34,7 @@ from bumble.errors import (
 )
 from bumble.index import backend, chunks, fulltext, ingest, links, place
 from bumble.index.database import Database
+from bumble.index.database_reader import TAKEN
 from bumble.index.fulltext import IndexedTerms, Stamp
 from bumble.index.ingest import Progress, Reading
 from bumble.index.place import Place
@@ -196,6 +197,8 @@ def _sync(
             raise IndexUnusableError(at.shown, "it was made by another version of bumble")
         filed = ingest.update(entity, database, reading, tell)
         if making.shreds:
+            with database.transaction():
+                database.set_meta(TAKEN, "0")  # a kill from here on leaves none, not a damaged one
             files.clear(at.fulltext)
         anew = _update_fulltext(database, at.fulltext) if isinstance(database, Database) else ""
         embedded = 0
@@ -262,7 +265,7 @@ def _update_fulltext(database: Database, folder: Path) -> str:
     fulltext.write_stamp(folder, Stamp(token, generation))
     with database.transaction():
         database.run("delete from queue")
-        database.set_meta("taken", str(generation))
+        database.set_meta(TAKEN, str(generation))
     return note
 
 

@@ -85,6 +85,12 @@ def test_diff_falls_back_to_lines_for_what_cannot_be_read(ada: Run) -> None:
     assert "+broken: [" in shown
 
 
+def test_diff_of_a_file_that_became_a_folder_says_that_it_is_gone(ada: Run) -> None:
+    ada.entity.knowledge.unlink()
+    ada.entity.knowledge.mkdir()
+    assert 'gone: knowledge "Pets"' in ada.ok("diff").out
+
+
 def test_two_clones_live_apart_and_merge_by_meaning(ada: Run, tmp_path: Path) -> None:
     root, other = ada.entity.root, tmp_path / "clone"
     (tmp_path / "script.yaml").write_text("- Hello Sam.\n")
