@@ -70,7 +70,7 @@ def _values(path: Path, *wanted: str) -> dict[str, Any]:
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         try:
             return _Reader(data).values(set(wanted))
-        except (struct.error, KeyError, IndexError) as problem:
+        except (struct.error, KeyError, IndexError, OverflowError) as problem:
             raise ValueError(f"no GGUF file, or a damaged one: {problem}") from problem
 
 
