@@ -263,7 +263,7 @@ def _statement(plain: str, parts: Sequence[str], listed: Cues, verdict: Verdict)
     if laughs or verdict.why in JOKES or deadpan:
         return "joke"
     is_imagined = listed.has("hypothetical", plain) and verdict.keep is not True
-    if verdict.why == "imagined" or is_imagined:
+    if verdict.why == rules.IMAGINED or is_imagined:
         return "hypothetical"
     if listed.has("correction", plain):
         return "correction"

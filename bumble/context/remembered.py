@@ -327,7 +327,7 @@ def _quote(runtime: Runtime, hit: Hit) -> Excerpt:
 def _of_note(runtime: Runtime, hit: Hit, question: Question) -> Excerpt:
     """Return the sentence of a note that shares most with a question, behind what puts it right."""
     worded = forms.load(question.language, runtime.entity.root).memory
-    rows = [row for row in hit.text.splitlines() if row.strip() and not row.startswith("#")]
+    rows = [row for row in hit.text.splitlines() if row.strip()]
     leads = [n for n, row in enumerate(rows[:-1]) if n and row == worded.newer]
     newer = {rows[n + 1]: rows[n - 1] for n in leads}  # by the row that it puts right
     asked = telling_stems(question.text, question.language)

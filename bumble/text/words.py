@@ -130,13 +130,13 @@ def akin(stem: str, other: str, shared_letters: int) -> bool:
     return min(len(stem), len(other)) >= length and stem[:length] == other[:length]
 
 
-def shared(stems_: set[str], others: set[str], part_letters: int) -> int:
+def shared(own: set[str], others: set[str], part_letters: int) -> int:
     """Count the stems that are among others, or of so many letters within another or around it."""
     long = [other for other in others if len(other) >= part_letters]
     return sum(
         stem in others
         or (len(stem) >= part_letters and any(stem in other or other in stem for other in long))
-        for stem in stems_
+        for stem in own
     )
 
 

@@ -45,6 +45,13 @@ def runtime(ada: Entity) -> Runtime:
     return replace(before, memory=memory, abilities=Abilities())
 
 
+@pytest.fixture
+def learned(runtime: Runtime) -> Runtime:
+    """Whose embedder has learned from the examples, and whose model is asked nothing."""
+    examples.worth(runtime, "learns", "en", learns=True)
+    return replace(runtime, abilities=Abilities(unmeasured="none"))
+
+
 def noticed(runtime: Runtime, text: str) -> Notice:
     talk(runtime, text)
     list(runner.settle(runtime, (PASS,)))
@@ -209,52 +216,41 @@ def test_what_is_like_a_fact_asks_nothing_without_a_question_mark(
     assert worth.asks(verdict, questions=verdict.questions) is asks
 
 
-@pytest.mark.parametrize(
-    ("text", "act"),
-    [
-        ("did jenny say anything about me after the party?", "prying"),
-        ("what time does aunt carol's train get in on friday?", "unknown"),
-    ],
-)
-def test_who_sounds_somebody_out_is_sent_to_them(runtime: Runtime, text: str, act: str) -> None:
-    examples.worth(runtime, "learns", "en", learns=True)
-    runtime = replace(runtime, abilities=Abilities(unmeasured="none"))
-    talk(runtime, "Jenny told me at the party that she found it too loud")
-    assert talk(runtime, text).worded in (act, "nearest" if act == "unknown" else act)
+JENNY = "Jenny told me at the party that she found it too loud"
 
 
 @pytest.mark.parametrize(
-    ("text", "act"),
+    ("told", "text", "acts_of_it"),
     [
-        ("Can I tell you what Bo must not get wind of? I booked us a week in Rome.", "confided"),
-        ("the lock is 2816, so if I ever ask you at 5 in the morning that is why", "plan"),
-        ("where do i park at work again haha, been round twice", "unknown"),
+        (JENNY, "did jenny say anything about me after the party?", ("prying",)),
+        (JENNY, "what time does aunt carol's train get in on friday?", ("unknown", "nearest")),
+        ("", "Can I tell you what Bo must not get wind of? I booked us a week.", ("confided",)),
+        ("", "the lock is 2816, so if I ever ask you at 5 in the morning that is why", ("plan",)),
+        ("", "where do i park at work again haha, been round twice", ("unknown",)),
     ],
 )
-def test_what_is_kept_was_told_whatever_else_it_has(runtime: Runtime, text: str, act: str) -> None:
-    examples.worth(runtime, "learns", "en", learns=True)
-    runtime = replace(runtime, abilities=Abilities(unmeasured="none"))
-    assert talk(runtime, text).worded == act
+def test_a_message_is_answered_by_its_wording_and_what_it_is_like_together(
+    learned: Runtime, told: str, text: str, acts_of_it: tuple[str, ...]
+) -> None:
+    if told:
+        talk(learned, told)
+    assert talk(learned, text).worded in acts_of_it
 
 
-def test_nothing_is_noted_that_is_not_kept(runtime: Runtime) -> None:
-    examples.worth(runtime, "learns", "en", learns=True)
-    runtime = replace(runtime, abilities=Abilities(unmeasured="none"))
-
+def test_nothing_is_noted_that_is_not_kept(learned: Runtime) -> None:
     def noted(example: Example, verdict: Verdict) -> bool:
         return dry(example, verdict) and acts.of(example.text, "en", asks=False) == "plan"
 
-    assert talk(runtime, first(noted)).worded == "telling"
+    assert talk(learned, first(noted)).worded == "telling"
 
 
-def test_a_message_is_answered_as_what_it_is_like(runtime: Runtime) -> None:
+def test_a_message_is_answered_as_what_it_is_like(learned: Runtime) -> None:
     def unseen(example: Example, verdict: Verdict) -> bool:
         is_statement = acts.of(example.text, "en") in ("telling", "plan")
         return example.kind == "ask_memory" and is_statement
 
-    examples.worth(runtime, "learns", "en", learns=True)
-    talk(runtime, "my exam is on the 4th of may, in the town hall")
-    turn = talk(replace(runtime, abilities=Abilities(unmeasured="none")), first(unseen))
+    talk(learned, "my exam is on the 4th of may, in the town hall")
+    turn = talk(learned, first(unseen))
     assert turn.worded in ("told_me", "nearest", "unknown", "told_before")
 
 
