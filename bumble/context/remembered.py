@@ -300,12 +300,12 @@ def near(runtime: Runtime, session: Session, language: str) -> list[Excerpt]:
     question = Question(said.text, language)
     corrected = session.corrected
     told = [hit for hit in hits if hit.id not in corrected and _tells(runtime, hit, question)]
-    corrections = " ".join(hit.newer for hit in told)
-    return [
+    excerpts = [
         _quote(runtime, hit) if hit.kind == "message" else _of_note(runtime, hit, question)
         for hit in told
-        if one_line(hit.text) not in corrections
     ]
+    corrections = " ".join(excerpt.newer for excerpt in excerpts)
+    return [excerpt for excerpt in excerpts if excerpt.text not in corrections]
 
 
 def _tells(runtime: Runtime, hit: Hit, question: Question) -> bool:
