@@ -20,10 +20,10 @@ import resource
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
 from platformdirs import user_cache_path
 from ruamel.yaml import YAML
 
@@ -48,8 +48,7 @@ CONTEXT_TOKENS = 4096
 CACHE_BYTES = 500_000_000
 
 
-@dataclass(frozen=True)
-class Labelled:
+class Labelled(Struct, frozen=True):
     """One message, what is right, and what is said of it."""
 
     text: str
@@ -76,8 +75,7 @@ class Learned:
         return notice.of_worth(examples.of(self.known[writer], self.embedder, text), verdict)
 
 
-@dataclass
-class Labels:
+class Labels(Struct):
     """The shares a model gave, and what they cost."""
 
     model: Model | None

@@ -28,13 +28,14 @@ import re
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from platformdirs import user_cache_path
 from ruamel.yaml import YAML
 
@@ -201,8 +202,7 @@ FRIENDS = ("Tom", "Ana")
 WEEKDAYS = ("Monday", "Tuesday", "Thursday", "Friday", "Sunday")
 
 
-@dataclass(frozen=True)
-class Fact:
+class Fact(Struct, frozen=True):
     """Something that was said once."""
 
     kind: str
@@ -211,8 +211,7 @@ class Fact:
     question: str  # that asks for it
 
 
-@dataclass(frozen=True)
-class Sample:
+class Sample(Struct, frozen=True):
     """A conversation, and what was planted in it."""
 
     session: Session
@@ -408,8 +407,7 @@ def _has(word: str, text: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(word)}(?:th)?(?!\w)", text, re.IGNORECASE) is not None
 
 
-@dataclass(frozen=True)
-class View:
+class View(Struct, frozen=True):
     """What a model sees of a conversation, and what it is given beside it."""
 
     texts: Sequence[str]
@@ -427,8 +425,7 @@ class View:
         return sum(map(cost, (*self.texts, *self.always))) + round(fmean(found))
 
 
-@dataclass(frozen=True)
-class Slept:
+class Slept(Struct, frozen=True):
     """A conversation that was compacted where it lies, and what was distilled before that."""
 
     runtime: Runtime

@@ -18,12 +18,13 @@ import random
 import sys
 import tempfile
 import time
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 from zoneinfo import ZoneInfo
+
+from msgspec.structs import replace
 
 from bench.recall import DATA, OUT, WEIGHTS, Question, open_named, questions, write_entity
 from bumble.abilities.tiers import ABLE

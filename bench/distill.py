@@ -15,11 +15,11 @@ import json
 import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import asdict
 from platformdirs import user_cache_path
 from ruamel.yaml import YAML
 

@@ -23,13 +23,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import asdict, fields, replace
 
 from bumble.app import index_place
 from bumble.body import affects
@@ -72,8 +73,7 @@ NOTHING = {name: value for part in PARTS.values() for name, value in part.items(
 BITS, FLOATS, FOUR_BITS = "one bit", "floats", "four bits"  # how the tokens of texts are kept
 
 
-@dataclass(frozen=True)
-class Leg:
+class Leg(Struct, frozen=True):
     """One way to rank."""
 
     dense_weight: float = 0.5
@@ -100,8 +100,7 @@ _DATES = ("%I:%M %p on %d %B, %Y", "%Y/%m/%d (%a) %H:%M", "%Y-%m-%d %H:%M:%S", "
 _EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(Struct, frozen=True):
     """A question and the turns that answer it."""
 
     text: str
@@ -109,8 +108,7 @@ class Question:
     evidence: frozenset[str]  # ids of messages
 
 
-@dataclass(frozen=True)
-class Scores:
+class Scores(Struct, frozen=True):
     """How well the answers to some questions were found, each in [0, 1]."""
 
     recall_1: float
@@ -205,9 +203,9 @@ def chance_factor(question: str, body: BodyConfig) -> Factor:
             for _ in range(rng.randint(1, 2))
         ]
         age = rng.random() * MAX_AGE_DAYS * 86_400
-        return affects.imprint_factor(felt, mood, age, body.imprint, body.affinity)
+        return affects.imprint_factor(felt, mood, age, body.memory, body.affinity)
 
-    return Factor(of, 1 + body.imprint.imprint_recall_weight * body.imprint.imprint_cap)
+    return Factor(of, 1 + body.memory.imprint_recall_weight * body.memory.imprint_cap)
 
 
 class Codings:

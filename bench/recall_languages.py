@@ -14,11 +14,12 @@ import random
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from bench.recall import WEIGHTS, Question, Scores, mean, open_named, score
 from bumble.embed.protocol import Embedder
@@ -38,8 +39,7 @@ MESSAGES_A_SESSION = 10
 ALL = "all in one folder"
 
 
-@dataclass(frozen=True)
-class Life:
+class Life(Struct, frozen=True):
     """What was said in a language, and what is asked about it."""
 
     name: str

@@ -20,11 +20,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from statistics import median
 from typing import Any
+
+from msgspec.structs import asdict
 
 from bench.scale import sentences
 from bumble.body.config import BAR_NAMES

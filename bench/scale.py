@@ -23,7 +23,6 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -31,6 +30,7 @@ from statistics import median
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from bumble.embed.protocol import DocumentTokens, Embedder, Floats
 from bumble.index.database import open_to_read
@@ -74,8 +74,7 @@ NAMES = (
 _DIGITS = re.compile(r"\b\d+\b")
 
 
-@dataclass(frozen=True)
-class Turns:
+class Turns(Struct, frozen=True):
     """What is said in some conversations, to be varied; without any, sentences are made up."""
 
     texts: tuple[str, ...] = ()

@@ -18,9 +18,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
 from pathlib import Path
 from statistics import median
+
+from msgspec import Struct
+from msgspec.structs import fields
 
 from bench.scale import DATA, QUERIES, Turns, make, session, turns_of
 
@@ -31,8 +33,7 @@ FIRST, RECALL, AFTER = "index, everything new", "recall", f"index, {OLD_TURNS} n
 WITHOUT = {"BUMBLE_RECALL_LATE_INTERACTION": "false"}
 
 
-@dataclass(frozen=True)
-class Cost:
+class Cost(Struct, frozen=True):
     """What a process took."""
 
     seconds: float
@@ -45,8 +46,7 @@ class Cost:
         return Cost(*(mine / theirs for mine, theirs in pairs))
 
 
-@dataclass(frozen=True)
-class Product:
+class Product(Struct, frozen=True):
     """A folder of sources, and the variables that its commands get."""
 
     name: str

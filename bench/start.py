@@ -15,9 +15,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from bumble.entity import create
 from bumble.entity.create import NewEntity
@@ -39,8 +41,7 @@ app()
 _IMPORT = re.compile(r"import time:\s+(\d+) \|\s+\d+ \| ( *)(\S+)")
 
 
-@dataclass(frozen=True)
-class Timing:
+class Timing(Struct, frozen=True):
     """What runs of one command took, in milliseconds."""
 
     command: str

@@ -18,18 +18,17 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct, field
 from platformdirs import user_cache_path
 
 OUT = Path(__file__).parent / "out"
 DRIVER = [sys.executable, "-m", "bumble"]
 
 
-@dataclass(frozen=True)
-class Task:
+class Task(Struct, frozen=True):
     """Something to do, what is there before, and how to tell that it was done."""
 
     name: str

@@ -17,10 +17,10 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict
 from operator import itemgetter
 from pathlib import Path
 
+from msgspec.structs import asdict
 from platformdirs import user_cache_path
 
 from bench import truth_able, truth_counting, truth_judging, truth_living

@@ -12,9 +12,10 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
+
+from msgspec import Struct
 
 from bench.truth_living import Planted
 from bumble.llm.scripted import Reply
@@ -28,8 +29,7 @@ NUMBERED = re.compile(r"^\[(\d+)\] ", re.MULTILINE)
 STATEMENTS = re.compile(r"<statements>\n(.*)\n</statements>", re.DOTALL)
 
 
-@dataclass(frozen=True)
-class Able:
+class Able(Struct, frozen=True):
     """What is answered to the requests of a life."""
 
     life: Planted

@@ -11,9 +11,10 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from bench import truth_living
 from bench.truth_living import Planted
@@ -53,8 +54,7 @@ TELLS_OF = "relationships"  # a file in it tells of one person
 IN_SECTIONS = ("knowledge.md", "journal.md")
 
 
-@dataclass(frozen=True)
-class MemoryEntry:
+class MemoryEntry(Struct, frozen=True):
     """One memory: a file, or a section of one."""
 
     place: str  # relative to the folder
@@ -89,8 +89,7 @@ def _whole_quotes(sentences: Iterable[str]) -> Iterator[str]:
         yield open_
 
 
-@dataclass(frozen=True)
-class Statement:
+class Statement(Struct, frozen=True):
     """A sentence that an entity holds as memory."""
 
     text: str
@@ -100,8 +99,7 @@ class Statement:
     nearest: tuple[str, ...]  # messages, each with its speaker
 
 
-@dataclass(frozen=True)
-class Lived:
+class Lived(Struct, frozen=True):
     """The raw outputs of a life."""
 
     life: Planted
@@ -111,8 +109,7 @@ class Lived:
     entries: Sequence[MemoryEntry]  # that were not there from birth
 
 
-@dataclass
-class Counts:
+class Counts(Struct):
     """Pairs of numbers by name: so many of so many; and what each of them is made of."""
 
     shares: dict[str, tuple[float, float]] = field(default_factory=dict)
@@ -550,8 +547,7 @@ def _questions(asked: Sequence[Mapping[str, Any]]) -> list[str]:
     return [f"{each['text']} → {each['reply']}" for each in asked]
 
 
-@dataclass(frozen=True)
-class Costs:
+class Costs(Struct, frozen=True):
     """What a message cost, on average; times of the first, second and tenth."""
 
     reply_cpu_seconds: float

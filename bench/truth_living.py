@@ -17,11 +17,11 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
 from ruamel.yaml import YAML
 
 LIVES = Path(__file__).parent / "data" / "truth" / "lives"
@@ -38,8 +38,7 @@ PRIVATE = ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_D
 COMPILES = "PYTHONDONTWRITEBYTECODE"  # compiling all modules anew is no part of a command
 
 
-@dataclass(frozen=True)
-class Planted:
+class Planted(Struct, frozen=True):
     """A life that somebody has planted: its messages, and what must come of them."""
 
     name: str
@@ -70,8 +69,7 @@ def planted(path: Path, count: int | None = None) -> Planted:
     return Planted(*whose, messages, questions, path)
 
 
-@dataclass(frozen=True)
-class Ran:
+class Ran(Struct, frozen=True):
     """What a command did, and what it cost."""
 
     data: Mapping[str, Any]  # of its JSON; empty if it failed
@@ -85,8 +83,7 @@ class Ran:
         return {"cpu_seconds": round(self.cpu_seconds, 2), "seconds": round(self.wall_seconds, 2)}
 
 
-@dataclass
-class Living:
+class Living(Struct):
     """An entity that lives by the commands of one executable."""
 
     bumble: Path

@@ -15,9 +15,10 @@ import json
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from bench import recall_languages
 from bench.recall import DATA, WEIGHTS, Question, open_named, questions, write_entity
@@ -35,8 +36,7 @@ STEP = 0.05
 THRESHOLDS = [STEP * n for n in range(3, 10)]
 
 
-@dataclass
-class Nearness:
+class Nearness(Struct):
     """How near the best came, a number a line."""
 
     small_talk: list[float] = field(default_factory=list)

@@ -20,9 +20,10 @@ import threading
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
+
+from msgspec import Struct
 
 from bumble import unfinished
 from bumble.errors import FolderUnwritableError, LockedError, UnsafePathError
@@ -42,8 +43,7 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-@dataclass(frozen=True)
-class Enclosure:
+class Enclosure(Struct, frozen=True):
     """What holds for all that lies below a folder."""
 
     homes: tuple[str, ...]  # real folders: whatever is opened lies in one of them

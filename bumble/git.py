@@ -15,8 +15,9 @@ import re
 import shlex
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from bumble import gitdir
 from bumble.errors import HistoryUnreadableError
@@ -74,8 +75,7 @@ REACHING = (
 LFS_PROGRAMS = ("lfs.extension.", "lfs.customtransfer.", "lfs.standalonetransferagent")
 
 
-@dataclass(frozen=True)
-class GitResult:
+class GitResult(Struct, frozen=True):
     """What a git command left behind."""
 
     code: int
@@ -95,8 +95,7 @@ class GitResult:
         return lines[0].removeprefix("fatal: ").removeprefix("error: ")
 
 
-@dataclass(frozen=True)
-class Programs:
+class Programs(Struct, frozen=True):
     """The programs that git's settings name, as far as a command of ours could run them."""
 
     owners: frozenset[str] = frozenset()  # filters that the system or the user has set up
@@ -118,8 +117,7 @@ class Programs:
         return _settings(off)
 
 
-@dataclass(frozen=True)
-class Git:
+class Git(Struct, frozen=True, dict=True):
     """git in one repository, for the time of one change or question."""
 
     repository: Repository

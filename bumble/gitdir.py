@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from stat import S_ISBLK, S_ISCHR, S_ISDIR, S_ISFIFO, S_ISREG
+
+from msgspec import Struct
 
 MARK = ".git"
 HOOKS = "hooks"  # bumble runs none, wherever they lie
@@ -32,8 +33,7 @@ UNDER_WAY = {
 }
 
 
-@dataclass(frozen=True)
-class Repository:
+class Repository(Struct, frozen=True):
     """A repository that an entity lies in."""
 
     folder: Path  # of the entity, links followed

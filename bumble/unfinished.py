@@ -14,15 +14,16 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 SUFFIX = ".bumble-tmp"  # what is not whole yet is recognised by it
 _NOTE, _LOCK, _NEXT = ".json", ".lock", ".next"
 
 
-@dataclass(frozen=True)
-class Making:
+class Making(Struct, frozen=True):
     """Something that is made beside its place."""
 
     new: str  # where it is made

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
+from msgspec import Struct
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -67,8 +67,7 @@ own files, unless it says so: it is fetched from where its makers published it.
 """
 
 
-@dataclass(frozen=True)
-class Package:
+class Package(Struct, frozen=True):
     """A package that an installation brings."""
 
     name: str

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, partial
 from itertools import cycle
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
 from ruamel.yaml import YAML
 
 from bumble.abilities import checks
@@ -34,8 +34,7 @@ Answer with the one word."""
 Cases = Iterator["Case"]
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(Struct, frozen=True):
     """Something to ask a model, and what tells whether the answers are right."""
 
     kind: Kind

@@ -10,9 +10,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from bumble import files
 from bumble.abilities import grading
@@ -24,8 +26,7 @@ SCHEMA = 1  # of the files
 OF_WEIGHTS = "sha256:"  # how the identity of weights begins
 
 
-@dataclass(frozen=True)
-class LanguageResult:
+class LanguageResult(Struct, frozen=True):
     """What a model did with the cases of one language."""
 
     version: int  # of the probe
@@ -40,8 +41,7 @@ class LanguageResult:
         return all(len(self.answers.get(kind, "")) >= LEAST_CASES for kind in KINDS)
 
 
-@dataclass(frozen=True)
-class ModelResult:
+class ModelResult(Struct, frozen=True):
     """What a model did, by language."""
 
     identity: str  # `sha256:…` of weights, else address and name
@@ -84,7 +84,7 @@ def save(result: ModelResult, folder: Path) -> Path:
         "schema": SCHEMA,
         "identity": result.identity,
         "model": result.model,
-        "languages": {code: vars(one) for code, one in sorted(result.languages.items())},
+        "languages": {code: asdict(one) for code, one in sorted(result.languages.items())},
     }
     path = folder / _file_name(result.identity)
     files.write_atomic(path, f"{json.dumps(data, indent=2, ensure_ascii=False)}\n".encode())

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 # What a model is asked for: to answer somebody, or to make memories of what was said.
 Purpose = Literal["talk", "memory"]
@@ -18,8 +20,7 @@ TIERS: tuple[Tier, ...] = ("none", "choose", "write")  # the least trust first
 ANY = "any"  # stands for every language that is not named
 
 
-@dataclass(frozen=True)
-class Abilities:
+class Abilities(Struct, frozen=True):
     """What one model can be trusted with."""
 
     unmeasured: Tier = "choose"  # for what no probe has measured
@@ -34,8 +35,7 @@ class Abilities:
 ABLE = Abilities(unmeasured="write")
 
 
-@dataclass(frozen=True)
-class LateAbilities(Abilities):
+class LateAbilities(Abilities, frozen=True, dict=True):
     """Abilities that are looked up when they are first asked for: most runs of a cycle never do."""
 
     look: Callable[[], Abilities] = Abilities

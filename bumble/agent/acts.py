@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Literal
+
+from msgspec import Struct
 
 from bumble.choosing import language_file, rules
 from bumble.choosing.rules import Verdict
@@ -63,8 +64,7 @@ MUCH = 3  # telling words beside a question that make it the lesser part
 NEGATED = 2  # words between a negation and what it turns round
 
 
-@dataclass(frozen=True)
-class Cues:
+class Cues(Struct, frozen=True):
     """The words of one language by which acts show."""
 
     patterns: Mapping[str, re.Pattern[str]]

@@ -7,8 +7,9 @@ part of the transcript. What can't be read is said and fails nothing.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from bumble import files, prompts
 from bumble.entity.config import PromptConfig
@@ -18,8 +19,7 @@ _REFERENCE = re.compile(r"(?<![\w@/.])@((?:[\w~-]|[./](?=\S))[\w./~-]*)")
 _ENDS = ".,"  # of the sentence, not of the name
 
 
-@dataclass(frozen=True)
-class Attached:
+class Attached(Struct, frozen=True):
     """What goes with a message."""
 
     text: str = ""  # for the prompt

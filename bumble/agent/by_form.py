@@ -11,9 +11,10 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import permutations, product
+
+from msgspec import Struct
 
 from bumble.agent import acts
 from bumble.choosing import rules
@@ -51,8 +52,7 @@ _QUOTE_BEFORE = re.compile(r"(\{(?:said|quote)\})(?=\s)")
 _CALLED = re.compile(r",? ?\{who\}")
 
 
-@dataclass(frozen=True)
-class FormScene:
+class FormScene(Struct, frozen=True):
     """What a reply by form is made from."""
 
     message: str
@@ -69,8 +69,7 @@ class FormScene:
     story: Sequence[str] = ()  # what it says of itself, in the words of its owner
 
 
-@dataclass(frozen=True)
-class FormReply:
+class FormReply(Struct, frozen=True):
     """A reply, and the act it is worded for."""
 
     text: str

@@ -9,7 +9,8 @@ back, so the gate can only ask for more, and only so often.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from bumble import prompts
 from bumble.agent import route_words
@@ -34,8 +35,7 @@ SCHEMA = {
 }
 
 
-@dataclass(frozen=True)
-class ToolUse:
+class ToolUse(Struct, frozen=True):
     """One tool that did work in the turn."""
 
     name: str
@@ -43,8 +43,7 @@ class ToolUse:
     failed: bool
 
 
-@dataclass(frozen=True)
-class Gate:
+class Gate(Struct, frozen=True):
     """Decides about one turn."""
 
     model: Model

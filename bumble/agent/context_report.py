@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
 
 from bumble.agent import tools
 from bumble.agent.turn import ATTACHED, tools_of
@@ -23,8 +25,7 @@ VERSION = 2
 Source = Literal["run", "form", "estimate"]
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(Struct, frozen=True):
     """A named part of a request."""
 
     name: str
@@ -36,8 +37,7 @@ class Part:
         return self.chars // 4
 
 
-@dataclass(frozen=True)
-class File:
+class File(Struct, frozen=True):
     """A file of the owner's in the prompt."""
 
     name: str
@@ -46,8 +46,7 @@ class File:
     injected_chars: int
 
 
-@dataclass(frozen=True)
-class Continuity:
+class Continuity(Struct, frozen=True):
     """The brief of the last conversation, held against the first message of this one."""
 
     session: str  # that left it
@@ -56,8 +55,7 @@ class Continuity:
     fits: bool  # whether it is in the prompt
 
 
-@dataclass(frozen=True)
-class ContextReport:
+class ContextReport(Struct, frozen=True):
     """What one request is made of."""
 
     source: Source  # of a request that was sent; made, but answered by form; or one that would be
@@ -187,7 +185,7 @@ def _continuity(runtime: Runtime, turn: Turn) -> Continuity | None:
 
 def to_data(report: ContextReport) -> dict[str, Any]:
     """Return a report as plain data, its version and totals included."""
-    data = {"version": VERSION, **asdict(report), "budget": dict(budget(report))}
+    data = {"version": VERSION, **msgspec.to_builtins(report), "budget": dict(budget(report))}
     derived = {"wrapping_bytes": report.wrapping_bytes, "total_tokens": report.total_tokens}
     return {**data, **derived}
 
@@ -196,16 +194,9 @@ def from_data(data: Mapping[str, Any]) -> ContextReport | None:
     """Read a stored report; None if another version of bumble wrote it, or it is damaged."""
     if data.get("version") != VERSION:
         return None
-    fields = {name: data[name] for name in ContextReport.__dataclass_fields__ if name in data}
     try:
-        for name in ("system", "skills", "tools", "schemas", "preamble"):
-            fields[name] = tuple(Part(**part) for part in fields.get(name, ()))
-        fields["files"] = tuple(File(**file) for file in fields.get("files", ()))
-        fields["allowed"] = tuple(fields.get("allowed", ()))
-        brief = fields.get("handover")
-        fields["handover"] = Continuity(**brief) if brief else None
-        return ContextReport(**fields)
-    except TypeError:
+        return msgspec.convert(data, ContextReport)
+    except msgspec.ValidationError:
         return None
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from bumble.agent.tool_cache import ToolCache
 from bumble.context.recalled import QUOTED_FROM, UNSEARCHED, RecalledAnswer, Search
@@ -29,8 +31,7 @@ NOTHING = "Nothing in memory answers that; the question stays open."
 BY_RULE = "No answer of its own: what memory says to it, word for word."
 
 
-@dataclass(frozen=True)
-class DeepRecallAnswer:
+class DeepRecallAnswer(Struct, frozen=True):
     """An answer, and whether it was cached."""
 
     recollection: Recollection
@@ -130,7 +131,7 @@ def data(result: Recollection) -> dict[str, Any]:
         {**asdict(source), "at": source.at.isoformat() if source.at else None}
         for source in result.sources
     ]
-    return {**asdict(result), "sources": sources}
+    return {**asdict(result), "sources": sources, "spent": asdict(result.spent)}
 
 
 def _read(text: str | None) -> Recollection | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from bumble.entity.changes import Change
 from bumble.errors import RecordMissingError
@@ -18,8 +19,7 @@ from bumble.text.words import one_line
 Plans = tuple[Callable[[], Change | None], ...]
 
 
-@dataclass(frozen=True)
-class Recalled:
+class Recalled(Struct, frozen=True):
     """What the model gets to see of an anchor, and what is to be written."""
 
     text: str
@@ -27,8 +27,7 @@ class Recalled:
     plans: Plans
 
 
-@dataclass(frozen=True)
-class Feelings:
+class Feelings(Struct, frozen=True):
     """The anchors of an entity as its tools use them."""
 
     runtime: Runtime

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from bumble.agent import acts, by_form, tools
 from bumble.agent.acts import Act

@@ -9,9 +9,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any, Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from bumble import prompts
 from bumble.agent.completion_gate import Gate, ToolUse
@@ -54,8 +56,7 @@ BY_TOOL, WITHOUT_TOOLS = "Do it now with a tool, or", "No tool may be used any m
 SHORT_ADVICE = " Say the rest in one sentence."  # where no file may be written
 
 
-@dataclass(frozen=True)
-class Profile:
+class Profile(Struct, frozen=True):
     """How much a turn may cost."""
 
     name: str
@@ -65,8 +66,7 @@ class Profile:
     preamble_max_tokens: int
 
 
-@dataclass(frozen=True)
-class LoopStep:
+class LoopStep(Struct, frozen=True):
     """One answer of the model and what came of it."""
 
     said: str  # what the person heard, empty if nothing
@@ -77,8 +77,7 @@ class LoopStep:
     goes_on: bool = False  # whether it continues speech that was cut off
 
 
-@dataclass
-class LoopOutcome:
+class LoopOutcome(Struct):
     """What a loop did."""
 
     steps: list[LoopStep] = field(default_factory=list)
@@ -253,8 +252,7 @@ def run(
     return outcome
 
 
-@dataclass
-class _Tries:
+class _Tries(Struct):
     """What the bounds of a loop are held against."""
 
     advice: str  # at the last answer that may be cut off

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble import files
 from bumble.entity.changes import Change, ChangeSet
@@ -19,8 +21,7 @@ from bumble.runtime.runtime import Runtime
 BEGINNING = "beginning"  # below `.bumble/`: the lock of who begins a conversation
 
 
-@dataclass(frozen=True)
-class Person:
+class Person(Struct, frozen=True):
     """Who speaks."""
 
     id: str
@@ -119,8 +120,7 @@ def _refuse_strangers(
         )
 
 
-@dataclass(frozen=True)
-class Delivery:
+class Delivery(Struct, frozen=True):
     """What the entity has to say before anybody speaks, and the changes that note it was said."""
 
     messages: tuple[Message, ...] = ()

@@ -15,9 +15,10 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
+
+from msgspec import Struct
 
 MAX_OUTPUT_BYTES = 1_000_000  # the rest is read and thrown away
 PIECE_BYTES = 65_536
@@ -42,8 +43,7 @@ DESKTOP = frozenset(  # the screen and the bus of the person
 )
 
 
-@dataclass(frozen=True)
-class ProgramResult:
+class ProgramResult(Struct, frozen=True):
     """What came of a program."""
 
     code: int

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from bumble import prompts
 from bumble.agent import route_words
@@ -40,8 +41,7 @@ UNKNOWN_WORDS = 3  # of a message whose language has no file and that is light n
 _DENSE = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 
 
-@dataclass(frozen=True)
-class Route:
+class Route(Struct, frozen=True):
     """Where a message goes, by which rule, and how sure that is."""
 
     profile: ProfileName

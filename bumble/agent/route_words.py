@@ -7,9 +7,10 @@ words, sums and code, shows in any language. Pure functions.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import resources
+
+from msgspec import Struct
 
 from bumble.agent import acts
 from bumble.choosing import language_file, phrases
@@ -56,8 +57,7 @@ def load(language: str) -> Language:
     return language_file.parse(source, CUES)
 
 
-@dataclass(frozen=True)
-class Look:
+class Look(Struct, frozen=True, dict=True):
     """A message as its words show it, each thing looked up when it is asked for."""
 
     text: str

@@ -9,10 +9,11 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from bumble import files
 from bumble.entity.config import ToolCacheConfig
@@ -21,8 +22,7 @@ from bumble.errors import FolderUnwritableError
 FOLDER = "tools"
 
 
-@dataclass(frozen=True)
-class ToolCache:
+class ToolCache(Struct, frozen=True):
     """The cache of one entity."""
 
     folder: Path  # below `.bumble/cache`

@@ -7,10 +7,12 @@ applied with the turn, on the files as they are then.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from bumble.agent import deep_recall, workspace
 from bumble.agent.deep_recall import DeepRecallAnswer
@@ -37,16 +39,14 @@ LEAST_WORDS, LEAST_KEPT = 6, 0.5  # of a text that is rewritten: so many telling
 Plan = Callable[[], Change | None]  # made when it is applied; None: nothing to write
 
 
-@dataclass(frozen=True)
-class Outside:
+class Outside(Struct, frozen=True):
     """Tools of other programs that a turn may use."""
 
     tools: tuple[Tool, ...]
     call: Callable[[str, Mapping[str, Any]], OutsideResult]
 
 
-@dataclass(frozen=True)
-class ToolContext:
+class ToolContext(Struct, frozen=True):
     """What a tool may know of the turn it runs in."""
 
     entity: Entity
@@ -75,8 +75,7 @@ class ToolContext:
         return self.provenance.audience
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(Struct, frozen=True):
     """What came of a call."""
 
     text: str
@@ -511,8 +510,7 @@ def _run_command(arguments: Mapping[str, str], context: ToolContext) -> Result:
     return Result(text, failed=not text.startswith("exit 0"))
 
 
-@dataclass(frozen=True)
-class ToolWork:
+class ToolWork(Struct, frozen=True):
     """What a tool does, and what has to be known of that; what is not here only speaks or waits."""
 
     run: Callable[[dict[str, Any], ToolContext], Result]

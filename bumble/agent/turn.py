@@ -13,8 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
 from datetime import datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble import prompts
 from bumble.agent import (
@@ -75,8 +77,7 @@ ATTACHED = "attached"  # the block of the files that a message points to
 LEAST_RESULT_TOKENS = 128  # however full the window is
 
 
-@dataclass(frozen=True)
-class _Heard:
+class _Heard(Struct, frozen=True):
     """A message that is to be answered, and how it meets the entity."""
 
     session: Session  # with the message

@@ -6,9 +6,11 @@ The answer and what tools want written are one change set, planned on the files 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from bumble.agent import route, tools
 from bumble.agent.loop import LoopOutcome
@@ -38,8 +40,7 @@ COMMIT_TRIES = 3
 HEARD, SPOKE = "message_in", "message_out"
 
 
-@dataclass
-class Turn:
+class Turn(Struct):
     """A turn while it happens, and its record afterwards."""
 
     session: Session

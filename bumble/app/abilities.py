@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+
+from msgspec import Struct
 
 from bumble import files
 from bumble.abilities import grading, probe_cases, results
@@ -41,8 +42,7 @@ if TYPE_CHECKING:
 NOTICES = "ability_notices.json"  # models and languages of which it was said that they can't
 
 
-@dataclass(frozen=True)
-class ModelStanding:
+class ModelStanding(Struct, frozen=True):
     """How far a model is trusted in a language, and why so far."""
 
     language: str

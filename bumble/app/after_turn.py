@@ -6,8 +6,9 @@ The answer is printed and committed by then; whatever happens here, nothing of i
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from bumble.app import models, output
 from bumble.errors import UserError

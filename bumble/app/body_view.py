@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from bumble.app import opening
 from bumble.app.opening import Opened
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     from bumble.body.noise import Fragment
 
 
-@dataclass(frozen=True)
-class Presence:
+class Presence(Struct, frozen=True):
     """A body at the present."""
 
     soma: Soma

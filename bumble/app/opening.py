@@ -9,12 +9,13 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from zoneinfo import ZoneInfo
 
 import typer
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble import files, git
 from bumble.app import index_place, output
@@ -51,8 +52,7 @@ class Configured(Protocol):
         """The entity's folder."""
 
 
-@dataclass(frozen=True)
-class WithoutEntity:
+class WithoutEntity(Struct, frozen=True):
     """The settings of the user, in the process of a command that is about no entity."""
 
     shell: Shell
@@ -65,8 +65,7 @@ class WithoutEntity:
         return self.settings.config
 
 
-@dataclass(frozen=True)
-class Opened:
+class Opened(Struct, frozen=True):
     """An entity with its settings, in the process of a command."""
 
     shell: Shell

@@ -6,8 +6,9 @@ What came of it is written after each case, so that whatever stops a probe loses
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bumble.abilities import probe, probe_cases, results
 from bumble.abilities.probe import Note
@@ -32,8 +33,7 @@ if TYPE_CHECKING:
 IN_THE_CLOUD = "cloud"  # at the end of the names of models that Ollama asks elsewhere
 
 
-@dataclass(frozen=True)
-class ProbeJob:
+class ProbeJob(Struct, frozen=True):
     """One language to be probed by `tick`."""
 
     language: str

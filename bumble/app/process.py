@@ -12,10 +12,11 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from bumble import files
 from bumble.app.stopping import Stops
@@ -37,8 +38,7 @@ ACCOUNTS_OF_NOBODY = frozenset(
 )
 
 
-@dataclass
-class Shell:
+class Shell(Struct):
     """What a command may know of its surroundings."""
 
     environ: Mapping[str, str]

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from bumble import files
 from bumble.app import output
@@ -27,8 +28,7 @@ from bumble.text import schema, urls, yaml_edit
 from bumble.text.schema import ValueProblem
 
 
-@dataclass(frozen=True)
-class SettingsFile:
+class SettingsFile(Struct, frozen=True):
     """A file of settings."""
 
     path: Path

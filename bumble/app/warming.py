@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from bumble.agent import manner, turn
 from bumble.errors import UserError

@@ -11,8 +11,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from bumble.body.bars import FULL, Bars
 from bumble.body.circadian import seconds_between
@@ -24,14 +25,13 @@ from bumble.body.config import (
     RESTLESS_KIN,
     AffectsConfig,
     AffinityConfig,
-    ImprintConfig,
+    FeltMemoryConfig,
 )
 
 NAME_MAX_CHARS = 24
 
 
-@dataclass(frozen=True)
-class Affect:
+class Affect(Struct, frozen=True):
     """One named feeling, as strong as it was at its time."""
 
     name: str  # a slug of letters, digits and hyphens, at most 24 characters
@@ -39,16 +39,14 @@ class Affect:
     at: datetime  # timezone-aware
 
 
-@dataclass(frozen=True)
-class Mood:
+class Mood(Struct, frozen=True):
     """The feeling that stands out."""
 
     name: str  # one of EMOTIONS
     intensity: float  # in [0, 1]; 0 when neutral
 
 
-@dataclass(frozen=True)
-class FeltImprint:
+class FeltImprint(Struct, frozen=True):
     """The feeling an episode left."""
 
     emotion: str  # one of EMOTIONS; a neutral one counts nothing
@@ -141,7 +139,7 @@ def imprint_shares(
     imprints: Sequence[FeltImprint],
     present: str,
     age_seconds: float,
-    config: ImprintConfig,
+    config: FeltMemoryConfig,
     kinship: AffinityConfig,
 ) -> tuple[float, ...]:
     """Tell what each imprint of one episode adds before cap and weight, in the given order.
@@ -171,7 +169,7 @@ def imprint_factor(
     imprints: Sequence[FeltImprint],
     present: str,
     age_seconds: float,
-    config: ImprintConfig,
+    config: FeltMemoryConfig,
     kinship: AffinityConfig,
 ) -> float:
     """Weigh an episode's relevance by what it left: 1 + w · min(cap, Σ shares).

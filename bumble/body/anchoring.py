@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import datetime, timedelta
+
+from msgspec.structs import replace
 
 from bumble.body.circadian import seconds_between
 from bumble.body.config import HORMONE_NAMES, HormonesConfig

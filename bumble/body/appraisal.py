@@ -7,7 +7,9 @@ a `ValueError`; the caller then leaves the body as it is.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.body import affects, fields, hormones
 from bumble.body import bars as bars_module
@@ -21,8 +23,7 @@ FELT_MAX_CHARS = 200  # of the line that says what it felt like
 TRIGGER_MAX_CHARS = 120  # of what an imprint says gave rise to it
 
 
-@dataclass(frozen=True)
-class Appraisal:
+class Appraisal(Struct, frozen=True):
     """What one turn did to the body."""
 
     points: Mapping[str, float]  # by bar, each within ± max_points; all five are there

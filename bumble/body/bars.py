@@ -21,8 +21,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.body import circadian
 from bumble.body.config import BAR_NAMES, BarsConfig, CouplingConfig, ImpulseConfig
@@ -32,16 +34,14 @@ CROSSING_HOURS = 1 / 3600  # how exactly the moment is found at which a coupling
 LONGEST = timedelta(days=120)  # a longer absence is lived as this: by then nothing changes any more
 
 
-@dataclass(frozen=True)
-class Bar:
+class Bar(Struct, frozen=True):
     """One bar at one moment."""
 
     value: float  # in [0, 100]
     rest: float  # the resting point it moves toward, in [0, 100]
 
 
-@dataclass(frozen=True)
-class Bars:
+class Bars(Struct, frozen=True):
     """All five bars, at the time they were true."""
 
     at: datetime  # timezone-aware

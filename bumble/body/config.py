@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated
 
-from bumble.text.schema import Above, Amount, Count, Names, Positive, Range, Share, dataclass
+from msgspec import Struct
+
+from bumble.text.schema import Above, Amount, Count, Names, Positive, Range, Share
 
 BAR_NAMES = ("social", "curiosity", "creative", "tension", "comfort")
 HORMONE_NAMES = ("dopamine", "cortisol", "oxytocin")
@@ -31,24 +33,21 @@ Step = Annotated[float, Range(-1, 1)]  # of a hormone
 Affinity = Annotated[float, Range(1)]
 
 
-@dataclass(frozen=True)
-class BarConfig:
+class BarConfig(Struct, frozen=True):
     """How one bar starts and relaxes."""
 
     initial: Level
     decay_percent_per_hour: Amount
 
 
-@dataclass(frozen=True)
-class CircadianConfig:
+class CircadianConfig(Struct, frozen=True):
     """The daily rhythm of decay."""
 
     amplitude: Annotated[float, Range(0, 0.99)]
     phase_hour: Annotated[float, Range(0, 24)]
 
 
-@dataclass(frozen=True)
-class CouplingConfig:
+class CouplingConfig(Struct, frozen=True):
     """One bar, when high, hurries another."""
 
     source: BarName
@@ -57,8 +56,7 @@ class CouplingConfig:
     factor: Above
 
 
-@dataclass(frozen=True)
-class ImpulseConfig:
+class ImpulseConfig(Struct, frozen=True):
     """An urge that a full bar gives."""
 
     bar: BarName
@@ -67,16 +65,14 @@ class ImpulseConfig:
     cost: Level
 
 
-@dataclass(frozen=True)
-class ConflictConfig:
+class ConflictConfig(Struct, frozen=True):
     """Bars that pull apart when all of them are high."""
 
     bars: tuple[BarName, ...]
     threshold: Level
 
 
-@dataclass(frozen=True)
-class BarsConfig:
+class BarsConfig(Struct, frozen=True):
     """The five bars."""
 
     levels: Mapping[BarName, BarConfig]
@@ -90,16 +86,14 @@ class BarsConfig:
     conflicts: Mapping[str, ConflictConfig]
 
 
-@dataclass(frozen=True)
-class HormoneConfig:
+class HormoneConfig(Struct, frozen=True):
     """How one hormone relaxes."""
 
     half_life_minutes: Above
     rest: Annotated[float, Range(0, 0.99)]
 
 
-@dataclass(frozen=True)
-class HormonesConfig:
+class HormonesConfig(Struct, frozen=True):
     """The three hormones."""
 
     levels: Mapping[HormoneName, HormoneConfig]
@@ -110,8 +104,7 @@ class HormonesConfig:
     show_names: bool
 
 
-@dataclass(frozen=True)
-class MoodConfig:
+class MoodConfig(Struct, frozen=True):
     """A bar that gives a mood when high."""
 
     mood: Emotion
@@ -119,8 +112,7 @@ class MoodConfig:
     threshold: Level
 
 
-@dataclass(frozen=True)
-class AffectsConfig:
+class AffectsConfig(Struct, frozen=True):
     """Affects and moods."""
 
     half_life_minutes: Above
@@ -131,8 +123,7 @@ class AffectsConfig:
     mood_slope: Share
 
 
-@dataclass(frozen=True)
-class AppraisalConfig:
+class AppraisalConfig(Struct, frozen=True):
     """What a turn may do to the body."""
 
     max_points: Above
@@ -146,8 +137,7 @@ class AppraisalConfig:
             raise ValueError("`affect_base` and `affect_slope` must add up to 1 at most")
 
 
-@dataclass(frozen=True)
-class EbbConfig:
+class EbbConfig(Struct, frozen=True):
     """How loud the body is in the prompt."""
 
     deviation_weight: Share
@@ -164,8 +154,7 @@ class EbbConfig:
             raise ValueError("`quiet_below` must not be above `high_from`")
 
 
-@dataclass(frozen=True)
-class NoiseConfig:
+class NoiseConfig(Struct, frozen=True):
     """The ring of stray thoughts."""
 
     interval_seconds: Amount
@@ -174,23 +163,20 @@ class NoiseConfig:
     dream_protected_hours: Amount
 
 
-@dataclass(frozen=True)
-class EndocrineConfig:
+class EndocrineConfig(Struct, frozen=True):
     """What the endocrine section of a prompt says of growth and self."""
 
     mature_interactions: Positive
     young_below: Share
 
 
-@dataclass(frozen=True)
-class AnchorsConfig:
+class AnchorsConfig(Struct, frozen=True):
     """Anchors: states of the body that it can come back to."""
 
     by_itself: bool
 
 
-@dataclass(frozen=True)
-class SomaConfig:
+class SomaConfig(Struct, frozen=True):
     """The body by day: `soma` without its dreams."""
 
     bars: BarsConfig
@@ -203,26 +189,18 @@ class SomaConfig:
     anchors: AnchorsConfig
 
 
-@dataclass(frozen=True)
-class ImprintConfig:
-    """How imprints weigh in recall: part of `memory`."""
+class FeltMemoryConfig(Struct, frozen=True):
+    """How a stored significance fades, and imprints weigh in recall: part of `memory`."""
 
+    consolidation_interval: Above
+    memory_decay_rate: Share
     imprint_recall_weight: Amount
     imprint_decay_half_life_seconds: Above
     imprint_cap: Amount
     imprint_base: Share
 
 
-@dataclass(frozen=True)
-class FadingConfig:
-    """How a stored significance fades: part of `memory`."""
-
-    consolidation_interval: Above
-    memory_decay_rate: Share
-
-
-@dataclass(frozen=True)
-class AffinityConfig:
+class AffinityConfig(Struct, frozen=True):
     """How akin a present mood is to the one a memory was made in."""
 
     same: Affinity
@@ -231,8 +209,7 @@ class AffinityConfig:
     restless: Affinity
 
 
-@dataclass(frozen=True)
-class SignificanceConfig:
+class SignificanceConfig(Struct, frozen=True):
     """The weights of an event's significance."""
 
     base: Share
@@ -243,8 +220,7 @@ class SignificanceConfig:
     meaningful_chars: Count
 
 
-@dataclass(frozen=True)
-class ScalarConfig:
+class ScalarConfig(Struct, frozen=True):
     """A relationship in numbers only."""
 
     initial_warmth: Share
@@ -257,16 +233,14 @@ class ScalarConfig:
     step: Share
 
 
-@dataclass(frozen=True)
-class BodyConfig:
+class BodyConfig(Struct, frozen=True):
     """All of these, from the sections where they stand."""
 
     soma: SomaConfig
     appraisal: AppraisalConfig
     ebb: EbbConfig
     endocrine: EndocrineConfig
-    imprint: ImprintConfig
+    memory: FeltMemoryConfig
     affinity: AffinityConfig
     significance: SignificanceConfig
-    fading: FadingConfig
     scalar: ScalarConfig

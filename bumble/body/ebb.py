@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from bumble.body import bars as bars_module
 from bumble.body import hormones, noise
@@ -37,8 +38,7 @@ ADVICE: Mapping[Tier, str] = {
 }
 
 
-@dataclass(frozen=True)
-class BodyTag:
+class BodyTag(Struct, frozen=True):
     """An episode's tag, parsed: the body at the time."""
 
     bars: Mapping[str, int]  # percent by bar

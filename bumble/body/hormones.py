@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.body.circadian import seconds_between
 from bumble.body.config import HORMONE_NAMES, HormonesConfig
@@ -31,8 +33,7 @@ UNDERTONES = {
 STEADY = "be steady and natural"
 
 
-@dataclass(frozen=True)
-class Hormones:
+class Hormones(Struct, frozen=True):
     """All three levels, at the time they were true."""
 
     at: datetime  # timezone-aware

@@ -7,8 +7,9 @@ A fragment is stored as it was thought; the `[dream]` before a dream's fragment 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from bumble.body.circadian import seconds_between
 from bumble.body.config import NoiseConfig
@@ -19,8 +20,7 @@ MARK = "[dream]"
 TEXT_MAX_CHARS = 200
 
 
-@dataclass(frozen=True)
-class Fragment:
+class Fragment(Struct, frozen=True):
     """One stray thought."""
 
     text: str  # one line, at most 200 characters

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
-from bumble.body.config import FadingConfig, SignificanceConfig
+from msgspec import Struct
+
+from bumble.body.config import FeltMemoryConfig, SignificanceConfig
 
 DECAY_SCALE = 10  # multiplies `memory_decay_rate`
 
 
-@dataclass(frozen=True)
-class Significance:
+class Significance(Struct, frozen=True):
     """A significance with the shares it is made of, each already weighted."""
 
     base: float
@@ -101,7 +101,7 @@ def significance(
     )
 
 
-def decayed(value: float, age_seconds: float, config: FadingConfig) -> float:
+def decayed(value: float, age_seconds: float, config: FeltMemoryConfig) -> float:
     """Let a stored significance fade: s · exp(−rate · 10 · age / interval).
 
     Args:

@@ -7,8 +7,10 @@ that is stored: the caller keeps the old state until something happened that is 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.body import affects, bars, fields, hormones, noise
 from bumble.body.affects import Affect
@@ -21,8 +23,7 @@ DECIMALS = 4  # of a stored value; finer than anything shown
 IMPULSE_EVENT = "impulse"  # what an impulse that fires does to the hormones
 
 
-@dataclass(frozen=True)
-class FeltLine:
+class FeltLine(Struct, frozen=True):
     """What the last appraisal said it felt like."""
 
     text: str  # one line
@@ -30,8 +31,7 @@ class FeltLine:
     audience: tuple[str, ...] = ()  # ids of those who may meet it in a prompt; empty: everyone
 
 
-@dataclass(frozen=True)
-class Soma:
+class Soma(Struct, frozen=True):
     """The body, every value with the time it was true."""
 
     bars: Bars

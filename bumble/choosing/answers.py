@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from bumble.choosing.learning import Lesson, understands
 from bumble.embed import answering
@@ -24,8 +24,7 @@ from bumble.text.words import one_line
 MAX_TOKENS = 150  # of a text: those that were learned from are short
 
 
-@dataclass(frozen=True)
-class Told:
+class Told(Struct, frozen=True):
     """Something that was told, with the questions that it answers."""
 
     said: str

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from bumble.choosing import notice, quotes
 from bumble.choosing.quotes import Quote
@@ -31,8 +33,7 @@ PART_LETTERS = 5  # of a word that counts within another: `Grünkohl`, `Grünkoh
 MARK = "form"  # in front matter, where other texts have `excerpt`: put together of quotes
 
 
-@dataclass(frozen=True)
-class Wording:
+class Wording(Struct, frozen=True):
     """How a memory is worded that no model writes."""
 
     language: str  # its code
@@ -69,8 +70,7 @@ class Wording:
         return title or quotes.day(sayings[0].quote.at, self.forms, year=True)
 
 
-@dataclass(frozen=True)
-class Saying:
+class Saying(Struct, frozen=True):
     """A message of a person that is worth keeping, ready to be quoted."""
 
     quote: Quote
@@ -84,8 +84,7 @@ class Saying:
         return (self.quote, self.older) if self.older else (self.quote,)
 
 
-@dataclass(frozen=True)
-class Noticed:
+class Noticed(Struct, frozen=True):
     """What was noticed of some messages."""
 
     of: Mapping[str, Notice] = field(default_factory=dict)  # by message id

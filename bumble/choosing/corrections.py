@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from bumble.choosing import language_file, rules
 from bumble.forms import forms
@@ -30,8 +31,7 @@ SURELY_SHARED = 3  # words with which a figure surely says something else, whate
 SURELY_DATED = 2  # beside a date or an hour, where none of them is somebody's name
 
 
-@dataclass(frozen=True)
-class Earlier:
+class Earlier(Struct, frozen=True):
     """A message that may be corrected."""
 
     id: str
@@ -63,8 +63,7 @@ def corrected(
     return tuple(sorted(points, key=lambda id_: -points[id_]))[:CORRECTS]
 
 
-@dataclass(frozen=True)
-class Followed:
+class Followed(Struct, frozen=True):
     """What was told before that a message takes up."""
 
     ids: tuple[str, ...] = ()  # of messages, the likeliest first

@@ -10,9 +10,9 @@ it makes of the examples is learned once (`learning.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from bumble.choosing import answers
 from bumble.choosing.learning import Lesson, understands
@@ -56,8 +56,7 @@ PRYING_FROM, PERHAPS_PRYING_FROM, PRYING_LEAD = -0.45, -0.75, -0.3
 MAX_TOKENS = 150  # of a message: examples are short
 
 
-@dataclass(frozen=True)
-class Example:
+class Example(Struct, frozen=True):
     """A message and what is right."""
 
     text: str
@@ -67,8 +66,7 @@ class Example:
     language: str
 
 
-@dataclass(frozen=True)
-class Worth:
+class Worth(Struct, frozen=True):
     """What the examples say of a message."""
 
     keep: float  # likeness to what is kept: about 1 as that, -1 as the rest

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
+
+from msgspec import Struct, field
 
 from bumble.choosing import phrases
 from bumble.text import yaml_read
@@ -83,8 +84,7 @@ class Spellings:
         return self._pattern.sub(lambda hit: self._written.get(hit[0].casefold(), hit[0]), text)
 
 
-@dataclass(frozen=True)
-class Language:
+class Language(Struct, frozen=True):
     """The cues of one language."""
 
     joins: bool = True  # whether an apostrophe joins what it parts

@@ -10,11 +10,13 @@ import contextlib
 import hashlib
 import io
 from collections.abc import Callable, Iterator
-from dataclasses import astuple, dataclass
 from functools import cached_property
 from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import Any, BinaryIO, Generic, Protocol, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import astuple
 
 from bumble import files
 from bumble.embed.protocol import Embedder, EmbedderIdentity
@@ -42,8 +44,7 @@ def understands(embedder: Embedder, language: str) -> bool:
     return embedder.multilingual or language == DEFAULT_LANGUAGE
 
 
-@dataclass(frozen=True)
-class Lesson(Generic[T]):
+class Lesson(Struct, Generic[T], frozen=True, dict=True):
     """Something to learn from texts."""
 
     folder: str  # of its texts, and part of the names of files

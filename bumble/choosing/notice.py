@@ -10,7 +10,9 @@ process asks again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.choosing import answers, corrections, examples, hush, label, own_answer, rules
 from bumble.choosing.examples import Worth
@@ -38,8 +40,7 @@ FOLLOWS = "takes up what was told"  # so too, though its words alone would not k
 EXAMPLES, JOKE, ASKS, NOTHING = "examples", "like a joke", "asks for what was told", "like no fact"
 
 
-@dataclass(frozen=True)
-class NoticeJob:
+class NoticeJob(Struct, frozen=True):
     """Messages of a conversation that nobody has noticed yet."""
 
     session: str
@@ -156,8 +157,7 @@ def _noticed(runtime: Runtime, session: Session, message: Message, language: str
     return _confided(notice, message) if is_covered else notice
 
 
-@dataclass(frozen=True)
-class Opinion:
+class Opinion(Struct, frozen=True):
     """What the examples, or a model, say of a message; nothing, where neither was asked."""
 
     share: float | None = None  # how likely it is worth keeping, in [0, 1]
@@ -175,8 +175,7 @@ class Opinion:
     by: str = ""  # name of the embedder, or of the model
 
 
-@dataclass(frozen=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """What is held of a message."""
 
     keep: bool

@@ -13,7 +13,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 NUMBERS = "numbers"  # the list of the words that `#` takes, too: `two`
 GAP = 5  # words at most that `...` stands for
@@ -70,8 +71,7 @@ def source(
     return rf"(?<= )(?:{found})(?= )" if found else r"(?!)"
 
 
-@dataclass(frozen=True)
-class _Lists:
+class _Lists(Struct, frozen=True):
     """Makes the patterns of phrases that may name lists."""
 
     lists: Mapping[str, Sequence[str]]

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from bumble.choosing import language_file
 from bumble.forms.forms import MemoryForms
@@ -31,8 +32,7 @@ _STOPPED = re.compile(r"([.!?…][”“»\"]*)\.(?=\s)")  # a full stop behind 
 _NOT_IN_TITLES = re.compile(r"https?://\S+|\S+@\S+")
 
 
-@dataclass(frozen=True)
-class Quote:
+class Quote(Struct, frozen=True):
     """What somebody said."""
 
     message: str  # id
@@ -92,8 +92,7 @@ def plain(text: str) -> str:
     return words.one_line(" ".join(rows))
 
 
-@dataclass(frozen=True)
-class Citation:
+class Citation(Struct, frozen=True):
     """A quote as it stands in a text: who said it, and what."""
 
     name: str

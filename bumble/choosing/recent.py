@@ -6,7 +6,8 @@ What was noticed not to be worth keeping, was put right since, or holds a secret
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from bumble.choosing import quotes
 from bumble.choosing.quotes import Quote
@@ -23,8 +24,7 @@ LEAST_WORDS = 4  # of a message that says something
 QUESTION_ENDS = ("?", "？", "؟")
 
 
-@dataclass(frozen=True)
-class Remark:
+class Remark(Struct, frozen=True):
     """One message of a person, as it is quoted."""
 
     person: str  # id

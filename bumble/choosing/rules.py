@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
+
+from msgspec import Struct
 
 from bumble.choosing import feelings, introduction, language_file, phrases
 from bumble.choosing.language_file import Language
@@ -53,8 +54,7 @@ _SENTENCE = re.compile(r"(?<=[^\d\s])[.?!;]+\s+|\n+")
 _TIME = re.compile(r"\b\d{1,2}\.\s?\d{0,2}\.?(?=\D|$)|\b\d{1,2}/\d{1,2}\b|\b\d{1,2}:\d{2}\b")
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """What the rules say of a message."""
 
     keep: bool | None  # None: open
@@ -74,8 +74,7 @@ class Verdict:
     figured: bool = False  # whether it says a number or an hour, and nobody laughs
 
 
-@dataclass(frozen=True)
-class WordedMessage:
+class WordedMessage(Struct, frozen=True):
     """A message with what its wording shows, each looked up when it is asked for."""
 
     text: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from bumble.app import output
 from bumble.app.body_view import Presence
@@ -20,8 +21,7 @@ BLENDS = (
 )
 
 
-@dataclass(frozen=True)
-class AnchorsView:
+class AnchorsView(Struct, frozen=True):
     """The anchors of a body, as data and as lines."""
 
     data: dict[str, Any]

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 SWITCHES = ("think", "verbose", "reasoning")  # on, or off
 OFF = frozenset({"off", "none", "no", "false"})
@@ -45,8 +47,7 @@ _DIRECTIVE = re.compile(
 _SHORTCUT = re.compile(rf"(?<!\S)/(?P<shortcut>{_with_words(SHORTCUTS)})(?=\s|$|[.,!?])")
 
 
-@dataclass(frozen=True)
-class Wishes:
+class Wishes(Struct, frozen=True):
     """What a person wants of the answers; None: as it was."""
 
     think: bool | None = None
@@ -59,8 +60,7 @@ class Wishes:
         return replace(other, **values)
 
 
-@dataclass(frozen=True)
-class Typed:
+class Typed(Struct, frozen=True):
     """What was typed, taken apart."""
 
     text: str  # without the directives

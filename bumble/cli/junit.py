@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from xml.etree import ElementTree
 
+from msgspec import Struct
 
-@dataclass(frozen=True)
-class TestCase:
+
+class TestCase(Struct, frozen=True):
     """One check in one place."""
 
     group: str

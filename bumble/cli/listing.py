@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Generic, TypeVar
 
 import typer
+from msgspec import Struct
 
 from bumble.app import opening, output
 from bumble.app.opening import Opened
@@ -54,8 +54,7 @@ def moment(text: str, opened: Opened, option: str) -> datetime:
     return at
 
 
-@dataclass(frozen=True)
-class Listing(Generic[T]):
+class Listing(Struct, Generic[T], frozen=True):
     """What could be read of some files."""
 
     records: tuple[T, ...]  # in the order of the files

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True)
-class Client:
+class Client(Struct, frozen=True):
     """A program that starts servers."""
 
     file: str  # where its config lies

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import WordCompleter
 from prompt_toolkit.history import FileHistory, InMemoryHistory
@@ -44,8 +44,7 @@ Enter sends; Alt-Enter, or Ctrl-J, begins a new line.
 Ctrl-C stops an answer and keeps what was said."""
 
 
-@dataclass
-class ReplState:
+class ReplState(Struct):
     """How a conversation at the terminal goes."""
 
     usage: bool  # whether each answer says what it cost

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import typer
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.app import output
 from bumble.app.opening import Opened
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
     from bumble.runtime.runtime import Runtime
 
 
-@dataclass(frozen=True)
-class JobFlags:
+class JobFlags(Struct, frozen=True):
     """How a job is asked for by command."""
 
     check: bool = False  # only say what is due

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import Struct, field
 
 from bumble import files
 from bumble.app import output
@@ -187,8 +187,7 @@ def _message(words: list[str] | None) -> str | None:
     return text.strip("\n")
 
 
-@dataclass(frozen=True)
-class ChatInput:
+class ChatInput(Struct, frozen=True):
     """One message, as it was given."""
 
     text: str  # without the directives

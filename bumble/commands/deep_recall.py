@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
+from msgspec.structs import asdict
 
 from bumble.agent import deep_recall as deep
 from bumble.agent.deep_recall import DeepRecallAnswer
@@ -78,7 +79,7 @@ def deep_recall(
 
 
 def _data(runtime: Runtime, asked: DeepRecallAnswer, *, kept: bool) -> dict[str, Any]:
-    limits = vars(runtime.config.recall.deep)
+    limits = asdict(runtime.config.recall.deep)
     return {
         **deep.data(asked.recollection),
         "found": not asked.recollection.is_miss,

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from msgspec.structs import asdict
 
 from bumble.app import opening, output
 from bumble.app.opening import Opened
@@ -193,7 +194,7 @@ def _path(opened: Opened, episode_id: str) -> Path:
 
 def _fading(opened: Opened) -> Callable[[Episode], float]:
     """Return what tells how much an episode matters now."""
-    config, at = opened.config.body.fading, opened.shell.now()
+    config, at = opened.config.body.memory, opened.shell.now()
 
     def left(episode: Episode) -> float:
         return decayed(episode.significance, (at - episode.at).total_seconds(), config)
@@ -217,7 +218,7 @@ def _data(episode: Episode, left: float) -> dict[str, Any]:
         "significance": episode.significance,
         "significance_now": round(left, 4),
         "people": list(episode.people),
-        "imprints": [vars(imprint) for imprint in episode.imprints],
+        "imprints": [asdict(imprint) for imprint in episode.imprints],
         "soma": episode.soma,
         "session": episode.session,
         "tags": list(episode.tags),

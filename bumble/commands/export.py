@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from msgspec import Struct
 
 from bumble import files
 from bumble.app import opening, output
@@ -28,8 +28,7 @@ app = typer.Typer(rich_markup_mode=None)
 ENCRYPTED = ".age"
 
 
-@dataclass(frozen=True)
-class ExportRequest:
+class ExportRequest(Struct, frozen=True):
     """What an export is to be."""
 
     dest: Path

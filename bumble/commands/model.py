@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from bumble import files
 from bumble.app import opening, output, weights
@@ -50,8 +51,7 @@ FromOption = Annotated[
 ]
 
 
-@dataclass(frozen=True)
-class ModelState:
+class ModelState(Struct, frozen=True):
     """How a model stands on this machine."""
 
     entry: CatalogEntry

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import secrets
 import shlex
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from msgspec.structs import asdict
 
 from bumble import git
 from bumble.app import index_place, output

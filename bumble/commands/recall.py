@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from msgspec.structs import asdict, replace
 
 from bumble.app import body_view, output, weights
 from bumble.app.opening import Opened
@@ -17,7 +17,7 @@ from bumble.cli.options import LimitOption
 from bumble.errors import UsageError
 
 if TYPE_CHECKING:
-    from bumble.body.config import BodyConfig, ImprintConfig
+    from bumble.body.config import BodyConfig, FeltMemoryConfig
     from bumble.context.emotion_weight import Weight
     from bumble.context.recalled import Search
     from bumble.index.memory import Memory
@@ -115,7 +115,7 @@ def recall(
             for rank, (hit, felt) in enumerate(weighted, 1)
         ],
     }
-    lines = list(_lines(opened, weighted, body.imprint if explain else None, plain=plain))
+    lines = list(_lines(opened, weighted, body.memory if explain else None, plain=plain))
     if explain and mood:
         lines = [f"mood     {mood}", "", *lines] if lines else []
     output.result(opened.shell, "recall", data, lines)
@@ -187,7 +187,7 @@ def _nothing(opened: Opened, place: Place, *, person: str | None, plain: bool) -
 def _lines(
     opened: Opened,
     weighted_hits: Sequence[tuple[Hit, Weight | None]],
-    explained: ImprintConfig | None,
+    explained: FeltMemoryConfig | None,
     *,
     plain: bool,
 ) -> Iterator[str]:
@@ -219,7 +219,7 @@ def _explained_unasked(opened: Opened, hit: Hit) -> str:
     return f"prompt   only when asked for: nearness {hit.parts.nearness:.3f}, wants {wanted:.3f}"
 
 
-def _explained_felt(felt: Weight, config: ImprintConfig) -> Iterator[str]:
+def _explained_felt(felt: Weight, config: FeltMemoryConfig) -> Iterator[str]:
     """Say what the imprints of an episode do to its score."""
     for share in felt.shares:
         trigger = f" ({share.trigger})" if share.trigger else ""
@@ -303,7 +303,7 @@ def _data(hit: Hit, felt: Weight | None, rank: int) -> dict[str, Any]:
             "relevance": parts.relevance,
             "shares": {share.name: share.value for share in parts.shares},
             "factor": parts.factor,
-            "imprints": [vars(share) for share in felt.shares] if felt else [],
+            "imprints": [asdict(share) for share in felt.shares] if felt else [],
             "matched": list(parts.matched),
         },
     }

@@ -10,6 +10,7 @@ from json import loads
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
+from msgspec.structs import asdict
 
 from bumble import git
 from bumble.app import body_view, index_place, model_choice, opening, output, weights
@@ -122,7 +123,7 @@ def _abilities(opened: Opened, chosen: Choice | None) -> list[dict[str, str]]:
     with runtimes.open_runtime(opened, "status", needs_model=False) as runtime:
         codes = spoken.latest(runtime)
     trusted = abilities.standings(opened, chosen, codes)
-    return [vars(one) | {"line": one.line} for one in trusted if one.language in codes]
+    return [asdict(one) | {"line": one.line} for one in trusted if one.language in codes]
 
 
 def _embedding(opened: Opened) -> dict[str, Any] | None:
@@ -267,7 +268,7 @@ def _index(opened: Opened) -> dict[str, Any]:
         problem = str(error)
     made_by = loads(state.identity) if state.identity else {}
     return {
-        **{name: value for name, value in vars(state).items() if name != "identity"},
+        **{name: value for name, value in asdict(state).items() if name != "identity"},
         "embedding": made_by.get("model"),
         "dimensions": made_by.get("dimensions"),
         "problem": problem,

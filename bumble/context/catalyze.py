@@ -14,9 +14,11 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal, get_args
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.body.config import BodyConfig
 from bumble.context import recalled
@@ -48,8 +50,7 @@ NEAR_DAYS = 3.0  # in which the likeness of two times halves
 EXACT_WEIGHT = 0.5  # in `reference`: of knowledge, and of a text with all words of the query
 
 
-@dataclass(frozen=True)
-class Contribution:
+class Contribution(Struct, frozen=True):
     """A catalyst, and what it brought to an answer."""
 
     text: str
@@ -58,8 +59,7 @@ class Contribution:
     relevance: float  # its likeness to the query, in [0, 1]
 
 
-@dataclass(frozen=True)
-class Catalyzed:
+class Catalyzed(Struct, frozen=True):
     """What a query brought to mind, in the order of a register."""
 
     register: str

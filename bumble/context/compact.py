@@ -9,8 +9,10 @@ stretch itself stays, and an undo takes the line back.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from bumble.choosing import by_form
 from bumble.context import flush, summary, transcript
@@ -41,8 +43,7 @@ DID = {
 Listener = Callable[[str], None]
 
 
-@dataclass(frozen=True)
-class CompactJob:
+class CompactJob(Struct, frozen=True):
     """A conversation to compact, and how."""
 
     session: Session
@@ -52,8 +53,7 @@ class CompactJob:
     falls_back: bool = False  # whether those lines do where the model gives nothing usable
 
 
-@dataclass(frozen=True)
-class ContextSize:
+class ContextSize(Struct, frozen=True):
     """The estimated length of the next request, and the limits it is held against."""
 
     stable: int
@@ -92,8 +92,7 @@ class ContextSize:
         return self.long or self.crowded
 
 
-@dataclass
-class CompactionSteps:
+class CompactionSteps(Struct):
     """The records a compaction has made so far, and the conversation as they show it."""
 
     session: Session  # as it is once the records are in the transcript

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from bumble.body import affects
 from bumble.body.config import BodyConfig
@@ -18,8 +19,7 @@ from bumble.records.episodes import Episode
 KEY = "imprints"  # in the front matter; a file without it need not be parsed
 
 
-@dataclass(frozen=True)
-class ImprintShare:
+class ImprintShare(Struct, frozen=True):
     """What one imprint of an episode adds, and what that is made of."""
 
     emotion: str
@@ -30,8 +30,7 @@ class ImprintShare:
     share: float  # before cap and weight
 
 
-@dataclass(frozen=True)
-class Weight:
+class Weight(Struct, frozen=True):
     """What all imprints of an episode do to its relevance."""
 
     shares: tuple[ImprintShare, ...]
@@ -48,14 +47,14 @@ def factor(entity: Entity, body: BodyConfig, mood: str, at: datetime) -> Factor 
         mood: The mood now.
         at: The present.
     """
-    if not body.imprint.imprint_recall_weight:
+    if not body.memory.imprint_recall_weight:
         return None
 
     def of(hit: Hit) -> float:
         imprint_weight = weight(entity, body, mood, at, hit)
         return imprint_weight.factor if imprint_weight else 1.0
 
-    return Factor(of, 1 + body.imprint.imprint_recall_weight * body.imprint.imprint_cap)
+    return Factor(of, 1 + body.memory.imprint_recall_weight * body.memory.imprint_cap)
 
 
 def weight(entity: Entity, body: BodyConfig, mood: str, at: datetime, hit: Hit) -> Weight | None:
@@ -71,15 +70,15 @@ def weight(entity: Entity, body: BodyConfig, mood: str, at: datetime, hit: Hit) 
     return Weight(
         _shares(felt, mood, age, body),
         age / 86_400,
-        affects.imprint_factor(felt, mood, age, body.imprint, body.affinity),
+        affects.imprint_factor(felt, mood, age, body.memory, body.affinity),
     )
 
 
 def _shares(
     felt: Sequence[affects.FeltImprint], mood: str, age_seconds: float, body: BodyConfig
 ) -> tuple[ImprintShare, ...]:
-    decay = math.exp2(-age_seconds / body.imprint.imprint_decay_half_life_seconds)
-    counted = affects.imprint_shares(felt, mood, age_seconds, body.imprint, body.affinity)
+    decay = math.exp2(-age_seconds / body.memory.imprint_decay_half_life_seconds)
+    counted = affects.imprint_shares(felt, mood, age_seconds, body.memory, body.affinity)
     return tuple(
         ImprintShare(
             felt_imprint.emotion,

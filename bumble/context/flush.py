@@ -8,8 +8,9 @@ fails the messages wait for the next distillation: the transcript keeps them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import count
+
+from msgspec.structs import replace
 
 from bumble.facts import distill
 from bumble.runtime import runner

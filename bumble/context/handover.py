@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
+
+from msgspec import Struct
 
 from bumble import prompts
 from bumble.choosing import by_form, quotes
@@ -54,15 +55,13 @@ QUESTION_MARKS = ("?", "？", "؟")
 _FILE = re.compile(r"[\w./-]*\w\.[A-Za-z]\w{0,4}\b")
 
 
-@dataclass(frozen=True)
-class HandoverJob:
+class HandoverJob(Struct, frozen=True):
     """A conversation that ended without leaving a brief."""
 
     session: Session
 
 
-@dataclass(frozen=True)
-class Brief:
+class Brief(Struct, frozen=True):
     """The brief of an earlier conversation, and how it fits the first message of the next."""
 
     session: str

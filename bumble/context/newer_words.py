@@ -7,7 +7,9 @@ the one it puts right. Adds to what was found; ranks nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.choosing import quotes
 from bumble.entity.folder import Entity
@@ -20,8 +22,7 @@ from bumble.records.provenance import BY_FORM
 from bumble.text import words
 
 
-@dataclass(frozen=True)
-class NewerWord:
+class NewerWord(Struct, frozen=True):
     """What somebody said later about the same thing."""
 
     message: str  # id of what was said later

@@ -7,8 +7,9 @@ that a hand has broken is left out.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from bumble import files
 from bumble.entity.config import PromptConfig
@@ -21,8 +22,7 @@ LIVING_MEMORY = working.PATH  # capped by lines too, and beside the cached part:
 Status = Literal["OK", "TRUNCATED", "MISSING", "UNREADABLE"]
 
 
-@dataclass(frozen=True)
-class BootstrapFile:
+class BootstrapFile(Struct, frozen=True):
     """One file, as it goes into the prompt."""
 
     name: str  # relative to the entity folder

@@ -7,9 +7,11 @@ a message brings to mind, what the tool `recall` answers and what `bumble recall
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble import prompts
 from bumble.body.config import BodyConfig
@@ -283,8 +285,7 @@ def _blocks(name: str, heading: str, lines: Sequence[tuple[str, str]]) -> list[B
     return parts
 
 
-@dataclass(frozen=True)
-class Search:
+class Search(Struct, frozen=True):
     """The conversation that a search is for: who meets what it finds, in which mood, and when."""
 
     readers: Sequence[str]  # ids of all who take part: what others said in private is left out
@@ -565,8 +566,7 @@ def _line(text: str, limit_tokens: int) -> str:
     return tokens.cut(quotes.plain(text), limit_tokens)
 
 
-@dataclass(frozen=True)
-class RecalledAnswer:
+class RecalledAnswer(Struct, frozen=True):
     """What memory answers to the entity's own question."""
 
     text: str

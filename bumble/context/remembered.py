@@ -9,8 +9,10 @@ question.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, replace
 from functools import cached_property
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.choosing import answers, notice
 from bumble.choosing import quotes as marks
@@ -44,8 +46,7 @@ ENOUGH = 0.6  # of the words of a question, with which what answers does so what
 MOST_QUOTES = 2
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """What memory has on a question."""
 
     quotes: tuple[Excerpt, ...] = ()  # what answers it, the newest first
@@ -135,8 +136,7 @@ def _nearest(
     return tuple(quotes.values())[:MOST_QUOTES]
 
 
-@dataclass(frozen=True)
-class _Heard:
+class _Heard(Struct, frozen=True, dict=True):
     """What people said that all who are here may hear, and what of it was put right since."""
 
     messages: Mapping[str, Message]

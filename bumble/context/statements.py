@@ -9,9 +9,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
 from datetime import datetime
 from statistics import fmean, pstdev
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.choosing import language_file
 from bumble.forms import forms
@@ -50,8 +52,7 @@ _OWNING = re.compile(r"['’]s?$")  # `Roisin's`
 _DATE = re.compile(r"\b\d{1,2}\.\s?(?P<month>\d{1,2})\b(?!\d*:)|\b\d{4}-(?P<iso>\d{2})-\d{2}\b")
 
 
-@dataclass(frozen=True)
-class Excerpt:
+class Excerpt(Struct, frozen=True):
     """Words that were said or written down."""
 
     text: str
@@ -61,8 +62,7 @@ class Excerpt:
     newer: str = ""  # what puts it right, quoted: leads over to these words
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(Struct, frozen=True):
     """What is asked of memory."""
 
     text: str  # whose words tell what is asked
@@ -74,8 +74,7 @@ class Question:
     counts: Callable[[str], bool] = lambda text: any(char.isdigit() for char in text)
 
 
-@dataclass(frozen=True)
-class Statement:
+class Statement(Struct, frozen=True):
     """What may answer: a message of a person, or words out of a note."""
 
     quote: Excerpt
@@ -92,8 +91,7 @@ class Statement:
         return self.nearness > 0 and (self.is_near or (of_memory and self.nearness >= GUESS_NEAR))
 
 
-@dataclass(frozen=True)
-class Scored:
+class Scored(Struct, frozen=True):
     """A statement with how much of a question it has."""
 
     statement: Statement

@@ -7,8 +7,10 @@ names, numbers, dates and decisions behind it, word for word.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble import prompts
 from bumble.choosing.by_form import Wording
@@ -42,8 +44,7 @@ WORTH = 3.0  # weight of a line that is worth keeping, beside another
 LINE_MARK = "- "  # before a line that is carried word for word
 
 
-@dataclass(frozen=True)
-class SummaryInput:
+class SummaryInput(Struct, frozen=True):
     """The messages a summary has to stand for, and its budget."""
 
     earlier: str  # the summary before it; empty if there is none

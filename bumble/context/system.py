@@ -11,7 +11,9 @@ import hashlib
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble import prompts
 from bumble.context import prompt_files
@@ -33,8 +35,7 @@ from bumble.text import tokens
 _OPENING = re.compile(r"<[^/<>][^<>]*>")  # a tag on a line of its own
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(Struct, frozen=True):
     """A named part of a prompt, so that its cost can be told."""
 
     name: str
@@ -47,8 +48,7 @@ class Block:
         return tokens.estimate(self.text)
 
 
-@dataclass(frozen=True)
-class Stable:
+class Stable(Struct, frozen=True):
     """The system prompt."""
 
     text: str

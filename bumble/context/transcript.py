@@ -11,7 +11,8 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from bumble import files, prompts
 from bumble.llm.protocol import PromptMessage
@@ -26,8 +27,7 @@ QUERY_TOKENS = 40  # of what a call was given, in the note that its result was c
 CUT_SHARE = 0.6  # of a message that is cut, its beginning; the rest is its end
 
 
-@dataclass(frozen=True)
-class View:
+class View(Struct, frozen=True):
     """The part of a conversation that goes into a prompt."""
 
     messages: tuple[PromptMessage, ...]  # roles alternate between user and assistant
@@ -36,8 +36,7 @@ class View:
     unseen: tuple[str, ...] = ()  # ids of the messages that are not shown for either reason
 
 
-@dataclass(frozen=True)
-class ViewPart:
+class ViewPart(Struct, frozen=True):
     """One message or summary of a view, with the id of its record."""
 
     id: str  # of the message; of the compaction, for a summary

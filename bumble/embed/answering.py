@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any, BinaryIO
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from bumble.embed.protocol import Floats
@@ -27,8 +28,7 @@ LOW = 0.05  # share of the answers that are farther from their question than the
 _MATRIX, _FLOOR = "answering", "floor"  # what a file holds
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """Texts, and questions of which each is answered by one of them."""
 
     texts: Floats  # shape (n, d), rows of length 1
@@ -36,8 +36,7 @@ class Asked:
     answers: NDArray[np.int_]  # shape (m,): the row of the text
 
 
-@dataclass(frozen=True)
-class Answering:
+class Answering(Struct, frozen=True):
     """How questions are moved."""
 
     matrix: NDArray[np.float16]  # shape (d, d), beside the identity

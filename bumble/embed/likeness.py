@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from bumble.embed.protocol import Floats
@@ -25,16 +25,14 @@ _STEPS = 15  # to either side; finer ones order no better and make the file larg
 _MEAN, _EXAMPLES, _SCALE, _CLASS = "mean", "examples", "scale", "class_"  # what a file holds
 
 
-@dataclass(frozen=True)
-class Class:
+class Class(Struct, frozen=True):
     """Which of the examples are of a class, and which are to be told from it."""
 
     members: NDArray[np.bool_]  # shape (n,)
     others: NDArray[np.bool_]  # shape (n,); what is in neither says nothing of the class
 
 
-@dataclass(frozen=True)
-class Likeness:
+class Likeness(Struct, frozen=True):
     """Examples, and what each says for a class."""
 
     mean: Floats  # shape (d,), of all examples

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
 Bits = NDArray[np.uint8]  # eight dimensions a byte, as numpy packs them; a bit says "above 0"
 
 
-@dataclass(frozen=True)
-class EmbedderIdentity:
+class EmbedderIdentity(Struct, frozen=True):
     """All that decides which vector a text gets; vectors compare only under equal ones."""
 
     model: str  # name in the catalog
@@ -28,16 +27,14 @@ class EmbedderIdentity:
     max_tokens: int  # longer texts are cut here
 
 
-@dataclass(frozen=True)
-class DocumentTokens:
+class DocumentTokens(Struct, frozen=True):
     """The tokens of a text to be found: what the model took each for, one bit a dimension."""
 
     pieces: NDArray[np.uint32]  # shape (t,): which piece of the model's vocabulary each is
     signs: Bits  # shape (t, d / 8)
 
 
-@dataclass(frozen=True)
-class QueryTokens:
+class QueryTokens(Struct, frozen=True):
     """The tokens of a text to search with."""
 
     pieces: NDArray[np.uint32]  # shape (t,)

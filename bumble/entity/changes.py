@@ -7,9 +7,10 @@ files or none, whatever kills it (`write_ahead`). Knows nothing of what the file
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Protocol
+
+from msgspec import Struct
 
 from bumble import files
 from bumble.entity import write_ahead
@@ -40,8 +41,7 @@ DEFAULT_LOCK_TIMEOUT_SECONDS = 10.0
 HISTORY = PurePosixPath(".history")  # earlier versions of what the entity rewrote
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(Struct, frozen=True):
     """One file that is to be made, replaced, lengthened or removed."""
 
     path: str  # relative to the entity folder, with forward slashes
@@ -53,8 +53,7 @@ class Change:
     by_hash: bool = False  # the file is named for its bytes: they are right whoever wrote it
 
 
-@dataclass(frozen=True)
-class ChangeSet:
+class ChangeSet(Struct, frozen=True):
     """Changes that happen together or not at all."""
 
     title: str  # one line: "chat: Sam and Ada", "dream: tides"
@@ -67,8 +66,7 @@ class ChangeSet:
         return bool(self.changes)
 
 
-@dataclass(frozen=True)
-class Version:
+class Version(Struct, frozen=True):
     """A file before and after something."""
 
     path: str

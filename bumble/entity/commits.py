@@ -14,10 +14,12 @@ import shlex
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from bumble import files, git
 from bumble.entity import changes, git_locks, installation, write_ahead
@@ -40,8 +42,7 @@ MAX_PATHSPECS = 500  # beyond, the whole folder is looked at
 BUSY_TRIES, BUSY_WAIT_SECONDS = 10, 0.1  # another git holds the index
 
 
-@dataclass(frozen=True)
-class Keeping:
+class Keeping(Struct, frozen=True):
     """How commits are made; the settings and the process decide."""
 
     autocommit: bool  # git.autocommit
@@ -51,8 +52,7 @@ class Keeping:
     trusted: bool = False  # whether what came with the folder may run programs
 
 
-@dataclass(frozen=True)
-class PendingCommit:
+class PendingCommit(Struct, frozen=True):
     """A set that is written, or about to be, and not committed yet."""
 
     file: Path
@@ -68,16 +68,14 @@ class PendingCommit:
         return dict(self.trailers).get(CYCLE) or self.title.partition(":")[0]
 
 
-@dataclass(frozen=True)
-class Waiting:
+class Waiting(Struct, frozen=True):
     """What is written and can't be committed."""
 
     notes: tuple[PendingCommit, ...] = ()  # oldest first
     why: str = ""
 
 
-@dataclass(frozen=True)
-class TreeEntry:
+class TreeEntry(Struct, frozen=True):
     """A file in which the index or the folder differs from the last commit."""
 
     path: str  # relative to the entity
@@ -211,7 +209,7 @@ def _note(file: Path, change_set: ChangeSet, after: Mapping[str, str | None]) ->
 
 
 def _put_note(note: PendingCommit) -> None:
-    data: dict[str, Any] = {**vars(note)}
+    data: dict[str, Any] = asdict(note)
     del data["file"]
     text = json.dumps(data, sort_keys=True).encode(errors="replace").decode()
     signed = {"mark": installation.mark(f"{note.file.name} {text}"), "note": text}

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Annotated, Literal
+
+from msgspec import Struct, field
 
 from bumble.body.config import AffinityConfig, BodyConfig, SomaConfig
 from bumble.entity.config_memory import MemoryConfig
@@ -24,12 +25,10 @@ from bumble.text.schema import (
     Share,
     Temperature,
     TimeZone,
-    dataclass,
 )
 
 
-@dataclass(frozen=True)
-class Yours:
+class Yours(Struct, frozen=True):
     """Marks a setting that reaches beyond the entity's folder.
 
     In an entity.yaml it counts only where the user's own config trusts the folder, so that an
@@ -37,8 +36,7 @@ class Yours:
     """
 
 
-@dataclass(frozen=True)
-class Owners:
+class Owners(Struct, frozen=True):
     """Marks a setting that only the user's own config may make, whomever it trusts."""
 
 
@@ -62,24 +60,21 @@ ReviewedCycle = Literal[
 ]
 
 
-@dataclass(frozen=True)
-class AbilitiesConfig:
+class AbilitiesConfig(Struct, frozen=True):
     """What a model is trusted with, whatever was measured: by purpose."""
 
     talk: Tiers
     memory: Tiers
 
 
-@dataclass(frozen=True)
-class PricesConfig:
+class PricesConfig(Struct, frozen=True):
     """What a model's tokens cost, in dollars a million."""
 
     prompt: Amount | None
     completion: Amount | None
 
 
-@dataclass(frozen=True)
-class LlmConfig:
+class LlmConfig(Struct, frozen=True):
     """Which chat model answers, and how it is reached."""
 
     model: str
@@ -98,16 +93,14 @@ class LlmConfig:
     abilities: AbilitiesConfig
 
 
-@dataclass(frozen=True)
-class EmbeddingConfig:
+class EmbeddingConfig(Struct, frozen=True):
     """Which model turns text into vectors."""
 
     model: str
     similarity: Literal["calibrated", "raw"]
 
 
-@dataclass(frozen=True)
-class RouterConfig:
+class RouterConfig(Struct, frozen=True):
     """When a turn is a reflex."""
 
     classifier: bool
@@ -122,8 +115,7 @@ class RouterConfig:
     reaction_chars: Count
 
 
-@dataclass(frozen=True)
-class LoopConfig:
+class LoopConfig(Struct, frozen=True):
     """The bounds of the agent loop."""
 
     max_tool_rounds: Annotated[int, Range(0, 16)]
@@ -133,8 +125,7 @@ class LoopConfig:
     length_stops: Positive
 
 
-@dataclass(frozen=True)
-class GateConfig:
+class GateConfig(Struct, frozen=True):
     """The completion gate."""
 
     enabled: bool
@@ -143,8 +134,7 @@ class GateConfig:
     max_continues: Count
 
 
-@dataclass(frozen=True)
-class HistoryCompressionConfig:
+class HistoryCompressionConfig(Struct, frozen=True):
     """How long conversations are kept within the window."""
 
     enabled: bool
@@ -171,8 +161,7 @@ class HistoryCompressionConfig:
             )
 
 
-@dataclass(frozen=True)
-class CognitionConfig:
+class CognitionConfig(Struct, frozen=True):
     """How a turn is thought."""
 
     max_context_tokens: Annotated[int, Range(512)]
@@ -185,8 +174,7 @@ class CognitionConfig:
     history_compression: HistoryCompressionConfig
 
 
-@dataclass(frozen=True)
-class PromptConfig:
+class PromptConfig(Struct, frozen=True):
     """What goes into a prompt, and how much of it."""
 
     preamble_max_tokens: Count
@@ -206,8 +194,7 @@ class PromptConfig:
     host_command: Annotated[tuple[str, ...], YOURS]
 
 
-@dataclass(frozen=True)
-class SessionConfig:
+class SessionConfig(Struct, frozen=True):
     """When conversations end, and what they hand over."""
 
     idle_hours: Amount
@@ -216,8 +203,7 @@ class SessionConfig:
     continuity_threshold: Share
 
 
-@dataclass(frozen=True)
-class PrefetchConfig:
+class PrefetchConfig(Struct, frozen=True):
     """What the last messages together bring to mind."""
 
     messages: Positive
@@ -225,8 +211,7 @@ class PrefetchConfig:
     excerpt_chars: Positive
 
 
-@dataclass(frozen=True)
-class DeepRecallConfig:
+class DeepRecallConfig(Struct, frozen=True):
     """What one deep recall may spend, and how long its answer is kept."""
 
     enough: Share
@@ -239,8 +224,7 @@ class DeepRecallConfig:
     cache_entries: Count
 
 
-@dataclass(frozen=True)
-class RecallConfig:
+class RecallConfig(Struct, frozen=True):
     """How memories are found and ranked."""
 
     late_interaction: bool
@@ -251,8 +235,7 @@ class RecallConfig:
     deep: DeepRecallConfig
 
 
-@dataclass(frozen=True)
-class DreamsConfig:
+class DreamsConfig(Struct, frozen=True):
     """When and what the entity dreams."""
 
     enabled: bool
@@ -280,15 +263,13 @@ class DreamsConfig:
             raise ValueError("the first percentile of `band` must be below the second")
 
 
-@dataclass(frozen=True)
-class SomaSection(SomaConfig):
+class SomaSection(SomaConfig, frozen=True):
     """The body, and what it does at night."""
 
     dreams: DreamsConfig
 
 
-@dataclass(frozen=True)
-class ToolCacheConfig:
+class ToolCacheConfig(Struct, frozen=True):
     """Which tool results are kept for a while."""
 
     max_entries: Count
@@ -296,8 +277,7 @@ class ToolCacheConfig:
     tools: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class ServerConfig:
+class ServerConfig(Struct, frozen=True):
     """An MCP server whose tools the entity may use."""
 
     command: tuple[str, ...]
@@ -311,8 +291,7 @@ class ServerConfig:
             raise ValueError("`command` must name a program")
 
 
-@dataclass(frozen=True)
-class ToolsConfig:
+class ToolsConfig(Struct, frozen=True):
     """What the entity may use."""
 
     files: bool
@@ -335,8 +314,7 @@ class ToolsConfig:
                 )
 
 
-@dataclass(frozen=True)
-class LimitsConfig:
+class LimitsConfig(Struct, frozen=True):
     """What may be spent."""
 
     passes_per_turn: Count
@@ -346,16 +324,14 @@ class LimitsConfig:
     lock_timeout_seconds: Amount
 
 
-@dataclass(frozen=True)
-class AutomationsConfig:
+class AutomationsConfig(Struct, frozen=True):
     """The bounds of automations."""
 
     max_count: Count
     max_failures: Positive
 
 
-@dataclass(frozen=True)
-class WakeConfig:
+class WakeConfig(Struct, frozen=True):
     """When the entity may wake by itself."""
 
     enabled: bool
@@ -370,31 +346,27 @@ class WakeConfig:
             raise ValueError("the first of `timer_minutes` must not be above the second")
 
 
-@dataclass(frozen=True)
-class GitConfig:
+class GitConfig(Struct, frozen=True):
     """What is done with a folder under git."""
 
     autocommit: bool
     review: tuple[ReviewedCycle, ...]
 
 
-@dataclass(frozen=True)
-class OutputConfig:
+class OutputConfig(Struct, frozen=True):
     """What is shown beside an answer."""
 
     usage: bool
     reasoning: bool
 
 
-@dataclass(frozen=True)
-class LogConfig:
+class LogConfig(Struct, frozen=True):
     """What is kept of model calls besides their counts."""
 
     prompts: bool
 
 
-@dataclass(frozen=True)
-class IndexConfig:
+class IndexConfig(Struct, frozen=True):
     """Where the index of memories stands."""
 
     backend: Annotated[Literal["auto", "sqlite", "postgres"], OWNERS]
@@ -402,8 +374,7 @@ class IndexConfig:
     fallback: Annotated[Literal["none", "local"], OWNERS]
 
 
-@dataclass(frozen=True)
-class Config:
+class Config(Struct, frozen=True):
     """Every setting."""
 
     language: Annotated[str, LanguageCode()]
@@ -433,16 +404,14 @@ class Config:
             appraisal=soma.appraisal,
             ebb=soma.ebb,
             endocrine=soma.endocrine,
-            imprint=memory,
+            memory=memory,
             affinity=self.recall.affinity,
             significance=memory.significance,
-            fading=memory,
             scalar=memory.relational.scalar,
         )
 
 
-@dataclass(frozen=True)
-class Persona:
+class Persona(Struct, frozen=True):
     """How the entity speaks of itself: `identity` in entity.yaml."""
 
     archetype: str = ""
@@ -453,15 +422,13 @@ class Persona:
     curiosity: tuple[str, ...] = ()  # what it would like to know more about
 
 
-@dataclass(frozen=True)
-class Owner:
+class Owner(Struct, frozen=True):
     """The person an entity belongs to."""
 
     name: str = ""
 
 
-@dataclass(frozen=True)
-class Identity:
+class Identity(Struct, frozen=True):
     """Who the entity is: what entity.yaml holds besides settings. It comes from there alone."""
 
     schema_version: Positive

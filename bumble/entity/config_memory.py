@@ -5,21 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated
 
-from bumble.body.config import FadingConfig, ImprintConfig, ScalarConfig, SignificanceConfig
-from bumble.text.schema import (
-    Above,
-    Amount,
-    Count,
-    Positive,
-    Range,
-    Share,
-    Temperature,
-    dataclass,
-)
+from msgspec import Struct
+
+from bumble.body.config import FeltMemoryConfig, ScalarConfig, SignificanceConfig
+from bumble.text.schema import Above, Amount, Count, Positive, Range, Share, Temperature
 
 
-@dataclass(frozen=True)
-class StagesConfig:
+class StagesConfig(Struct, frozen=True):
     """Interactions at which a stage of a relationship ends."""
 
     forming: Positive
@@ -31,8 +23,7 @@ class StagesConfig:
             raise ValueError("each stage must end later than the one before")
 
 
-@dataclass(frozen=True)
-class RelationalConfig:
+class RelationalConfig(Struct, frozen=True):
     """Portraits of people."""
 
     enabled: bool
@@ -58,8 +49,7 @@ class RelationalConfig:
     stages: StagesConfig
 
 
-@dataclass(frozen=True)
-class DistillationConfig:
+class DistillationConfig(Struct, frozen=True):
     """What ordinary conversation leaves behind."""
 
     enabled: bool
@@ -74,8 +64,7 @@ class DistillationConfig:
     max_delta: Share
 
 
-@dataclass(frozen=True)
-class BeliefsConfig:
+class BeliefsConfig(Struct, frozen=True):
     """How beliefs strengthen and fade."""
 
     confirm_user: Share
@@ -88,24 +77,21 @@ class BeliefsConfig:
     half_life_days: Mapping[str, Above]
 
 
-@dataclass(frozen=True)
-class KnowledgeConfig:
+class KnowledgeConfig(Struct, frozen=True):
     """What of knowledge is recalled."""
 
     max_sections: Count
     threshold: Share
 
 
-@dataclass(frozen=True)
-class SkillsConfig:
+class SkillsConfig(Struct, frozen=True):
     """What of the skills is recalled."""
 
     max_results: Count
     max_chars: Positive
 
 
-@dataclass(frozen=True)
-class NarrativeConfig:
+class NarrativeConfig(Struct, frozen=True):
     """What the self-story is made from, and its length."""
 
     max_episodes: Count
@@ -114,8 +100,7 @@ class NarrativeConfig:
     max_words: Positive
 
 
-@dataclass(frozen=True)
-class MemoryConfig(ImprintConfig, FadingConfig):
+class MemoryConfig(FeltMemoryConfig, frozen=True):
     """What is remembered, how it fades and how it is recalled."""
 
     episode_significance_threshold: Share

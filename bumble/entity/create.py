@@ -6,11 +6,12 @@ Knows the template and the archetypes; asks nobody anything.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from string import Template
+
+from msgspec import Struct
 
 from bumble import files
 from bumble.entity import changes
@@ -24,8 +25,7 @@ README = "README.md"
 RENAMED = {"gitignore": ".gitignore", "gitattributes": ".gitattributes"}
 
 
-@dataclass(frozen=True)
-class NewEntity:
+class NewEntity(Struct, frozen=True):
     """What a new entity is told about itself."""
 
     name: str

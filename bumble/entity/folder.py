@@ -6,8 +6,9 @@ Knows nothing of what the files hold, `entity.yaml` excepted.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from bumble import files
 
@@ -15,8 +16,7 @@ ENTITY_FILE = "entity.yaml"
 PRIVATE = ".bumble"
 
 
-@dataclass(frozen=True)
-class Entity:
+class Entity(Struct, frozen=True):
     """An entity folder. Paths only; nothing is read until somebody asks a store."""
 
     root: Path  # absolute

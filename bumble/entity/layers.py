@@ -8,8 +8,9 @@ from __future__ import annotations
 import difflib
 import functools
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from bumble.entity import defaults
 from bumble.entity.config import Config, Identity
@@ -34,8 +35,7 @@ CLOSE_ENOUGH = 0.6  # of difflib's likeness, to suggest one name for another
 Plain = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Layer:
+class Layer(Struct, frozen=True):
     """One source of settings."""
 
     kind: Literal["default", "file", "environment", "flag"]

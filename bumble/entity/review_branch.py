@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from bumble import git
 from bumble.entity import changes, commits, git_locks
@@ -29,8 +30,7 @@ MAIL = "bumble@localhost"  # of the entity, who proposes
 FILE_MODE = "100644"
 
 
-@dataclass
-class Proposing:
+class Proposing(Struct):
     """Has a branch made before a set is written, with the entity's lock held."""
 
     make: Callable[[], None]

@@ -12,9 +12,10 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
+
+from msgspec import Struct
 
 from bumble import files, git, gitdir
 from bumble.entity.folder import ENTITY_FILE, Entity
@@ -28,8 +29,7 @@ PLACES = frozenset([ENTITY_FILE, "reminders", "automations"])
 WORDS = re.compile(r"[\s=;:,'\"|&<>(){}]+")  # between the words of a line for a shell
 
 
-@dataclass(frozen=True)
-class Runnable:
+class Runnable(Struct, frozen=True):
     """One file of the folder, as far as it makes something run."""
 
     path: str  # relative to the folder

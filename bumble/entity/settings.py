@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble import files
 from bumble.entity import defaults, folder_trust
@@ -29,8 +31,7 @@ from bumble.text.schema import Keys, UnknownKeyProblem, ValueProblem
 SCHEMA_VERSION = 2  # of the folder, as entity.yaml names it
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """All settings as they are now."""
 
     config: Config

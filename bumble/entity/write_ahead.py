@@ -16,9 +16,11 @@ import secrets
 import unicodedata
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from bumble import files, git
 from bumble.entity import installation
@@ -46,8 +48,7 @@ _GITS = re.compile(r"\.git|gi\w*~\d|head[. ]*(:|$)")
 _GITS_OWN = (".git", "git~1")  # the second is its short name on Windows
 
 
-@dataclass(frozen=True)
-class IntentStep:
+class IntentStep(Struct, frozen=True):
     """One file of an intent: what it was, what it becomes, and where the new bytes are staged."""
 
     path: str
@@ -56,8 +57,7 @@ class IntentStep:
     staged: str | None  # a number, the name in the intent's folder
 
 
-@dataclass(frozen=True)
-class Leftovers:
+class Leftovers(Struct, frozen=True):
     """What writers left in `.bumble/intents/`: another process is writing, or was killed."""
 
     own: tuple[Path, ...] = ()  # of this installation, or not begun: to be finished or dropped
@@ -271,7 +271,7 @@ def _stage(
 
 def _put_intent(folder: Path, title: str, steps: Sequence[IntentStep]) -> None:
     """Write down what is to be done; from here on it will be."""
-    title, listed = title.encode(errors="replace").decode(), [vars(step) for step in steps]
+    title, listed = title.encode(errors="replace").decode(), [asdict(step) for step in steps]
     mark = installation.mark(_signed(folder, title, listed))
     intent = {"title": title, "steps": listed, "mark": mark}
     files.sync_folder(folder)

@@ -15,9 +15,11 @@ alone tell of them. A feeling that somebody names is theirs, and moves neither.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import takewhile
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from bumble import prompts
 from bumble.body import appraisal
@@ -66,8 +68,7 @@ NO_FEELINGS = frozenset({"creativity", "creative", "social", "comfort"})  # bars
 LEAST_SPOKEN_OF = 0.5  # of a trigger: "the rehearsal at the museum", where nobody spoke of one
 
 
-@dataclass(frozen=True)
-class AppraiseJob:
+class AppraiseJob(Struct, frozen=True):
     """A stretch of a conversation that waits to be appraised."""
 
     session: str
@@ -291,7 +292,7 @@ def _felt(
             "points": dict(assessment.points),
             "affects": list(assessment.affects),
             "felt": assessment.felt,
-            "imprint": vars(imprint) if imprint else None,
+            "imprint": asdict(imprint) if imprint else None,
             "left": round(left, 4),
             "problem": None,
         },

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from bumble import prompts
 from bumble.choosing import by_form
@@ -43,8 +44,7 @@ FULL_WORDS = 20  # telling words beyond these make a message no more telling
 _ASKED_ME = re.compile(r"\basked me\b", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class EpisodeScene:
+class EpisodeScene(Struct, frozen=True):
     """A stretch of conversation, and who took part."""
 
     name: str  # the entity's
@@ -74,8 +74,7 @@ class EpisodeScene:
         ]
 
 
-@dataclass(frozen=True)
-class TellingResult:
+class TellingResult(Struct, frozen=True):
     """The text of an episode, by the model or as an excerpt, and why."""
 
     telling: Telling

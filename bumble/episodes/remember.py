@@ -10,8 +10,10 @@ from __future__ import annotations
 import contextlib
 import random
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble import files
 from bumble.body import affects, ebb, significance
@@ -58,8 +60,7 @@ LINE_TOKENS = 15  # of an episode in a title
 EPOCH = datetime.fromtimestamp(0, UTC)  # ids cannot say earlier times
 
 
-@dataclass(frozen=True)
-class RememberJob:
+class RememberJob(Struct, frozen=True):
     """A segment to make an episode of."""
 
     session_id: str

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.choosing import by_form
 from bumble.entity.changes import Change
@@ -20,8 +22,7 @@ from bumble.text.words import one_line
 MAX_TRIES = 2  # answers that could not be used; then it stays an excerpt
 
 
-@dataclass(frozen=True)
-class RetellJob:
+class RetellJob(Struct, frozen=True):
     """An episode that is an excerpt, and the conversation to tell it from."""
 
     episode: Episode

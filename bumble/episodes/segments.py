@@ -7,9 +7,10 @@ in as a function. Knows neither files nor models.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from bumble.records.sessions import Message
 from bumble.text import stop_words
@@ -24,8 +25,7 @@ Turn: TypeAlias = tuple[Message, ...]  # what a person said and all that followe
 Likeness: TypeAlias = Callable[[str, Sequence[str]], float]
 
 
-@dataclass(frozen=True)
-class SegmentRules:
+class SegmentRules(Struct, frozen=True):
     """The limits at which a segment closes."""
 
     pause: timedelta
@@ -33,8 +33,7 @@ class SegmentRules:
     alike_from: float  # calibrated similarity from which a turn goes on with the topic
 
 
-@dataclass(frozen=True)
-class Segment:
+class Segment(Struct, frozen=True):
     """Messages that belong together, whole turns of them."""
 
     messages: tuple[Message, ...]  # at least one

@@ -11,11 +11,12 @@ import json
 import os
 import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import tzinfo
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from bumble import files
 from bumble.entity.folder import ENTITY_FILE, PRIVATE, Entity
@@ -37,8 +38,7 @@ IDENTITY_KEYS = ("schema_version", "name", "timezone", "owner", "identity")
 BLOB_DEPTH = 4  # sessions/ID/blobs/HASH
 
 
-@dataclass
-class Bundle:
+class Bundle(Struct):
     """The files of an archive."""
 
     members: dict[str, bytes] = field(default_factory=dict)

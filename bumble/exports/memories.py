@@ -6,9 +6,10 @@ Whoever an export is for gets what they might meet in a talk, and no more. Knows
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from bumble import files
 from bumble.entity.folder import Entity
@@ -33,8 +34,7 @@ FORMS = ("card", "okf", "markdown", "bundle")  # that an export can have
 TITLE_CHARS = 80
 
 
-@dataclass(frozen=True)
-class Reader:
+class Reader(Struct, frozen=True):
     """Whom an export is for."""
 
     id: str = ""  # empty: its owner, who may see everything
@@ -48,8 +48,7 @@ EVERYTHING = Reader()
 STRANGER = Reader("?")  # nobody has this id: only what is for everyone
 
 
-@dataclass(frozen=True)
-class Page:
+class Page(Struct, frozen=True):
     """A memory as it is read outside."""
 
     kind: Kind
@@ -66,8 +65,7 @@ class Page:
     view: RecordView | None = None
 
 
-@dataclass
-class Pages:
+class Pages(Struct):
     """The memories of an entity that a reader may know."""
 
     pages: list[Page] = field(default_factory=list)

@@ -7,11 +7,11 @@ what is both near in meaning and nearly the same words counts as the same, and n
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from string import ascii_lowercase
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from bumble.embed import calibrate
 from bumble.embed.protocol import Embedder

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Literal
+
+from msgspec import Struct, field
 
 from bumble import files
 from bumble.entity.changes import Change
@@ -29,8 +30,7 @@ UNSURE_BELOW = 0.4
 _DAY_SECONDS = 86_400
 
 
-@dataclass(frozen=True)
-class Claim:
+class Claim(Struct, frozen=True):
     """Something that may become a belief."""
 
     id: str  # `bel_<ULID>`, if it does

@@ -14,10 +14,12 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.body import ebb
 from bumble.choosing import by_form
@@ -45,8 +47,7 @@ READ_CHARS = 2400  # of a window, by an embedded model: in more it finds less, a
 TRIES = 3  # unusable answers after which a window is passed over
 
 
-@dataclass(frozen=True)
-class DistillJob:
+class DistillJob(Struct, frozen=True):
     """One window to be distilled."""
 
     session: str  # id

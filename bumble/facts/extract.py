@@ -6,8 +6,9 @@ Every item names the messages it rests on. What of it these bear out, `verify` t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from bumble import prompts
 from bumble.errors import AnswerInvalidError
@@ -28,8 +29,7 @@ FAULT_CHARS = 200  # of what is wrong with a part of an answer
 LOWEST, HIGHEST = 0.3, 0.9  # confidence that a first mention may get
 
 
-@dataclass(frozen=True)
-class ExtractedItem:
+class ExtractedItem(Struct, frozen=True):
     """One fact, belief or relational note that a model found in a window."""
 
     kind: Kind
@@ -43,8 +43,7 @@ class ExtractedItem:
     trust: float = 0.0
 
 
-@dataclass(frozen=True)
-class Extraction:
+class Extraction(Struct, frozen=True):
     """A model's answer about one window, before it is checked."""
 
     items: tuple[ExtractedItem, ...] = ()
@@ -57,8 +56,7 @@ class Extraction:
         return len(self.faults)
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(Struct, frozen=True):
     """How the model is asked."""
 
     max_tokens: int

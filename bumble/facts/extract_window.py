@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, tzinfo
+
+from msgspec import Struct
 
 from bumble.grounding import excerpt, secrets
 from bumble.grounding.excerpt import SpokenLine
@@ -18,8 +19,7 @@ from bumble.text.words import one_line
 USER = "user"
 
 
-@dataclass(frozen=True)
-class Window:
+class Window(Struct, frozen=True):
     """Consecutive messages of a conversation, numbered, with who took part."""
 
     session: str  # id

@@ -7,8 +7,9 @@ reason, and the rest is written all the same.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from bumble.entity import changes
 from bumble.entity.changes import Change
@@ -32,8 +33,7 @@ TAG = "distillation"
 SAME_SHARE = 0.5  # of the telling words of the shorter sentence: both speak of one thing
 
 
-@dataclass(frozen=True)
-class WindowMemories:
+class WindowMemories(Struct, frozen=True):
     """The facts, notes, claims and diary text of one window that are to be stored."""
 
     at: datetime | None = None

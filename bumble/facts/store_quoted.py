@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from bumble import files
 from bumble.choosing import by_form, quotes, spoken_of
@@ -35,8 +36,7 @@ DIARY_QUOTES = 3  # of one entry
 CONFIDENCE = 0.9  # of what a person put right: their own word on it
 
 
-@dataclass(frozen=True)
-class Quoting:
+class Quoting(Struct, frozen=True):
     """What is to be kept of one window, in the words of those who said it."""
 
     runtime: Runtime

@@ -7,7 +7,9 @@ what no person said, what rests on a tool's or an imported text, and what holds 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble import prompts
 from bumble.facts.extract import PURPOSE as DISTILL
@@ -32,8 +34,7 @@ yes yeah yep right exactly correct true ja genau stimmt sim sí si oui sì
 _YES = frozenset(_YES_WORDS.split())
 
 
-@dataclass(frozen=True)
-class Rejected:
+class Rejected(Struct, frozen=True):
     """An extracted item that is not kept, with the reason."""
 
     item: ExtractedItem

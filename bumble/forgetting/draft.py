@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from bumble import files
 from bumble.entity.changes import Change
@@ -26,8 +27,7 @@ from bumble.text import stop_words
 SOMEBODY = "somebody"  # in the place of a name
 
 
-@dataclass
-class ForgettingDraft:
+class ForgettingDraft(Struct):
     """The plan as it grows while the folder is read."""
 
     entity: Entity

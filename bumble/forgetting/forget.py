@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, tzinfo
+
+from msgspec import Struct
 
 from bumble.entity.changes import Change
 from bumble.entity.folder import Entity
@@ -31,8 +32,7 @@ from bumble.records.kinds import Forgetting as Way
 from bumble.records.kinds import Kind
 
 
-@dataclass(frozen=True)
-class Forgetting:
+class Forgetting(Struct, frozen=True):
     """The changes that forget a person."""
 
     changes: tuple[Change, ...]

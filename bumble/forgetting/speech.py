@@ -7,9 +7,10 @@ files.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias, TypeVar
+
+from msgspec import Struct
 
 from bumble.text import markdown, stop_words, words
 
@@ -19,8 +20,7 @@ RUN_WORDS = 4  # said in this order by one person alone, they are a quote
 LEAST_CHARS = 3  # of a telling word; shorter ones are anybody's
 
 
-@dataclass(frozen=True)
-class PersonSpeech:
+class PersonSpeech(Struct, frozen=True):
     """What one person said that nobody had said before."""
 
     runs: frozenset[tuple[str, ...]]  # of RUN_WORDS words

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from datetime import tzinfo
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from bumble import files
 from bumble.entity import commits, review_branch

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from bumble import files
 from bumble.entity import changes
@@ -20,8 +21,7 @@ STILL_QUOTED = "it has words of theirs, in what a person wrote"
 _LARGEST_LOOKED_INTO = 4_000_000  # of files that no kind of record reads, in bytes
 
 
-@dataclass(frozen=True)
-class Undecided:
+class Undecided(Struct, frozen=True):
     """A file that stays and may still tell of the person: somebody has to look at it."""
 
     path: str

@@ -8,12 +8,13 @@ language without a file of ours starts from English. Knows nothing of what is wo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
 from string import Formatter
 from typing import Annotated, Any
+
+from msgspec import Struct, field
 
 from bumble import files
 from bumble.body.config import Emotion
@@ -28,8 +29,7 @@ FIRST = "en"  # what a language without a file of ours starts from
 _warned: set[str] = set()
 
 
-@dataclass(frozen=True)
-class Slots:
+class Slots(Struct, frozen=True):
     """A text that is filled in with some values."""
 
     names: tuple[str, ...]
@@ -52,8 +52,7 @@ Plain = Annotated[str, Slots(())]
 Named = Annotated[str, Slots(("name",))]
 
 
-@dataclass(frozen=True)
-class MemoryForms:
+class MemoryForms(Struct, frozen=True, dict=True):
     """How memories are worded that no model writes."""
 
     months: Annotated[tuple[str, ...], Length((12,))]
@@ -100,8 +99,7 @@ Parts = tuple[
 ]
 
 
-@dataclass(frozen=True)
-class DayForms:
+class DayForms(Struct, frozen=True):
     """How the day of something that was said is named within a sentence."""
 
     today: Plain
@@ -109,8 +107,7 @@ class DayForms:
     date: Annotated[str, Slots(("date",))]
 
 
-@dataclass(frozen=True)
-class TalkForms:
+class TalkForms(Struct, frozen=True):
     """How the entity answers where no model may write."""
 
     draws: tuple[Act, ...]  # acts that a model which may choose answers first
@@ -121,8 +118,7 @@ class TalkForms:
     acts: Mapping[Act, Parts]
 
 
-@dataclass(frozen=True)
-class Forms:
+class Forms(Struct, frozen=True):
     """The wordings of one language, by purpose."""
 
     memory: MemoryForms

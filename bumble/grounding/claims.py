@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from bumble.grounding import numbers
 from bumble.text import stop_words, words
@@ -70,8 +71,7 @@ def _forms(source: str, language: str) -> frozenset[str]:
     )
 
 
-@dataclass(frozen=True)
-class _Sentence:
+class _Sentence(Struct, frozen=True):
     tokens: Sequence[str]
     plain: Sequence[str]
     german: bool

@@ -17,7 +17,8 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from bumble.grounding import claims
 from bumble.records.sessions import Message
@@ -32,8 +33,7 @@ LINE_CHARS = 240  # a longer sentence is several lines
 LINE_TOKENS = 2  # what a line costs beside its words
 
 
-@dataclass(frozen=True)
-class SpokenLine:
+class SpokenLine(Struct, frozen=True):
     """One sentence of a conversation, with its speaker and its weight."""
 
     message: str  # id

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
+
+from msgspec import Struct, field
 
 from bumble.grounding import claims, speakers
 from bumble.text import phrases, stop_words, words, yaml_read
@@ -33,8 +34,7 @@ _SIGNS = re.compile(r"[^\w\s'-]")  # between the words of a phrase
 _FORMAL_GERMAN = re.compile(r"(?<=[\w,] )(?:Sie|Ihnen|Ihre?[nmrs]?)\b")
 
 
-@dataclass(frozen=True)
-class Situation:
+class Situation(Struct, frozen=True):
     """What a reply is held against."""
 
     message: str  # what it answers

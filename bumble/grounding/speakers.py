@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import takewhile
+
+from msgspec import Struct, field
 
 from bumble.text import stop_words, words
 
@@ -63,8 +64,7 @@ REACH = 4  # words between "I" and what it is said of: "I have got a small dog"
 _QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»|„[^“”]*[“”]|(?<!\w)['‘][^'’]*['’](?!\w)")
 
 
-@dataclass(frozen=True)
-class Speakers:
+class Speakers(Struct, frozen=True):
     """Who took part in what a sentence is about, and what they said of themselves."""
 
     names: Sequence[str] = ()  # what needs no source, and says nothing by itself

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from bumble import files, git
 from bumble.entity import changes, commits
@@ -29,8 +30,7 @@ MARKERS = re.compile(
 _BASE, _OURS, _INCOMING = 1, 2, 3  # stages of git's index
 
 
-@dataclass(frozen=True)
-class Mended:
+class Mended(Struct, frozen=True):
     """What became of the conflicts of a merge."""
 
     paths: tuple[str, ...] = ()  # merged by meaning

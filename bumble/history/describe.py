@@ -11,6 +11,8 @@ from difflib import unified_diff
 from pathlib import PurePosixPath
 from typing import Any, TypeVar
 
+from msgspec.structs import asdict
+
 from bumble.entity.changes import Version
 from bumble.entity.folder import ENTITY_FILE
 from bumble.records import (
@@ -172,7 +174,7 @@ def _describe_person(name: str, before: str | None, after: str | None) -> Iterat
         return
     if old.interaction_count != new.interaction_count:
         yield f"{new.name}: interactions {old.interaction_count} -> {new.interaction_count}"
-    for key, was in vars(old.scores).items():
+    for key, was in asdict(old.scores).items():
         now = getattr(new.scores, key)
         if was != now:
             yield f"{new.name}: {key} {was:.2f} -> {now:.2f}"

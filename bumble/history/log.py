@@ -6,9 +6,10 @@ Reads git only. Knows nothing of what the files mean.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import MAXYEAR, UTC, datetime, timedelta, timezone
 from pathlib import Path
+
+from msgspec import Struct
 
 from bumble import files, git
 from bumble.entity.changes import Version
@@ -26,16 +27,14 @@ FORMAT = "".join(f"{field}%x00" for field in FIELDS)  # the one sign that no com
 WALK = ("-z", "--no-renames", "--relative", "--no-color", "--encoding=UTF-8", "--date=raw")
 
 
-@dataclass(frozen=True)
-class Touched:
+class Touched(Struct, frozen=True):
     """A file that a commit made, changed or removed."""
 
     path: str  # relative to the entity
     action: str  # A, M, D or T, as git has it
 
 
-@dataclass(frozen=True)
-class Commit:
+class Commit(Struct, frozen=True):
     """One entry of the history."""
 
     id: str  # the whole hash

@@ -7,9 +7,10 @@ line by line, so that a conflict stays within it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
 from datetime import UTC
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from bumble.history import merge_lines, merge_rules
 from bumble.history.merge_lines import Merged
@@ -24,8 +25,7 @@ from bumble.text import markdown
 Parts: TypeAlias = Mapping[object, str]
 
 
-@dataclass(frozen=True)
-class SplitFile:
+class SplitFile(Struct, frozen=True):
     """A file split into what stands before its first section, and its sections."""
 
     preamble: str

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
+
+from msgspec import Struct
 
 from bumble import files, git
 from bumble.entity.folder import ENTITY_FILE, PRIVATE
@@ -24,8 +25,7 @@ PLAIN = ("100644", "100755")  # how git marks files; links and submodules are no
 PASSED_OVER = (PRIVATE, ".git", ".history", "memory.db")
 
 
-@dataclass(frozen=True)
-class PastCommit:
+class PastCommit(Struct, frozen=True):
     """The last commit before some time."""
 
     id: str
@@ -33,8 +33,7 @@ class PastCommit:
     tree: str  # hash of the entity's folder in it
 
 
-@dataclass(frozen=True)
-class _Entry:
+class _Entry(Struct, frozen=True):
     """A file of a tree."""
 
     path: PurePosixPath

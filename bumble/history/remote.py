@@ -7,8 +7,9 @@ config names is run for that, unless the folder is trusted.
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from bumble import files, git
 from bumble.entity import changes, commits
@@ -19,8 +20,7 @@ from bumble.history import clone, driver
 from bumble.history.clone import Mended
 
 
-@dataclass(frozen=True)
-class Upstream:
+class Upstream(Struct, frozen=True):
     """What a branch follows."""
 
     remote: str
@@ -28,8 +28,7 @@ class Upstream:
     tracking: str  # here: `refs/remotes/origin/main`
 
 
-@dataclass(frozen=True)
-class Merging:
+class Merging(Struct, frozen=True):
     """What a merge brought."""
 
     commits: int  # of other clones

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+
+from msgspec import Struct
 
 from bumble import files
 from bumble.entity import review_branch
@@ -31,8 +32,7 @@ CLASH = "changed since, in the same place"
 LOCKED = "what is locked in it stays as it is"
 
 
-@dataclass(frozen=True)
-class HeldProposal:
+class HeldProposal(Struct, frozen=True):
     """What a cycle would have written."""
 
     name: str  # of its branch: `dream-1f0c3a5e`
@@ -55,8 +55,7 @@ class HeldProposal:
         return lines
 
 
-@dataclass(frozen=True)
-class ReviewDecision:
+class ReviewDecision(Struct, frozen=True):
     """The change set that accepts or rejects a proposal."""
 
     proposal: HeldProposal

@@ -11,8 +11,9 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from bumble import files
 from bumble.entity.changes import Change, ChangeSet, Version
@@ -29,8 +30,7 @@ NEVER_LAST = ("", "chat", "new", UNDO)  # what `--last` passes over
 SETTLED = Waiting()
 
 
-@dataclass(frozen=True)
-class UndoPlan:
+class UndoPlan(Struct, frozen=True):
     """What takes a commit back."""
 
     commit: Commit

@@ -14,8 +14,9 @@ import json
 import re
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from bumble.imports import conversations, lenient, lorebook
 from bumble.imports.items import ImportContext, ImportedPersona, Item, LeftOut
@@ -35,8 +36,7 @@ _START = re.compile(r"^\s*<START>\s*$", re.IGNORECASE | re.MULTILINE)
 _DROPPED = re.compile(r"\{\{//.*?\}\}|\{\{original\}\}", re.DOTALL | re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class Card:
+class Card(Struct, frozen=True):
     """A character."""
 
     version: int  # 1, 2 or 3

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from bumble.errors import ImportInvalidError, UsageError
 from bumble.imports import (
@@ -25,8 +26,7 @@ from bumble.imports.items import ImportContext, Item, LeftOut
 from bumble.imports.source import ImportSource
 
 
-@dataclass(frozen=True)
-class Format:
+class Format(Struct, frozen=True):
     """A form in which another program keeps what bumble imports."""
 
     name: str  # as `--format` takes it

@@ -6,15 +6,15 @@ Values only, the same for every format; they say what stands in a file, not wher
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from typing import Any, TypeAlias
+
+from msgspec import Struct, field
 
 PERSON, OTHER, GUEST = "person", "other", "guest"
 
 
-@dataclass(frozen=True)
-class ImportContext:
+class ImportContext(Struct, frozen=True):
     """What a reader has to know beside the files."""
 
     zone: tzinfo  # the entity's: it decides where a day ends
@@ -23,8 +23,7 @@ class ImportContext:
     is_forgotten: Callable[[str], bool] = lambda _: False
 
 
-@dataclass(frozen=True)
-class ImportedTurn:
+class ImportedTurn(Struct, frozen=True):
     """One message of a talk, or one text that lay with it."""
 
     id: str  # its own where it comes from, unique in its talk
@@ -35,8 +34,7 @@ class ImportedTurn:
     model: str = ""  # that wrote it
 
 
-@dataclass(frozen=True)
-class ImportedTalk:
+class ImportedTalk(Struct, frozen=True):
     """A conversation, or a dated text: a talk of one turn."""
 
     id: str  # its own where it comes from, unique in its format
@@ -45,8 +43,7 @@ class ImportedTalk:
     turns: tuple[ImportedTurn, ...]
 
 
-@dataclass(frozen=True)
-class Fact:
+class Fact(Struct, frozen=True):
     """Something that another assistant held to be so, or that a card says of its world."""
 
     title: str
@@ -54,8 +51,7 @@ class Fact:
     public: bool = False  # for everybody, not for the person alone
 
 
-@dataclass(frozen=True)
-class Recipe:
+class Recipe(Struct, frozen=True):
     """How to do something."""
 
     name: str
@@ -63,8 +59,7 @@ class Recipe:
     text: str
 
 
-@dataclass(frozen=True)
-class ImportedPersona:
+class ImportedPersona(Struct, frozen=True):
     """Who somebody is."""
 
     name: str  # empty where nothing says it
@@ -74,8 +69,7 @@ class ImportedPersona:
     card: Mapping[str, Any] = field(default_factory=dict)  # all that stood there, for an export
 
 
-@dataclass(frozen=True)
-class LeftOut:
+class LeftOut(Struct, frozen=True):
     """Something that is not imported."""
 
     what: str  # which: the name of a file, the title of a talk

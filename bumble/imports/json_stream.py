@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from decimal import InvalidOperation
 from typing import Any, BinaryIO, cast
 
 import ijson
 from ijson.common import JSONError, ObjectBuilder
+from msgspec import Struct, field
 
 MAX_TEXT_BYTES = 16_000_000  # of one text: the parser holds it whole
 MAX_ITEM_COST = 40_000_000  # bytes that an item takes in memory, about
@@ -26,8 +26,7 @@ _DIGITS_AS_ZEROS = bytes.maketrans(b"123456789", b"000000000")
 _STARTS, _ENDS = ("start_map", "start_array"), ("end_map", "end_array")
 
 
-@dataclass(frozen=True)
-class Unread:
+class Unread(Struct, frozen=True):
     """An item that was passed over, or where the file broke off."""
 
     number: int  # of the item, from 1
@@ -35,8 +34,7 @@ class Unread:
     ends: bool = False  # nothing behind it could be read
 
 
-@dataclass(frozen=True)
-class JsonShape:
+class JsonShape(Struct, frozen=True):
     """What a JSON file is, as far as its head shows."""
 
     kind: str = ""  # "array", "object", or empty: no JSON

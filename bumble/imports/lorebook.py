@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from bumble.imports import conversations, lenient
 from bumble.imports.items import Fact, ImportContext, Item, LeftOut, Recipe
@@ -21,8 +22,7 @@ _DECORATOR = re.compile(r"@@@?[A-Za-z_]+(?:[ \t].*)?\n?")
 _KEYS_CHARS = 200  # of the words that bring an entry to mind, as a description
 
 
-@dataclass(frozen=True)
-class LorebookEntry:
+class LorebookEntry(Struct, frozen=True):
     """A piece of a world."""
 
     title: str
@@ -32,8 +32,7 @@ class LorebookEntry:
     constant: bool = False  # always told
 
 
-@dataclass(frozen=True)
-class Lorebook:
+class Lorebook(Struct, frozen=True):
     """The entries of a world."""
 
     name: str

@@ -6,13 +6,14 @@ import hashlib
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import Any
 
 import frontmatter
 from frontmatter.default_handlers import BaseHandler, JSONHandler, YAMLHandler
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.imports import lenient
 from bumble.imports.items import Fact, ImportedTalk, ImportedTurn, Item, LeftOut, Recipe
@@ -26,8 +27,7 @@ UNDATED = datetime(2000, 1, 1, tzinfo=UTC)  # of what nothing dates, so that it 
 _DAY = re.compile(r"(?<!\d)((?:19|20)\d\d)-?([01]\d)-?([0-3]\d)(?!\d)")
 
 
-@dataclass(frozen=True)
-class NoteFile:
+class NoteFile(Struct, frozen=True):
     """A Markdown file."""
 
     name: str  # of the file, from the top of the import

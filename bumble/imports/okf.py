@@ -8,9 +8,11 @@ Source: Open Knowledge Format 0.2.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.imports import conversations, lenient, notes
 from bumble.imports.items import OTHER, Fact, ImportContext, Item, LeftOut, Recipe
@@ -26,8 +28,7 @@ STATUSES = ("draft", "stable", "deprecated")
 _LOOKED_AT = 20  # files, to see whether a folder is a bundle
 
 
-@dataclass(frozen=True)
-class Concept:
+class Concept(Struct, frozen=True):
     """A file of a bundle."""
 
     type: str

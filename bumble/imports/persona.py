@@ -6,10 +6,11 @@ What an archetype gave counts as none. All of a card is kept under `x.card` for 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from string import Template
 from typing import Any
+
+from msgspec import Struct, field
 
 from bumble import files, prompts
 from bumble.entity import changes, create
@@ -28,8 +29,7 @@ WHY = "who it is, by a card"
 KEEPS_NAME = "a name: the entity keeps its own; `bumble config set name NAME` gives it another"
 
 
-@dataclass
-class PersonaImport:
+class PersonaImport(Struct):
     """What an import makes of somebody's self."""
 
     changes: list[Change] = field(default_factory=list)

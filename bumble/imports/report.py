@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from bumble.imports.items import LeftOut
 
@@ -12,8 +14,7 @@ EXAMPLES = 5  # of what was left out for a reason
 MAX_REASONS = 50  # what a broken file says may differ each time
 
 
-@dataclass
-class Passed:
+class Passed(Struct):
     """All that was left out for one reason."""
 
     why: str
@@ -22,8 +23,7 @@ class Passed:
     examples: list[str] = field(default_factory=list)
 
 
-@dataclass
-class ImportReport:
+class ImportReport(Struct):
     """The counts of an import."""
 
     new: int = 0  # conversations
@@ -78,7 +78,7 @@ class ImportReport:
             "same": self.same,
             "persona": self.persona,
             "secrets": self.secrets,
-            "left_out": [vars(passed) for passed in self.left_out.values()],
+            "left_out": [asdict(passed) for passed in self.left_out.values()],
         }
 
     def lines(self) -> Iterator[str]:

@@ -13,11 +13,12 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Protocol, cast
+
+from msgspec import Struct, field
 
 from bumble import files
 from bumble.errors import ImportInvalidError, UnsafePathError
@@ -35,8 +36,7 @@ SKIPPED = (".git", ".bumble", "__MACOSX", "node_modules", ".trash")
 Progress = Callable[[int, int], object]  # how many bytes are read, of how many
 
 
-@dataclass(frozen=True)
-class Member:
+class Member(Struct, frozen=True):
     """A file of an import."""
 
     name: str  # from its top, with forward slashes
@@ -51,8 +51,7 @@ class MemberStore(Protocol):
         """Open a member."""
 
 
-@dataclass
-class ImportSource:
+class ImportSource(Struct):
     """The files of an import by name, and what of them can't be had."""
 
     path: Path
@@ -196,8 +195,7 @@ def _archive(stream: BinaryIO) -> zipfile.ZipFile:
         raise zipfile.BadZipFile(str(error)) from error
 
 
-@dataclass(frozen=True)
-class _Folder:
+class _Folder(Struct, frozen=True):
     top: Path
 
     def open(self, name: str) -> BinaryIO:
@@ -239,8 +237,7 @@ def _walked(top: Path, source: ImportSource) -> Iterator[tuple[str, os.stat_resu
                 yield shown, status
 
 
-@dataclass(frozen=True)
-class _Zip:
+class _Zip(Struct, frozen=True):
     archive: zipfile.ZipFile
 
     def open(self, name: str) -> BinaryIO:
@@ -292,8 +289,7 @@ def _zip_time(info: zipfile.ZipInfo) -> datetime:
         return datetime(1980, 1, 1, tzinfo=UTC)
 
 
-@dataclass(frozen=True)
-class _Single:
+class _Single(Struct, frozen=True):
     path: Path
 
     def open(self, name: str) -> BinaryIO:

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.entity import changes
 from bumble.entity.changes import Change, ChangeSet
@@ -49,8 +51,7 @@ ID_TAIL = 16  # letters of an id that say what it is, not when
 AHEAD = timedelta(days=1)  # a time further ahead is none
 
 
-@dataclass(frozen=True)
-class Speaker:
+class Speaker(Struct, frozen=True):
     """Whose files are imported."""
 
     id: str
@@ -58,8 +59,7 @@ class Speaker:
     trust: str  # "owner" or "person"
 
 
-@dataclass(frozen=True)
-class _Placed:
+class _Placed(Struct, frozen=True):
     """A turn with the id and the time that it has here."""
 
     id: str

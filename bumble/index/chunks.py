@@ -9,10 +9,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import date, tzinfo
 from functools import partial
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.index import form, splitting, terms
 from bumble.index.form import Form
@@ -48,8 +50,7 @@ _MONTHS = (
 _MESSAGE_ID = re.compile(r'"id"\s*:\s*"([^"]+)"')
 
 
-@dataclass(frozen=True)
-class Chunk:
+class Chunk(Struct, frozen=True):
     """A passage of a record, ready to be indexed."""
 
     kind: str  # one of kinds.INDEXED
@@ -325,8 +326,7 @@ def _topic(path: Path) -> Iterator[Chunk]:
         )
 
 
-@dataclass(frozen=True)
-class _Turn:
+class _Turn(Struct, frozen=True):
     """A message in pieces, with what the turns after it take from it."""
 
     pieces: tuple[str, ...]  # as embedded

@@ -8,9 +8,9 @@ a column a unit: a unit is a turn with all its chunks, or a chunk of another rec
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from bumble.embed.protocol import Floats
@@ -27,8 +27,7 @@ _STOP_WORDS = stop_words.WORDS | terms.MORE_STOP_WORDS
 Numbers = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Shares:
+class Shares(Struct, frozen=True):
     """How much each thing counts, beside a match by tokens, which counts 1."""
 
     before: tuple[float, ...] = (0.5, 0.3)  # of what the turns before match better, nearest first
@@ -41,8 +40,7 @@ class Shares:
     named: float = 0.09  # who speaks, or whom it is about, is named in the query
 
 
-@dataclass(frozen=True)
-class Units:
+class Units(Struct, frozen=True):
     """Chunks in order of file, turn and passage, and the units that they make."""
 
     of: Numbers  # shape (chunks,): the unit of each, counted from 0, never less than the one before

@@ -6,12 +6,12 @@ Each store writes it as a condition of its own. Knows nothing of queries.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
+from msgspec import Struct
 
-@dataclass(frozen=True)
-class Filter:
+
+class Filter(Struct, frozen=True):
     """Which chunks count. Empty fields let everything pass."""
 
     kinds: tuple[str, ...] = ()

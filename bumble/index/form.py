@@ -11,9 +11,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
+
+from msgspec import Struct
 
 from bumble.index import splitting
 from bumble.text import stop_words, yaml_read
@@ -25,8 +26,7 @@ _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _ASKS = re.compile(r"\?(?!\w)|[？؟]")  # not the one in an address
 
 
-@dataclass(frozen=True)
-class Form:
+class Form(Struct, frozen=True):
     """How a text is put."""
 
     asks: float = 0.0  # share of its words that stand in questions, in [0, 1]
@@ -37,8 +37,7 @@ class Form:
 PLAIN = Form()  # a statement of no time, about somebody else
 
 
-@dataclass(frozen=True)
-class _Phrases:
+class _Phrases(Struct, frozen=True):
     """Words, and rows of words, that mean the same thing to us."""
 
     words: frozenset[str]
@@ -51,8 +50,7 @@ class _Phrases:
         return any(row in line for row in self.rows)
 
 
-@dataclass(frozen=True)
-class _Language:
+class _Language(Struct, frozen=True):
     common: frozenset[str]
     first_person: _Phrases
     time: _Phrases

@@ -11,9 +11,10 @@ import json
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import Struct
+from msgspec.structs import asdict
 from tantivy import (
     Document,
     Filter,
@@ -37,16 +38,14 @@ HEAP_BYTES = 30_000_000
 _TERMS = "terms"
 
 
-@dataclass(frozen=True)
-class IndexedTerms:
+class IndexedTerms(Struct, frozen=True):
     """A chunk as the full-text index holds it."""
 
     id: int
     terms: str  # separated by spaces, those of the turns around it included
 
 
-@dataclass(frozen=True)
-class Stamp:
+class Stamp(Struct, frozen=True):
     """Which database a full-text index follows, and how far it has come."""
 
     token: str
@@ -75,7 +74,7 @@ def write_stamp(folder: Path, stamp: Stamp) -> None:
     """
     for stray in folder.glob(f".{STAMP}.*{files.TEMPORARY_SUFFIX}"):
         files.remove(stray)
-    files.write_atomic(folder / STAMP, (json.dumps(vars(stamp)) + "\n").encode())
+    files.write_atomic(folder / STAMP, (json.dumps(asdict(stamp)) + "\n").encode())
 
 
 def create(folder: Path) -> None:

@@ -7,9 +7,10 @@ changes. Knows nothing of embedders or of the full-text index.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import tzinfo
 from pathlib import Path
+
+from msgspec import Struct
 
 from bumble import files
 from bumble.entity.folder import Entity
@@ -29,8 +30,7 @@ FILES_TOLD = 500  # after so many it is told how far it is
 SETTLED_NS = 2_000_000_000  # the coarsest clock of a file system: a younger file may change unseen
 
 
-@dataclass(frozen=True)
-class Filed:
+class Filed(Struct, frozen=True):
     """What became of the files."""
 
     added: int
@@ -40,8 +40,7 @@ class Filed:
     problems: tuple[RecordInvalidError, ...]  # of every file that can't be read, by path
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """All that decides what chunks a file gives, beside its bytes."""
 
     name: str  # what the entity is called

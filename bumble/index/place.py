@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bumble import files
 from bumble.entity.folder import Entity
@@ -13,8 +14,7 @@ if TYPE_CHECKING:
     from bumble.index.store import Server
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(Struct, frozen=True):
     """The files of an index. Any folder will do, where the entity's own may not be written."""
 
     database: Path

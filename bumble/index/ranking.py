@@ -6,10 +6,10 @@ Pure functions over numbers and terms; the same whatever order files were indexe
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import log, sqrt
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 Numbers = NDArray[np.float64]
@@ -22,8 +22,7 @@ LEAST_STAND_OUT = 0.01
 DENSE_WEIGHT = 0.5
 
 
-@dataclass(frozen=True)
-class Lengths:
+class Lengths(Struct, frozen=True):
     """What BM25 has to know of all chunks."""
 
     chunks: int  # how many there are
@@ -34,8 +33,7 @@ class Lengths:
         return length(own_terms, around_terms) / (self.mean.get(kind) or 1.0)
 
 
-@dataclass(frozen=True)
-class Weights:
+class Weights(Struct, frozen=True):
     """How much each leg counts for one query; together 1."""
 
     lexical: float

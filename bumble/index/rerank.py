@@ -8,12 +8,12 @@ nothing of moods, prompts or of how candidates are found.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import compress
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from bumble.embed.protocol import Floats, QueryTokens
@@ -32,8 +32,7 @@ LEAST_RANKED, RANKED_FACTOR = 100, 5  # returned, and what relevance is scaled b
 MATCHES = ("tokens", "before")  # the shares that say how well the texts themselves match
 
 
-@dataclass(frozen=True)
-class RerankQuestion:
+class RerankQuestion(Struct, frozen=True):
     """What is asked, and what has to be known of the whole index to answer it."""
 
     text: str
@@ -53,24 +52,21 @@ class RerankQuestion:
         return self.asking is not None and (row[14], row[3]) == (self.asking.path, self.asking.turn)
 
 
-@dataclass(frozen=True)
-class RerankTurn:
+class RerankTurn(Struct, frozen=True):
     """A turn of a conversation."""
 
     path: str  # of the transcript, in the folder
     turn: int  # counted from 0
 
 
-@dataclass(frozen=True)
-class RankShare:
+class RankShare(Struct, frozen=True):
     """A part of a score."""
 
     name: str  # `tokens`, `before`, or a field of `Shares`
     value: float
 
 
-@dataclass(frozen=True)
-class Ranked:
+class Ranked(Struct, frozen=True):
     """A chunk and what it scores."""
 
     id: int
@@ -82,8 +78,7 @@ class Ranked:
     asked: float  # how much the query says, counted in tokens that stand nowhere
 
 
-@dataclass(frozen=True)
-class _Loaded:
+class _Loaded(Struct, frozen=True):
     """Chunks in order of file, turn and id, and how well each matches by itself."""
 
     rows: Sequence[tuple[Any, ...]]

@@ -8,8 +8,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from bumble.embed.protocol import EmbedderIdentity
 from bumble.errors import RecordInvalidError
@@ -114,8 +116,7 @@ def recipe_of(text: str) -> tuple[tuple[str, float], ...]:
     return tuple((str(key), float(weight)) for key, weight in json.loads(text))
 
 
-@dataclass(frozen=True)
-class Differences:
+class Differences(Struct, frozen=True):
     """What is other in the chunks of a file than it was."""
 
     gone: list[int]

@@ -13,12 +13,13 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from datetime import datetime
 from statistics import median
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.embed.protocol import Embedder, Floats, QueryTokens
 from bumble.entity.folder import Entity
@@ -43,8 +44,7 @@ UNSEEN = 4  # unrelated texts that are counted with them, for an index that is a
 _SHARES = Shares()
 
 
-@dataclass(frozen=True)
-class Parts:
+class Parts(Struct, frozen=True):
     """What a score is made of: relevance times factor.
 
     Relevance is the sum of both legs, each times its weight; with tokens, that of the shares, on a
@@ -85,8 +85,7 @@ class Parts:
 UNRANKED = Parts(0.0, 0.0, None, 0.0, None, 0.0, 0.0, 1.0, ())
 
 
-@dataclass(frozen=True)
-class Hit:
+class Hit(Struct, frozen=True):
     """A record that was found, by its best passage."""
 
     kind: str
@@ -114,8 +113,7 @@ class Hit:
         return f"{self.newer} {spoken}" if self.newer else spoken
 
 
-@dataclass(frozen=True)
-class Factor:
+class Factor(Struct, frozen=True):
     """Something else that counts, beside words and meaning."""
 
     of: Callable[[Hit], float]  # may read files: only those are asked that could get to the top
@@ -206,8 +204,7 @@ def search(
     return _with_ends(index, [_hit(candidate, mean, weight) for candidate, weight in best])
 
 
-@dataclass(frozen=True)
-class Pointer:
+class Pointer(Struct, frozen=True):
     """A catalyst that a query met, and the records it points to."""
 
     topic: str  # the file's stem
@@ -343,8 +340,7 @@ def _weighed(shares: Shares, dense_weight: float) -> Shares:
     return replace(shares, words=shares.words * lexical)
 
 
-@dataclass(frozen=True)
-class _Scored:
+class _Scored(Struct, frozen=True):
     row: tuple[Any, ...]
     parts: Parts  # without its factor
 

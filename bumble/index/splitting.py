@@ -8,7 +8,8 @@ records.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 MAX_TOKENS = 220  # all-MiniLM-L6-v2 reads 256; date and speaker come on top
 OVERLAP_TOKENS = 40  # a part that is no longer than this begins the next piece as well
@@ -18,8 +19,7 @@ _PARAGRAPH = re.compile(r"(?:[^\n]*\S[^\n]*(?:\n|$))+")
 SENTENCE = re.compile(r".+?(?:[.!?…]+[\"'”’)\]]*(?=\s)|[。！？]+|\n|$)", re.DOTALL)
 
 
-@dataclass(frozen=True)
-class Passage:
+class Passage(Struct, frozen=True):
     """A piece of a text."""
 
     text: str

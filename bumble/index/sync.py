@@ -14,13 +14,14 @@ import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, replace
 from datetime import tzinfo
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble import files
 from bumble.embed.protocol import DocumentTokens, Embedder, Floats
@@ -50,8 +51,7 @@ INSTEAD = "the index in the entity's folder is used instead."
 BEHIND = "Another process is bringing the index up to date; what it has yet to reach is not found."
 
 
-@dataclass(frozen=True)
-class SyncReport:
+class SyncReport(Struct, frozen=True):
     """What a sync did."""
 
     added: int = 0  # files
@@ -65,8 +65,7 @@ class SyncReport:
     complete: bool = True  # False: another process was at it, the index may be behind
 
 
-@dataclass(frozen=True)
-class IndexState:
+class IndexState(Struct, frozen=True):
     """How the index stands to the files, for those who only look."""
 
     exists: bool
@@ -153,8 +152,7 @@ def _now_ns(at: Place) -> int:
     return at.lock.stat().st_mtime_ns
 
 
-@dataclass(frozen=True)
-class _Making:
+class _Making(Struct, frozen=True):
     """What makes vectors, and which."""
 
     embedder: Embedder | None

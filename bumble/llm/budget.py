@@ -7,11 +7,12 @@ spent, or no model can be had.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TypeVar
 from zoneinfo import ZoneInfo
+
+from msgspec import Struct
 
 from bumble.errors import (
     BudgetSpentError,
@@ -28,8 +29,7 @@ NO_MODEL = (CredentialsError, ModelUnreachableError, WeightsMissingError)
 LONGEST_CALL = timedelta(hours=1)  # a line has the time its call began, and is written at its end
 
 
-@dataclass(frozen=True)
-class DaySpending:
+class DaySpending(Struct, frozen=True):
     """The calls and tokens of a day up to now."""
 
     calls: int = 0  # warm-ups left out
@@ -55,8 +55,7 @@ def today(path: Path, now: datetime, zone: ZoneInfo) -> DaySpending:
     return DaySpending(calls, tokens)
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """The limits of calls and tokens, and how to read what is spent."""
 
     calls: int | None  # of this run; None: no limit
@@ -75,8 +74,7 @@ class Limits:
         return None
 
 
-@dataclass
-class Tally:
+class Tally(Struct):
     """The calls and tokens of one run, of whatever models."""
 
     calls: int = 0  # answered, or tried

@@ -10,9 +10,10 @@ import http.client
 import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from bumble.llm.stream_timeouts import within
 
@@ -24,8 +25,7 @@ _TRIES = 4  # timeouts that a whole answer may take, which comes in pieces
 _NOT_CHAT = ("embed", "rerank", "whisper", "bge-", "minilm")  # in names of models that cannot talk
 
 
-@dataclass(frozen=True)
-class Address:
+class Address(Struct, frozen=True):
     """Where a local server may listen."""
 
     label: str  # as `status` prints it
@@ -33,8 +33,7 @@ class Address:
     url: str  # scheme, host and port
 
 
-@dataclass(frozen=True)
-class LocalServer:
+class LocalServer(Struct, frozen=True):
     """A local server that answered."""
 
     address: Address

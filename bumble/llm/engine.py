@@ -16,10 +16,11 @@ import sys
 import time
 from collections.abc import Generator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 # Threads that spin while they wait take the cores from each other: on a machine with other work an
 # answer took five to seven times as long. Read once, when the engine's library is loaded.
@@ -82,8 +83,7 @@ class EngineError(Exception):
         super().__init__(message)
 
 
-@dataclass(frozen=True)
-class Setup:
+class Setup(Struct, frozen=True):
     """How the engine is to run."""
 
     weights: Path

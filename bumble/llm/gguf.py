@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import mmap
 import struct
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 _MAGIC, _VERSIONS = b"GGUF", (2, 3)
 _SIZES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}  # by type, in bytes
@@ -22,8 +23,7 @@ _TOKENS, _TYPES = "tokenizer.ggml.tokens", "tokenizer.ggml.token_type"
 _TEMPLATE, _CONTEXT = "tokenizer.chat_template", "context_length"
 
 
-@dataclass(frozen=True)
-class Vocabulary:
+class Vocabulary(Struct, frozen=True):
     """What a model's turns are made of.
 
     Control tokens are those a chat template writes and no message may: those the vocabulary calls

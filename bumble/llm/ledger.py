@@ -12,12 +12,14 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from statistics import median
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from bumble import files
 from bumble.errors import UnsafePathError, UserError
@@ -35,8 +37,7 @@ LOWEST_RATIO, HIGHEST_RATIO = 0.5, 4.0  # beyond, it was not all of the prompt t
 RATIO_STEP = 0.05  # so that it seldom changes, and with it what of a conversation is shown
 
 
-@dataclass(frozen=True)
-class LedgerEntry:
+class LedgerEntry(Struct, frozen=True):
     """One call."""
 
     at: datetime  # when it began; timezone-aware
@@ -240,7 +241,7 @@ def newest_lines(path: Path) -> Iterator[str]:
             yield rest.decode(errors="replace")
 
 
-_NAMES = frozenset(each.name for each in fields(LedgerEntry))
+_NAMES = frozenset(LedgerEntry.__struct_fields__)
 
 
 _TEXTS = ("purpose", "model", "finish_reason", "error")

@@ -9,11 +9,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator
 from contextlib import closing
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import httpx
 import ollama
+from msgspec import Struct, field
 
 from bumble.errors import ModelUnreachableError
 from bumble.llm import http_errors, logprobs
@@ -30,8 +30,7 @@ _ASKED_SECONDS = 10.0  # for all of an answer to a question about the model
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class _Facts:
+class _Facts(Struct, frozen=True):
     """What the server says of a model."""
 
     trained_tokens: int | None = None
@@ -257,8 +256,7 @@ def _asked(question: Callable[[], T]) -> T:
         raise ValueError(f"no answer of Ollama's ({problem})") from problem
 
 
-@dataclass
-class _Answer:
+class _Answer(Struct):
     """What the chunks of one answer add up to."""
 
     thinking: ThinkFilter = field(default_factory=ThinkFilter)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 import httpx2
 import openai
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from bumble.errors import ModelUnreachableError
 from bumble.llm import http_errors, logprobs, openai_format
@@ -264,8 +265,7 @@ class OpenAICompatibleModel:
             return None  # it informs, nothing more: the request itself will say what is wrong
 
 
-@dataclass
-class _Answer:
+class _Answer(Struct):
     """What the chunks of one answer add up to."""
 
     thinking: ThinkFilter

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from bumble.llm import logprobs
 from bumble.llm.protocol import PromptMessage, Request, Usage
@@ -47,8 +49,7 @@ def with_schema(messages: Sequence[PromptMessage], request: Request) -> Sequence
     return (*messages[:-1], replace(messages[-1], content=messages[-1].content + told))
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """What one event adds to an answer."""
 
     text: str = ""

@@ -13,9 +13,10 @@ import os
 import secrets
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
+
+from msgspec import Struct
 
 from bumble.files import make_folder, write_synced
 
@@ -25,8 +26,7 @@ _CHUNK_BYTES = 1 << 20
 _STALE_SECONDS = 3600  # a half-written file older than this belongs to no living process
 
 
-@dataclass(frozen=True)
-class PrefixFolder:
+class PrefixFolder(Struct, frozen=True):
     """A folder of evaluated prefixes, capped in size."""
 
     folder: Path

@@ -8,8 +8,10 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import force_setattr
 
 from bumble.llm import markers
 
@@ -17,8 +19,7 @@ Role = Literal["system", "user", "assistant"]
 FinishReason = Literal["stop", "length", "interrupted"]
 
 
-@dataclass(frozen=True)
-class Action:
+class Action(Struct, frozen=True):
     """One action that a model asked for: a tool and its arguments."""
 
     id: str  # unique within its answer
@@ -26,8 +27,7 @@ class Action:
     arguments: Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class PromptMessage:
+class PromptMessage(Struct, frozen=True):
     """One message of a conversation, as a model sees it.
 
     Control tokens are the chat template's to write: none is left in a message, whoever wrote its
@@ -39,11 +39,10 @@ class PromptMessage:
 
     def __post_init__(self) -> None:
         """Break the control tokens in the text."""
-        object.__setattr__(self, "content", markers.plain(self.content))
+        force_setattr(self, "content", markers.plain(self.content))
 
 
-@dataclass(frozen=True)
-class Tool:
+class Tool(Struct, frozen=True):
     """A tool as it is declared to a model."""
 
     name: str
@@ -51,8 +50,7 @@ class Tool:
     parameters: Mapping[str, Any]  # JSON schema of an object
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(Struct, frozen=True):
     """One question to a model."""
 
     messages: Sequence[PromptMessage]
@@ -81,8 +79,7 @@ class Request:
         return "" if self.schema is None else json.dumps(self.schema, ensure_ascii=False)
 
 
-@dataclass(frozen=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """What a completion cost. Counts are the backend's own; None where it does not say."""
 
     prompt_tokens: int | None = None  # all of the prompt, cached part included
@@ -90,8 +87,7 @@ class Usage:
     completion_tokens: int | None = None
 
 
-@dataclass(frozen=True)
-class Completion:
+class Completion(Struct, frozen=True):
     """One answer of a model."""
 
     text: str  # visible text; reasoning is never in it

@@ -6,7 +6,8 @@ A small JSON reader that keeps its place between pieces. Knows nothing of models
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "\\": "\\", "/": "/"}
 _BARE = frozenset("0123456789+-.eEtrufalsn")  # what numbers, true, false and null are made of
@@ -14,8 +15,7 @@ _ACTIONS = re.compile(r'\{\s*"actions"\s*:\s*\[')  # where an answer in the full
 _FENCE_CHARS = 16  # as long as the opening of a code fence may be
 
 
-@dataclass
-class _Frame:
+class _Frame(Struct):
     """An object or list that is open."""
 
     kind: str  # "{" or "["
@@ -27,8 +27,7 @@ class _Frame:
     held: str = ""  # of an action: its text, while the tool is not known yet
 
 
-@dataclass
-class _String:
+class _String(Struct):
     """A string that is open."""
 
     text: str = ""  # decoded so far; not kept for a text that streams

@@ -24,9 +24,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
+
+from msgspec import Struct, field
 
 from bumble import files
 from bumble.errors import AnswerInvalidError, RecordInvalidError
@@ -41,8 +42,7 @@ MAX_BYTES = 1_000_000
 _PIECE_CHARS = 7  # odd on purpose: pieces end in the middle of words and escapes
 
 
-@dataclass(frozen=True)
-class Reply:
+class Reply(Struct, frozen=True):
     """One answer, and the requests it is meant for."""
 
     text: str = ""

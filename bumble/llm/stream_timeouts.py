@@ -10,16 +10,16 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Generator, Iterable
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from msgspec import Struct
 
 from bumble.llm.protocol import EnoughError
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Timeouts:
+class Timeouts(Struct, frozen=True):
     """How long a backend may keep silent."""
 
     connect_seconds: float = 5.0
@@ -35,13 +35,11 @@ class SilentError(Exception):
         super().__init__(f"nothing came for {seconds:g} s")
 
 
-@dataclass(frozen=True)
-class _Item(Generic[T]):
+class _Item(Struct, Generic[T], frozen=True):
     value: T
 
 
-@dataclass(frozen=True)
-class _End:
+class _End(Struct, frozen=True):
     problem: Exception | None = None
 
 

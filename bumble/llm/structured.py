@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from bumble.errors import AnswerInvalidError
 from bumble.llm.protocol import Model, PromptMessage, Request

@@ -6,8 +6,9 @@ Pure functions; knows nothing of models or people.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from bumble import files
 from bumble.text import markdown
@@ -16,8 +17,7 @@ from bumble.text.words import one_line
 THERE_ALREADY = "the line is there already"
 
 
-@dataclass(frozen=True)
-class LineEdit:
+class LineEdit(Struct, frozen=True):
     """One line to put into a text, or to replace in it."""
 
     op: Literal["insert", "replace"]
@@ -25,8 +25,7 @@ class LineEdit:
     text: str  # one line
 
 
-@dataclass(frozen=True)
-class Amendment:
+class Amendment(Struct, frozen=True):
     """A text after its edits, with those that were applied and those that were refused."""
 
     text: str

@@ -7,9 +7,10 @@ episodes with them, notes about them that they may meet.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
+
+from msgspec import Struct
 
 from bumble.choosing import by_form
 from bumble.portraits import dialogue, line_origins, portrait, portrait_update
@@ -32,15 +33,13 @@ EPISODE_SHARE = 0.5  # of the room beside the portrait; the rest is for what was
 EPISODE_TOKENS = 160  # of one episode
 
 
-@dataclass(frozen=True)
-class DeepReviewJob:
+class DeepReviewJob(Struct, frozen=True):
     """One person whose portrait is reviewed."""
 
     person: str
 
 
-@dataclass(frozen=True)
-class _Reading:
+class _Reading(Struct, frozen=True):
     """What the review of one person reads."""
 
     person: Relationship

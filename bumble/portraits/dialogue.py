@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import timedelta
+
+from msgspec import Struct
 
 from bumble.entity.changes import Change
 from bumble.records import session_files, state
@@ -20,8 +21,7 @@ TALK_TOKENS = 900  # of a conversation in one pass; what does not fit waits for 
 MESSAGE_TOKENS = 200  # of one message
 
 
-@dataclass(frozen=True)
-class Dialogue:
+class Dialogue(Struct, frozen=True):
     """The messages between one person and the entity that one reflection thinks about."""
 
     session: Session | None  # None: no conversation, only what waits in the person's own file

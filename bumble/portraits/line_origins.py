@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.grounding import origins
 from bumble.records import relationships
@@ -21,8 +23,7 @@ HEADING = "#"
 _GAPS = re.compile(r"(?:[ \t]*(?:\r\n|\r|\n)){3,}")
 
 
-@dataclass(frozen=True)
-class LineSource:
+class LineSource(Struct, frozen=True):
     """A text that a line may rest on, with what it stands for."""
 
     text: str

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from functools import cached_property
 from typing import Any
+
+from msgspec import Struct
 
 from bumble.entity.config_memory import RelationalConfig
 from bumble.errors import AnswerInvalidError
@@ -56,8 +57,7 @@ EDITS: Mapping[str, Any] = {
 }
 
 
-@dataclass(frozen=True)
-class Material:
+class Material(Struct, frozen=True, dict=True):
     """The texts and names that a portrait may rest on."""
 
     entity: str  # what the entity is called
@@ -94,8 +94,7 @@ class Material:
         return words.stems(text, self.language)
 
 
-@dataclass(frozen=True)
-class CheckedText:
+class CheckedText(Struct, frozen=True):
     """The sentences of a text that rest on the material, and those left out."""
 
     text: str

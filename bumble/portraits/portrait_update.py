@@ -7,8 +7,10 @@ beside the scores. A portrait that somebody edited meanwhile is left alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from bumble.choosing import by_form
 from bumble.entity.changes import Change
@@ -32,16 +34,14 @@ VERBS = {
 }
 
 
-@dataclass(frozen=True)
-class PortraitDraft:
+class PortraitDraft(Struct, frozen=True):
     """The text of a portrait as the model wrote it, checked against the material."""
 
     text: str | None  # without what rested on nothing; None: nothing was left
     dropped: tuple[str, ...] = ()  # sentences, each with the reason
 
 
-@dataclass(frozen=True)
-class PortraitUpdate:
+class PortraitUpdate(Struct, frozen=True):
     """A new portrait with its scores, judged and not yet written."""
 
     mode: str  # amend, rewrite, review or form
@@ -230,5 +230,5 @@ def data(person: Relationship, update: PortraitUpdate) -> dict[str, Any]:
         "changed": update.text != person.text,
         "refused": update.refused,
         "dropped": list(update.dropped),
-        "scores": None if update.scored is None else vars(update.scored.scores),
+        "scores": None if update.scored is None else asdict(update.scored.scores),
     }

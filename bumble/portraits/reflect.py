@@ -10,9 +10,11 @@ Where no model is trusted to write, what was told is quoted under fixed headings
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.body import ebb
 from bumble.choosing import by_form
@@ -36,8 +38,7 @@ from bumble.runtime.runtime import Runtime
 LONG_WORDS = 220  # a longer portrait is written anew, shorter
 
 
-@dataclass(frozen=True)
-class ReflectJob:
+class ReflectJob(Struct, frozen=True):
     """One person to think about, and the conversation with them."""
 
     session_id: str  # empty: only what waits in the person's own file

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from bumble.errors import AnswerInvalidError
 from bumble.grounding import grounded
@@ -17,7 +18,7 @@ from bumble.text.words import one_line
 
 MAX_TOKENS = 300
 MAX_TOPICS, MAX_UNRESOLVED, MAX_CHARS = 5, 3, 120
-_NAMES = tuple(asdict(Scores()))
+_NAMES = Scores.__struct_fields__
 _TEXTS = {"type": "array", "items": {"type": "string", "maxLength": MAX_CHARS}}
 
 SCHEMA: Mapping[str, Any] = {
@@ -33,8 +34,7 @@ SCHEMA: Mapping[str, Any] = {
 }
 
 
-@dataclass(frozen=True)
-class PortraitScores:
+class PortraitScores(Struct, frozen=True):
     """The scores and notes read off a portrait; where one is None, the old stays."""
 
     scores: Scores

@@ -16,11 +16,12 @@ in the prompt's own text: data inside a tag that nothing in it can close.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from string import Template
 from typing import Literal
+
+from msgspec import Struct
 
 from bumble.text import markdown
 
@@ -35,8 +36,7 @@ _PART = re.compile(r"^<!-- (user|assistant) -->\n", re.MULTILINE)
 _SECTION = re.compile(f"[{_SQUARES}](?={_UNSEEN}turn{_UNSEEN}context)", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class Prompt:
+class Prompt(Struct, frozen=True):
     """A prompt with slots to fill."""
 
     name: str

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+
+from msgspec import Struct, field
 
 from bumble.context.recalled import is_near
 from bumble.grounding import claims
@@ -30,8 +31,7 @@ _JOINTS = re.compile(r"[;?,]\s|\s(?:and|or|und|oder|et|ou|y|e|o|en|of both)\s", 
 _YEAR = re.compile(r"\b(1\d{3}|2\d{3})\b")
 
 
-@dataclass
-class _Merits:
+class _Merits(Struct):
     """What the looks together say of each place."""
 
     sources: dict[tuple[str, str], RecollectionSource] = field(default_factory=dict)

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from typing import Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from bumble.context.recalled import Search
 from bumble.recollection import by_rule, plan, reach
@@ -21,8 +23,7 @@ ENOUGH_HITS = 3  # so many ordinary hits that are near are the answer
 Way = Literal["recall", "plan", "rule"]
 
 
-@dataclass(frozen=True)
-class Recollection:
+class Recollection(Struct, frozen=True):
     """What a deep recall came to."""
 
     question: str

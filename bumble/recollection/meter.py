@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.entity.config import DeepRecallConfig, PricesConfig
 from bumble.llm.protocol import EnoughError, Model, Request
@@ -23,8 +25,7 @@ class SpentError(Exception):
     """A limit is reached: what was found by now has to do."""
 
 
-@dataclass(frozen=True)
-class RecollectionSpending:
+class RecollectionSpending(Struct, frozen=True):
     """What a deep recall has spent."""
 
     steps: int = 0

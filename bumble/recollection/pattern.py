@@ -8,7 +8,8 @@ Words are compared without case and accents, as people type them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from bumble.errors import UsageError
 from bumble.text import words
@@ -19,8 +20,7 @@ ANY, OR = "*", "|"
 Glob = tuple[str, ...]  # the parts of a word between its `*`
 
 
-@dataclass(frozen=True)
-class Pattern:
+class Pattern(Struct, frozen=True):
     """What is looked for, word by word."""
 
     phrases: tuple[tuple[Glob, ...], ...]  # one of them has to stand in a text

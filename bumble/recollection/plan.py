@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from bumble import prompts
 from bumble.context.recalled import QUOTED_FROM
@@ -78,8 +80,7 @@ SCHEMA: Mapping[str, Any] = {
 }
 
 
-@dataclass(frozen=True)
-class PlanOutcome:
+class PlanOutcome(Struct, frozen=True):
     """What a plan came to."""
 
     answer: str  # in the model's words; empty: it has none that its places bear out
@@ -88,8 +89,7 @@ class PlanOutcome:
     ended: str  # FINAL, or why it ended before that
 
 
-@dataclass
-class _Board:
+class _Board(Struct):
     """What a plan has in front of it."""
 
     places: list[RecollectionSource] = field(default_factory=list)  # number n is the n-th, from 1

@@ -7,9 +7,11 @@ meet, and beliefs that gave way, are not there. Knows nothing of models or budge
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.context import recalled, whole_record
 from bumble.context.recalled import Search
@@ -27,8 +29,7 @@ MATCHES = 30  # of a pattern
 MOST_AROUND = 200  # messages on either side that are read
 
 
-@dataclass(frozen=True)
-class RecollectionSource:
+class RecollectionSource(Struct, frozen=True):
     """A place in memory that an answer may rest on."""
 
     kind: str
@@ -64,8 +65,7 @@ def source_of(hit: Hit) -> RecollectionSource:
     )
 
 
-@dataclass(frozen=True)
-class Reach:
+class Reach(Struct, frozen=True):
     """What one deep recall may look at."""
 
     runtime: Runtime

@@ -6,9 +6,10 @@ Layout: `anchors/<slug>.yaml`, one mapping. Knows nothing of how a recall moves 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+
+from msgspec import Struct
 
 from bumble import files
 from bumble.body.config import HORMONE_NAMES
@@ -23,8 +24,7 @@ FOLDER = "anchors"
 DECIMALS = 4  # of a stored level
 
 
-@dataclass(frozen=True)
-class Anchor:
+class Anchor(Struct, frozen=True):
     """One state of the body that has a name."""
 
     id: str  # the file's stem

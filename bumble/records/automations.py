@@ -7,10 +7,11 @@ models.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from bumble.entity.changes import Change
 from bumble.records import base
@@ -22,8 +23,7 @@ PREFIX = "aut"
 FOLDER = "automations"
 
 
-@dataclass(frozen=True)
-class Automation:
+class Automation(Struct, frozen=True):
     """One thing to do, again and again."""
 
     id: str  # `aut_<ULID>`, or the name a person gave the file

@@ -1,6 +1,6 @@
 """What every kind of record shares: ids, typed fields, provenance, loading a file.
 
-A record is a frozen dataclass that keeps the `Document` it was read from; an edit gives a new
+A record is a frozen struct that keeps the `Document` it was read from; an edit gives a new
 record whose document differs in the lines it changes, and in no others.
 """
 
@@ -12,11 +12,12 @@ import os
 import random
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar, cast
+
+from msgspec import Struct
 
 from bumble import files
 from bumble.entity import changes
@@ -41,8 +42,7 @@ _KINDS: Mapping[type, str] = {
 TRUSTS = ("owner", "person", "entity", "tool", "imported")  # from the most to the least trusted
 
 
-@dataclass(frozen=True)
-class Provenance:
+class Provenance(Struct, frozen=True):
     """Where a text comes from. All empty: a person wrote it into the file, for everyone."""
 
     by: str = ""  # what wrote it: `distill`, `dream`, `knowledge add`

@@ -7,10 +7,11 @@ of it is left today is computed on reading, elsewhere. Knows nothing of models o
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from bumble.entity.changes import Change
 from bumble.records import base
@@ -26,8 +27,7 @@ ORIGINS = ("conversation", "observation", "inference", "dream")  # a dream's is 
 MAX_CONFIDENCE = 0.99  # never quite certain
 
 
-@dataclass(frozen=True)
-class Belief:
+class Belief(Struct, frozen=True):
     """One claim."""
 
     id: str  # `bel_<ULID>`, the file's stem

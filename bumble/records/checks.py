@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from bumble.entity.changes import Change
 from bumble.records import base
@@ -26,8 +27,7 @@ DEFAULT_K = 5
 _NUMBER = re.compile(r"\d+")
 
 
-@dataclass(frozen=True)
-class Check:
+class Check(Struct, frozen=True):
     """One question, and what is expected of it."""
 
     id: str  # the file's stem

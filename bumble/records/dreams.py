@@ -7,10 +7,11 @@ fragments and its thread. Knows nothing of models, or of how pairs are chosen.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from bumble.entity.changes import Change
 from bumble.records import base
@@ -23,8 +24,7 @@ FOLDER = "dreams"
 FRAGMENTS, THREAD = "Fragments", "Thread"  # headings of the body
 
 
-@dataclass(frozen=True)
-class Dream:
+class Dream(Struct, frozen=True):
     """One dream."""
 
     id: str  # `drm_<ULID>`, the file's stem

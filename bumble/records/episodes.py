@@ -7,10 +7,11 @@ time. Knows nothing of models or ranking.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from bumble.entity.changes import Change
 from bumble.errors import RecordMissingError
@@ -25,8 +26,7 @@ EXCERPT = "excerpt"  # the value of `summary_source` that the next consolidation
 REFLECTION = "## Why it mattered"  # the heading of the entity's own reflection
 
 
-@dataclass(frozen=True)
-class Imprint:
+class Imprint(Struct, frozen=True):
     """What the entity felt while it happened."""
 
     emotion: str
@@ -34,8 +34,7 @@ class Imprint:
     trigger: str = ""
 
 
-@dataclass(frozen=True)
-class Telling:
+class Telling(Struct, frozen=True):
     """The text of an episode in its two parts."""
 
     narrative: str  # what happened
@@ -48,8 +47,7 @@ class Telling:
         return "\n\n".join(filter(None, parts))
 
 
-@dataclass(frozen=True)
-class Episode:
+class Episode(Struct, frozen=True):
     """One remembered event."""
 
     id: str  # `ep_<ULID>`, the file's stem; unique across clones

@@ -10,9 +10,10 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+
+from msgspec import Struct
 
 from bumble import files
 from bumble.entity import changes
@@ -25,8 +26,7 @@ PATH = "forgotten.jsonl"
 TYPE = "forgotten"
 
 
-@dataclass(frozen=True)
-class Forgotten:
+class Forgotten(Struct, frozen=True):
     """One person who was forgotten."""
 
     at: datetime  # what they said later is not forgotten

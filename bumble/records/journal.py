@@ -8,10 +8,11 @@ who may meet it, stands in an HTML comment under its heading. Knows nothing of m
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from functools import partial
 from pathlib import Path
+
+from msgspec import Struct
 
 from bumble.entity import changes
 from bumble.entity.changes import Change
@@ -24,8 +25,7 @@ PATH = "journal.md"
 _HEADING = re.compile(r"(\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?)?)((?: #[^\s#]+)*)")
 
 
-@dataclass(frozen=True)
-class JournalEntry:
+class JournalEntry(Struct, frozen=True):
     """One entry."""
 
     at: datetime  # in the entity's time zone
@@ -41,8 +41,7 @@ class JournalEntry:
         return self.provenance.audience
 
 
-@dataclass(frozen=True)
-class Journal:
+class Journal(Struct, frozen=True):
     """The file as it stands."""
 
     preamble: str  # what stands before the first entry, front matter included

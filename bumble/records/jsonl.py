@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from bumble.text.whole_text import whole
 from bumble.text.yaml_edit import SourceError
@@ -20,8 +21,7 @@ _TORN = '{"type":"torn"'
 _HALF = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")  # of a character: a stray byte, or escaped
 
 
-@dataclass(frozen=True)
-class JsonLine:
+class JsonLine(Struct, frozen=True):
     """One line."""
 
     number: int  # from 1

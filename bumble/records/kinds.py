@@ -8,12 +8,13 @@ test of the records holds that table complete.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
 from functools import partial
 from glob import escape
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 from bumble import files
 from bumble.entity.folder import Entity
@@ -58,8 +59,7 @@ Bundling = Literal["whole", "parts", ""]
 Merging = Literal["bumble", "union", ""]
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """What the rest of the code has to know of one kind of record."""
 
     name: str  # as `--kind` takes it: `belief`

@@ -11,8 +11,10 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble import files
 from bumble.entity import changes
@@ -28,8 +30,7 @@ MARKER = "[locked]"
 _MARK = re.compile(r"\s*\\?\[\s*locked\s*\\?\]\s*", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class KnowledgeSection:
+class KnowledgeSection(Struct, frozen=True):
     """One fact, or a few that belong together."""
 
     title: str  # without the marker
@@ -42,8 +43,7 @@ class KnowledgeSection:
     tail: str = ""  # a `#` heading behind the text, and what follows it: no part of the section
 
 
-@dataclass(frozen=True)
-class Knowledge:
+class Knowledge(Struct, frozen=True):
     """The file as it stands."""
 
     preamble: str  # what stands before the first section, front matter included

@@ -6,9 +6,10 @@ Knows nothing of what the values mean.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from bumble.entity import changes
 from bumble.entity.changes import Change
@@ -16,8 +17,7 @@ from bumble.records import base
 from bumble.text import yaml_edit
 
 
-@dataclass(frozen=True)
-class MappingFile:
+class MappingFile(Struct, frozen=True):
     """A YAML file as it was read."""
 
     values: Mapping[str, Any]

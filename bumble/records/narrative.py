@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+
+from msgspec import Struct
 
 from bumble.entity.changes import Change
 from bumble.records import base
@@ -24,8 +25,7 @@ _OWN = ("model", "from", "trust", "audience", "fingerprint", "summary_source")
 _CITED = re.compile(r"[ \t]*\((?:ep_\w+(?:, )?)+\)")
 
 
-@dataclass(frozen=True)
-class Narrative:
+class Narrative(Struct, frozen=True):
     """The story as it stands."""
 
     text: str  # Markdown; empty until it is first told

@@ -7,15 +7,15 @@ message. A later line on the same message stands for the earlier.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+
+from msgspec import Struct, field
 
 from bumble.records import base
 
 
-@dataclass(frozen=True)
-class Notice:
+class Notice(Struct, frozen=True):
     """What one message of a person is worth remembering for."""
 
     at: datetime

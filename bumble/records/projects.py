@@ -6,8 +6,9 @@ Layout: `projects/<slug>.md`; the body is why. Knows nothing of when one is thou
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from bumble import files
 from bumble.entity.changes import Change
@@ -23,8 +24,7 @@ ACTIVE, PAUSED, DONE = "active", "paused", "done"
 STATUSES = (ACTIVE, PAUSED, DONE)
 
 
-@dataclass(frozen=True)
-class Project:
+class Project(Struct, frozen=True):
     """Something that is worked on."""
 
     id: str  # the file's stem
@@ -45,8 +45,7 @@ class Project:
         return "\n".join([*lines, *(f"Next: {step}" for step in self.steps)])
 
 
-@dataclass(frozen=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """What is to become of a project; None leaves a value as it is."""
 
     status: str | None = None

@@ -7,10 +7,11 @@ how a proposal comes about.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from bumble.entity.changes import Change
 from bumble.records import base
@@ -26,8 +27,7 @@ MOST_TRAITS, MOST_BEHAVIOURS, MOST_TOPICS = 4, 2, 4
 MOST_CHANGE = 0.01  # of a trait, either way
 
 
-@dataclass(frozen=True)
-class Item:
+class Item(Struct, frozen=True):
     """One change that is proposed."""
 
     text: str  # the trait's name, the behaviour or the topic
@@ -41,8 +41,7 @@ class Item:
         return {"text": self.text, **change, "reason": self.reason, "from": list(self.sources)}
 
 
-@dataclass(frozen=True)
-class Proposal:
+class Proposal(Struct, frozen=True):
     """What the entity would change about itself."""
 
     id: str  # `evo_<ULID>`, the file's stem

@@ -7,9 +7,10 @@ searching, or of who takes a question up.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+
+from msgspec import Struct
 
 from bumble.entity.changes import Change
 from bumble.records import base
@@ -22,8 +23,7 @@ PREFIX = "qst"
 FOLDER = "questions"
 
 
-@dataclass(frozen=True)
-class OpenQuestion:
+class OpenQuestion(Struct, frozen=True):
     """One question that memory had no answer to."""
 
     id: str  # `qst_<ULID>`, the file's stem

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from bumble.records import (
     anchors,
@@ -40,8 +42,7 @@ from bumble.text.markdown import Document
 JOURNAL_STAMP = "%Y-%m-%d %H:%M:%S"
 
 
-@dataclass(frozen=True)
-class RecordView:
+class RecordView(Struct, frozen=True):
     """One record in the fields that all kinds share."""
 
     id: str  # a title, for knowledge; a time, for the journal

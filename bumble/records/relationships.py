@@ -12,10 +12,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from bumble import files
 from bumble.entity.changes import Change
@@ -33,8 +35,7 @@ LINE_KEY_DIGITS = 12  # of a hash; a portrait has a few dozen lines
 MAX_PENDING = 12  # notes that wait for the next reflection; the oldest go first
 
 
-@dataclass(frozen=True)
-class Scores:
+class Scores(Struct, frozen=True):
     """How the entity stands to a person; each in [0, 1]."""
 
     familiarity: float = 0.0
@@ -44,8 +45,7 @@ class Scores:
     investment: float = 0.0
 
 
-@dataclass(frozen=True)
-class PendingNote:
+class PendingNote(Struct, frozen=True):
     """Something to work into the portrait at the next reflection."""
 
     text: str
@@ -53,8 +53,7 @@ class PendingNote:
     provenance: Provenance = base.BY_HAND
 
 
-@dataclass(frozen=True)
-class Relationship:
+class Relationship(Struct, frozen=True):
     """One person."""
 
     id: str  # the file's stem

@@ -8,10 +8,11 @@ schedules or of delivering.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from bumble.entity.changes import Change
 from bumble.records import base
@@ -25,8 +26,7 @@ JOURNAL, SESSION, COMMAND = "journal", "session", "command"
 DELIVERIES = (JOURNAL, SESSION, COMMAND)
 
 
-@dataclass(frozen=True)
-class Reminder:
+class Reminder(Struct, frozen=True):
     """One thing to be said."""
 
     id: str  # `rem_<ULID>`, the file's stem

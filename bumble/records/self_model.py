@@ -6,10 +6,11 @@ One file. Knows nothing of what the tools do.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from bumble.entity.changes import Change
 from bumble.records import base, mapping_files
@@ -18,8 +19,7 @@ from bumble.records.mapping_files import MappingFile
 PATH = "self_model.yaml"
 
 
-@dataclass(frozen=True)
-class ToolRecord:
+class ToolRecord(Struct, frozen=True):
     """How a tool has served."""
 
     used: int

@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble import files
 from bumble.entity.changes import Change
@@ -30,8 +32,7 @@ REFERENCE_CHARS = 12  # of a blob's SHA-256, as markers in a prompt name it
 MAX_TRANSCRIPT_BYTES = 64_000_000
 
 
-@dataclass(frozen=True)
-class SessionInfo:
+class SessionInfo(Struct, frozen=True):
     """What a listing shows of a session."""
 
     id: str

@@ -11,9 +11,11 @@ models or prompts.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from bumble.entity import changes
 from bumble.entity.changes import Change
@@ -29,8 +31,7 @@ COMPACTION_KINDS = ("summary", "prune", "cut")  # prune: tool results are cleare
 ROLES = ("user", "assistant", "tool")
 
 
-@dataclass(frozen=True)
-class ToolCall:
+class ToolCall(Struct, frozen=True):
     """A call of a tool that a message made."""
 
     id: str
@@ -38,8 +39,7 @@ class ToolCall:
     arguments: Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Message:
+class Message(Struct, frozen=True):
     """One message."""
 
     id: str  # `msg_<ULID>`
@@ -64,8 +64,7 @@ class Message:
         return self.extra.get("example") is not False
 
 
-@dataclass(frozen=True)
-class Appraised:
+class Appraised(Struct, frozen=True):
     """What a turn did to the body, once it was appraised."""
 
     at: datetime
@@ -78,8 +77,7 @@ class Appraised:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Compaction:
+class Compaction(Struct, frozen=True):
     """How a stretch of messages is shown from now on: the lines themselves stay as they are."""
 
     id: str  # `cmp_<ULID>`
@@ -92,24 +90,21 @@ class Compaction:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Undo:
+class Undo(Struct, frozen=True):
     """Takes back a compaction; the line of the compaction stays."""
 
     at: datetime
     undoes: str
 
 
-@dataclass(frozen=True)
-class End:
+class End(Struct, frozen=True):
     """The conversation was ended; a later message opens it again."""
 
     at: datetime
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Distilled:
+class Distilled(Struct, frozen=True):
     """How far an imported conversation was learnt from; one that was lived has a cursor instead."""
 
     at: datetime
@@ -119,8 +114,7 @@ class Distilled:
 Record: TypeAlias = Message | Appraised | Notice | Compaction | Undo | End | Distilled
 
 
-@dataclass(frozen=True)
-class Session:
+class Session(Struct, frozen=True):
     """One conversation."""
 
     id: str  # `ses_<ULID>`, the folder's name

@@ -11,8 +11,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from bumble import files
 from bumble.entity.changes import Change
@@ -34,8 +35,7 @@ NAME_WEIGHT, DESCRIPTION_WEIGHT = (
 )  # a word of the name counts as often as this many of the text
 
 
-@dataclass(frozen=True)
-class Skill:
+class Skill(Struct, frozen=True):
     """One skill."""
 
     slug: str  # the file's stem, or its folder's name
@@ -47,8 +47,7 @@ class Skill:
     source: Document  # the file as it stands; edits splice its lines
 
 
-@dataclass(frozen=True)
-class SkillHit:
+class SkillHit(Struct, frozen=True):
     """A skill that shares words with a text."""
 
     skill: Skill

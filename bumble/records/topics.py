@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble import files
 from bumble.entity.changes import Change
@@ -24,8 +26,7 @@ _LINE = re.compile(r"[-*]\s+(?P<text>.*?)(?:\s+\((?P<ids>\w+_\w+(?:,\s*\w+_\w+)*
 _OWN = ("by", "model", "from", "trust", "audience", "fingerprint", "summary_source")
 
 
-@dataclass(frozen=True)
-class Catalyst:
+class Catalyst(Struct, frozen=True):
     """A question that a topic keeps raising."""
 
     text: str
@@ -33,8 +34,7 @@ class Catalyst:
     line: int = 1  # of the file, from 1
 
 
-@dataclass(frozen=True)
-class TopicFile:
+class TopicFile(Struct, frozen=True):
     """The catalysts of one topic."""
 
     id: str  # the file's stem

@@ -11,8 +11,10 @@ stays. Knows nothing of models or prompts.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.entity import changes
 from bumble.entity.changes import Change
@@ -36,8 +38,7 @@ HEADING = "## "
 TITLE = "# Working memory\n"
 
 
-@dataclass(frozen=True)
-class MemoryLine:
+class MemoryLine(Struct, frozen=True):
     """One line of working memory."""
 
     section: str  # the title above it; empty: none

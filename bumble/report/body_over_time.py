@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from pathlib import Path
 from statistics import fmean
+
+from msgspec import Struct
 
 from bumble import git
 from bumble.body import soma as body
@@ -27,16 +28,14 @@ WIDTH, HEIGHT = 600.0, 100.0  # of a drawing, in its own units
 MOST_FEELINGS = 12
 
 
-@dataclass(frozen=True)
-class Moment:
+class Moment(Struct, frozen=True):
     """The body at a time."""
 
     at: datetime
     levels: Mapping[str, float]  # percent by bar
 
 
-@dataclass(frozen=True)
-class BarLine:
+class BarLine(Struct, frozen=True):
     """How one bar went."""
 
     name: str
@@ -47,8 +46,7 @@ class BarLine:
     last: float
 
 
-@dataclass(frozen=True)
-class Feeling:
+class Feeling(Struct, frozen=True):
     """How often something was felt."""
 
     name: str
@@ -56,8 +54,7 @@ class Feeling:
     intensity: float  # on average, in [0, 1]
 
 
-@dataclass(frozen=True)
-class BodyOverTime:
+class BodyOverTime(Struct, frozen=True):
     """All of it."""
 
     lines: tuple[BarLine, ...] = ()

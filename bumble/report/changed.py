@@ -7,9 +7,10 @@ may speak of somebody who was forgotten.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
+
+from msgspec import Struct
 
 from bumble.history import log
 from bumble.history.log import Commit
@@ -20,8 +21,7 @@ SPAN = timedelta(days=30)
 BY_HAND = "by hand"
 
 
-@dataclass(frozen=True)
-class CycleWork:
+class CycleWork(Struct, frozen=True):
     """What one kind of commit did."""
 
     cycle: str  # `dream`, `chat`, or BY_HAND
@@ -31,8 +31,7 @@ class CycleWork:
     removed: str
 
 
-@dataclass(frozen=True)
-class Changed:
+class Changed(Struct, frozen=True):
     """What is new since a day."""
 
     since: datetime

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 from functools import lru_cache
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from bumble.app import output
 from bumble.body import ebb
@@ -50,8 +52,7 @@ MOST_BASES = 12  # of what one memory rests on
 Progress = Callable[[float, float | None], None]
 
 
-@dataclass(frozen=True)
-class LifeQuote:
+class LifeQuote(Struct, frozen=True):
     """A message that something rests on."""
 
     id: str
@@ -60,8 +61,7 @@ class LifeQuote:
     text: str
 
 
-@dataclass(frozen=True)
-class Basis:
+class Basis(Struct, frozen=True):
     """Something that a memory rests on."""
 
     kind: str  # name of its kind, or `message`
@@ -72,8 +72,7 @@ class Basis:
     below: tuple[Basis, ...] = ()
 
 
-@dataclass(frozen=True)
-class Ground:
+class Ground(Struct, frozen=True):
     """All that a memory rests on, as far as the reader may know it."""
 
     bases: tuple[Basis, ...] = ()
@@ -81,8 +80,7 @@ class Ground:
     missing: int = 0  # ids that lead nowhere; told to the owner alone
 
 
-@dataclass(frozen=True)
-class LifeEntry:
+class LifeEntry(Struct, frozen=True):
     """A memory with a time."""
 
     kind: str  # name of its kind
@@ -106,8 +104,7 @@ class LifeEntry:
     contradicts: tuple[str, ...] = ()  # ids of these
 
 
-@dataclass(frozen=True)
-class Portrait:
+class Portrait(Struct, frozen=True):
     """Somebody the entity knows, and how the two stand."""
 
     id: str
@@ -128,8 +125,7 @@ class Portrait:
     ground: Ground = Ground()
 
 
-@dataclass
-class Life:
+class Life(Struct):
     """What a reader may know of an entity."""
 
     zone: tzinfo

@@ -10,7 +10,6 @@ import base64
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any, TypeVar
 
 import jinja2
 from markupsafe import Markup
+from msgspec import Struct
 
 from bumble import __version__
 from bumble.app import output
@@ -35,8 +35,7 @@ _LEAD = re.compile(r"#{1,6} +|> ?")  # what makes a line of Markdown a heading o
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class LifeReport:
+class LifeReport(Struct, frozen=True):
     """All that the page shows."""
 
     name: str  # of the entity
@@ -47,8 +46,7 @@ class LifeReport:
     changed: Changed
 
 
-@dataclass(frozen=True)
-class Day:
+class Day(Struct, frozen=True):
     """A day of the timeline, in parts that are laid out together."""
 
     at: datetime

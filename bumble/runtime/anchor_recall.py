@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.body import anchoring
 from bumble.body.config import HormonesConfig
@@ -23,8 +25,7 @@ if TYPE_CHECKING:
 BY_WORDS, BY_LIKENESS = "its words were said", "the body felt like it"
 
 
-@dataclass(frozen=True)
-class Stirring:
+class Stirring(Struct, frozen=True):
     """An anchor that comes back by itself."""
 
     anchor: Anchor

@@ -12,8 +12,9 @@ has not dealt with: that one and all after it wait. A key that is missing has no
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from bumble.entity.changes import Change
 from bumble.records import state

@@ -7,8 +7,10 @@ a hand edit in between is neither lost nor a reason to ask again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from bumble.entity.changes import Change, ChangeSet
 from bumble.errors import (
@@ -30,8 +32,7 @@ NO_ANSWER = (AnswerInvalidError, CredentialsError, ModelUnreachableError, Weight
 J = TypeVar("J")
 
 
-@dataclass(frozen=True)
-class Condition:
+class Condition(Struct, frozen=True):
     """One condition of a cycle (a gate): what is the case, what has to be, whether it passes."""
 
     name: str
@@ -40,8 +41,7 @@ class Condition:
     passes: bool
 
 
-@dataclass(frozen=True)
-class Due(Generic[J]):
+class Due(Struct, Generic[J], frozen=True):
     """The jobs of a cycle that wait, and its conditions; found without a model and writing."""
 
     conditions: tuple[Condition, ...]
@@ -53,16 +53,14 @@ class Due(Generic[J]):
         return bool(self.jobs) and all(condition.passes for condition in self.conditions)
 
 
-@dataclass(frozen=True)
-class Stretch:
+class Stretch(Struct, frozen=True):
     """A conversation from its beginning to one of its messages."""
 
     session: str
     last: str  # id of the message
 
 
-@dataclass(frozen=True)
-class JobPlan:
+class JobPlan(Struct, frozen=True):
     """The changes of a job on the files as they are, and what these were found to be."""
 
     changes: Sequence[Change | None]
@@ -71,8 +69,7 @@ class JobPlan:
     ran: bool = True  # False: what was made is not kept after all
 
 
-@dataclass(frozen=True)
-class JobResult:
+class JobResult(Struct, frozen=True):
     """The result of a job: the changes to write, and what a person is told of them."""
 
     title: str  # of the change set: "remember: Sam's new dog"

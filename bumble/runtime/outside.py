@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+from msgspec import Struct
 
 from bumble.llm.protocol import Tool
 
 
-@dataclass(frozen=True)
-class OutsideResult:
+class OutsideResult(Struct, frozen=True):
     """What came of a call: text from outside, or why there is none."""
 
     text: str

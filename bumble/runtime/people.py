@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble import files
 from bumble.body import familiarity, significance
@@ -187,8 +189,7 @@ def interactions(runtime: Runtime) -> int:
     )
 
 
-@dataclass(frozen=True)
-class RelationshipStanding:
+class RelationshipStanding(Struct, frozen=True):
     """The state of a relationship: its stage, health, direction and silence."""
 
     stage: str  # forming, developing, established or deep

@@ -7,8 +7,9 @@ in one leaves that one waiting, and the others go on: a job is all or nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from bumble.errors import LockedError, UserError
 from bumble.llm.budget import NO_MODEL
@@ -22,8 +23,7 @@ Apply = Callable[[Runtime, JobResult], JobResult]  # writes it, and returns it a
 Held = Callable[[], str | None]
 
 
-@dataclass(frozen=True)
-class Pass:
+class Pass(Struct, frozen=True):
     """One kind of job: how its jobs are found, and how one is run."""
 
     name: str
@@ -35,8 +35,7 @@ class Pass:
     written_as: str | None = None  # what its commits are called; None: as it; empty: it makes none
 
 
-@dataclass(frozen=True)
-class Settled:
+class Settled(Struct, frozen=True):
     """One job with its result, or with what it waits for; then nothing of it was written."""
 
     name: str  # of its pass

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Literal, TypeVar
 from zoneinfo import ZoneInfo
+
+from msgspec import Struct, field
 
 from bumble.abilities.tiers import ABLE, Abilities
 from bumble.body.config import BodyConfig
@@ -34,8 +35,7 @@ def _unheard(text: str) -> None:
     """Drop a message that nobody listens to."""
 
 
-@dataclass(frozen=True)
-class Runtime:
+class Runtime(Struct, frozen=True):
     """The runtime of one entity: its folder, settings, model, memory, clock and chance."""
 
     entity: Entity

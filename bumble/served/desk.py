@@ -7,9 +7,10 @@ missing, in the same words as what is not there. Knows nothing of protocols; wri
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+
+from msgspec import Struct
 
 from bumble.agent.participants import Person
 from bumble.app import body_view, opening
@@ -35,8 +36,7 @@ BEING = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class Desk:
+class Desk(Struct, frozen=True):
     """An entity, and who asks."""
 
     opened: Opened

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 
 class ServerFailedError(Exception):
     """A server does not do as it should; says how, to be read after its name."""
 
 
-@dataclass(frozen=True)
-class ListedTool:
+class ListedTool(Struct, frozen=True):
     """A tool as its server describes it."""
 
     name: str
@@ -21,8 +21,7 @@ class ListedTool:
     reads: bool  # whether the server says that it changes nothing
 
 
-@dataclass(frozen=True)
-class ToolAnswer:
+class ToolAnswer(Struct, frozen=True):
     """What a call gave."""
 
     text: str

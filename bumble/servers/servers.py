@@ -11,9 +11,10 @@ import re
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from bumble.agent import programs
 from bumble.entity import credentials
@@ -35,8 +36,7 @@ TOOL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_./-]{0,63}")
 Tell = Callable[[str], None]
 
 
-@dataclass
-class Running:
+class Running(Struct):
     """A server, and how it is."""
 
     name: str

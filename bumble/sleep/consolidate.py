@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.body import significance
 from bumble.body.circadian import seconds_between
@@ -44,8 +46,7 @@ def _unmarked(runtime: Runtime, job: Any) -> tuple[str, ...]:
     return ()
 
 
-@dataclass(frozen=True)
-class ConsolidationPart:
+class ConsolidationPart(Struct, frozen=True):
     """One kind of work in a consolidation."""
 
     name: str
@@ -62,16 +63,14 @@ class ConsolidationPart:
         return not marks or not dealt.issuperset(marks)
 
 
-@dataclass(frozen=True)
-class ConsolidationStep:
+class ConsolidationStep(Struct, frozen=True):
     """One job of a part; without a part, the entry that all was done."""
 
     part: ConsolidationPart | None
     job: Any
 
 
-@dataclass(frozen=True)
-class ConsolidationNote:
+class ConsolidationNote(Struct, frozen=True):
     """The entry of `state.yaml` about the last consolidation."""
 
     at: datetime
@@ -280,8 +279,7 @@ def _note(runtime: Runtime, note: ConsolidationNote) -> JobResult:
 # what fades
 
 
-@dataclass(frozen=True)
-class Fading:
+class Fading(Struct, frozen=True):
     """Episodes that go out of recall, and those that come back."""
 
     at: datetime
@@ -308,7 +306,7 @@ def faded(runtime: Runtime) -> Due[Fading]:
 
 def _is_faint(runtime: Runtime, episode: Episode, at: datetime) -> bool:
     left = significance.decayed(
-        episode.significance, seconds_between(episode.at, at), runtime.body.fading
+        episode.significance, seconds_between(episode.at, at), runtime.body.memory
     )
     return left < runtime.config.memory.dormant_below
 
@@ -351,8 +349,7 @@ def counted(count: int, singular: str, many: str) -> str:
 # beliefs
 
 
-@dataclass(frozen=True)
-class Archiving:
+class Archiving(Struct, frozen=True):
     """Beliefs that are put away."""
 
     paths: tuple[str, ...]

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble import prompts
 from bumble.body import ebb, noise
@@ -49,8 +51,7 @@ QUOTE_CHARS = 80  # of one memory in a dream by form
 TIME_ALONE = "no embedding model is here, so only time decided which memories met"
 
 
-@dataclass(frozen=True)
-class DreamJob:
+class DreamJob(Struct, frozen=True):
     """One dream to be dreamt."""
 
     at: datetime
@@ -58,8 +59,7 @@ class DreamJob:
     seed: int | None  # None: taken from chance
 
 
-@dataclass(frozen=True)
-class Night:
+class Night(Struct, frozen=True):
     """A finished dream with its ids and its origin, before it is written."""
 
     id: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from bumble.body.circadian import in_hours, seconds_between
 from bumble.entity.changes import Change
@@ -17,8 +18,7 @@ from bumble.runtime.runtime import Runtime
 SECTION = "dream"
 
 
-@dataclass(frozen=True)
-class DreamHistory:
+class DreamHistory(Struct, frozen=True):
     """The last dreams, as `state.yaml` keeps them."""
 
     file: MappingFile

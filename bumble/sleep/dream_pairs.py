@@ -10,10 +10,10 @@ import random
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from bumble.embed.protocol import Floats
@@ -29,8 +29,7 @@ Places = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
-class PairCandidate:
+class PairCandidate(Struct, frozen=True):
     """What pairing needs to know of an episode."""
 
     id: str
@@ -39,8 +38,7 @@ class PairCandidate:
     audience: Audience
 
 
-@dataclass(frozen=True)
-class PairRules:
+class PairRules(Struct, frozen=True):
     """What makes two memories a pair."""
 
     min_significance: float  # both are above it
@@ -49,8 +47,7 @@ class PairRules:
     band: tuple[float, ...] = ()  # instead of it: two percentiles of the memories' own pairs
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(Struct, frozen=True):
     """Two memories that may meet."""
 
     ids: tuple[str, str]  # the older first

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+
+from msgspec import Struct
 
 from bumble.body import significance
 from bumble.body.circadian import seconds_between
@@ -20,8 +21,7 @@ from bumble.sleep.dream_pairs import Pair
 EVENT = "dream"  # what made a memory that was dreamt
 
 
-@dataclass(frozen=True)
-class DreamPool:
+class DreamPool(Struct, frozen=True):
     """The memories that may be dreamt of, and the pairs of them that may meet."""
 
     episodes: Mapping[str, Episode]
@@ -40,7 +40,7 @@ def find(runtime: Runtime, at: datetime) -> DreamPool:
 
     def left(episode: Episode) -> float:
         age = seconds_between(episode.at, at)
-        return significance.decayed(episode.significance, age, runtime.body.fading)
+        return significance.decayed(episode.significance, age, runtime.body.memory)
 
     rules = dream_pairs.PairRules(
         config.min_significance, config.min_time_gap_hours, config.max_similarity, config.band

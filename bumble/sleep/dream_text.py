@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.llm.thinking import ThinkFilter
 from bumble.text.words import one_line, shorten
@@ -28,8 +30,7 @@ _MARKER = re.compile(
 _QUOTES = "\"'“”‘’«»„`*_ \t"
 
 
-@dataclass(frozen=True)
-class Dreamt:
+class Dreamt(Struct, frozen=True):
     """The two parts, as far as they are there."""
 
     fragments: tuple[str, ...] = ()  # at most MAX_FRAGMENTS, a line each

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from difflib import unified_diff
 from functools import partial
 from typing import Any
+
+from msgspec import Struct
 
 from bumble import prompts
 from bumble.entity import persona_edits
@@ -51,8 +52,7 @@ LEAST_IMPRINTS, TELLING_SHARE = 5, 0.25  # of all feelings that memories left; f
 Items = dict[str, list[Item]]  # under traits, behaviours and curiosity
 
 
-@dataclass(frozen=True)
-class EvolveJob:
+class EvolveJob(Struct, frozen=True):
     """One look back."""
 
     at: datetime

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble import prompts
 from bumble.body.circadian import seconds_between
@@ -51,8 +53,7 @@ NOTES = 20  # the newest that are read
 MAX_TOKENS, TEMPERATURE = 900, 0.4
 
 
-@dataclass(frozen=True)
-class LivingJob:
+class LivingJob(Struct, frozen=True):
     """One rewriting of the page."""
 
     at: datetime
@@ -63,8 +64,7 @@ class LivingJob:
     asks: bool  # a model that may write; else by rule
 
 
-@dataclass(frozen=True)
-class PageDraft:
+class PageDraft(Struct, frozen=True):
     """A page as it is to become."""
 
     lines: Lines

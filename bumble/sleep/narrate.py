@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.choosing import by_form, quotes
 from bumble.choosing.by_form import Wording
@@ -49,8 +51,7 @@ _EPISODE = re.compile(r"\bep_\w+")
 LEAST_TOKENS = 400  # for the answer, however small the window
 
 
-@dataclass(frozen=True)
-class NarrateJob:
+class NarrateJob(Struct, frozen=True):
     """One telling of the story: its sources, and the story before."""
 
     at: datetime
@@ -97,8 +98,7 @@ def run(runtime: Runtime, job: NarrateJob) -> JobResult:
     return _outcome(runtime, job, draft, "")
 
 
-@dataclass(frozen=True)
-class StoryDraft:
+class StoryDraft(Struct, frozen=True):
     """The text of a story with its evidence, ready to be written."""
 
     text: str

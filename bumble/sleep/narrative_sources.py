@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from bumble import prompts
 from bumble.body import significance
@@ -32,8 +33,7 @@ STORY_TOKENS = 1400  # of the story so far
 CUTS = (80, 40, 20)  # tokens of one memory; the first with which all of it fits the window
 
 
-@dataclass(frozen=True)
-class StorySources:
+class StorySources(Struct, frozen=True):
     """The memories, people, beliefs and dreams that the story is told from."""
 
     episodes: tuple[Episode, ...]  # oldest first
@@ -77,7 +77,7 @@ def gather(runtime: Runtime) -> StorySources:
 
     def fading(episode: Episode) -> float:
         age = seconds_between(episode.at, at)
-        return significance.decayed(episode.significance, age, runtime.body.fading)
+        return significance.decayed(episode.significance, age, runtime.body.memory)
 
     lived = [
         episode

@@ -7,8 +7,9 @@ no notes stay where they are.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from bumble.entity import changes
 from bumble.entity.changes import Change

@@ -6,8 +6,9 @@ now, for whoever reads it without bumble.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from bumble.body import ebb
 from bumble.body.circadian import seconds_between
@@ -17,8 +18,7 @@ from bumble.runtime.job import Condition, Due, JobResult
 from bumble.runtime.runtime import Runtime
 
 
-@dataclass(frozen=True)
-class SomaTickJob:
+class SomaTickJob(Struct, frozen=True):
     """A tick of the body: the time to bring it to."""
 
     at: datetime

@@ -9,8 +9,10 @@ audience. The journal is not among the material, because its entries do not say 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble import prompts
 from bumble.body import ebb, noise
@@ -54,15 +56,13 @@ SCHEMA = {
 }
 
 
-@dataclass(frozen=True)
-class StrayThoughtsJob:
+class StrayThoughtsJob(Struct, frozen=True):
     """One round of stray thoughts."""
 
     after: datetime | None  # when a thought was last asked for
 
 
-@dataclass(frozen=True)
-class ThoughtSeed:
+class ThoughtSeed(Struct, frozen=True):
     """A short text from memory that a stray thought may start from."""
 
     text: str

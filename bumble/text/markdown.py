@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
 from markdown_it import MarkdownIt
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.text import yaml_edit
 from bumble.text.yaml_edit import SourceError
@@ -40,8 +41,7 @@ def newline_of(text: str) -> str:
     return "\r\n" if "\r\n" in text else "\n"
 
 
-@dataclass(frozen=True)
-class Document:
+class Document(Struct, frozen=True, dict=True):
     """A Markdown file: YAML front matter, if it has any, and a body."""
 
     source: str  # the whole file
@@ -153,15 +153,14 @@ def render(meta: Mapping[str, Any], body: str) -> Document:
     return parse(f"{FENCE}\n{yaml_edit.dump(meta)}{FENCE}\n" + (f"\n{text}\n" if text else ""))
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(Struct, frozen=True):
     """A heading of some level and what stands under it, up to the next heading of that level."""
 
     title: str  # as written, without marks of the heading
     line: int  # of the heading, from 1, in the text that was split
-    source: str = field(repr=False)  # heading line(s), body and tail, byte for byte
-    heading: str = field(repr=False)  # the heading line(s) alone, line end included
-    tail: str = field(default="", repr=False)  # from a heading above the level on: not its own
+    source: str  # heading line(s), body and tail, byte for byte
+    heading: str  # the heading line(s) alone, line end included
+    tail: str = ""  # from a heading above the level on: not its own
 
     @property
     def own(self) -> str:
@@ -212,8 +211,7 @@ def _attach(preamble: str, found: list[Section], more: str) -> tuple[str, list[S
     return preamble, [*found[:-1], longer]
 
 
-@dataclass(frozen=True)
-class Heading:
+class Heading(Struct, frozen=True):
     """A heading that stands in no code, quote or list."""
 
     level: int  # from 1

@@ -1,21 +1,19 @@
-"""Type checking of settings: plain YAML values against types, into frozen dataclasses.
+"""Type checking of settings: plain YAML values against types, into frozen structs.
 
-A type is a dataclass, `Mapping[str, T]`, `tuple[T, ...]`, `Literal`, `T | None`, or a plain bool,
-int, float or str, each (and the keys of a mapping too) perhaps `Annotated` with what it must
+A type is a `msgspec.Struct`, `Mapping[str, T]`, `tuple[T, ...]`, `Literal`, `T | None`, or a plain
+bool, int, float or str, each (and the keys of a mapping too) perhaps `Annotated` with what it must
 satisfy. Knows nothing of files or of settings.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import math
 import re
 import types
 import zoneinfo
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import (
-    TYPE_CHECKING,
     Annotated,
     Any,
     Literal,
@@ -28,6 +26,8 @@ from typing import (
     get_type_hints,
 )
 
+from msgspec import Struct, structs
+
 from bumble.text import urls
 
 T = TypeVar("T")
@@ -35,50 +35,6 @@ Keys = tuple[str, ...]
 KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
 LANGUAGE_CODE = "[a-z]{2,3}"  # of ISO 639
 SHOWN_CHARS = 60  # of a wrong value in its error
-
-
-if TYPE_CHECKING:
-    from dataclasses import dataclass as dataclass
-else:
-
-    def dataclass(*, frozen: Literal[True]) -> Callable[[type[T]], type[T]]:
-        """Make a class a frozen dataclass, at a quarter of the cost.
-
-        `dataclasses` compiles six methods a class; for some sixty sections that is 50 to 80 ms of
-        every command on Python 3.11. Here they share their methods, and only `__init__` is
-        compiled.
-        """
-
-        def decorate(cls: type[T]) -> type[T]:
-            light = dataclasses.dataclass(repr=False, eq=False)(cls)
-            light.__setattr__, light.__delattr__ = _set_once, _delete_never
-            light.__eq__, light.__hash__, light.__repr__ = _equal, _hash, _represent
-            return light
-
-        return decorate
-
-
-def _set_once(self: object, name: str, value: object) -> None:
-    if name in vars(self):
-        raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
-    object.__setattr__(self, name, value)
-
-
-def _delete_never(self: object, name: str) -> None:
-    raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
-
-
-def _equal(self: object, other: object) -> bool:
-    return type(self) is type(other) and vars(self) == vars(other)
-
-
-def _hash(self: object) -> int:
-    return hash(tuple(vars(self).values()))
-
-
-def _represent(self: object) -> str:
-    values = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
-    return f"{type(self).__name__}({values})"
 
 
 class ValueProblem(ValueError):
@@ -107,8 +63,7 @@ class Constraint(Protocol):
         """Say it, to be read after the type: `from 0 to 1`."""
 
 
-@dataclass(frozen=True)
-class Range:
+class Range(Struct, frozen=True):
     """A number between two bounds, which belong to it."""
 
     low: float
@@ -124,8 +79,7 @@ class Range:
         return f"from {self.low:g} to {self.high:g}"
 
 
-@dataclass(frozen=True)
-class Length:
+class Length(Struct, frozen=True):
     """A list with one of these lengths."""
 
     allowed: tuple[int, ...]
@@ -138,8 +92,7 @@ class Length:
         return f"with {' or '.join(map(str, self.allowed))} items"
 
 
-@dataclass(frozen=True)
-class Names:
+class Names(Struct, frozen=True):
     """Text that is one of some names: a choice for the reader of types, plain text for mypy."""
 
     allowed: tuple[str, ...]
@@ -153,8 +106,7 @@ class Names:
         return f"that is {', '.join(names)} or {last}"
 
 
-@dataclass(frozen=True)
-class TimeZone:
+class TimeZone(Struct, frozen=True):
     """The name of a time zone."""
 
     def holds(self, value: Any) -> bool:
@@ -169,8 +121,7 @@ class TimeZone:
         return "that names a time zone, like Europe/Berlin"
 
 
-@dataclass(frozen=True)
-class LanguageCode:
+class LanguageCode(Struct, frozen=True):
     """The code of a language, or `auto`."""
 
     def holds(self, value: Any) -> bool:
@@ -191,9 +142,9 @@ Temperature = Annotated[float, Range(0, 2)]
 
 @functools.cache
 def fields(section: Any) -> Mapping[str, Any]:
-    """Return the types of a dataclass's fields by name, annotations included."""
+    """Return the types of a struct's fields by name, annotations included."""
     hints = get_type_hints(section, include_extras=True)
-    return {field.name: hints[field.name] for field in dataclasses.fields(section)}
+    return {name: hints[name] for name in section.__struct_fields__}
 
 
 def bare(kind: Any) -> tuple[Any, tuple[Any, ...]]:
@@ -204,7 +155,7 @@ def bare(kind: Any) -> tuple[Any, tuple[Any, ...]]:
 
 
 def walk(kind: Any, keys: Keys = ()) -> Iterator[tuple[Keys, Any]]:
-    """Yield every section and field below a dataclass with its type; mappings are not entered."""
+    """Yield every section and field below a struct with its type; mappings are not entered."""
     yield keys, kind
     if is_section(kind):
         for name, below in fields(bare(kind)[0]).items():
@@ -251,7 +202,7 @@ def check(kind: Any, value: object, keys: Keys = ()) -> None:
 
 
 def build(kind: type[T], value: object, keys: Keys = ()) -> T:
-    """Make a dataclass of a value.
+    """Make a struct of a value.
 
     Raises:
         ValueProblem: Naming the first place that will not do, or lacks a field; or if values that
@@ -324,11 +275,7 @@ def _convert_mapping(
 
 @functools.cache
 def _required(section: Any) -> frozenset[str]:
-    return frozenset(
-        field.name
-        for field in dataclasses.fields(section)
-        if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
-    )
+    return frozenset(field.name for field in structs.fields(section) if field.required)
 
 
 def _mapping(value: object, keys: Keys) -> Mapping[str, object]:
@@ -361,7 +308,8 @@ def _without_none(base: Any) -> Any:
 
 def is_section(kind: Any) -> bool:
     """Tell whether a type is a section with fields of its own."""
-    return dataclasses.is_dataclass(bare(kind)[0])
+    base = bare(kind)[0]
+    return isinstance(base, type) and issubclass(base, Struct)
 
 
 def expected(kind: Any) -> str:

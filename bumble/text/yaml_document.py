@@ -10,7 +10,7 @@ from bumble.text import yaml_edit
 from bumble.text.markdown import Document
 
 
-class YamlDocument(Document):
+class YamlDocument(Document, frozen=True, dict=True):
     """A YAML file in the form in which records are read and edited; it has no body."""
 
     @classmethod

@@ -10,11 +10,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from itertools import pairwise
 from typing import Any
+
+from msgspec import Struct
 
 from bumble import prompts
 from bumble.choosing import by_form, quotes
@@ -53,8 +54,7 @@ DRAWN_FROM = tuple(
 _QUESTION = re.compile(r"[?？؟;]\s*[\"'”»)]*\Z")
 
 
-@dataclass(frozen=True)
-class Drawing:
+class Drawing(Struct, frozen=True):
     """The catalysts of one topic, to be drawn."""
 
     at: datetime

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from bumble.errors import IndexServerError, IndexUnusableError
 from bumble.index import search
@@ -23,8 +24,7 @@ DERIVED = frozenset(kind.passages for kind in kinds.KINDS if kind.passages and k
 TAGGED_BY_CYCLES = frozenset((kinds.JOURNAL.passages,))
 
 
-@dataclass(frozen=True)
-class Text:
+class Text(Struct, frozen=True):
     """One record, in the fields by which topics are found in it."""
 
     kind: str  # of its passages: `message`

@@ -13,11 +13,11 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True)
-class NounMarks:
+class NounMarks(Struct, frozen=True):
     """How nouns show in one language."""
 
     words: frozenset[str]  # articles, possessives, prepositions

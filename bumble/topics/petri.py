@@ -18,9 +18,11 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from bumble.text import stop_words, tags, words
 from bumble.topics import noun_marks, word_frequency
@@ -54,8 +56,7 @@ _ELIDED = re.compile(r"(l|d|un|(?:d|n)ell|all|dall|sull|qu)'(?=\w{3})", re.IGNOR
 _SENTENCE_START = re.compile(r"(?:^|[.!?…:\n])[\s\"'“”„«»(*-]*$")
 
 
-@dataclass(frozen=True)
-class Title:
+class Title(Struct, frozen=True):
     """Something that has a name in the folder: a person, a section, a skill, a project."""
 
     name: str
@@ -65,8 +66,7 @@ class Title:
     record: tuple[str, str] | None = None  # kind and id of what has this title, as a text's
 
 
-@dataclass(frozen=True)
-class Topic:
+class Topic(Struct, frozen=True):
     """What some records are about."""
 
     name: str
@@ -85,8 +85,7 @@ class Topic:
         return None if self.last_seen is None else max(0, (now - self.last_seen).days)
 
 
-@dataclass
-class _Candidate:
+class _Candidate(Struct):
     """What may be a topic, while the texts are read."""
 
     name: str
@@ -105,8 +104,7 @@ class _Candidate:
         self.texts[number] = self.texts.get(number, 0) + 1
 
 
-@dataclass(slots=True)
-class _Token:
+class _Token(Struct):
     surface: str
     word: str  # case folded
     stem: str
@@ -283,8 +281,7 @@ def _join_marks(candidates: dict[str, _Candidate], recurring: Iterable[_Candidat
                 word.texts[number] = mark.texts[number]
 
 
-@dataclass
-class _Usage:
+class _Usage(Struct):
     """How one stem is used in all texts."""
 
     candidate: _Candidate

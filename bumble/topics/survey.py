@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from functools import partial
 from pathlib import Path
+
+from msgspec import Struct
 
 from bumble.forms import forms
 from bumble.index.memory import Memory
@@ -33,8 +34,7 @@ TITLED: tuple[tuple[str, TopicType], ...] = (
 NAMED = 1.0  # what a query adds to the relation of a topic that it names
 
 
-@dataclass(frozen=True)
-class Survey:
+class Survey(Struct, frozen=True):
     """The topics of an entity, what stands out most first, and the files of those that have one."""
 
     topics: tuple[Topic, ...]

@@ -7,10 +7,11 @@ late because the machine was off runs once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from bumble import prompts
 from bumble.agent import alone, budget, loop, participants, route, tools, turn, turn_record

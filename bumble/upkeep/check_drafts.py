@@ -11,8 +11,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import tzinfo
+
+from msgspec import Struct
 
 from bumble import files
 from bumble.choosing import quotes
@@ -36,8 +37,7 @@ MARKS = "-*+>[] "
 NAME_WORDS = 6  # of a question, in the name of its file
 
 
-@dataclass(frozen=True)
-class _Source:
+class _Source(Struct, frozen=True):
     """Something the entity holds, as a check asks for it."""
 
     kind: Kind

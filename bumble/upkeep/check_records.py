@@ -7,11 +7,12 @@ import re
 import shlex
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from bumble import files
 from bumble.context import prompt_files
@@ -40,8 +41,7 @@ Dated = tuple[datetime, Callable[[], int | None]]  # a time, and how to find the
 ProgressCallback = Callable[[int, int], object]  # how many files are done, of how many
 
 
-@dataclass(frozen=True)
-class CheckContext:
+class CheckContext(Struct, frozen=True):
     """What every check of a record needs to know."""
 
     entity: Entity
@@ -50,23 +50,20 @@ class CheckContext:
     owner: str = ""  # id of whom the entity belongs to
 
 
-@dataclass(frozen=True)
-class _File:
+class _File(Struct, frozen=True):
     path: Path
     kind: Kind
     edit: str  # the command that opens it
 
 
-@dataclass(frozen=True)
-class _Registry:
+class _Registry(Struct, frozen=True):
     """What is collected from all files and compared when the last is read."""
 
     names: dict[str, list[str]]  # portraits by the names they answer to
     sources: Sources
 
 
-@dataclass(frozen=True)
-class _Reading:
+class _Reading(Struct, frozen=True):
     """What a file says when it is read."""
 
     times: Sequence[Dated]

@@ -6,7 +6,8 @@ Takes what `check_records` has read anyway: each record is read once.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from bumble.records import base, record_view
 from bumble.records.base import Provenance
@@ -17,8 +18,7 @@ from bumble.upkeep.findings import Finding
 MOST_NAMED = 3  # sources that one finding names
 
 
-@dataclass(frozen=True)
-class _Derived:
+class _Derived(Struct, frozen=True):
     """A record that names sources, or people."""
 
     view: RecordView
@@ -30,8 +30,7 @@ class _Derived:
         return Finding(code, sentence, self.path, self.view.line_of(*keys), self.fix)
 
 
-@dataclass
-class Sources:
+class Sources(Struct):
     """The provenance of every record by its id, and the records that name sources."""
 
     origins: dict[str, Provenance] = field(default_factory=dict)  # by id: source trust and audience

@@ -11,8 +11,9 @@ import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from bumble import files
 from bumble.errors import RefusedError, UserError
@@ -26,8 +27,7 @@ CRONS = frozenset(("cron", "crond", "fcron", "dcron", "bcron", "systemd-cron"))
 _NONE_YET = "no crontab"  # what `crontab -l` says where there is none
 
 
-@dataclass(frozen=True)
-class Job:
+class Job(Struct, frozen=True):
     """The command that runs the ticks of one entity."""
 
     root: Path  # its folder, absolute

@@ -5,7 +5,7 @@ The overview of topics changes it once a day; a model in this process has to rea
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from bumble.agent import manner, turn
 from bumble.context import topic_overview
@@ -15,8 +15,7 @@ from bumble.runtime.job import Condition, Due, JobResult
 from bumble.runtime.runtime import Runtime
 
 
-@dataclass(frozen=True)
-class DayPrefix:
+class DayPrefix(Struct, frozen=True):
     """The overview of a day for the conversation that went on last with the owner."""
 
     session: str

@@ -8,11 +8,12 @@ caller's.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from functools import partial
 from pathlib import Path
 from zoneinfo import ZoneInfo
+
+from msgspec import Struct
 
 from bumble.entity import changes, commits
 from bumble.entity.changes import ChangeSet
@@ -37,8 +38,7 @@ _NAMED = (
 )
 
 
-@dataclass(frozen=True)
-class DoctorInput:
+class DoctorInput(Struct, frozen=True):
     """What the checks read: an entity, and what of this machine concerns it."""
 
     entity: Entity
@@ -56,8 +56,7 @@ class DoctorInput:
         return self.index_place(self.entity, read.config.index) if read else place.of(self.entity)
 
 
-@dataclass(frozen=True)
-class DoctorReport:
+class DoctorReport(Struct, frozen=True):
     """The findings of all checks."""
 
     findings: tuple[Finding, ...]  # problems first, else in the order of the checks

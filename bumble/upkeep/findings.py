@@ -5,14 +5,14 @@ A finding names the file and the line where there is one, and the command that p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 Level = Literal["problem", "note"]  # problems make doctor end with exit code 12, notes don't
 
 
-@dataclass(frozen=True)
-class Code:
+class Code(Struct, frozen=True):
     """One thing that can be found."""
 
     level: Level
@@ -114,8 +114,7 @@ CODES: dict[str, Code] = {
 }
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """One thing that was found."""
 
     code: str  # a key of CODES

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from functools import cached_property
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble import files
 from bumble.entity.folder import Entity
@@ -26,8 +28,7 @@ SHORTEST_END = 6  # letters that may stand for a whole id
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
-@dataclass(frozen=True)
-class LibraryRecord:
+class LibraryRecord(Struct, frozen=True):
     """One record of any kind, in the fields that all kinds share."""
 
     kind: str  # one of KINDS, `note` (a person's, pending) or `summary` (of a conversation)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
+
+from msgspec import Struct
 
 from bumble import files
 from bumble.errors import RecordInvalidError
@@ -23,8 +24,7 @@ SLACK = timedelta(minutes=5)  # the clocks of two clones
 _ID = re.compile(rb'"id"\s*:\s*"((?:msg|cmp)_[^"\\]+)"')
 
 
-@dataclass(frozen=True)
-class FoundMessage:
+class FoundMessage(Struct, frozen=True):
     """A message or a summary, with the conversation and the line that hold it."""
 
     record: Message | Compaction

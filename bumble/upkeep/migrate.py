@@ -8,9 +8,11 @@ else as an archive in `.history/`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from bumble import files
 from bumble.entity import changes
@@ -57,8 +59,7 @@ REMOVED = (
 UNION_OF_TRANSCRIPTS = "/sessions/**/*.jsonl merge=union"
 
 
-@dataclass(frozen=True)
-class FolderDraft:
+class FolderDraft(Struct, frozen=True):
     """The files of a folder that a format is made of, as they would be; None: there is none."""
 
     entity: str
@@ -70,8 +71,7 @@ class FolderDraft:
 Step = Callable[[FolderDraft], FolderDraft]
 
 
-@dataclass(frozen=True)
-class Migration:
+class Migration(Struct, frozen=True):
     """What brings a folder to the present format."""
 
     version: int  # that it is of

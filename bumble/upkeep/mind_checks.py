@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import tzinfo
 from pathlib import Path
 from statistics import fmean
+
+from msgspec import Struct
 
 from bumble.context import recalled, transcript
 from bumble.context.recalled import Search
@@ -32,8 +33,7 @@ COMPACTED = "compacted"  # the prompt of the very talk whose beginning was summa
 MARKS = "-*+>[] "  # of lists and quotes
 
 
-@dataclass(frozen=True)
-class CheckOutcome:
+class CheckOutcome(Struct, frozen=True):
     """What a check came to in one place."""
 
     check: Check
@@ -49,8 +49,7 @@ class CheckOutcome:
         return self.met and not (self.forbidden or self.problem)
 
 
-@dataclass(frozen=True)
-class WrittenStatement:
+class WrittenStatement(Struct, frozen=True):
     """A sentence that a model wrote as true."""
 
     path: str
@@ -58,8 +57,7 @@ class WrittenStatement:
     borne_out: bool  # by something that was said
 
 
-@dataclass(frozen=True)
-class Summary:
+class Summary(Struct, frozen=True):
     """What all checks came to, in [0, 1]; None where nothing was asked."""
 
     recall_at_k: float | None

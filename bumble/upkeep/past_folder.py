@@ -13,9 +13,10 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from pathlib import Path, PurePosixPath
+
+from msgspec import Struct
 
 from bumble import files
 from bumble.entity import changes
@@ -40,8 +41,7 @@ IN_USE_SECONDS = 600  # a folder that was used so lately may be in use
 DRAFT = "draft-"
 
 
-@dataclass(frozen=True)
-class PastFolder:
+class PastFolder(Struct, frozen=True):
     """A folder as it was."""
 
     root: Path

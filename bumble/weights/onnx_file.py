@@ -7,9 +7,9 @@ protobuf: fields with a number and a length; what is written here, `onnx` reads 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 IR_VERSION, OPSET = 10, 21  # the first that have 4-bit integers
@@ -19,8 +19,7 @@ _INT_ATTRIBUTE, _FLOAT_ATTRIBUTE = 2, 1
 _TYPES = {"float32": FLOAT, "uint8": UINT8, "int64": INT64}
 
 
-@dataclass
-class Graph:
+class Graph(Struct):
     """A graph that is being put together; the names of values are the caller's."""
 
     _nodes: list[bytes] = field(default_factory=list)

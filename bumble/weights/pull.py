@@ -9,10 +9,10 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from filelock import FileLock, Timeout
+from msgspec import Struct
 
 from bumble import files
 from bumble.errors import FolderUnwritableError, WeightsMissingError
@@ -23,8 +23,7 @@ from bumble.weights.sources import PullOptions, SourceRefusedError
 _CHUNK = 1 << 20
 
 
-@dataclass(frozen=True)
-class Offer:
+class Offer(Struct, frozen=True):
     """A model that can be had, and where from."""
 
     entry: CatalogEntry
@@ -134,8 +133,7 @@ def _fetch_all(
     return store.require(folder, entry)
 
 
-@dataclass(frozen=True)
-class _Job:
+class _Job(Struct, frozen=True):
     """One file that a pull is after."""
 
     entry: CatalogEntry

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 
 def _ignore_progress(done_bytes: int, total_bytes: int) -> None:
@@ -14,8 +15,7 @@ def _ignore_note(line: str) -> None:
     """Say nothing."""
 
 
-@dataclass(frozen=True)
-class PullOptions:
+class PullOptions(Struct, frozen=True):
     """What a pull may use of the world."""
 
     environment: Mapping[str, str] = field(default_factory=dict)  # of the processes it starts

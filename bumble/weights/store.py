@@ -12,9 +12,10 @@ import hashlib
 import json
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from bumble import files
 from bumble.errors import WeightsMissingError
@@ -26,8 +27,7 @@ _SCHEMA = 1
 _CHUNK = 1 << 20
 
 
-@dataclass(frozen=True)
-class Installed:
+class Installed(Struct, frozen=True):
     """A model whose files are on this machine and had the right hashes."""
 
     entry: CatalogEntry
@@ -45,8 +45,7 @@ class Installed:
         return self.place / self.entry.files[0].name
 
 
-@dataclass(frozen=True)
-class Stored:
+class Stored(Struct, frozen=True):
     """What a folder of weights holds under one name."""
 
     name: str

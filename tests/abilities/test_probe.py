@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from bumble.abilities import checks, grading, probe, probe_cases
 from bumble.abilities.grading import KINDS, LEAST_CASES

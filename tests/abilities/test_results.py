@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from bumble.abilities import grading, probe, results
 from bumble.abilities.grading import KINDS

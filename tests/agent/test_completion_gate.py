@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from bumble.agent import completion_gate
 from bumble.agent.completion_gate import Gate, ToolUse

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from bumble.abilities.tiers import Abilities
 from bumble.agent import acts, by_form, context_report, turn

@@ -4,10 +4,10 @@ import json
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from bumble.agent import loop, tools
 from bumble.agent.completion_gate import Gate

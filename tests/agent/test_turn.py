@@ -4,11 +4,11 @@ import json
 import re
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from bumble import files
 from bumble.abilities.tiers import ABLE, Abilities

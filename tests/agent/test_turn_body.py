@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from bumble.body.affects import Affect
 from bumble.body.bars import Bar
@@ -23,7 +23,7 @@ WONDER = "Why do people dream, and what does it mean to them?"
 
 def settled(runtime: Runtime, **prompt: object) -> Runtime:
     """A runtime with other settings of the prompt."""
-    changed = replace(runtime.config.prompt, **prompt)  # type: ignore[arg-type]
+    changed = replace(runtime.config.prompt, **prompt)
     return replace(runtime, config=replace(runtime.config, prompt=changed))
 
 

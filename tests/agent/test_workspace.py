@@ -4,11 +4,11 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from bumble.agent import tools, workspace
 from bumble.agent.tool_cache import ToolCache

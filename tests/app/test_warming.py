@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from bumble.abilities.tiers import Abilities
 from bumble.agent import manner

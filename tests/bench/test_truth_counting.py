@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from bench import truth_counting, truth_living
 from bench.truth_counting import MemoryEntry

@@ -1,18 +1,18 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from bumble.body import affects
 from bumble.body.affects import Affect, FeltImprint, Mood
 from bumble.body.config import EMOTIONS
 from tests.support.body_defaults import BODY, NOON, bars_at
 
-CONFIG, IMPRINT, KINSHIP = BODY.soma.affects, BODY.imprint, BODY.affinity
+CONFIG, IMPRINT, KINSHIP = BODY.soma.affects, BODY.memory, BODY.affinity
 MONTH = 2592000.0
 
 

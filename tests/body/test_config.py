@@ -17,10 +17,10 @@ def test_every_number_of_the_defaults_arrives() -> None:
     assert BODY.soma.bars.conflicts["settle_or_search"].bars == ("curiosity", "comfort")
     assert BODY.soma.hormones.levels["oxytocin"].half_life_minutes == 45
     assert BODY.soma.noise.capacity == 8
-    assert BODY.imprint.imprint_recall_weight == 0.35
-    assert BODY.imprint.imprint_decay_half_life_seconds == 2592000
+    assert BODY.memory.imprint_recall_weight == 0.35
+    assert BODY.memory.imprint_decay_half_life_seconds == 2592000
     assert BODY.affinity.low == 1.48
-    assert BODY.fading.consolidation_interval == 7200
+    assert BODY.memory.consolidation_interval == 7200
     assert BODY.scalar.familiarity_floor == 0.08
 
 

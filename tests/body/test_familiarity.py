@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-from dataclasses import astuple
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import astuple
 
 from bumble.body import familiarity
 from bumble.body.familiarity import Bond

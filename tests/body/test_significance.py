@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from bumble.body import significance
 from tests.support.body_defaults import BODY
 
-CONFIG, FADING = BODY.significance, BODY.fading
+CONFIG, FADING = BODY.significance, BODY.memory
 SHARE = st.floats(0, 1)
 
 

@@ -3,13 +3,13 @@ from __future__ import annotations
 import itertools
 import json
 import random
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from bumble.context import compact, expand, summary, transcript
 from bumble.context.compact import CompactJob

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from bumble.abilities.tiers import Abilities
 from bumble.context import compact, flush, summary

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
+from msgspec import Struct, field
 
 from bumble.embed.hashing import HashingEmbedder
 from bumble.embed.protocol import Embedder, Floats
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from tests.support.notes import Notes
 
 
-@dataclass
-class Asked:
+class Asked(Struct):
     """The texts that an embedder was asked for."""
 
     texts: list[str] = field(default_factory=list)

@@ -76,7 +76,7 @@ def test_names_that_are_packed_come_back() -> None:
 
 def test_every_part_of_an_identity_is_stored() -> None:
     identity = HashingEmbedder(64).identity
-    assert all(f'"{name}"' in rows.encoded(identity) for name in vars(identity))
+    assert all(f'"{name}"' in rows.encoded(identity) for name in identity.__struct_fields__)
 
 
 def test_a_database_of_another_version_is_refused(tmp_path: Path) -> None:

@@ -10,11 +10,11 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import Struct
 
 pytest.importorskip("psycopg")
 
@@ -46,8 +46,7 @@ def own() -> Iterator[Postgres]:
         yield server
 
 
-@dataclass(frozen=True)
-class Machine:
+class Machine(Struct, frozen=True):
     """A folder, and bumble in processes of their own."""
 
     notes: Notes

@@ -7,10 +7,10 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from bumble.errors import BudgetSpentError, WeightsMissingError
 from bumble.llm.embedded import EmbeddedModel

@@ -3,12 +3,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from bumble.errors import AnswerInvalidError
 from bumble.llm import ledger

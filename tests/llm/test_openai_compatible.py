@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from bumble.errors import (
     AnswerInvalidError,

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from bumble.errors import AnswerInvalidError, RecordInvalidError
 from bumble.llm import scripted

@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -18,6 +17,8 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble import files
 from bumble.cli import app, completing
@@ -73,8 +74,7 @@ ZONE = ZoneInfo("Europe/Berlin")
 FROM_MODEL = Provenance("distill", "qwen3:4b", ("msg_1", "msg_2"), "person", ("sam",))
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(Struct, frozen=True):
     """One store: a record as it writes it, how it reads it, and an edit."""
 
     sample: str

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from bumble.records import sessions
 from bumble.records.notices import Notice
@@ -19,7 +19,7 @@ AT = datetime(2026, 5, 24, 3, 12, 47, 123000, tzinfo=UTC)
 def said(n: int, role: str = "user", text: str = "hi", **more: object) -> Message:
     speaker = "sam" if role == "user" else ""
     message = Message(f"msg_{n}", AT + timedelta(seconds=n), role, text, speaker=speaker)
-    return replace(message, **more)  # type: ignore[arg-type]
+    return replace(message, **more)
 
 
 def talk(*lines: sessions.Record, torn: str = "") -> Session:

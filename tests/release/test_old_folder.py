@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import tarfile
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from bumble.entity.folder import Entity
 from tests.support.chatting import act, script

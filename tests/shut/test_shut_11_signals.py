@@ -12,10 +12,10 @@ import sys
 import termios
 import threading
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from msgspec import Struct, field
 
 from bumble.entity import commits
 from bumble.entity.changes import ChangeSet
@@ -30,8 +30,7 @@ PATIENCE_SECONDS = 30
 RAW_SECONDS = 1.0  # until the prompt has taken the terminal over
 
 
-@dataclass
-class Slow:
+class Slow(Struct):
     """An endpoint that says some words, and waits before it goes on."""
 
     server: FakeServer

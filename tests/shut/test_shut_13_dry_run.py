@@ -3,10 +3,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from bumble.entity.folder import Entity
 from bumble.llm.scripted import ScriptedModel

@@ -7,10 +7,10 @@ import os
 import shlex
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from bumble.agent import host, workspace
 from bumble.entity import settings

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from bumble.body import significance
 from bumble.entity import changes
@@ -106,7 +106,7 @@ def test_what_the_diary_adds_is_no_news(ada: Entity) -> None:
 
 def test_ten_days_fade_as_much_as_120_periods_and_nothing_is_written(ada: Entity) -> None:
     runtime = runtime_of(ada)
-    fading, interval = runtime.body.fading, runtime.config.memory.consolidation_interval
+    fading, interval = runtime.body.memory, runtime.config.memory.consolidation_interval
     stepped = 0.6
     for _ in range(120):
         stepped = significance.decayed(stepped, interval, fading)

@@ -3,12 +3,12 @@ from __future__ import annotations
 import json
 import os
 import signal
-from dataclasses import replace
 from datetime import UTC, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from bumble import prompts
 from bumble.agent import participants, tools, turn

@@ -32,10 +32,11 @@ import threading
 import zipfile
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 import bumble
 from bumble.app.process import Shell
@@ -90,8 +91,7 @@ _PROPOSED = re.compile(rb"\b([a-z]+)-[0-9a-f]{8}\b")  # the end of a proposal's 
 _NOT_WORDS = ("ep_", "bel_", "evo_", "rem_", "memory.", "max_", "BUMBLE_")  # `_` is no space there
 
 
-@dataclass
-class Sweep:
+class Sweep(Struct):
     """The place of a sweep, and what tells the loaded library what to do."""
 
     place: Path

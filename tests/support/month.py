@@ -15,11 +15,12 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
+
+from msgspec import Struct, field
 
 from bumble.app.process import Shell
 from bumble.cli.app import main
@@ -85,8 +86,7 @@ BO = (
 )
 
 
-@dataclass(frozen=True)
-class Moment:
+class Moment(Struct, frozen=True):
     """Something that happens: a tick, or somebody says something."""
 
     at: datetime
@@ -94,8 +94,7 @@ class Moment:
     text: str = ""
 
 
-@dataclass
-class Stretch:
+class Stretch(Struct):
     """A stretch of life in a folder, and what was seen of it."""
 
     entity: Entity

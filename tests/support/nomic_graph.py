@@ -7,12 +7,12 @@ SwiGLU, norms after each half, and `last_hidden_state` (n, t, 768) as the only o
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
+from msgspec import Struct, field
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
@@ -20,8 +20,7 @@ Array = NDArray[Any]
 HEAD = 64  # width of an attention head, as in NomicBERT
 
 
-@dataclass(frozen=True)
-class Shape:
+class Shape(Struct, frozen=True):
     """How large the network is. The real one: 12 layers, 3072 inner, 30528 words."""
 
     layers: int = 1
@@ -32,8 +31,7 @@ class Shape:
     typed: bool = True  # whether `token_type_ids` is an input
 
 
-@dataclass
-class _Graph:
+class _Graph(Struct):
     nodes: list[Any] = field(default_factory=list)
     weights: dict[str, NDArray[Any]] = field(default_factory=dict)
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.embed.protocol import Embedder
 from bumble.entity.folder import Entity
@@ -25,8 +27,7 @@ START = datetime(2026, 5, 1, 9, 0, tzinfo=UTC)
 Row = tuple[str, str, str, int, float]
 
 
-@dataclass(frozen=True)
-class Notes:
+class Notes(Struct, frozen=True):
     """An entity folder with the few verbs that tests of the index need."""
 
     root: Path

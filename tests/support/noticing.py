@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.abilities.tiers import Abilities
 from bumble.entity import changes
@@ -35,8 +37,7 @@ class SilentModel(ScriptedModel):
         raise AssertionError(f"the model was asked: {request.purpose}")
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(Struct, frozen=True):
     """What somebody said, and what is noticed of it."""
 
     name: str

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import struct
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
@@ -14,8 +14,7 @@ H, LAYERS, HEADS, INNER, PLACES, EPSILON = 64, 2, 2, 128, 16, 1e-12
 PIECES = ["<s>", "<pad>", "</s>", "<unk>", "▁", "▁the", "▁tide", "▁query", ":", *"abcdef", "<mask>"]
 
 
-@dataclass(frozen=True)
-class PackedEncoder:
+class PackedEncoder(Struct, frozen=True):
     """The file, and its matrices as they are meant."""
 
     data: bytes

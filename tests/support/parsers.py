@@ -11,13 +11,14 @@ import json
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import gguf
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.abilities import results
 from bumble.agent import context_report
@@ -119,8 +120,7 @@ MORE = {"soma": BODY_FILE, "state": STATE_FILE}  # whole samples of what others 
 Read = Callable[[bytes, Path], object]
 
 
-@dataclass(frozen=True)
-class Reader:
+class Reader(Struct, frozen=True):
     """A reader, and samples of what it reads."""
 
     samples: Sequence[bytes]

@@ -10,10 +10,11 @@ import json
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
+
+from msgspec import Struct, field
 
 from bumble.entity.folder import Entity
 from bumble.errors import UserError
@@ -43,8 +44,7 @@ PLANTED = "zx-*"  # what cases would have made beside the folder, in the system'
 Rule = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Heard:
+class Heard(Struct, frozen=True):
     """What was printed at a step."""
 
     to: str  # who read it
@@ -55,8 +55,7 @@ class Heard:
     argv: Sequence[str] = ()
 
 
-@dataclass
-class Played:
+class Played(Struct):
     """A case that was played: its folder as it is now, and all that was said."""
 
     case: Mapping[str, Any]
@@ -161,8 +160,7 @@ def _outside(box: Path) -> set[str]:
     return inside | {str(path) for path in Path(tempfile.gettempdir()).glob(PLANTED)}
 
 
-@dataclass(frozen=True)
-class Written:
+class Written(Struct, frozen=True):
     """A record that somebody may take for what the entity knows."""
 
     where: str

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from msgspec.structs import replace
+
 from bumble.entity import changes
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.folder import Entity
@@ -49,9 +51,7 @@ def held(
         said.append(_message(rng, soon, "assistant", answer, "", "entity", {"soma": TAG}))
     file = state.read(entity.state)
     heard = cursors.plan_heard(file, session, [(REMEMBER,)], said[0].id, "")
-    moved = [
-        Appraised(**{**vars(one), "message": said[2 * n].id}) for n, one in enumerate(appraised)
-    ]
+    moved = [replace(one, message=said[2 * n].id) for n, one in enumerate(appraised)]
     planned: list[Change | None] = [
         sessions.plan_start(session, ""),
         sessions.plan_append(session, [*said, *moved], ""),

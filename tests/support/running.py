@@ -8,12 +8,12 @@ import json
 import random
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import Struct, field
 
 from bumble.app.process import Shell
 from bumble.cli.app import main
@@ -22,8 +22,7 @@ from bumble.entity.folder import Entity
 NOON = datetime.fromisoformat("2026-05-24T12:00:00+01:00")
 
 
-@dataclass(frozen=True)
-class Ran:
+class Ran(Struct, frozen=True):
     """What a command left behind."""
 
     code: int
@@ -55,8 +54,7 @@ ABLE = {
 }
 
 
-@dataclass
-class Run:
+class Run(Struct):
     """Runs commands on one entity, a minute after another."""
 
     entity: Entity

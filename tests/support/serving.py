@@ -8,9 +8,10 @@ import threading
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from bumble.weights.catalog import CatalogEntry, ChatRun, Hub, Source, WeightsFile
 
@@ -57,8 +58,7 @@ def index_environment(folder: Path) -> dict[str, str]:
     }
 
 
-@dataclass
-class FakeHub:
+class FakeHub(Struct):
     """What a fake hub holds and how it behaves; and what it was asked for."""
 
     files: dict[str, bytes]  # by path of the URL

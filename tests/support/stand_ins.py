@@ -9,7 +9,6 @@ its template lets it, and stops; everything else about it (evaluating, caches, g
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 import gguf
 import numpy as np
 from gguf import MODEL_ARCH, MODEL_TENSOR, TENSOR_NAMES, GGUFWriter, TokenType
+from msgspec import Struct, field
 
 from bumble.llm.embedded import EmbeddedModel
 
@@ -46,8 +46,7 @@ GEMMA_TEMPLATE = r"""
 """
 
 
-@dataclass(frozen=True)
-class Family:
+class Family(Struct, frozen=True):
     """What a family of models has of its own."""
 
     architecture: MODEL_ARCH

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache
+
+from msgspec.structs import replace
 
 from bumble.embed.hashing import HashingEmbedder
 from bumble.embed.protocol import Floats

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import json
 from contextlib import closing
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from bumble.abilities.tiers import Abilities
 from bumble.context import catalyze, recalled, topic_overview

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import subprocess
-from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from bumble import files
 from bumble.embed.hashing import HashingEmbedder

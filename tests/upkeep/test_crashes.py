@@ -14,12 +14,12 @@ import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import Struct, field
 
 from bumble.entity import changes, commits
 from bumble.entity.folder import Entity
@@ -59,8 +59,7 @@ Say what tomorrow is for.
 """
 
 
-@dataclass
-class Night:
+class Night(Struct):
     """A night, pass by pass: a copy of the folder before the first of each kind."""
 
     ada: Stretch
@@ -133,8 +132,7 @@ def _evening(place: Path, server: FakeServer) -> Stretch:
     return ada
 
 
-@dataclass
-class Deaths:
+class Deaths(Struct):
     """The folders that a process would have left that died at each of its writes."""
 
     root: Path

@@ -6,12 +6,12 @@ import shutil
 import signal
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import onnx
 import onnxruntime
 import pytest
+from msgspec.structs import replace
 from tokenizers import Tokenizer
 
 from bumble.embed import calibrate

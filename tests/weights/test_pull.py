@@ -7,12 +7,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
 from filelock import FileLock
+from msgspec.structs import replace
 
 from bumble.errors import FolderUnwritableError, WeightsMissingError
 from bumble.weights import store
