@@ -70,14 +70,19 @@ class Repository(Struct, frozen=True):
         roots = (self.private, self.common)
         if not (self.private.is_relative_to(self.common) or self.common.is_relative_to(roots[0])):
             return self.common
+        # git adds to these or empties them, and does not put a new file in their place
+        logs = [os.fspath(root / "logs") for root in roots]
+        in_place = {*logs, os.fspath(self.private / MESSAGE)}
+        below = tuple(os.path.join(log, "") for log in logs)  # noqa: PTH118
         for number, entry in enumerate(self._entries()):
             if number >= MAX_ENTRIES:
                 return self.private
-            place = Path(entry.path)
-            if self._is_written_in_place(place) and (entry.is_symlink() or _has_other_names(place)):
-                return place
-            if entry.is_symlink() and not any(map(_real(place).is_relative_to, roots)):
-                return _real(place)
+            is_link = entry.is_symlink()
+            is_in_place = entry.path in in_place or entry.path.startswith(below)
+            if is_in_place and (is_link or _has_other_names(Path(entry.path))):
+                return Path(entry.path)
+            if is_link and not any(map(_real(Path(entry.path)).is_relative_to, roots)):
+                return _real(Path(entry.path))
         return None
 
     def trap(self, paths: Iterable[str] = ()) -> Path | None:
@@ -92,7 +97,8 @@ class Repository(Struct, frozen=True):
         with suppress(OSError):
             folders |= {Path(one.path) for one in os.scandir(self.folder) if one.is_dir()}
         places = (folder / name for folder in folders for name in TREE_FILES)
-        its = (Path(entry.path) for entry in islice(self._entries(), MAX_ENTRIES))
+        entries = islice(self._entries(), MAX_ENTRIES)
+        its = (Path(entry.path) for entry in entries if not _is_plain(entry))
         return next(filter(_keeps_waiting, chain(its, places)), None)
 
     def _entries(self) -> Iterator[os.DirEntry[str]]:
@@ -111,11 +117,6 @@ class Repository(Struct, frozen=True):
                     yield entry
                 if goes_on and entry.is_dir(follow_symlinks=False):
                     deep.append(Path(entry.path))
-
-    def _is_written_in_place(self, place: Path) -> bool:
-        """Whether git adds to a file of its own, or empties it, and does not put it in place."""
-        logs = any(place.is_relative_to(top / "logs") for top in (self.private, self.common))
-        return logs or place == self.private / MESSAGE
 
     @property
     def is_worktree(self) -> bool:
@@ -186,6 +187,10 @@ def _line(file: Path) -> str:
     """Return the one line of a file of git's; empty where there is none."""
     data = content(file, MAX_BYTES) or b""
     return os.fsdecode(data.partition(b"\0")[0].strip())
+
+
+def _is_plain(entry: os.DirEntry[str]) -> bool:
+    return entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False)
 
 
 def _keeps_waiting(place: Path) -> bool:

@@ -8,6 +8,7 @@ from tests.support.rooms import ROOMS
 PACKAGE = Path(bumble.__file__).parent
 
 RANK = {name: rank for rank, name in enumerate(ROOMS)}
+LOADED_LATE = ("filelock", "jsonschema", "markdown_it")
 ONLY_IN = {
     "ijson": ("imports",),
     "pyrage": ("exports",),
@@ -109,7 +110,7 @@ def test_only_the_output_module_prints() -> None:
 
 
 def test_imports_inside_functions_are_in_the_rooms_of_the_command_only() -> None:
-    """Beside two libraries which every command would load, and few need: of locks and schemas."""
+    """Beside three libraries which every command would load, and few need."""
     wrong = []
     for path in modules():
         if room(name_of(path)) in ("app", "cli", "commands", "__main__"):
@@ -120,7 +121,7 @@ def test_imports_inside_functions_are_in_the_rooms_of_the_command_only() -> None
                     n
                     for n in ast.walk(node)
                     if isinstance(n, ast.Import | ast.ImportFrom)
-                    and getattr(n, "module", "").partition(".")[0] not in ("filelock", "jsonschema")
+                    and getattr(n, "module", "").partition(".")[0] not in LOADED_LATE
                 ]
                 wrong += [f"{name_of(path)}:{n.lineno}" for n in inner]
     assert wrong == []

@@ -18,7 +18,7 @@ from bumble.entity.config import RouterConfig
 from bumble.llm.protocol import Model, PromptMessage, Request
 from bumble.runtime.job import NO_ANSWER
 from bumble.runtime.runtime import ProfileName
-from bumble.text import words
+from bumble.text import stop_words, words
 
 CLASSES: Mapping[str, ProfileName] = {
     "CHAT": "reflex",
@@ -38,7 +38,6 @@ CUE_WORDS = 9  # of a question that is light by a word of it
 MOST_LIGHT_WORDS = 5  # of a statement without a cue that is light nevertheless
 FEW_WORDS = 2  # of a message that says too little to be of weight unless a word shows it
 UNKNOWN_WORDS = 3  # of a message whose language has no file and that is light nevertheless
-_DENSE = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 
 
 class Route(Struct, frozen=True):
@@ -88,7 +87,7 @@ def route(
 
 def _is_sound(message: str, config: RouterConfig) -> bool:
     """Whether a message is a greeting of any language, or too short to say anything."""
-    letters = sum(3 if _DENSE.match(char) else 1 for char in message)
+    letters = sum(3 if stop_words.UNSPACED_SIGN.match(char) else 1 for char in message)
     return letters < config.greeting_chars or GREETING.fullmatch(message) is not None
 
 
@@ -98,7 +97,7 @@ def _unknown(look: Look, config: RouterConfig, *, calm: bool) -> Route:
     if look.laughs or not look.count:
         return Route("reflex", "small_talk", 0.5)
     has_digit = any(char.isdigit() for char in look.text)
-    if is_short and calm and not has_digit and not _DENSE.search(look.text):
+    if is_short and calm and not has_digit and not stop_words.UNSPACED_SIGN.search(look.text):
         return Route("reflex", "short_question" if look.asks else "small_talk", 0.4)
     return Route("deliberate", "unknown_language", 0.35)
 

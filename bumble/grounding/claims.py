@@ -17,9 +17,7 @@ from bumble.grounding import numbers
 from bumble.text import stop_words, words
 
 # Scripts without spaces have no words to compare; a Latin name inside them is one.
-_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
-_SIGNS = re.compile(f"[{_UNSPACED}]")
-_LETTER = rf"(?:(?![{_UNSPACED}])\w)"
+_LETTER = rf"(?:(?![{stop_words.UNSPACED}])\w)"
 _WORD = re.compile(rf"{_LETTER}+(?:(?:['’.\-]|(?<=\d)[,/](?=\d)){_LETTER}+)*")
 _GENITIVE = re.compile(r"'s?\Z")
 _JOINTS = re.compile(r"[-.'/]")
@@ -82,7 +80,7 @@ def _read(sentence: str, language: str) -> _Sentence:
     tokens = _WORD.findall(sentence)
     german = words.language(sentence, default=language) == "de"
     plain = [words.folded(token) for token in tokens]
-    return _Sentence(tokens, plain, german, _SIGNS.search(sentence) is not None)
+    return _Sentence(tokens, plain, german, stop_words.UNSPACED_SIGN.search(sentence) is not None)
 
 
 def claims(text: str, language: str = "") -> list[str]:

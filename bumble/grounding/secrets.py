@@ -6,6 +6,7 @@ found; an id of bumble's own is none, nor is an account number (IBAN), which eve
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 from itertools import pairwise
@@ -25,38 +26,29 @@ _OF = rf"(?:[ ]+{_TO}[ ]+\S+(?:[ ]+\S+)?)?"  # "for the bank"
 _BE = r"(?:is|was|are|ist|war|lautet|é|è|es|est|era|c'est|jest|är|er|to|это|=|:)"
 _IS = rf"[\"'`]?{_OF}\s*{_BE}\s*:?\s*[\"'“„«`]?"
 _PATTERNS = (
-    ("a private key", re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END|\Z)")),
-    ("an API key", re.compile(r"\b(?:sk|pk|rk)[-_](?:[A-Za-z0-9]+[-_])*[A-Za-z0-9]{16,}\b")),
-    ("an access token", re.compile(r"\b(?:gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,})")),
-    ("an access token", re.compile(r"\b(?:xox[abeprs]-[\w-]{10,}|hf_\w{20,}|npm_\w{20,})")),
-    ("an API key", re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bAIza[\w-]{30,}")),
-    ("an access token", re.compile(r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*")),
-    ("a password", re.compile(rf"\b{_CALLED}\b[\"'`]?{_OF}\s*[:=：]\s*\S{{4,}}", re.IGNORECASE)),
+    ("a private key", r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END|\Z)"),
+    ("an API key", r"\b(?:sk|pk|rk)[-_](?:[A-Za-z0-9]+[-_])*[A-Za-z0-9]{16,}\b"),
+    ("an access token", r"\b(?:gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,})"),
+    ("an access token", r"\b(?:xox[abeprs]-[\w-]{10,}|hf_\w{20,}|npm_\w{20,})"),
+    ("an API key", r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bAIza[\w-]{30,}"),
+    ("an access token", r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"),
+    ("a password", rf"(?i)\b{_CALLED}\b[\"'`]?{_OF}\s*[:=：]\s*\S{{4,}}"),
     (
         "a password",  # a word in quotation marks, behind "is"
-        re.compile(rf"\b{_CALLED}\b{_OF}\s*{_BE}\s*[\"“„«][^\s\"”“»]{{4,}}[\"”“»]", re.IGNORECASE),
+        rf"(?i)\b{_CALLED}\b{_OF}\s*{_BE}\s*[\"“„«][^\s\"”“»]{{4,}}[\"”“»]",
     ),
-    ("a password", re.compile(r"(?:パスワード|密码|密碼)\s*(?:は|是|为|為|:|：)\s*[!-~]{4,}")),
+    ("a password", r"(?:パスワード|密码|密碼)\s*(?:は|是|为|為|:|：)\s*[!-~]{4,}"),
     (
         "a password",  # what no plain word has: a digit, or a sign in the middle
-        re.compile(
-            rf"\b{_CALLED}\b{_IS}(?=\S*(?:\d|\w[!#$%&*+@^~_/\\]))\S{{4,}}",
-            re.IGNORECASE,
-        ),
+        rf"(?i)\b{_CALLED}\b{_IS}(?=\S*(?:\d|\w[!#$%&*+@^~_/\\]))\S{{4,}}",
     ),
     (
         "a PIN",
-        re.compile(
-            r"\bpin(?:-?code|-?nummer|[ ]number|[ ]code)?\b"
-            rf"{_OF}\s*(?:{_BE}\s*\d{{4,8}}\b|\d{{4,8}}\s*(?:[.,;!?)]|$))",
-            re.IGNORECASE | re.MULTILINE,
-        ),
+        r"(?im)\bpin(?:-?code|-?nummer|[ ]number|[ ]code)?\b"
+        rf"{_OF}\s*(?:{_BE}\s*\d{{4,8}}\b|\d{{4,8}}\s*(?:[.,;!?)]|$))",
     ),
-    (
-        "a card's code",
-        re.compile(rf"\b(?:cvv2?|cvc2?)\b\s*(?:{_BE})?\s*\d{{3,4}}\b", re.IGNORECASE),
-    ),
-    ("a login in an address", re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s/:@]+:[^\s/@]+@")),
+    ("a card's code", rf"(?i)\b(?:cvv2?|cvc2?)\b\s*(?:{_BE})?\s*\d{{3,4}}\b"),
+    ("a login in an address", r"\b[a-z][a-z0-9+.-]*://[^\s/:@]+:[^\s/@]+@"),
 )
 _CARD = re.compile(r"(?<![\w-])\d(?:[ -]?\d){12,18}(?![\w-])")
 _OWN_ID = re.compile(r"[a-z]+_[0-9A-Z]{26}")
@@ -100,8 +92,13 @@ def _places(text: str) -> Iterator[tuple[str, int, int]]:
             yield what, start, end
 
 
+@functools.cache  # with the first text that is looked at: most commands look at none
+def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    return tuple((what, re.compile(pattern)) for what, pattern in _PATTERNS)
+
+
 def _all(text: str) -> Iterator[tuple[str, int, int]]:
-    for what, pattern in _PATTERNS:
+    for what, pattern in _patterns():
         for match in pattern.finditer(text):
             yield what, match.start(), match.end()
     for match in _CARD.finditer(text):

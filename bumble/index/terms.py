@@ -26,10 +26,6 @@ _TOKEN = (
     rf"[{_UNSPACED}]+|{_LETTER}+(?:'{_LETTER}+)*"
     r"|\p{Extended_Pictographic}|[\x{1F1E6}-\x{1F1FF}]{2}"
 )
-_NO_SPACES = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
-    "\U00020000-\U0003ffff]"
-)
 _LATIN = {  # Snowball's stemmers, by the code of their language
     "en": "english",
     "de": "german",
@@ -93,7 +89,7 @@ def fold(text: str) -> str:
 
 
 def _parts(term: str) -> list[str]:
-    if not _NO_SPACES.match(term):
+    if not stop_words.UNSPACED_SIGN.match(term):
         return [term]
     return [*term, *(term[n : n + 2] for n in range(len(term) - 1))]
 

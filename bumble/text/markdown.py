@@ -8,14 +8,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from markdown_it import MarkdownIt
 from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.text import yaml_edit
 from bumble.text.yaml_edit import SourceError
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
 
 MAX_BYTES = 4_000_000  # a note that is larger is no note; reading it would take minutes
 FENCE = "---"
@@ -176,6 +178,8 @@ class Section(Struct, frozen=True):
 @lru_cache(maxsize=1)
 def _block_parser() -> MarkdownIt:
     """A CommonMark parser of blocks only: text inside them is not looked at."""
+    from markdown_it import MarkdownIt  # 20 ms, for few texts
+
     parser = MarkdownIt("commonmark")
     parser.core.ruler.enableOnly(["normalize", "block"])
     return parser

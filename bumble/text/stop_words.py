@@ -71,7 +71,12 @@ SAYING_I, SAYING_MY, SAYING_ME = (
 )
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")  # "don't" is one
 WORD_PART = re.compile(r"[^\W_]+")  # "don't" is two
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
+# Scripts that put no spaces between words, as a character class has them.
+UNSPACED = (
+    r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+    r"\U00020000-\U0003ffff"
+)
+UNSPACED_SIGN = re.compile(f"[{UNSPACED}]")
 
 
 def words(text: str) -> list[str]:
@@ -80,7 +85,7 @@ def words(text: str) -> list[str]:
         return WORD.findall(text.lower())
     parts: list[str] = []
     for word in WORD.findall(unicodedata.normalize("NFKC", text).casefold()):
-        if _UNSPACED.search(word):
+        if UNSPACED_SIGN.search(word):
             parts += [word] if len(word) == 1 else [word[n : n + 2] for n in range(len(word) - 1)]
         else:
             parts.append(word.replace("’", "'"))
