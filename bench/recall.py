@@ -43,10 +43,10 @@ from bumble.entity.changes import ChangeSet
 from bumble.entity.config import IndexConfig
 from bumble.entity.folder import Entity
 from bumble.index import late, rerank
-from bumble.index.conversation import Shares
 from bumble.index.filters import Filter
 from bumble.index.search import Factor, Hit, opened, search
 from bumble.index.sync import sync
+from bumble.index.turn_shares import Shares
 from bumble.records import base, relationships, sessions
 from bumble.records.sessions import Message
 from bumble.weights import catalog, pull

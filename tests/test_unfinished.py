@@ -11,7 +11,7 @@ import pytest
 from bumble import files, unfinished
 from bumble.entity.create import NewEntity
 from bumble.entity.folder import ENTITY_FILE
-from bumble.exports import bundle, place, restore
+from bumble.exports import bundle, destination, restore
 from bumble.unfinished import SUFFIX, Making
 from tests.support.kills import every_call, forks, in_child
 from tests.support.running import Run
@@ -67,7 +67,7 @@ def test_a_file_is_the_old_one_or_the_new_one_and_nothing_lies_beside_it(
         assert dest.read_bytes() in ((b"new",) if ended else (b"old", b"new"))
         dest.write_bytes(b"old")
 
-    assert dies_everywhere(notes, lambda: place.put_file(dest, b"new"), check, nothing) > 5
+    assert dies_everywhere(notes, lambda: destination.put_file(dest, b"new"), check, nothing) > 5
 
 
 @forks
@@ -78,7 +78,7 @@ def test_a_folder_is_the_old_one_or_the_new_one_with_what_a_reader_keeps_in_it(
 
     def set_up() -> None:
         files.clear(dest)
-        place.put_folder(dest, {"a.md": "old"})
+        destination.put_folder(dest, {"a.md": "old"})
         (dest / ".obsidian").mkdir()
         (dest / ".obsidian" / "app.json").write_text("{}")
 
@@ -88,7 +88,7 @@ def test_a_folder_is_the_old_one_or_the_new_one_with_what_a_reader_keeps_in_it(
         assert sorted(path.name for path in tmp_path.iterdir()) == ["copy", "state"]
 
     set_up()
-    work = lambda: place.put_folder(dest, {"a.md": "new", "b/c.md": "more"})  # noqa: E731
+    work = lambda: destination.put_folder(dest, {"a.md": "new", "b/c.md": "more"})  # noqa: E731
     assert dies_everywhere(notes, work, check, set_up) > 15
 
 
@@ -108,7 +108,7 @@ def test_a_restored_entity_is_all_there_or_not_at_all(
             root.mkdir()
 
     def work() -> None:
-        with place.folder(root, last=ENTITY_FILE) as draft:
+        with destination.folder(root, last=ENTITY_FILE) as draft:
             restore.unpack(archive, draft)
 
     def check(ended: bool) -> None:
@@ -144,7 +144,7 @@ def test_a_note_that_names_another_file_removes_nothing(notes: Path, tmp_path: P
 def test_without_a_place_for_notes_it_is_made_all_the_same(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     unfinished.begin(tmp_path / "file" / "notes")
-    place.put_file(tmp_path / "card.json", b"new")
+    destination.put_file(tmp_path / "card.json", b"new")
     assert (tmp_path / "card.json").read_bytes() == b"new"
 
 

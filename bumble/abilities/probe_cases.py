@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import Struct
 from ruamel.yaml import YAML
 
-from bumble.abilities import checks
+from bumble.abilities import answer_checks
 from bumble.abilities.grading import Kind
 from bumble.llm.protocol import Completion, PromptMessage, Request, Role
 
@@ -107,7 +107,7 @@ def _whose_i(data: Mapping[str, Any]) -> Cases:
             yield _case(
                 "whose_i",
                 _request(data["talk"], talk["sam"], talk["ada"], question, tokens=REPLY_TOKENS),
-                partial(checks.is_of, right=right, wrong=wrong, own=own, other=other),
+                partial(answer_checks.is_of, right=right, wrong=wrong, own=own, other=other),
             )
 
 
@@ -116,7 +116,7 @@ def _stays(data: Mapping[str, Any], language: str) -> Cases:
         yield _case(
             "language",
             _request(data["talk"], message, tokens=REPLY_TOKENS),
-            partial(checks.is_in, language=language, message=message),
+            partial(answer_checks.is_in, language=language, message=message),
         )
 
 
@@ -127,13 +127,13 @@ def _unknown(data: Mapping[str, Any]) -> Cases:
         yield _case(
             "unknown",
             _request(data["talk"], talk["sam"], data["heard"], question, tokens=REPLY_TOKENS),
-            partial(checks.is_fact, right=right, wrong=signs),
+            partial(answer_checks.is_fact, right=right, wrong=signs),
         )
         for question in talk["unknown"]:
             yield _case(
                 "unknown",
                 _request(data["talk"], talk["sam"], data["heard"], question, tokens=REPLY_TOKENS),
-                partial(checks.holds, pattern=signs),
+                partial(answer_checks.holds, pattern=signs),
             )
 
 
@@ -155,7 +155,9 @@ def _schema(data: Mapping[str, Any]) -> Cases:
         yield _case(
             "schema",
             _request(system, message, tokens=FORM_TOKENS, schema=schema),
-            partial(checks.is_filled, schema=schema, right=dict(zip(fields, values, strict=True))),
+            partial(
+                answer_checks.is_filled, schema=schema, right=dict(zip(fields, values, strict=True))
+            ),
         )
 
 
@@ -166,7 +168,7 @@ def _facts(data: Mapping[str, Any]) -> Cases:
             yield _case(
                 "facts",
                 _request(data["read"], asked, tokens=FACT_TOKENS),
-                partial(checks.is_fact, right=right, wrong=wrong),
+                partial(answer_checks.is_fact, right=right, wrong=wrong),
             )
 
 
@@ -182,4 +184,4 @@ def _joke(data: Mapping[str, Any]) -> Cases:
 
 def _tells_apart(completions: Sequence[Completion]) -> bool:
     of_joke, of_fact = completions
-    return checks.tells_apart(of_joke, of_fact, LABELS)
+    return answer_checks.tells_apart(of_joke, of_fact, LABELS)

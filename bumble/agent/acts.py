@@ -16,8 +16,8 @@ from msgspec import Struct
 
 from bumble.choosing import language_file, rules
 from bumble.choosing.rules import Verdict
-from bumble.text import phrases, stop_words, yaml_read
-from bumble.text.phrases import Patterns
+from bumble.text import phrase_lookup, stop_words, yaml_read
+from bumble.text.phrase_lookup import Patterns
 
 FOLDER = resources.files(__package__).joinpath("languages")
 Act = Literal[
@@ -100,14 +100,17 @@ def cues(language: str) -> Cues | None:
     mended = language_file.load(language).spelled
     return Cues(
         Patterns(
-            {name: phrases.source([*map(mended, listing)]) for name, listing in listed.items()}
+            {
+                name: phrase_lookup.source([*map(mended, listing)])
+                for name, listing in listed.items()
+            }
         )
     )
 
 
 def _plain(text: str, language: str) -> str:
     """Return a text as cues are looked up in it."""
-    return phrases.folded(language_file.load(language).spelled(text))
+    return phrase_lookup.folded(language_file.load(language).spelled(text))
 
 
 def of(text: str, language: str, *, asks: bool | None = None) -> Act:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from bumble.agent import budget, loop
+from bumble.agent import loop, turn_budget
 from bumble.agent.completion_gate import Gate
 from bumble.agent.tools import Result
 from bumble.entity.config import LoopConfig
@@ -47,7 +47,7 @@ def act(
         lambda _: None,
         person=person,
         gate=Gate(runtime.model, runtime.config.cognition.gate, task, judges=False),
-        fits=lambda request: budget.fitting(runtime, request),
+        fits=lambda request: turn_budget.fitting(runtime, request),
     )
 
 

@@ -12,10 +12,10 @@ from contextlib import nullcontext
 
 from msgspec.structs import replace
 
-from bumble.agent import acts, by_form, tools
+from bumble.agent import acts, reply_by_form, tools
 from bumble.agent.acts import Act
-from bumble.agent.by_form import FormReply, FormScene
 from bumble.agent.loop import Breakable, LoopOutcome, LoopStep
+from bumble.agent.reply_by_form import FormReply, FormScene
 from bumble.agent.turn_record import Turn
 from bumble.choosing import examples, introduction, notice, rules
 from bumble.choosing.examples import Worth
@@ -71,7 +71,7 @@ def answer(
         except KeyboardInterrupt:
             outcome.stopped = "interrupted"
             return outcome
-    _say(turn, outcome, by_form.compose(act, here, runtime.rng))
+    _say(turn, outcome, reply_by_form.compose(act, here, runtime.rng))
     return outcome
 
 
@@ -96,9 +96,9 @@ def checked(runtime: Runtime, turn: Turn, outcome: LoopOutcome) -> LoopOutcome:
     here = scene(runtime, turn, act)
     failed = bool(called) and done.isdisjoint(keeping or called)
     if failed or not called <= tools.READ_ONLY | tools.SEARCHES:
-        reply = by_form.finished(here, runtime.rng, failed=failed)
+        reply = reply_by_form.finished(here, runtime.rng, failed=failed)
     else:
-        reply = by_form.compose(act, here, runtime.rng)
+        reply = reply_by_form.compose(act, here, runtime.rng)
     _say(turn, outcome, reply)
     return outcome
 
@@ -150,7 +150,7 @@ def _say(turn: Turn, outcome: LoopOutcome, reply: FormReply) -> None:
     outcome.steps.append(LoopStep(reply.text, (), ()))
     outcome.stopped = "done"
     turn.worded = reply.act
-    if reply.act not in by_form.SPEAKS:
+    if reply.act not in reply_by_form.SPEAKS:
         turn.slip = "it quotes or refuses"
 
 
@@ -158,7 +158,7 @@ def _is_drawn(act: Act, here: FormScene) -> bool:
     """Whether the model is asked first: in some acts forms are the better choice."""
     if here.wordings is None or here.quotes or here.nearest:
         return False
-    if act == "question" and by_form.names_somebody(here):
+    if act == "question" and reply_by_form.names_somebody(here):
         return False  # it would be made up
     return act in here.wordings.talk.draws
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bumble.agent import budget, by_form, route
+from bumble.agent import reply_by_form, route, turn_budget
 from bumble.agent.manner import Manner
 from bumble.agent.participants import Person
 from bumble.agent.turn_record import Turn
@@ -55,7 +55,9 @@ def prepare(
     prompt_files.say_unreadable(runtime, stable.files)
     if compacts:
         session, _ = compact.make_room(runtime, session, stable.tokens)
-    seen = transcript.view(session, budget.history(runtime, stable), before=said.id, plain=True)
+    seen = transcript.view(
+        session, turn_budget.history(runtime, stable), before=said.id, plain=True
+    )
     wordings = forms.load(language, runtime.entity.root, runtime.tell)
     quotes = remembered.near(runtime, session, language)
     blocks = _blocks(runtime, wordings, quotes, _going_on(runtime, session, quotes, language))
@@ -63,7 +65,7 @@ def prepare(
     last = "\n".join((*(block.text for block in blocks), message))
     messages = (*stable.messages, *transcript.with_last(seen.messages, last))
     decided = route.Route("reflex", manner, 1.0)
-    asked = budget.fitting(runtime, request(runtime, session, messages))
+    asked = turn_budget.fitting(runtime, request(runtime, session, messages))
     return Turn(
         session, who, decided, stable, blocks, seen, asked, manner=manner, language=language
     )
@@ -79,7 +81,7 @@ def _blocks(
 ) -> tuple[Block, ...]:
     """Say what day it is, and what comes to mind."""
     at, talk = runtime.now(), wordings.talk
-    today = talk.today.format(day=by_form.weekday(wordings, at), time=f"{at:%H:%M}")
+    today = talk.today.format(day=reply_by_form.weekday(wordings, at), time=f"{at:%H:%M}")
     blocks = [Block("now", f"({today})")]
     lines = [f"- {line}" for line in (*map(_line, quotes), *going_on)]
     if lines:

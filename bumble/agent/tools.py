@@ -15,8 +15,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bumble.agent import deep_recall, workspace
+from bumble.agent.anchor_tools import Feelings
 from bumble.agent.deep_recall import DeepRecallAnswer
-from bumble.agent.feelings import Feelings
 from bumble.agent.tool_cache import ToolCache
 from bumble.context import catalyze, system
 from bumble.context.recalled import RecalledAnswer

@@ -20,7 +20,6 @@ from msgspec.structs import replace
 
 from bumble import prompts
 from bumble.agent import (
-    budget,
     deep_recall,
     held,
     host,
@@ -31,11 +30,12 @@ from bumble.agent import (
     short_turn,
     tool_cache,
     tools,
+    turn_budget,
     turn_record,
     workspace,
 )
+from bumble.agent.anchor_tools import Feelings
 from bumble.agent.completion_gate import Gate
-from bumble.agent.feelings import Feelings
 from bumble.agent.loop import LoopOutcome, Profile
 from bumble.agent.manner import Manner
 from bumble.agent.participants import Person
@@ -130,7 +130,7 @@ def prepare(
     )
     heard = _Heard(session, who, last_spoke, language, how, soma, stirring)
     decided = _decide(runtime, heard, profile_name, asks=compacts and how == "stream")
-    profile = budget.profile(runtime.config, decided.profile, runtime.temperature)
+    profile = turn_budget.profile(runtime.config, decided.profile, runtime.temperature)
     uses = compacts and (how == "tools" or decided.profile == "deliberate")
     outside = outside_tools.offered(runtime, session) if uses else ()
     stable = stable_part(runtime, session.people)
@@ -145,7 +145,9 @@ def prepare(
     kept = _fitting(runtime, session, stable, seen, blocks, profile, attached)
     last = system.with_preamble(kept, transcript.render(said).content)
     messages = (*stable.messages, *transcript.with_last(seen.messages, last))
-    request = budget.fitting(runtime, _request(runtime, session, profile, messages, how, outside))
+    request = turn_budget.fitting(
+        runtime, _request(runtime, session, profile, messages, how, outside)
+    )
     turn = Turn(session, who, decided, stable, kept, seen, request, brief=brief)
     turn.manner, turn.language, turn.stirring = how, language, stirring
     turn.outside = outside
@@ -173,9 +175,9 @@ def _decide(
 
 def _view(runtime: Runtime, session: Session, stable: Stable, attached: str) -> transcript.View:
     """Return what of the conversation is shown before the message that is answered."""
-    room = budget.history(runtime, stable)
+    room = turn_budget.history(runtime, stable)
     if attached:
-        room = max(budget.LEAST_HISTORY_TOKENS, room - tokens.estimate(attached))
+        room = max(turn_budget.LEAST_HISTORY_TOKENS, room - tokens.estimate(attached))
     return transcript.view(session, room, before=session.messages[-1].id)
 
 
@@ -191,7 +193,9 @@ def _fitting(
     """Return the blocks that fit, most important first: what is now, in mind, and attached."""
     message = transcript.render(session.messages[-1]).content
     always = [*stable.messages, *transcript.with_last(seen.messages, message)]
-    left = int((budget.room(runtime, always) - budget.LEAST_ANSWER_TOKENS) / runtime.token_ratio)
+    left = int(
+        (turn_budget.room(runtime, always) - turn_budget.LEAST_ANSWER_TOKENS) / runtime.token_ratio
+    )
     left -= tokens.estimate(attached)
     kept = system.preamble(blocks, min(profile.preamble_max_tokens, left))
     share = min(
@@ -319,7 +323,7 @@ def answer(
 
 def _acted(runtime: Runtime, turn: Turn, say: loop.Say, breakable: loop.Breakable) -> LoopOutcome:
     """Let the model speak and use tools until the turn ends."""
-    room = budget.room(runtime, turn.request.messages)
+    room = turn_budget.room(runtime, turn.request.messages)
 
     def carry_out(call: Action) -> tools.Result:
         nonlocal room
@@ -340,7 +344,7 @@ def _acted(runtime: Runtime, turn: Turn, say: loop.Say, breakable: loop.Breakabl
         say,
         person=prompts.harmless(turn.person.name),
         gate=_gate(runtime, turn),
-        fits=lambda request: budget.fitting(runtime, request),
+        fits=lambda request: turn_budget.fitting(runtime, request),
         breakable=breakable,
     )
 
@@ -479,7 +483,7 @@ def next_request(
     """Return what the next request of a conversation begins with, whatever will be said."""
     stable = stable_of(runtime, session, person, overview)
     plain = bool(stable.examples)
-    seen = transcript.view(session, budget.history(runtime, stable), plain=plain)
+    seen = transcript.view(session, turn_budget.history(runtime, stable), plain=plain)
     return Request(
         messages=(*stable.messages, *seen.messages),
         purpose="warm",
@@ -492,6 +496,6 @@ def next_request(
 def stored_request(runtime: Runtime, turn: Turn) -> Request:
     """Return the prompt as the next turn will begin: what is worth evaluating ahead."""
     plain = bool(turn.stable.examples)
-    seen = transcript.view(turn.session, budget.history(runtime, turn.stable), plain=plain)
+    seen = transcript.view(turn.session, turn_budget.history(runtime, turn.stable), plain=plain)
     messages = (*turn.stable.messages, *seen.messages)
     return replace(turn.request, messages=messages, purpose="warm")

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 
 from bumble.choosing import phrases
 from bumble.text import yaml_read
-from bumble.text.phrases import Patterns
+from bumble.text.phrase_lookup import Patterns
 
 FOLDER = resources.files(__package__).joinpath("languages")
 CUES = (

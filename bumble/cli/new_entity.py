@@ -90,11 +90,11 @@ def make(
 
 def _drafted(root: Path) -> AbstractContextManager[Path]:
     """Give the folder to make it in: one that comes in its place whole, where nothing lies yet."""
-    from bumble.exports import place
+    from bumble.exports import destination
 
     if root.is_dir() and any(root.iterdir()):
         return nullcontext(root)
-    return place.folder(root, last=ENTITY_FILE)
+    return destination.folder(root, last=ENTITY_FILE)
 
 
 def root_of(shell: Shell, folder: Path) -> Path:
@@ -109,7 +109,7 @@ def root_of(shell: Shell, folder: Path) -> Path:
         raise UsageError(f"The folder you are in, {shell.cwd}, is gone: go to one that is there.")
     try:
         root = named_in_text(shell.real_path(folder))
-        in_the_way = [place for place in (root, *root.parents) if place.is_file()]
+        in_the_way = [destination for destination in (root, *root.parents) if destination.is_file()]
         root.stat()
     except (FileNotFoundError, NotADirectoryError):
         pass

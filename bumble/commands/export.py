@@ -18,7 +18,7 @@ from bumble.cli.entity_command import reads
 from bumble.cli.listing import counted
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import UsageError
-from bumble.exports import bundle, card, memories, okf, place, png, reading_copy
+from bumble.exports import bundle, card, destination, memories, okf, png, reading_copy
 from bumble.exports.memories import EVERYTHING, STRANGER, Pages, Reader
 from bumble.imports import lenient
 from bumble.records import relationships
@@ -78,7 +78,7 @@ def command(
     if form != "card" and picture is not None:
         raise UsageError("Only a card has a picture: --to card.")
     target = Path(os.path.abspath(opened.shell.path(dest)))  # noqa: PTH100  (no link)
-    place.check(target, opened.root, force=force)
+    destination.check(target, opened.root, force=force)
     reader = Reader(people.find(opened, person).id) if person is not None else EVERYTHING
     asked = ExportRequest(target, reader, picture, tuple(recipient or ()), encrypt)
     data, lines = WRITERS[form](opened, asked)
@@ -109,13 +109,13 @@ def _okf(opened: Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str
     owner = relationships.person_id(opened.identity.owner.name or "you")
     now, beliefs = opened.shell.now(), opened.config.memory.beliefs
     texts = okf.bundle(pages, opened.identity.name, owner, asked.reader, now, beliefs)
-    place.put_folder(asked.dest, texts)
+    destination.put_folder(asked.dest, texts)
     return _told(pages)
 
 
 def _markdown(opened: Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
     pages = _pages(opened, asked.reader)
-    place.put_folder(asked.dest, reading_copy.copy(pages, opened.identity.name))
+    destination.put_folder(asked.dest, reading_copy.copy(pages, opened.identity.name))
     return _told(pages)
 
 
@@ -129,7 +129,7 @@ def _card(opened: Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[st
     owner = opened.identity.owner.name or "you"
     fields = card.data(opened.identity, origin, pages, owner, opened.shell.now())
     whole = card.as_json(fields) if ending == ".json" else _drawn(opened, asked, fields)
-    place.put_file(asked.dest, whole)
+    destination.put_file(asked.dest, whole)
     count = len(fields["character_book"]["entries"])
     lines = [f"  {opened.identity.name}, with {count} entries of a lorebook"]
     if not asked.reader.id:
@@ -154,7 +154,7 @@ def _bundle(opened: Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[
     data = bundle.packed(gathered)
     if encrypted:
         data = _locked(opened, asked, data)
-    place.put_file(asked.dest, data)
+    destination.put_file(asked.dest, data)
     for path, why in gathered.left_out.items():
         output.warn(opened.shell, f"{path} was left out: {why}.")
     for path in gathered.hidden:

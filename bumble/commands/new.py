@@ -82,14 +82,17 @@ def _restore(
     shell: Shell, folder: Path, archive: Path, key_file: Path | None, *, use_git: bool
 ) -> None:
     """Make the entity of an archive again."""
-    from bumble.exports import place, restore
+    from bumble.exports import destination, restore
     from bumble.history import driver
 
     root = new_entity.root_of(shell, folder)
     restore.check(root)
     source = shell.real_path(archive)
     is_kept = use_git and gitdir.find(root) is None
-    with _opened(shell, source, key_file) as plain, place.folder(root, last=ENTITY_FILE) as draft:
+    with (
+        _opened(shell, source, key_file) as plain,
+        destination.folder(root, last=ENTITY_FILE) as draft,
+    ):
         names = restore.unpack(plain, draft)
         if is_kept := is_kept and git.init(draft):
             driver.install(draft)

@@ -89,7 +89,7 @@ def _target(opened: Opened, dest: Path | None) -> Path:
 
 
 def _check(target: Path, root: Path, *, force: bool) -> None:
-    from bumble.exports import place
+    from bumble.exports import destination
     from bumble.report import page
 
     is_ours = False
@@ -100,13 +100,13 @@ def _check(target: Path, root: Path, *, force: bool) -> None:
             f"{target} is there already, and is no report\n"
             "`--force` replaces it; nothing was written."
         )
-    place.check(target, root, force=True)
+    destination.check(target, root, force=True)
 
 
 def _put(target: Path, data: bytes) -> None:
-    from bumble.exports import place
+    from bumble.exports import destination
 
-    place.put_file(target, data)
+    destination.put_file(target, data)
 
 
 def _report(opened: Opened, reader: Reader) -> LifeReport:

@@ -19,7 +19,7 @@ from bumble.cli.options import DryRunOption
 from bumble.entity import review_branch
 from bumble.entity.changes import Version
 from bumble.errors import RefusedError, ReviewError, UserError
-from bumble.runtime import review as held
+from bumble.runtime import review_queue as held
 
 if TYPE_CHECKING:
     from bumble.history.review import HeldProposal, ReviewDecision

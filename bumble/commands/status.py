@@ -22,7 +22,7 @@ from bumble.errors import UserError
 from bumble.llm import engine_probe
 from bumble.records import kinds, session_files, sessions, state
 from bumble.records.kinds import Kind
-from bumble.runtime import cursors, review
+from bumble.runtime import cursors, review_queue
 from bumble.runtime.cursors import APPRAISE, DISTILL, REFLECT, REMEMBER
 from bumble.text import urls
 from bumble.weights import store
@@ -68,7 +68,7 @@ def status(
         "unanswered": [message for talk in talks for message in _unanswered(talk)],
         "today": _today(opened),
         "uncommitted": _uncommitted(opened),
-        "review": _or(opened, lambda: list(review.waiting(opened.entity.root)), None),
+        "review": _or(opened, lambda: list(review_queue.waiting(opened.entity.root)), None),
         "counts": _counts(opened),
         "index": _index(opened),
     }

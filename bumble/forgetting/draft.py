@@ -18,8 +18,8 @@ from msgspec import Struct, field
 from bumble import files
 from bumble.entity.changes import Change
 from bumble.entity.folder import Entity
-from bumble.forgetting import speech
-from bumble.forgetting.speech import PersonSpeech
+from bumble.forgetting import repeated_words
+from bumble.forgetting.repeated_words import PersonSpeech
 from bumble.records import base, sessions
 from bumble.records.record_view import RecordView
 from bumble.text import stop_words
@@ -36,7 +36,7 @@ class ForgettingDraft(Struct):
     zone: tzinfo
     until: datetime | None = None  # what they said later stays; None: nothing does
     gone: set[str] = field(default_factory=set)  # ids of messages, sessions and records
-    speech: PersonSpeech = speech.SILENT
+    speech: PersonSpeech = repeated_words.SILENT
     last: datetime | None = None  # when they last said something that goes
     is_back: bool = False  # they talk with the entity again
     views: dict[str, list[tuple[Path, Sequence[RecordView]]]] = field(default_factory=dict)
@@ -107,7 +107,7 @@ class ForgettingDraft(Struct):
             repeats = self.speech.echoes if near or named else self.speech.quotes
             return repeats(sentence)
 
-        return self.replace_names(speech.without(text, goes))
+        return self.replace_names(repeated_words.without(text, goes))
 
     def scrub_values(self, value: Any, *, near: bool, drops_named: bool = False) -> Any:
         """Do the same to all texts of a value, and drop what that leaves empty from lists."""

@@ -19,13 +19,13 @@ from bumble.forgetting import (
     earlier_versions,
     portrait_files,
     record_files,
-    speech,
+    repeated_words,
     state_and_body,
     transcripts,
     undecided,
 )
 from bumble.forgetting.draft import ForgettingDraft
-from bumble.forgetting.speech import PersonSpeech
+from bumble.forgetting.repeated_words import PersonSpeech
 from bumble.forgetting.undecided import STILL_NAMED, Undecided
 from bumble.records import forgotten, kinds
 from bumble.records.kinds import Forgetting as Way
@@ -40,7 +40,7 @@ class Forgetting(Struct, frozen=True):
     undecided: tuple[Undecided, ...]
     names: tuple[str, ...] = ()  # the person's id, and what they are called
     ids: frozenset[str] = frozenset()  # of all that goes
-    speech: PersonSpeech = speech.SILENT  # theirs alone
+    speech: PersonSpeech = repeated_words.SILENT  # theirs alone
     last: datetime | None = None  # when they last said something; None: never
 
     def tells_of(self, text: str) -> bool:

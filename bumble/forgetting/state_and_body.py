@@ -9,7 +9,7 @@ from bumble.forgetting.draft import ForgettingDraft, time_of
 from bumble.history import review as proposed
 from bumble.records import base, soma, state
 from bumble.records.kinds import Kind
-from bumble.runtime import review
+from bumble.runtime import review_queue
 
 
 def forget_state(draft: ForgettingDraft, kind: Kind) -> None:
@@ -31,7 +31,7 @@ def forget_state(draft: ForgettingDraft, kind: Kind) -> None:
             for text in (proposal.title, *proposal.added)
         )
     ]
-    remove += [[review.SECTION, review.WAITING, name] for name in telling]
+    remove += [[review_queue.SECTION, review_queue.WAITING, name] for name in telling]
     if remove:
         draft.add(state.plan_write(file, {}, "forget what waits", remove=remove), "places in state")
 

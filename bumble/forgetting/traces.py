@@ -21,7 +21,7 @@ from bumble.errors import IndexServerError
 from bumble.forgetting.forget import Forgetting
 from bumble.index import place, sync
 from bumble.index.place import Place
-from bumble.runtime import review
+from bumble.runtime import review_queue
 
 _STILL_THERE = (
     "The files have forgotten. What the server holds of it is deleted, and its space freed, by the"
@@ -70,7 +70,9 @@ def scrub(
     for path in (entity.ledger, entity.runs):
         _scrub_ledger(path, tells)
     commits.reword_notes(entity.root, tells)
-    review_branch.drop(entity.root, review.stray(entity.root))  # what told of them waits no more
+    review_branch.drop(
+        entity.root, review_queue.stray(entity.root)
+    )  # what told of them waits no more
     remains: tuple[str, ...] = ()
     if entity.vectors.exists():
         local = place.of(entity)

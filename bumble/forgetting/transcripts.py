@@ -12,9 +12,9 @@ from typing import Any
 
 from bumble import files
 from bumble.entity.changes import Change
-from bumble.forgetting import speech
+from bumble.forgetting import repeated_words
 from bumble.forgetting.draft import ForgettingDraft, time_of
-from bumble.forgetting.speech import Remark
+from bumble.forgetting.repeated_words import Remark
 from bumble.records import base, jsonl, kinds, session_files
 from bumble.records.kinds import Kind
 from bumble.records.sessions import Message, Session
@@ -47,7 +47,7 @@ def hear(draft: ForgettingDraft) -> None:
         draft.gone |= lost
         if lost and session.people == (draft.person,) and draft.is_past(session.last_at):
             draft.gone.add(session.id)
-    draft.speech = speech.of(own, of_others)
+    draft.speech = repeated_words.of(own, of_others)
 
 
 def speaker(session: Session, message: Message) -> str:
@@ -185,7 +185,7 @@ def _redact_line(
         return new | ({**words, jsonl.EMPTIED: True} if words else {})
     if kind == "message" and data.get("role") == "user":  # another person's words are theirs
         text = data.get("text")
-        plain = speech.without(text, draft.speech.quotes) if isinstance(text, str) else text
+        plain = repeated_words.without(text, draft.speech.quotes) if isinstance(text, str) else text
         return data if plain == text else {**data, "text": plain, jsonl.EMPTIED: jsonl.IN_PART}
     if not draft.is_past(time_of(data)):
         return data

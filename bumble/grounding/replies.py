@@ -16,7 +16,7 @@ from importlib import resources
 from msgspec import Struct, field
 
 from bumble.grounding import claims, speakers
-from bumble.text import phrases, stop_words, words, yaml_read
+from bumble.text import phrase_lookup, stop_words, words, yaml_read
 
 FOLDER = resources.files(__package__).joinpath("languages")
 LEAST_WORDS = 4  # of a sentence that counts as said again: anybody says a shorter one
@@ -60,7 +60,7 @@ def _patterns(language: str) -> dict[str, re.Pattern[str]]:
     if not file.is_file():
         return {}
     listed = yaml_read.parse_mapping(file.read_text(encoding="utf-8"))
-    return {name: phrases.pattern(listing) for name, listing in listed.items() if listing}
+    return {name: phrase_lookup.pattern(listing) for name, listing in listed.items() if listing}
 
 
 @cache
@@ -93,7 +93,7 @@ def _first(reply: str, situation: Situation, rules: Collection[str]) -> str | No
 
 def _has(cue: str, reply: str, language: str) -> bool:
     pattern = _patterns(language).get(cue)
-    plain = " ".join(_SIGNS.sub(" ", phrases.folded(reply)).split())
+    plain = " ".join(_SIGNS.sub(" ", phrase_lookup.folded(reply)).split())
     return pattern is not None and pattern.search(plain) is not None
 
 
@@ -139,19 +139,19 @@ def _confuses(reply: str, situation: Situation) -> bool:
 
 def _is_addressed_to_itself(reply: str, situation: Situation) -> bool:
     """Whether it calls the person by the entity's own name."""
-    name = phrases.folded(situation.entity)
-    if name == phrases.folded(situation.person):
+    name = phrase_lookup.folded(situation.entity)
+    if name == phrase_lookup.folded(situation.person):
         return False
     called = re.compile(
         rf"(?:^|[,!.] ?|\b(?:hi|hello|hey|hallo|ola|hola|ciao|salut|bonjour) ){name}[!,.?]"
     )
-    return called.search(phrases.folded(reply)) is not None
+    return called.search(phrase_lookup.folded(reply)) is not None
 
 
 def _is_about_them(reply: str, situation: Situation) -> bool:
     """Whether it speaks of the person as of somebody else: by name, and not to call them."""
-    name, plain = phrases.folded(situation.person), phrases.folded(reply)
-    if not name or name == phrases.folded(situation.entity):
+    name, plain = phrase_lookup.folded(situation.person), phrase_lookup.folded(reply)
+    if not name or name == phrase_lookup.folded(situation.entity):
         return False
     return any(
         not _CALLED.match(plain[place.end() :]) and not _GREETED.search(plain[: place.start()])

@@ -21,7 +21,7 @@ from bumble.errors import RecordMissingError, RefusedError, UsageError
 from bumble.history import clone, log, merge
 from bumble.history.log import Commit
 from bumble.records import kinds, knowledge
-from bumble.runtime import review
+from bumble.runtime import review_queue
 from bumble.text import markdown
 
 ACCEPTS = "Accepts"  # the trailer that names the commit a proposal was
@@ -70,7 +70,7 @@ def waiting(root: Path) -> list[HeldProposal]:
         RecordInvalidError: If `state.yaml` can't be read.
         HistoryUnreadableError: If git can't give what a proposal holds.
     """
-    return [_read(root, name, at) for name, at in review.waiting(root).items()]
+    return [_read(root, name, at) for name, at in review_queue.waiting(root).items()]
 
 
 def _read(root: Path, name: str, at: datetime) -> HeldProposal:
@@ -154,7 +154,7 @@ def plan_accept(root: Path, proposal: HeldProposal) -> ReviewDecision:
             f"Nothing of it was written. `bumble review show {proposal.name}` shows it: take over "
             "by hand what you want of it, then reject it."
         )
-    decided = review.plan_decided(root, proposal.name, f"{proposal.name} is accepted")
+    decided = review_queue.plan_decided(root, proposal.name, f"{proposal.name} is accepted")
     trailers = tuple(pair for pair in commit.trailers if pair[0] != ACCEPTS)
     change_set = ChangeSet(
         commit.title,
@@ -174,7 +174,7 @@ def _whys(proposal: HeldProposal, commit: Commit) -> list[str]:
 def _merged(version: Version, current: bytes | None) -> tuple[str, bytes | None]:
     """Return why a file stays as it is, or not all of it is taken, and what it becomes."""
     kind = kinds.of_path(version.path)
-    if kind is None or review.stays(version.path):
+    if kind is None or review_queue.stays(version.path):
         return NO_RECORD, current
     if current == version.after:
         return SAYS_SO, current
@@ -237,7 +237,7 @@ def _with_locked(current: bytes | None, merged: bytes | None) -> tuple[str, byte
 
 def plan_reject(root: Path, proposal: HeldProposal) -> ReviewDecision:
     """Plan to drop a proposal; how far its cycle has come stays, so that it does not come again."""
-    decided = review.plan_decided(root, proposal.name, f"{proposal.name} is rejected")
+    decided = review_queue.plan_decided(root, proposal.name, f"{proposal.name} is rejected")
     title = f"review: {proposal.name} is rejected"
     return ReviewDecision(
         proposal, ChangeSet(title, (decided,) if decided else (), ((CYCLE, "review"),))

@@ -18,7 +18,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from bumble.imports import conversations, lenient, lorebook
+from bumble.imports import chat_export, lenient, lorebook
 from bumble.imports.items import ImportContext, ImportedPersona, Item, LeftOut
 from bumble.imports.lorebook import Lorebook
 from bumble.imports.source import ImportSource
@@ -135,14 +135,14 @@ def _find(source: ImportSource) -> Mapping[str, Any] | None:
         return from_png(source.read(name, MAX_PNG_BYTES))
     if not _is_card(source, name):
         return None
-    data = conversations.load(source, name)
+    data = chat_export.load(source, name)
     if isinstance(data, LeftOut):
         raise ValueError(data.why)
     return lenient.mapping(data)
 
 
 def _is_card(source: ImportSource, name: str) -> bool:
-    shape = conversations.shape(source, name)
+    shape = chat_export.shape(source, name)
     first = {"name", "description", "personality", "first_mes"} <= shape.keys
     return shape.kind == "object" and (first or {"spec", "data"} <= shape.keys)
 

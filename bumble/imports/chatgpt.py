@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bumble.imports import conversations, lenient
+from bumble.imports import chat_export, lenient
 from bumble.imports.items import (
     OTHER,
     PERSON,
@@ -38,7 +38,7 @@ def fits(source: ImportSource) -> bool:
 
 
 def _names(source: ImportSource) -> list[str]:
-    looks = conversations.shapes(source, *FILES)
+    looks = chat_export.shapes(source, *FILES)
     return [
         name
         for name, shape in looks.items()
@@ -49,8 +49,8 @@ def _names(source: ImportSource) -> list[str]:
 def read(source: ImportSource, context: ImportContext) -> Iterator[Item]:
     """Read the conversations."""
     names = _names(source) or source.matching(*FILES)
-    yield from conversations.read(source, names, _conversation, "conversations")
-    yield from conversations.others(source, names)
+    yield from chat_export.read(source, names, _conversation, "conversations")
+    yield from chat_export.others(source, names)
 
 
 def _conversation(data: Mapping[str, Any]) -> Iterator[Item]:
@@ -75,7 +75,7 @@ def _conversation(data: Mapping[str, Any]) -> Iterator[Item]:
     aside = sum(1 for node in nodes.values() if lenient.mapping(node).get("message")) - (
         len(turns) + hidden
     )
-    yield from conversations.unseen(title or talk_id, hidden, aside)
+    yield from chat_export.unseen(title or talk_id, hidden, aside)
     at = lenient.moment(data.get("create_time")) or lenient.moment(data.get("update_time"))
     yield ImportedTalk(talk_id, title, at, tuple(turns))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bumble.imports import conversations, lenient
+from bumble.imports import chat_export, lenient
 from bumble.imports.items import (
     OTHER,
     PERSON,
@@ -34,7 +34,7 @@ def fits(source: ImportSource) -> bool:
 
 
 def _talks(source: ImportSource) -> list[str]:
-    looks = conversations.shapes(source, *FILES)
+    looks = chat_export.shapes(source, *FILES)
     return [
         name
         for name, shape in looks.items()
@@ -43,7 +43,7 @@ def _talks(source: ImportSource) -> list[str]:
 
 
 def _memories(source: ImportSource) -> list[str]:
-    looks = conversations.shapes(source, *MEMORIES)
+    looks = chat_export.shapes(source, *MEMORIES)
     return [
         name
         for name, shape in looks.items()
@@ -62,19 +62,19 @@ def read(source: ImportSource, context: ImportContext) -> Iterator[Item]:
         return _project(data)
 
     for name in projects:
-        if conversations.shape(source, name).kind == "object":
+        if chat_export.shape(source, name).kind == "object":
             yield from _whole(source, name, project)
         else:
-            yield from conversations.read(source, [name], project)
+            yield from chat_export.read(source, [name], project)
     for name in memories:
-        yield from conversations.read(source, [name], lambda data: _remembered(data, names))
-    yield from conversations.read(source, talks, _conversation, "conversations")
-    yield from conversations.others(source, [*talks, *memories, *projects])
+        yield from chat_export.read(source, [name], lambda data: _remembered(data, names))
+    yield from chat_export.read(source, talks, _conversation, "conversations")
+    yield from chat_export.others(source, [*talks, *memories, *projects])
 
 
-def _whole(source: ImportSource, name: str, item: conversations.ReadItem) -> Iterator[Item]:
+def _whole(source: ImportSource, name: str, item: chat_export.ReadItem) -> Iterator[Item]:
     """Read a file that is one item."""
-    data = conversations.load(source, name)
+    data = chat_export.load(source, name)
     if isinstance(data, LeftOut):
         yield data
         return
@@ -94,7 +94,7 @@ def _conversation(data: Mapping[str, Any]) -> Iterator[Item]:
     turns = [turn for message in said for turn in message]
     title = lenient.text(data.get("name"))
     aside = len(written) - len(messages)
-    yield from conversations.unseen(title or talk_id, said.count([]), aside)
+    yield from chat_export.unseen(title or talk_id, said.count([]), aside)
     yield ImportedTalk(
         talk_id,
         title,

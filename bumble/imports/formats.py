@@ -11,10 +11,10 @@ from bumble.imports import (
     agent_folders,
     bumble_folder,
     card,
+    chat_export,
     chatgpt,
     claude,
     claude_code,
-    conversations,
     gemini,
     grok,
     letta,
@@ -93,6 +93,6 @@ def _refuse_broken(source: ImportSource) -> None:
     [name, *others] = source.names
     if others or not name.casefold().endswith(JSON_ENDINGS):
         return
-    loaded = conversations.load(source, name)
+    loaded = chat_export.load(source, name)
     if isinstance(loaded, LeftOut):
         raise ImportInvalidError(source.path, loaded.why)

@@ -11,7 +11,7 @@ from datetime import date, datetime
 from html.parser import HTMLParser
 from typing import Any
 
-from bumble.imports import conversations, lenient
+from bumble.imports import chat_export, lenient
 from bumble.imports.items import (
     OTHER,
     PERSON,
@@ -37,7 +37,7 @@ def fits(source: ImportSource) -> bool:
 
 
 def _names(source: ImportSource) -> list[str]:
-    looks = conversations.shapes(source, *FILES)
+    looks = chat_export.shapes(source, *FILES)
     return [name for name, shape in looks.items() if {"header", "title", "time"} <= shape.item()]
 
 
@@ -53,7 +53,7 @@ def read(source: ImportSource, context: ImportContext) -> Iterator[Item]:
     day: date | None = None
     turns: list[ImportedTurn] = []
     names = _names(source) or source.matching(*FILES)
-    for item in conversations.read(source, names, _record):
+    for item in chat_export.read(source, names, _record):
         if not isinstance(item, ImportedTalk):
             yield item
             continue
@@ -67,7 +67,7 @@ def read(source: ImportSource, context: ImportContext) -> Iterator[Item]:
         turns += item.turns
     if day is not None:
         yield _talk(day, turns)
-    yield from conversations.others(source, [*names, *_pages(source)])
+    yield from chat_export.others(source, [*names, *_pages(source)])
 
 
 def _talk(day: date, turns: list[ImportedTurn]) -> ImportedTalk:

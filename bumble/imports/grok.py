@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bumble.imports import conversations, lenient
+from bumble.imports import chat_export, lenient
 from bumble.imports.items import OTHER, PERSON, ImportContext, ImportedTalk, ImportedTurn, Item
 from bumble.imports.source import ImportSource
 
@@ -19,7 +19,7 @@ def fits(source: ImportSource) -> bool:
 
 
 def _names(source: ImportSource) -> list[str]:
-    looks = conversations.shapes(source, *FILES)
+    looks = chat_export.shapes(source, *FILES)
     return [name for name, shape in looks.items() if _is_grok(shape.item("conversations"))]
 
 
@@ -30,8 +30,8 @@ def _is_grok(keys: frozenset[str]) -> bool:
 def read(source: ImportSource, context: ImportContext) -> Iterator[Item]:
     """Read the conversations."""
     names = _names(source) or source.matching(*FILES)
-    yield from conversations.read(source, names, _conversation, "conversations")
-    yield from conversations.others(source, names)
+    yield from chat_export.read(source, names, _conversation, "conversations")
+    yield from chat_export.others(source, names)
 
 
 def _conversation(data: Mapping[str, Any]) -> Iterator[Item]:

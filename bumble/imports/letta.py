@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from bumble.imports import conversations, lenient, notes
+from bumble.imports import chat_export, lenient, notes
 from bumble.imports.items import (
     OTHER,
     PERSON,
@@ -33,7 +33,7 @@ def fits(source: ImportSource) -> bool:
 
 
 def _names(source: ImportSource) -> list[str]:
-    looks = conversations.shapes(source, "*.af")
+    looks = chat_export.shapes(source, "*.af")
     return [
         name
         for name, shape in looks.items()
@@ -54,13 +54,13 @@ def read(source: ImportSource, context: ImportContext) -> Iterator[Item]:
     """Read agents with their blocks, messages and skills; or the notes of a memory folder."""
     names = _names(source)
     for name in names:
-        if "core_memory" in conversations.shape(source, name).keys:
+        if "core_memory" in chat_export.shape(source, name).keys:
             why = "the retired form of an agent file: export the agent anew"
             yield LeftOut(name, why, broken=True)
             continue
-        yield from conversations.read(source, [name], _agent, "agents")
-        yield from conversations.read(source, [name], _block, "blocks")
-        yield from conversations.read(source, [name], _skill, "skills")
+        yield from chat_export.read(source, [name], _agent, "agents")
+        yield from chat_export.read(source, [name], _block, "blocks")
+        yield from chat_export.read(source, [name], _skill, "skills")
     for name in _folder(source) if not names else []:
         yield from _note(source, name)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from bumble.imports import conversations, lenient
+from bumble.imports import chat_export, lenient
 from bumble.imports.items import Fact, ImportContext, Item, LeftOut, Recipe
 from bumble.imports.json_stream import HEAD_BYTES
 from bumble.imports.source import ImportSource
@@ -92,7 +92,7 @@ def fits(source: ImportSource) -> bool:
     if len(source.members) != 1:
         return False
     [name] = source.names
-    keys = conversations.shape(source, name).keys
+    keys = chat_export.shape(source, name).keys
     if {"spec", "data"} <= keys:
         return SPEC.encode() in source.head(name, HEAD_BYTES)
     return "entries" in keys
@@ -101,7 +101,7 @@ def fits(source: ImportSource) -> bool:
 def read(source: ImportSource, context: ImportContext) -> Iterator[Item]:
     """Read the entries."""
     for name in source.names:
-        data = conversations.load(source, name)
+        data = chat_export.load(source, name)
         if isinstance(data, LeftOut):
             yield data
             continue

@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.imports import conversations, lenient, notes
+from bumble.imports import chat_export, lenient, notes
 from bumble.imports.items import OTHER, Fact, ImportContext, Item, LeftOut, Recipe
 from bumble.imports.notes import NoteFile
 from bumble.imports.source import ImportSource
@@ -94,7 +94,7 @@ def read(source: ImportSource, context: ImportContext) -> Iterator[Item]:
             yield LeftOut(name, str(error), broken=True)
             continue
         yield from _items(note, concept)
-    yield from conversations.others(source, names)
+    yield from chat_export.others(source, names)
 
 
 def _items(note: NoteFile, concept: Concept) -> Iterator[Item]:

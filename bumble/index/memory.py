@@ -18,13 +18,13 @@ from bumble.entity.config import RecallConfig
 from bumble.entity.folder import Entity
 from bumble.errors import FolderUnwritableError, IndexServerError, IndexUnusableError, UserError
 from bumble.index import place, search, sync
-from bumble.index.conversation import Shares
 from bumble.index.filters import Filter
 from bumble.index.ingest import Progress
 from bumble.index.place import Place
 from bumble.index.rerank import RerankTurn
 from bumble.index.search import Factor, Hit, Index, Pointer
 from bumble.index.sync import SyncReport
+from bumble.index.turn_shares import Shares
 
 T = TypeVar("T")
 UNUSABLE = (FolderUnwritableError, IndexServerError, IndexUnusableError)

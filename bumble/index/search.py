@@ -25,13 +25,13 @@ from bumble.embed.protocol import Embedder, Floats, QueryTokens
 from bumble.entity.folder import Entity
 from bumble.errors import IndexUnusableError
 from bumble.index import backend, place, ranking, rerank, terms
-from bumble.index.conversation import Shares
 from bumble.index.filters import Filter
 from bumble.index.place import Place
 from bumble.index.ranking import Lengths
 from bumble.index.rerank import Ranked, RankShare, RerankQuestion, RerankTurn
 from bumble.index.rows import encoded, passage_id, unpacked
 from bumble.index.store import StoreReader, Words
+from bumble.index.turn_shares import Shares
 from bumble.records import kinds
 
 SCANNED_AT_ONCE = 500  # passages that a scan reads at a time

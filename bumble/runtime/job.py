@@ -20,7 +20,7 @@ from bumble.errors import (
     ModelUnreachableError,
     WeightsMissingError,
 )
-from bumble.runtime.review import HELD_BACK
+from bumble.runtime.review_queue import HELD_BACK
 
 if TYPE_CHECKING:
     from bumble.runtime.runtime import Runtime  # what only looks at a cycle's words needs no index

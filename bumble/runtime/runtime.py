@@ -23,7 +23,7 @@ from bumble.grounding import memory_gate
 from bumble.index.memory import Memory
 from bumble.llm import ledger
 from bumble.llm.protocol import Model
-from bumble.runtime import review
+from bumble.runtime import review_queue
 from bumble.runtime.outside import OutsideTools
 
 T = TypeVar("T")
@@ -108,12 +108,12 @@ class Runtime(Struct, frozen=True):
         keeping = Keeping(autocommit, self.identity.name, self.now, self.tell, self.trusted)
         timeout = self.config.limits.lock_timeout_seconds
         cleared = memory_gate.cleared(change_set, self.entity.root)
-        write = review.propose if self.holds_back(cleared) else commits.apply
+        write = review_queue.propose if self.holds_back(cleared) else commits.apply
         return write(self.entity.root, cleared, keeping, timeout_seconds=timeout)
 
     def holds_back(self, change_set: ChangeSet) -> bool:
         """Whether a change set waits for the owner's word, instead of being written."""
-        return review.is_held(change_set, self.config.git.review)
+        return review_queue.is_held(change_set, self.config.git.review)
 
     def check_review(self, cycle: str) -> None:
         """See to it that what a cycle writes can be held back, before a model is asked for it.

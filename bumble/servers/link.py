@@ -26,8 +26,8 @@ from mcp_types import (
     TextResourceContents,
 )
 
-from bumble.servers.answers import ListedTool, ServerFailedError, ToolAnswer
 from bumble.servers.pipe import Pipe
+from bumble.servers.tool_answers import ListedTool, ServerFailedError, ToolAnswer
 from bumble.text.words import one_line, shorten
 
 T = TypeVar("T")

@@ -23,8 +23,8 @@ from bumble.errors import McpMissingError, UserError
 from bumble.llm.protocol import Tool
 from bumble.runtime.outside import OutsideResult
 from bumble.servers import arguments
-from bumble.servers.answers import ListedTool, ServerFailedError
-from bumble.text import phrases
+from bumble.servers.tool_answers import ListedTool, ServerFailedError
+from bumble.text import phrase_lookup
 
 if TYPE_CHECKING:
     from bumble.servers.link import Link, Loop
@@ -187,7 +187,7 @@ class Servers:
 
 def _names(server: Running, text: str) -> bool:
     words = (server.name, *server.config.words)
-    return phrases.pattern(words).search(phrases.folded(text)) is not None
+    return phrase_lookup.pattern(words).search(phrase_lookup.folded(text)) is not None
 
 
 def _chosen(

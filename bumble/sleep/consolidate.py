@@ -30,7 +30,7 @@ from bumble.portraits.deep_review import DeepReviewJob
 from bumble.records import base, beliefs, dreams, episodes, relationships, scratch, state
 from bumble.records.episodes import Episode
 from bumble.records.mapping_files import MappingFile
-from bumble.runtime import last_activity, review
+from bumble.runtime import last_activity, review_queue
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobPlan, JobResult
 from bumble.runtime.runtime import Runtime
 from bumble.sleep import narrate, scratch_to_journal
@@ -122,7 +122,7 @@ def check(
         since is None or since >= interval or force,
     )
     now = signature(runtime)
-    dealt = review.dealt(runtime.entity.root)
+    dealt = review_queue.dealt(runtime.entity.root)
     dealt |= frozenset() if force else frozenset(_vain(state.read(runtime.entity.state)))
     steps = _steps(runtime, parts() if work is None else work, dealt) if waited.passes else []
     news = "new memories" if now != last_fingerprint else "nothing new"
@@ -202,25 +202,25 @@ def _of_job(_: Runtime, job: Fading | Archiving) -> tuple[str, ...]:
 
 
 def _of_excerpt(_: Runtime, job: RetellJob) -> tuple[str, ...]:
-    return (review.mark("excerpt", job.episode.id, job.episode.source.text),)
+    return (review_queue.mark("excerpt", job.episode.id, job.episode.source.text),)
 
 
 def _of_notes(runtime: Runtime, _: int) -> tuple[str, ...]:
-    return (review.mark("notes", *scratch.lines(runtime.entity.root / scratch.PATH)),)
+    return (review_queue.mark("notes", *scratch.lines(runtime.entity.root / scratch.PATH)),)
 
 
 def _of_person(runtime: Runtime, job: DeepReviewJob) -> tuple[str, ...]:
     person = relationships.find(runtime.entity.relationships, job.person)
     least = runtime.config.memory.relational.deep_review_min_new_interactions
-    return (review.mark("portrait", job.person, str(person.interaction_count // least)),)
+    return (review_queue.mark("portrait", job.person, str(person.interaction_count // least)),)
 
 
 def _of_story(_: Runtime, job: narrate.NarrateJob) -> tuple[str, ...]:
-    return (review.mark("story", job.sources.fingerprint),)
+    return (review_queue.mark("story", job.sources.fingerprint),)
 
 
 def _of_topic(_: Runtime, job: Drawing) -> tuple[str, ...]:
-    return (review.mark("topic", job.topic.name, job.fingerprint),)
+    return (review_queue.mark("topic", job.topic.name, job.fingerprint),)
 
 
 def signature(runtime: Runtime) -> str:
@@ -290,13 +290,13 @@ class Fading(Struct, frozen=True):
 
 def faded(runtime: Runtime) -> Due[Fading]:
     """Find what has faded, and what a person has since given more weight."""
-    at, dealt = runtime.now(), review.dealt(runtime.entity.root)
+    at, dealt = runtime.now(), review_queue.dealt(runtime.entity.root)
     asleep, awake, marks = list[str](), list[str](), list[str]()
     for episode in episodes.read(runtime.entity.episodes):
         is_faint = _is_faint(runtime, episode, at)
         if episode.dormant == is_faint or (episode.dormant and not episode.faded):
             continue
-        mark = review.mark("fading", episode.id, episode.source.text)
+        mark = review_queue.mark("fading", episode.id, episode.source.text)
         if mark not in dealt:
             (asleep if is_faint else awake).append(episode.id)
             marks.append(mark)
@@ -358,9 +358,9 @@ class Archiving(Struct, frozen=True):
 
 def weak(runtime: Runtime) -> Due[Archiving]:
     """Find the beliefs of which hardly anything is left."""
-    dealt = review.dealt(runtime.entity.root)
+    dealt = review_queue.dealt(runtime.entity.root)
     marked = {
-        change.path: review.mark("belief", change.path, change.read or "")
+        change.path: review_queue.mark("belief", change.path, change.read or "")
         for change in _put_away(runtime, runtime.now())
     }
     new = {path: mark for path, mark in marked.items() if mark not in dealt}

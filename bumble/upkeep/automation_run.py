@@ -14,7 +14,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from bumble import prompts
-from bumble.agent import alone, budget, loop, participants, route, tools, turn, turn_record
+from bumble.agent import alone, loop, participants, route, tools, turn, turn_budget, turn_record
 from bumble.choosing import by_form, quotes
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
@@ -137,7 +137,7 @@ def _origin(runtime: Runtime, automation: Automation) -> Provenance:
 
 def _request(runtime: Runtime, automation: Automation, owner: str, at: datetime) -> Request:
     decided = route.route(automation.prompt, runtime.config.cognition.router, automation=True)
-    profile = budget.profile(runtime.config, decided.profile, runtime.temperature)
+    profile = turn_budget.profile(runtime.config, decided.profile, runtime.temperature)
     asked = prompts.load("automation").fill(
         now=f"It is {at:%A %d %B %Y, %H:%M}.",
         owner=owner,

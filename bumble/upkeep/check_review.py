@@ -9,7 +9,7 @@ from bumble.entity.folder import Entity
 from bumble.entity.settings import Settings
 from bumble.errors import RecordInvalidError, ReviewError
 from bumble.records import state
-from bumble.runtime import review
+from bumble.runtime import review_queue
 from bumble.upkeep.findings import Finding
 
 
@@ -27,7 +27,7 @@ def check(entity: Entity, read: Settings | None) -> Iterator[Finding]:
         except ReviewError as error:
             yield Finding("review-blocked", str(error).splitlines()[0], ".")
     try:
-        waiting = review.waiting(entity.root)
+        waiting = review_queue.waiting(entity.root)
     except RecordInvalidError:  # a finding of its own
         return
     for name in waiting:

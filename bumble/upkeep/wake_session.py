@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble import prompts
-from bumble.agent import alone, budget, loop, tools, turn
+from bumble.agent import alone, loop, tools, turn, turn_budget
 from bumble.body import ebb, noise
 from bumble.body.soma import is_open, shown_to
 from bumble.choosing import by_form, recent
@@ -357,7 +357,7 @@ def _declared(intent: str) -> tuple[Tool, ...]:
 def _request(
     runtime: Runtime, wake: Wake, chosen: Deed, mind: str, declared: Sequence[Tool]
 ) -> Request:
-    profile = budget.profile(runtime.config, "deliberate", runtime.temperature)
+    profile = turn_budget.profile(runtime.config, "deliberate", runtime.temperature)
     asked = prompts.load("wake").fill(
         now=f"It is {wake.decision.at:%A %d %B %Y, %H:%M}.",
         cause=prompts.harmless(wake.cause),

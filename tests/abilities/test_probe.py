@@ -5,7 +5,7 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from bumble.abilities import checks, grading, probe, probe_cases
+from bumble.abilities import answer_checks, grading, probe, probe_cases
 from bumble.abilities.grading import KINDS, LEAST_CASES
 from bumble.abilities.results import LanguageResult
 from bumble.errors import ModelUnreachableError
@@ -143,10 +143,10 @@ def test_labels_are_told_apart_by_how_they_lean_else_by_themselves() -> None:
 
     labels = ("joke", "fact")
     leaning = answer("fact", joke=-2.0, fact=-0.2), answer("fact", joke=-4.0, fact=-0.1)
-    assert checks.tells_apart(*leaning, labels)
-    assert not checks.tells_apart(*leaning[::-1], labels)
-    assert checks.tells_apart(answer("Joke."), answer("fact"), labels)
-    assert not checks.tells_apart(answer("fact"), answer("fact"), labels)
+    assert answer_checks.tells_apart(*leaning, labels)
+    assert not answer_checks.tells_apart(*leaning[::-1], labels)
+    assert answer_checks.tells_apart(answer("Joke."), answer("fact"), labels)
+    assert not answer_checks.tells_apart(answer("fact"), answer("fact"), labels)
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_labels_are_told_apart_by_how_they_lean_else_by_themselves() -> None:
 )
 def test_whose_it_is_shows_in_the_pronouns_of_the_sentence(text: str, right: bool) -> None:
     first, second = frozenset({"i", "my"}), frozenset({"you", "your"})
-    assert checks.is_of(text, "walnut", "whale", own=second, other=first) == right
+    assert answer_checks.is_of(text, "walnut", "whale", own=second, other=first) == right
 
 
 def test_an_answer_in_the_form_must_say_what_is_right() -> None:
@@ -171,6 +171,6 @@ def test_an_answer_in_the_form_must_say_what_is_right() -> None:
         "properties": {"day": {"enum": ["Monday", "Friday"]}},
         "required": ["day"],
     }
-    assert checks.is_filled(json.dumps({"day": "Friday"}), schema, {"day": "friday"})
-    assert not checks.is_filled(json.dumps({"day": "Monday"}), schema, {"day": "friday"})
-    assert not checks.is_filled("Friday", schema, {"day": "friday"})
+    assert answer_checks.is_filled(json.dumps({"day": "Friday"}), schema, {"day": "friday"})
+    assert not answer_checks.is_filled(json.dumps({"day": "Monday"}), schema, {"day": "friday"})
+    assert not answer_checks.is_filled("Friday", schema, {"day": "friday"})

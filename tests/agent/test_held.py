@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from bumble.abilities.tiers import Abilities
-from bumble.agent import acts, by_form, context_report, turn
-from bumble.agent.by_form import FormScene
+from bumble.agent import acts, context_report, reply_by_form, turn
+from bumble.agent.reply_by_form import FormScene
 from bumble.agent.turn_record import Turn
 from bumble.cli import context_view
 from bumble.entity import changes
@@ -338,7 +338,7 @@ def test_of_forty_replies_by_form_none_is_said_again(
     heard: list[str] = []
     for n in range(40):
         scene = FormScene(SAME[language], language, wordings, "sam", "Sam", "Ada", NOON, (), heard)
-        heard.append(by_form.compose(act_of_it, scene, random.Random(n)).text)
+        heard.append(reply_by_form.compose(act_of_it, scene, random.Random(n)).text)
     assert len(set(heard)) == len(heard)
 
 
@@ -465,14 +465,16 @@ def test_a_short_prompt_has_what_goes_on_in_few_words(ada: Entity) -> None:
 
 def test_a_quote_has_whole_sentences_and_nothing_that_was_passed_on() -> None:
     told = "wohn mit fiete in ner wg in gaarden, 3. stock ohne aufzug, der schreibt dir auch"
-    assert by_form.gist(told, "de") == told
+    assert reply_by_form.gist(told, "de") == told
     told = f"{told}. und im keller haben wir jetzt eine kleine werkstatt fürs fahrrad eingerichtet"
-    assert by_form.gist(told, "de").startswith("wohn mit fiete in ner wg in gaarden, 3. stock")
+    assert reply_by_form.gist(told, "de").startswith(
+        "wohn mit fiete in ner wg in gaarden, 3. stock"
+    )
     told = "Wir sind gut angekommen. Meine Schwester ist Hebamme in Rostock. Am Abend"
     told += " gab es noch Fisch auf dem Balkon, und danach sind alle sehr früh ins Bett gegangen"
-    assert "Hebamme in Rostock" in by_form.gist(told, "de")
+    assert "Hebamme in Rostock" in reply_by_form.gist(told, "de")
     mail = "my landlord wrote:\n\nFrom: Bob <bob@stone.example>\nDear Sam, the rent rises to 900."
-    assert by_form.gist(mail, "en") == "my landlord wrote"
+    assert reply_by_form.gist(mail, "en") == "my landlord wrote"
 
 
 def test_an_abbreviation_ends_no_part_of_what_is_repeated() -> None:
@@ -480,7 +482,7 @@ def test_an_abbreviation_ends_no_part_of_what_is_repeated() -> None:
         "My boss Mr. Quill is retiring in june, so maybe I will ask for his place, the salary is"
         " much better than what I get for my work today"
     )
-    assert by_form.gist(told, "en").startswith("My boss Mr. Quill is retiring in june")
+    assert reply_by_form.gist(told, "en").startswith("My boss Mr. Quill is retiring in june")
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from bumble.errors import FileChangedError, RefusedError, ReviewError
 from bumble.history import merge
 from bumble.history import review as proposed
 from bumble.records import scratch, state
-from bumble.runtime import review
+from bumble.runtime import review_queue
 from tests.support.kills import every_call, forks, in_child
 from tests.support.sweeps import kill_steps
 
@@ -68,9 +68,9 @@ def known(root: Path, old: str, new: str, *more: Change) -> ChangeSet:
 
 
 def propose(root: Path, change_set: ChangeSet) -> str:
-    before = set(review.waiting(root))
-    review.propose(root, change_set, keeping(), timeout_seconds=5)
-    (name,) = set(review.waiting(root)) - before
+    before = set(review_queue.waiting(root))
+    review_queue.propose(root, change_set, keeping(), timeout_seconds=5)
+    (name,) = set(review_queue.waiting(root)) - before
     return name
 
 
@@ -117,8 +117,8 @@ def test_proposals_are_merged_in_any_order_with_what_was_written_since(root: Pat
     decide(root, first, proposed.plan_accept)
     text = KNOWN.replace("tea", "coffee").replace("It leaks.", "It sank.")
     assert (root / "knowledge.md").read_text() == text + "\n## Home\n\nBy the sea.\n"
-    assert review.waiting(root) == {}
-    review.sweep(root, timeout_seconds=5)
+    assert review_queue.waiting(root) == {}
+    review_queue.sweep(root, timeout_seconds=5)
     assert git(root, "branch", "--list", "bumble-review/*") == ""
 
 
@@ -128,7 +128,7 @@ def test_a_clash_is_refused_whole(root: Path) -> None:
     with pytest.raises(RefusedError, match=r"knowledge\.md: changed since, in the same place"):
         decide(root, name, proposed.plan_accept)
     assert not (root / "journal.md").exists()
-    assert list(review.waiting(root)) == [name]
+    assert list(review_queue.waiting(root)) == [name]
 
 
 def test_what_was_locked_meanwhile_stays_and_so_does_what_was_removed(root: Path) -> None:
@@ -147,7 +147,7 @@ def test_what_was_locked_meanwhile_stays_and_so_does_what_was_removed(root: Path
         f"{scratch.PATH}: it was removed since, and stays so",
     )
     assert not (root / scratch.PATH).exists()
-    assert review.waiting(root) == {}
+    assert review_queue.waiting(root) == {}
 
 
 def test_no_branch_that_came_with_a_clone_changes_settings_or_what_is_locked(root: Path) -> None:
@@ -169,7 +169,7 @@ def test_no_branch_that_came_with_a_clone_changes_settings_or_what_is_locked(roo
 def test_rejecting_keeps_the_cursor_and_drops_the_branch(root: Path) -> None:
     name = propose(root, known(root, "tea", "coffee"))
     decide(root, name, proposed.plan_reject)
-    review.sweep(root, timeout_seconds=5)
+    review_queue.sweep(root, timeout_seconds=5)
     assert state.read(root / state.PATH).values == {"distill": {"ses_1": {"hash": "coffee"}}}
     assert git(root, "branch", "--list", "bumble-review/*") == ""
     assert (root / "knowledge.md").read_text() == KNOWN
@@ -204,7 +204,7 @@ def test_where_git_can_not_hold_it_nothing_is_written(root: Path, tmp_path: Path
         propose(root, known(root, "tea", "coffee"))
     (tmp_path / "bare").mkdir()
     with pytest.raises(ReviewError, match="it is in no git repository"):
-        review.propose(
+        review_queue.propose(
             tmp_path / "bare",
             ChangeSet("dream: x", (changes.add("journal.md", "x\n", ""),)),
             keeping(),
@@ -224,7 +224,7 @@ def test_hooks_and_a_branch_that_is_checked_out_are_left_alone(root: Path, tmp_p
     hook.unlink()
     git(root, "switch", "-q", f"bumble-review/{name}")
     git(root, "checkout", "-q", "main", "--", ".")
-    review.sweep(root, timeout_seconds=5)
+    review_queue.sweep(root, timeout_seconds=5)
     assert review_branch.names(root) == [name]
     assert not (tmp_path / "ran").exists()
 
@@ -277,12 +277,12 @@ def test_a_kill_anywhere_leaves_nothing_or_a_whole_proposal(
             more = changes.add("sessions/ses_1/notices.jsonl", "{}\n", "noticed")
             planned = known(root, "tea", "coffee", more)
             with every_call(act):
-                review.propose(root, planned, keeping(), timeout_seconds=5)
+                review_queue.propose(root, planned, keeping(), timeout_seconds=5)
 
         killed = in_child(work) == -signal.SIGKILL
         changes.recover(root)
         commits.catch_up(root, keeping())
-        names = list(review.waiting(root))
+        names = list(review_queue.waiting(root))
         moved = state.read(root / state.PATH).get("distill", "ses_1", "hash") == "coffee"
         noticed = (root / "sessions/ses_1/notices.jsonl").exists()
         assert (bool(names), noticed) == (moved, moved), n
@@ -320,17 +320,17 @@ def test_a_kill_while_one_is_accepted_leaves_it_waiting_or_written(
         def work(act: Callable[[int, bool], None] = act) -> None:
             with every_call(act):
                 decide(root, name, proposed.plan_accept)
-                review.sweep(root, timeout_seconds=5)
+                review_queue.sweep(root, timeout_seconds=5)
 
         killed = in_child(work) == -signal.SIGKILL
         changes.recover(root)
         commits.catch_up(root, keeping())
         written = "coffee" in (root / "knowledge.md").read_text()
         assert (root / "journal.md").exists() == written, n
-        assert list(review.waiting(root)) == ([] if written else [name]), n
+        assert list(review_queue.waiting(root)) == ([] if written else [name]), n
         if not written:
             decide(root, name, proposed.plan_accept)
-        review.sweep(root, timeout_seconds=5)
+        review_queue.sweep(root, timeout_seconds=5)
         assert review_branch.names(root) == []
         assert git(root, "status", "--porcelain") == "", n
         ends.add((killed, written))
@@ -375,8 +375,8 @@ def test_what_waits_on_another_branch_of_the_owners_is_not_taken_away(root: Path
     git(root, "switch", "-q", "-c", "other", "HEAD~1")
     second = propose(root, known(root, "It leaks.", "It sank."))
     git(root, "switch", "-q", "main")
-    review.sweep(root, timeout_seconds=5)
+    review_queue.sweep(root, timeout_seconds=5)
     assert sorted(review_branch.names(root)) == sorted([first, second])
     decide(root, first, proposed.plan_accept)
-    review.sweep(root, timeout_seconds=5)
+    review_queue.sweep(root, timeout_seconds=5)
     assert review_branch.names(root) == [second]

@@ -13,7 +13,7 @@ from bumble.portraits import deep_review
 from bumble.portraits.deep_review import DeepReviewJob
 from bumble.records import episodes, relationships
 from bumble.records.base import Provenance
-from bumble.runtime import job, people, review
+from bumble.runtime import job, people, review_queue
 from bumble.sleep import consolidate
 from bumble.text import tokens
 from tests.support.living import NOON, ada, asked, known, runtime_of, talked, told, write
@@ -60,8 +60,8 @@ def test_it_waits_for_its_owners_word_where_reflections_do(entity: Entity) -> No
     )
     outcome = consolidate.run(runtime, step)
     planned = ChangeSet(outcome.title, (Change("relationships/sam.md", "", b""),))
-    assert review.is_held(planned, ("reflect",))
-    assert not review.is_held(planned, ("remember",))
+    assert review_queue.is_held(planned, ("reflect",))
+    assert not review_queue.is_held(planned, ("remember",))
 
 
 def test_a_review_counts_and_does_not_move_the_last_talk(entity: Entity) -> None:
