@@ -175,7 +175,7 @@ def sayings(
 
 def _quote(runtime: Runtime, session: Session, message: Message, line: Notice) -> Quote:
     """Return a message as it is quoted, behind the question of its speaker that it answers."""
-    quote = quote_of(runtime, message)
+    quote = quotes.of(message, runtime.zone)
     question = next((each for each in session.messages if each.id == line.answers), None)
     if question is None or secrets.find_secret(question.text) is not None:
         return quote
@@ -200,7 +200,7 @@ def _older(
         older = next(each for each in holder.messages if each.id == message_id)
         shared = words.shared(own, wording.telling(older), PART_LETTERS)
         if shared >= least and secrets.find_secret(older.text) is None:
-            return quote_of(runtime, older)
+            return quotes.of(older, runtime.zone)
     return None
 
 
@@ -216,13 +216,6 @@ def _holder(runtime: Runtime, message_id: str) -> Session | None:
             if _holds(session, message_id):
                 return session
     return None
-
-
-def quote_of(runtime: Runtime, message: Message) -> Quote:
-    """Return a message as it is quoted."""
-    name = message.extra.get("name") or message.speaker.replace("-", " ").title()
-    at = message.at.astimezone(runtime.zone)
-    return Quote(message.id, str(name), at, quotes.words_of(message.text), message.trust)
 
 
 def origin(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, tzinfo
 
 from msgspec import Struct
 
@@ -15,6 +15,7 @@ from bumble.choosing import language_file
 from bumble.forms.forms import MemoryForms
 from bumble.grounding import claims, excerpt
 from bumble.grounding.excerpt import SpokenLine
+from bumble.records.sessions import Message
 from bumble.text import stop_words, words
 
 QUOTE_TOKENS = 120  # of one message; of a longer one the sentences that say most
@@ -46,6 +47,13 @@ class Quote(Struct, frozen=True):
     def ids(self) -> tuple[str, ...]:
         """The messages that its words stand in, itself first."""
         return (self.message, self.asked) if self.asked else (self.message,)
+
+
+def of(message: Message, zone: tzinfo | None) -> Quote:
+    """Return a message as it is quoted, in the entity's time zone."""
+    name = message.extra.get("name") or message.speaker.replace("-", " ").title()
+    at = message.at.astimezone(zone)
+    return Quote(message.id, str(name), at, words_of(message.text), message.trust)
 
 
 def words_of(text: str) -> str:

@@ -165,7 +165,7 @@ def _by_form(
     sources = by_form.origin("handover", session, sayings, session.people)
     last = [message for message in session.messages if message.role == "user"][-1]
     if last.text.rstrip().endswith(QUESTION_MARKS) and not secrets.find_secret(last.text):
-        line = quotes.line(by_form.quote_of(runtime, last), forms, year=False)
+        line = quotes.line(quotes.of(last, runtime.zone), forms, year=False)
         parts.append(f"## {forms.asked}\n\n{line}")
     quoted = f"{len(sayings)} quote{'' if len(sayings) == 1 else 's'}"
     headline = f"left a brief for the next conversation, by form: {quoted}"

@@ -1,24 +1,32 @@
 """What is recalled and was put right since: the newer word stands before it.
 
 A correction that was kept by form is a belief that names the message it rests on, and behind that
-the one it puts right. Adds to what was found; ranks nothing.
+the one it puts right. Until it is kept, the notice of its message names that. Adds to what was
+found; ranks nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import tzinfo
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.choosing import quotes
 from bumble.entity.folder import Entity
-from bumble.errors import RecordInvalidError
+from bumble.errors import RecordInvalidError, UserError
 from bumble.facts.beliefs import CORRECTION
 from bumble.forms import forms
+from bumble.grounding import secrets
 from bumble.index.search import Hit
-from bumble.records import base, beliefs, episodes, sessions
+from bumble.records import base, beliefs, episodes, session_files, sessions, state
+from bumble.records.notices import Notice
 from bumble.records.provenance import BY_FORM
+from bumble.records.sessions import Message
+from bumble.runtime import cursors
+from bumble.runtime.cursors import DISTILL
 from bumble.text import words
 
 
@@ -29,13 +37,51 @@ class NewerWord(Struct, frozen=True):
     text: str  # quoted, with name and date
 
 
-def beside(entity: Entity, hits: Sequence[Hit], readers: Sequence[str]) -> list[Hit]:
-    """Put before each memory the newest word on it that its readers may meet."""
-    newer = _newer_words(entity, readers) if hits else {}
+def beside(
+    entity: Entity, hits: Sequence[Hit], readers: Sequence[str], zone: tzinfo | None
+) -> list[Hit]:
+    """Put before each memory the newest word on it that its readers may meet.
+
+    Args:
+        entity: Whose memories.
+        hits: The memories.
+        readers: Ids of all who will read them.
+        zone: Of the days that are named.
+    """
+    newer = {**_noticed(entity, readers, zone), **_kept(entity, readers)} if hits else {}
     return [_with_newer(entity, hit, newer) for hit in hits] if newer else list(hits)
 
 
-def _newer_words(entity: Entity, readers: Sequence[str]) -> dict[str, NewerWord]:
+def _noticed(entity: Entity, readers: Sequence[str], zone: tzinfo | None) -> dict[str, NewerWord]:
+    """Return the corrections in talks of which nothing has been kept yet."""
+    newer = {}
+    for name, positions in cursors.waiting(state.read(entity.state)).items():
+        for message, notice in _corrections(entity, name, readers) if DISTILL in positions else ():
+            worded = forms.load(words.language(message.text), entity.root).memory
+            line = quotes.plain(quotes.line(quotes.of(message, zone), worded))
+            newer[notice.corrects[0]] = NewerWord(message.id, line)
+    return newer
+
+
+def _corrections(
+    entity: Entity, session_id: str, readers: Sequence[str]
+) -> list[tuple[Message, Notice]]:
+    """Return the messages of a conversation that put others right and may be quoted."""
+    with suppress(UserError):
+        session = session_files.load(entity.sessions / session_id / sessions.FILE)
+        if base.may_read(session.people, readers):
+            return [
+                (message, notice)
+                for message in session.messages
+                if (notice := session.notices.get(message.id)) is not None
+                and notice.keep
+                and notice.corrects
+                and secrets.find_secret(message.text) is None
+            ]
+    return []
+
+
+def _kept(entity: Entity, readers: Sequence[str]) -> dict[str, NewerWord]:
     """Return the corrections that some people may meet, by the message each puts right."""
     newer = {}
     for belief in beliefs.readable(entity.beliefs):

@@ -386,7 +386,7 @@ def find(
 def standing(entity: Entity, config: Config, search: Search, hits: Sequence[Hit]) -> list[Hit]:
     """Return hits as they stand now: without what gave way, with what was put right since."""
     believed = _believed(entity, config, hits, search.at)
-    return newer_words.beside(entity, believed, search.readers)
+    return newer_words.beside(entity, believed, search.readers, search.at.tzinfo)
 
 
 def scan(

@@ -304,8 +304,19 @@ def near(runtime: Runtime, session: Session, language: str) -> list[Excerpt]:
         _quote(runtime, hit) if hit.kind == "message" else _of_note(runtime, hit, question)
         for hit in told
     ]
-    corrections = " ".join(excerpt.newer for excerpt in excerpts)
-    return [excerpt for excerpt in excerpts if excerpt.text not in corrections]
+    return _said_once(excerpts)
+
+
+def _said_once(excerpts: Sequence[Excerpt]) -> list[Excerpt]:
+    """Leave out words that stand before others as what puts them right, or in another note."""
+    newer = " ".join(excerpt.newer for excerpt in excerpts)
+    once: list[Excerpt] = []
+    for excerpt in excerpts:
+        cited = marks.citations(marks.MARK + excerpt.text)
+        own = cited[0].words if cited else excerpt.text
+        if not any(marks.is_in(own, shown) for shown in (newer, *(each.text for each in once))):
+            once.append(excerpt)
+    return once
 
 
 def _tells(runtime: Runtime, hit: Hit, question: Question) -> bool:

@@ -258,13 +258,18 @@ def test_what_comes_to_mind_of_a_note_stands_behind_what_puts_it_right(ada: Enti
     assert old, quotes
     assert all("erst am 21.“ Davor:" in quote.newer for quote in old)
     assert not [quote for quote in quotes if "Das ist das Neuere" in quote.text]
+    assert [f"{quote.newer} {quote.text}".count("14. November") for quote in quotes] == [1]
 
 
-def test_recall_says_which_is_newer(ada: Entity) -> None:
+@pytest.mark.parametrize("kept", [True, False])
+def test_recall_says_which_is_newer(ada: Entity, *, kept: bool) -> None:
+    """As soon as it is noticed, whether or not a belief was made of it yet."""
     settled(runtime_after(ada, "ses_a", GERMAN))
     talked(ada, "ses_c", LATER, [CORRECTED])
     runtime = by_form(ada, LATER + timedelta(hours=9))
-    settled(runtime)
+    if kept:
+        settled(runtime)
+    assert any(beliefs.read(ada.beliefs)) is kept
     runtime.memory.sync()
     search = Search(("sam",), "content", runtime.now())
     hits = recalled.find(
