@@ -29,6 +29,8 @@ from bumble.runtime import cursors
 from bumble.runtime.cursors import DISTILL
 from bumble.text import words
 
+LATEST_TALKS = 50  # of those that nothing was kept of yet
+
 
 class NewerWord(Struct, frozen=True):
     """What somebody said later about the same thing."""
@@ -55,8 +57,9 @@ def beside(
 def _noticed(entity: Entity, readers: Sequence[str], zone: tzinfo | None) -> dict[str, NewerWord]:
     """Return the corrections in talks of which nothing has been kept yet."""
     newer = {}
-    for name, positions in cursors.waiting(state.read(entity.state)).items():
-        for message, notice in _corrections(entity, name, readers) if DISTILL in positions else ():
+    waiting = cursors.waiting(state.read(entity.state)).items()
+    for name in [name for name, positions in waiting if DISTILL in positions][-LATEST_TALKS:]:
+        for message, notice in _corrections(entity, name, readers):
             worded = forms.load(words.language(message.text), entity.root).memory
             line = quotes.plain(quotes.line(quotes.of(message, zone), worded))
             newer[notice.corrects[0]] = NewerWord(message.id, line)
