@@ -8,7 +8,7 @@ question.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import cached_property
 
 from msgspec import Struct
@@ -37,6 +37,7 @@ from bumble.text import stop_words, words
 from bumble.text.words import one_line
 
 SEARCHED = 80  # hits that are looked through
+LOOKED_AT = 8  # of what comes to mind by itself: some are the entity's own words
 COMPARED = 40  # statements whose meaning is held against the question
 KINDS = ("message", "knowledge", "journal", "episode", "belief", "person")
 LATEST_TALKS = 200  # whose corrections are known
@@ -295,28 +296,34 @@ def near(runtime: Runtime, session: Session, language: str) -> list[Excerpt]:
         search,
         said.text,
         kinds=KINDS,
-        limit=MOST_QUOTES,
+        limit=LOOKED_AT,
     )
     question = Question(said.text, language)
     corrected = session.corrected
     told = [hit for hit in hits if hit.id not in corrected and _tells(runtime, hit, question)]
-    excerpts = [
+    return _said_once(
         _quote(runtime, hit) if hit.kind == "message" else _of_note(runtime, hit, question)
         for hit in told
-    ]
-    return _said_once(excerpts)
+    )
 
 
-def _said_once(excerpts: Sequence[Excerpt]) -> list[Excerpt]:
-    """Leave out words that stand before others as what puts them right, or in another note."""
-    newer = " ".join(excerpt.newer for excerpt in excerpts)
-    once: list[Excerpt] = []
+def _said_once(excerpts: Iterable[Excerpt]) -> list[Excerpt]:
+    """Choose the first few, no words twice: before others that they put right, or in a note."""
+    few: list[Excerpt] = []
     for excerpt in excerpts:
-        cited = marks.citations(marks.MARK + excerpt.text)
-        own = cited[0].words if cited else excerpt.text
-        if not any(marks.is_in(own, shown) for shown in (newer, *(each.text for each in once))):
-            once.append(excerpt)
-    return once
+        own = _own_words(excerpt)
+        if any(marks.is_in(own, f"{each.newer}\n{each.text}") for each in few):
+            continue
+        few = [each for each in few if not marks.is_in(_own_words(each), excerpt.newer)]
+        few.append(excerpt)
+        if len(few) == MOST_QUOTES:
+            break
+    return few
+
+
+def _own_words(excerpt: Excerpt) -> str:
+    cited = marks.citations(marks.MARK + excerpt.text)
+    return cited[0].words if cited else excerpt.text
 
 
 def _tells(runtime: Runtime, hit: Hit, question: Question) -> bool:

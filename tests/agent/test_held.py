@@ -132,6 +132,16 @@ def test_what_is_recalled_and_was_put_right_stands_behind_the_newer_word(ada: En
     assert last.count("9th of June") == 1
 
 
+def test_what_the_entity_repeated_takes_no_place_from_what_people_told(ada: Entity) -> None:
+    clock = Clock()
+    for told in ("My boat Perle lies at berth 214.", "Perle, my boat, has a red hull."):
+        assert "“My boat Perle" in reply(talk(silent(ada, clock), told))
+    about = "Perle, my boat with the red hull at berth 214, needs paint."
+    last = talk(choosing(ada, clock=clock), about, new=True).request.messages[-1].content
+    assert ") Sam: My boat Perle lies at berth 214." in last
+    assert ") Sam: Perle, my boat, has a red hull." in last
+
+
 def test_somebodys_name_alone_is_no_answer_to_what_is_asked_of_them(ada: Entity) -> None:
     clock = Clock()
     talk(silent(ada, clock), "Hello, I am here.", speaker="Gerold")
