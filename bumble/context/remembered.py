@@ -9,6 +9,7 @@ question.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
+from contextlib import suppress
 from functools import cached_property
 
 from msgspec import Struct
@@ -26,10 +27,11 @@ from bumble.context.statements import (
     part_of,
     telling_stems,
 )
+from bumble.errors import UserError
 from bumble.forms import forms
 from bumble.index import chunks
 from bumble.index.search import Hit
-from bumble.records import base, provenance, session_files
+from bumble.records import base, provenance, session_files, sessions
 from bumble.records.sessions import Message, Session
 from bumble.runtime import body_state, people
 from bumble.runtime.runtime import Runtime
@@ -299,12 +301,26 @@ def near(runtime: Runtime, session: Session, language: str) -> list[Excerpt]:
         limit=LOOKED_AT,
     )
     question = Question(said.text, language)
-    corrected = session.corrected
-    told = [hit for hit in hits if hit.id not in corrected and _tells(runtime, hit, question)]
+    idle = _idle(runtime, hits)
+    told = [
+        hit
+        for hit in hits
+        if hit.id not in session.corrected and hit.id not in idle and _tells(runtime, hit, question)
+    ]
     return _said_once(
         _quote(runtime, hit) if hit.kind == "message" else _of_note(runtime, hit, question)
         for hit in told
     )
+
+
+def _idle(runtime: Runtime, hits: Sequence[Hit]) -> set[str]:
+    """Return the ids of messages that tell nothing: jokes, questions, what was only imagined."""
+    idle: set[str] = set()
+    for name in {hit.session for hit in hits if hit.kind == "message"}:
+        with suppress(UserError):
+            talk = session_files.load(runtime.entity.sessions / name / sessions.FILE)
+            idle |= {each.message for each in talk.notices.values() if notice.tells_nothing(each)}
+    return idle
 
 
 def _said_once(excerpts: Iterable[Excerpt]) -> list[Excerpt]:

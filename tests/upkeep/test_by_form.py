@@ -262,6 +262,18 @@ def test_what_comes_to_mind_of_a_note_stands_behind_what_puts_it_right(ada: Enti
 
 
 @pytest.mark.parametrize("kept", [True, False])
+def test_what_tells_nothing_does_not_come_to_mind(ada: Entity, *, kept: bool) -> None:
+    joke = Line("Sam", "das Turnier in Kiel gewinnt mein Hamster, haha", keep=kept)
+    talked(ada, "ses_a", AT, [joke])
+    asks = Line("Sam", "Turnier in Kiel, Hamster")
+    session = talked(ada, "ses_d", LATER + timedelta(days=1), [asks])
+    runtime = by_form(ada, LATER + timedelta(days=1))
+    runtime.memory.sync()
+    session = replace(session, messages=session.messages[:1])
+    assert bool(remembered.near(runtime, session, "de")) is kept
+
+
+@pytest.mark.parametrize("kept", [True, False])
 def test_recall_says_which_is_newer(ada: Entity, *, kept: bool) -> None:
     """As soon as it is noticed, whether or not a belief was made of it yet."""
     settled(runtime_after(ada, "ses_a", GERMAN))
