@@ -498,3 +498,20 @@ def test_a_reading_of_a_meter_is_no_quotation() -> None:
 def test_who_is_only_teasing_tells_no_fact() -> None:
     text = "My jar of dough burst its lid twice and wants the vote next. (I am only teasing.)"
     assert rules.judge(text, "en").why == "a jest"
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "asks"),
+    [
+        ("wait what do i punch in at the door im standing here in the dark", "en", True),
+        ("hilfe wie is mein code fürn schrank ich mach morgen um 6 auf", "de", True),
+        ("ayuda cómo se llama mi dentista", "es", True),
+        ("espera que llaman al timbre", "es", False),
+        ("wait for me at the door on 3 May", "en", False),
+        ("hilfe brauch ich beim umzug am 3. mai", "de", False),
+    ],
+)
+def test_a_call_may_stand_before_a_question_without_a_mark(
+    text: str, language: str, asks: bool
+) -> None:
+    assert rules.judge(text, language).asks is asks
