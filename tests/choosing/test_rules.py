@@ -507,11 +507,15 @@ def test_who_is_only_teasing_tells_no_fact() -> None:
         ("hilfe wie is mein code fürn schrank ich mach morgen um 6 auf", "de", True),
         ("ayuda cómo se llama mi dentista", "es", True),
         ("espera que llaman al timbre", "es", False),
+        ("an welchem tag is abgabe bei der innung", "de", True),
+        ("by when do i need to renew my card for handling food", "en", True),
+        ("dans quelle pièce la daronne inspecte mes affaires", "fr", True),
         ("wait for me at the door on 3 May", "en", False),
+        ("in which case i take the bus at nine", "en", False),
         ("hilfe brauch ich beim umzug am 3. mai", "de", False),
     ],
 )
-def test_a_call_may_stand_before_a_question_without_a_mark(
+def test_a_question_without_a_mark_may_begin_with_a_call_or_a_preposition(
     text: str, language: str, asks: bool
 ) -> None:
     assert rules.judge(text, language).asks is asks
