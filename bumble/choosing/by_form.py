@@ -29,7 +29,6 @@ from bumble.runtime import people, spoken
 from bumble.runtime.runtime import Runtime
 from bumble.text import words
 
-PART_LETTERS = 5  # of a word that counts within another: `Grünkohl`, `Grünkohltour`
 MARK = "form"  # in front matter, where other texts have `excerpt`: put together of quotes
 
 
@@ -198,7 +197,7 @@ def _older(
         if holder is None or not set(session.people) <= set(holder.people):
             continue
         older = next(each for each in holder.messages if each.id == message_id)
-        shared = words.shared(own, wording.telling(older), PART_LETTERS)
+        shared = words.shared(own, wording.telling(older))
         if shared >= least and secrets.find_secret(older.text) is None:
             return quotes.of(older, runtime.zone)
     return None

@@ -27,7 +27,7 @@ from bumble.records.provenance import BY_FORM
 from bumble.records.sessions import Message
 from bumble.runtime import cursors
 from bumble.runtime.cursors import DISTILL
-from bumble.text import words
+from bumble.text import stop_words, words
 
 LATEST_TALKS = 50  # of those that nothing was kept of yet
 
@@ -37,6 +37,7 @@ class NewerWord(Struct, frozen=True):
 
     message: str  # id of what was said later
     text: str  # quoted, with name and date
+    about: frozenset[str] = frozenset()  # stems, one of which is in what it puts right; none: any
 
 
 def beside(
@@ -62,7 +63,7 @@ def _noticed(entity: Entity, readers: Sequence[str], zone: tzinfo | None) -> dic
         for message, notice in _corrections(entity, name, readers):
             worded = forms.load(words.language(message.text), entity.root).memory
             line = quotes.plain(quotes.line(quotes.of(message, zone), worded))
-            newer[notice.corrects[0]] = NewerWord(message.id, line)
+            newer[notice.corrects[0]] = NewerWord(message.id, line, _telling(message.text))
     return newer
 
 
@@ -103,7 +104,8 @@ def _kept(entity: Entity, readers: Sequence[str]) -> dict[str, NewerWord]:
 
 def _with_newer(entity: Entity, hit: Hit, newer: Mapping[str, NewerWord]) -> Hit:
     sources = _sources(entity, hit)
-    word = next((newer[name] for name in sources if name in newer), None)
+    words_on_it = (newer[name] for name in sources if name in newer)
+    word = next((each for each in words_on_it if _is_about(each, hit.text)), None)
     seen: set[str] = set()
     while word is not None and word.message in newer and word.message not in seen:
         seen.add(word.message)
@@ -112,6 +114,16 @@ def _with_newer(entity: Entity, hit: Hit, newer: Mapping[str, NewerWord]) -> Hit
         return hit
     worded = forms.load(words.language(word.text), entity.root).memory
     return replace(hit, newer=quotes.since(word.text, worded))
+
+
+def _is_about(word: NewerWord, text: str) -> bool:
+    """Whether a text has a word of what may put it right; what was kept is known to."""
+    return not word.about or words.shared(set(word.about), set(_telling(text))) > 0
+
+
+def _telling(text: str) -> frozenset[str]:
+    language = words.language(text)
+    return frozenset(words.stem(word, language) for word in stop_words.telling_words(text))
 
 
 def _sources(entity: Entity, hit: Hit) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ import Stemmer
 from bumble.text import languages, stop_words
 from bumble.text.stop_words import folded as folded  # words are compared by it everywhere
 
+PART_LETTERS = 5  # of a word that counts within another: `Grünkohl`, `Grünkohltour`
 DEFAULT_LANGUAGE = "en"
 MONTHS = (
     "january jan januar janvier enero janeiro",
@@ -130,12 +131,12 @@ def akin(stem: str, other: str, shared_letters: int) -> bool:
     return min(len(stem), len(other)) >= length and stem[:length] == other[:length]
 
 
-def shared(own: set[str], others: set[str], part_letters: int) -> int:
-    """Count the stems that are among others, or of so many letters within another or around it."""
-    long = [other for other in others if len(other) >= part_letters]
+def shared(own: set[str], others: set[str]) -> int:
+    """Count the stems that are among others, or long ones within another or around it."""
+    long = [other for other in others if len(other) >= PART_LETTERS]
     return sum(
         stem in others
-        or (len(stem) >= part_letters and any(stem in other or other in stem for other in long))
+        or (len(stem) >= PART_LETTERS and any(stem in other or other in stem for other in long))
         for stem in own
     )
 

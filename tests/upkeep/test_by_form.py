@@ -306,6 +306,24 @@ def test_recall_says_which_is_newer(ada: Entity, *, kept: bool) -> None:
     assert not any("Turnier" in hit.text for hit in hits)
 
 
+def test_what_only_may_put_right_has_a_word_of_it(ada: Entity) -> None:
+    settled(runtime_after(ada, "ses_a", GERMAN))
+    talked(ada, "ses_c", LATER, [replace(CORRECTED, text="der Bus fährt erst am 21.")])
+    runtime = by_form(ada, LATER + timedelta(hours=9))
+    runtime.memory.sync()
+    [old] = recalled.find(
+        runtime.memory,
+        runtime.config,
+        runtime.body,
+        Search(("sam",), "content", runtime.now()),
+        "Das Turnier von Fenja ist am 14. November in Kiel.",
+        kinds=("message",),
+        limit=1,
+        unasked=False,
+    )
+    assert (old.id, old.newer) == ("msg_a3", "")
+
+
 def test_a_correction_among_others_leaves_what_they_have_not_heard(ada: Entity) -> None:
     settled(runtime_after(ada, "ses_a", GERMAN))
     talked(ada, "ses_c", LATER, [CORRECTED], present=("kim",))
