@@ -5,7 +5,6 @@ The one place that reads them; everything below `cli/` gets them as arguments.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import random
 import subprocess
@@ -18,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
-from bumble import files
 from bumble.app.stopping import Stops
 from bumble.errors import UsageError
 from bumble.text import moments
@@ -89,6 +87,8 @@ class Shell(Struct):
 
     def path(self, typed: Path) -> Path:
         """Return the path that was typed, as seen from where the command runs."""
+        from bumble import files  # `--help` names no file
+
         return self.cwd / files.expanded(typed)
 
     def real_path(self, typed: Path) -> Path:
@@ -199,6 +199,8 @@ def _full_name(account: str) -> str:
 
 def _folder_key(root: Path) -> str:
     """Return what an entity's folder is called in the user's cache."""
+    import hashlib  # `--help` opens no entity
+
     return hashlib.sha256(str(root).encode(errors="surrogateescape")).hexdigest()[:16]
 
 

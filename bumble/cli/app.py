@@ -19,7 +19,7 @@ import typer
 from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
-from bumble import __version__, files, unfinished
+from bumble import __version__, unfinished
 from bumble.app import output
 from bumble.app.process import Shell
 from bumble.cli import quick
@@ -359,6 +359,8 @@ def _usage(shell: Shell, command: str, error: TyperException) -> int:
 
 
 def _bug(shell: Shell, command: str) -> int:
+    from bumble import files  # who asks for help doesn't wait for it
+
     text = traceback.format_exc()
     place = shell.crash_logs / f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}.log"
     where = f"The traceback is in {place}"
