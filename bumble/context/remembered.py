@@ -15,7 +15,7 @@ from functools import cached_property
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.choosing import answers, notice
+from bumble.choosing import answers, notice, rules
 from bumble.choosing import quotes as marks
 from bumble.context import recalled, statements
 from bumble.context.recalled import Search
@@ -314,12 +314,16 @@ def near(runtime: Runtime, session: Session, language: str) -> list[Excerpt]:
 
 
 def _idle(runtime: Runtime, hits: Sequence[Hit]) -> set[str]:
-    """Return the ids of messages that tell nothing: jokes, questions, what was only imagined."""
+    """Return the ids of messages that surely tell nothing: questions, and what was a laugh."""
     idle: set[str] = set()
     for name in {hit.session for hit in hits if hit.kind == "message"}:
         with suppress(UserError):
             talk = session_files.load(runtime.entity.sessions / name / sessions.FILE)
-            idle |= {each.message for each in talk.notices.values() if notice.tells_nothing(each)}
+            idle |= {
+                each.message
+                for each in talk.notices.values()
+                if notice.asks(each) or (not each.keep and each.why == rules.LAUGH)
+            }
     return idle
 
 

@@ -47,6 +47,7 @@ class Line(Struct, frozen=True):
     feelings: tuple[str, ...] = ()
     corrects: tuple[str, ...] = ()
     trust: str = ""
+    why: str = "told"
     noticed: bool = True  # False: nobody has looked at it yet
 
 
@@ -81,7 +82,7 @@ def talked(
             reply_at,
             own_id,
             line.keep,
-            "told",
+            line.why,
             confided=line.confided,
             feelings=line.feelings,
             corrects=line.corrects,

@@ -261,16 +261,26 @@ def test_what_comes_to_mind_of_a_note_stands_behind_what_puts_it_right(ada: Enti
     assert [f"{quote.newer} {quote.text}".count("14. November") for quote in quotes] == [1]
 
 
-@pytest.mark.parametrize("kept", [True, False])
-def test_what_tells_nothing_does_not_come_to_mind(ada: Entity, *, kept: bool) -> None:
-    joke = Line("Sam", "das Turnier in Kiel gewinnt mein Hamster, haha", keep=kept)
+@pytest.mark.parametrize(
+    ("keep", "why", "comes"),
+    [
+        (True, "told", True),
+        (False, "a laugh", False),
+        (False, "a question", False),
+        (False, "imagined", True),  # it may have been a fact
+    ],
+)
+def test_what_surely_tells_nothing_does_not_come_to_mind(
+    ada: Entity, *, keep: bool, why: str, comes: bool
+) -> None:
+    joke = Line("Sam", "das Turnier in Kiel gewinnt mein Hamster, haha", keep=keep, why=why)
     talked(ada, "ses_a", AT, [joke])
     asks = Line("Sam", "Turnier in Kiel, Hamster")
     session = talked(ada, "ses_d", LATER + timedelta(days=1), [asks])
     runtime = by_form(ada, LATER + timedelta(days=1))
     runtime.memory.sync()
     session = replace(session, messages=session.messages[:1])
-    assert bool(remembered.near(runtime, session, "de")) is kept
+    assert bool(remembered.near(runtime, session, "de")) is comes
 
 
 @pytest.mark.parametrize("kept", [True, False])
