@@ -27,7 +27,7 @@ from bumble.records.provenance import BY_FORM
 from bumble.records.sessions import Message
 from bumble.runtime import cursors
 from bumble.runtime.cursors import DISTILL
-from bumble.text import stop_words, words
+from bumble.text import words
 
 LATEST_TALKS = 50  # of those that nothing was kept of yet
 
@@ -58,13 +58,21 @@ def beside(
 def _noticed(entity: Entity, readers: Sequence[str], zone: tzinfo | None) -> dict[str, NewerWord]:
     """Return the corrections in talks of which nothing has been kept yet."""
     newer = {}
-    waiting = cursors.waiting(state.read(entity.state)).items()
-    for name in [name for name, positions in waiting if DISTILL in positions][-LATEST_TALKS:]:
+    for name in _unkept(entity):
         for message, notice in _corrections(entity, name, readers):
             worded = forms.load(words.language(message.text), entity.root).memory
             line = quotes.plain(quotes.line(quotes.of(message, zone), worded))
-            newer[notice.corrects[0]] = NewerWord(message.id, line, _telling(message.text))
+            about = frozenset(_telling(entity, message.text))
+            newer[notice.corrects[0]] = NewerWord(message.id, line, about)
     return newer
+
+
+def _unkept(entity: Entity) -> list[str]:
+    """Return the ids of the latest talks of which nothing was kept; none if that can't be read."""
+    with suppress(UserError):  # doctor says so; what is remembered is found all the same
+        waiting = cursors.waiting(state.read(entity.state))
+        return [name for name, positions in waiting.items() if DISTILL in positions][-LATEST_TALKS:]
+    return []
 
 
 def _corrections(
@@ -105,7 +113,7 @@ def _kept(entity: Entity, readers: Sequence[str]) -> dict[str, NewerWord]:
 def _with_newer(entity: Entity, hit: Hit, newer: Mapping[str, NewerWord]) -> Hit:
     sources = _sources(entity, hit)
     words_on_it = (newer[name] for name in sources if name in newer)
-    word = next((each for each in words_on_it if _is_about(each, hit.text)), None)
+    word = next((each for each in words_on_it if _is_about(entity, each, hit.text)), None)
     seen: set[str] = set()
     while word is not None and word.message in newer and word.message not in seen:
         seen.add(word.message)
@@ -116,14 +124,14 @@ def _with_newer(entity: Entity, hit: Hit, newer: Mapping[str, NewerWord]) -> Hit
     return replace(hit, newer=quotes.since(word.text, worded))
 
 
-def _is_about(word: NewerWord, text: str) -> bool:
+def _is_about(entity: Entity, word: NewerWord, text: str) -> bool:
     """Whether a text has a word of what may put it right; what was kept is known to."""
-    return not word.about or words.shared(set(word.about), set(_telling(text))) > 0
+    return not word.about or words.shared(set(word.about), _telling(entity, text)) > 0
 
 
-def _telling(text: str) -> frozenset[str]:
+def _telling(entity: Entity, text: str) -> set[str]:
     language = words.language(text)
-    return frozenset(words.stem(word, language) for word in stop_words.telling_words(text))
+    return quotes.telling(text, forms.load(language, entity.root).memory, language)
 
 
 def _sources(entity: Entity, hit: Hit) -> tuple[str, ...]:

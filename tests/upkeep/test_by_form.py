@@ -316,6 +316,18 @@ def test_recall_says_which_is_newer(ada: Entity, *, kept: bool) -> None:
     assert not any("Turnier" in hit.text for hit in hits)
 
 
+def test_a_broken_state_ends_no_search(ada: Entity) -> None:
+    talked(ada, "ses_a", AT, GERMAN)
+    runtime = by_form(ada, LATER)
+    runtime.memory.sync()
+    ada.state.write_text("sessions: [broken")
+    search = Search(("sam",), "content", runtime.now())
+    hits = recalled.find(
+        runtime.memory, runtime.config, runtime.body, search, "Turnier", limit=9, unasked=False
+    )
+    assert any("Turnier" in hit.text for hit in hits)
+
+
 def test_what_only_may_put_right_has_a_word_of_it(ada: Entity) -> None:
     settled(runtime_after(ada, "ses_a", GERMAN))
     talked(ada, "ses_c", LATER, [replace(CORRECTED, text="der Bus fährt erst am 21.")])
