@@ -21,6 +21,7 @@ from bumble.llm.ledger import Recorded
 from bumble.llm.protocol import Model
 from bumble.llm.stream_timeouts import Timeouts
 from bumble.llm.wrappers import AbsentModel, LazyModel
+from bumble.text import urls
 from bumble.weights import store
 from bumble.weights.choice import Choice
 
@@ -80,25 +81,28 @@ def open_model(opened: Configured, chosen: Choice, *, writes: bool) -> Model:
     )
     if chosen.backend == "embedded":
         return _embedded(opened, chosen, writes=writes)
-    if chosen.backend == "ollama":
-        from bumble.llm.ollama import OllamaModel
+    from bumble.llm import ollama, openai_compatible
+    from bumble.llm.habits import HabitFile
 
-        return OllamaModel(
+    key = f"{urls.shown(chosen.url)}#{chosen.model}"
+    habits = HabitFile(shell.habits if writes else None, key, shell.now)
+    if chosen.backend == "ollama":
+        return ollama.connect(
             chosen.model,
             host=chosen.url,
-            context_tokens=window(opened),
+            window_tokens=window(opened),
             timeouts=timeouts,
+            habits=habits,
             on_warning=lambda text: output.warn(shell, text),
         )
-    from bumble.llm.openai_compatible import OpenAICompatibleModel
-
-    return OpenAICompatibleModel(
+    return openai_compatible.connect(
         chosen.url,
         chosen.model,
         api_key=credentials.api_key(opened.config, shell.environ, shell.secrets_file),
         timeouts=timeouts,
         context_tokens=config.context_tokens,
         enforces=config.tool_choice == "required",
+        habits=habits,
     )
 
 

@@ -142,6 +142,11 @@ class Shell(Struct):
         return (self.prompt_cache(root), self.index_elsewhere(root), self.past(root), *older)
 
     @property
+    def habits(self) -> Path:
+        """Where it is kept what endpoints of models take."""
+        return self._user_folder("cache") / "endpoints.json"
+
+    @property
     def abilities(self) -> Path:
         """Where is kept what models were measured to be able to."""
         return self._user_folder("state") / "abilities"

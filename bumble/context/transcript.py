@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from bumble import files, prompts
-from bumble.llm.protocol import PromptMessage
+from bumble.llm.protocol import Action, PromptMessage, ToolResult
 from bumble.records import session_files, sessions
 from bumble.records.sessions import Compaction, Session, ToolCall
 from bumble.text import tokens
@@ -184,10 +184,12 @@ def render(
 ) -> PromptMessage:
     """Render one stored message, with its own text or a shorter one; `plain`: not as actions."""
     wording = message.text if text is None else text
+    if message.role == "assistant" and not plain:
+        return acted(wording, message.tool_calls)
     if message.role == "assistant":
-        return PromptMessage("assistant", wording if plain else actions_text(message, wording))
+        return PromptMessage("assistant", wording)
     if message.role == "tool":
-        return PromptMessage("user", result_text(str(message.extra.get("tool", "tool")), wording))
+        return _result(message, wording)
     return PromptMessage("user", spoken(str(message.extra.get("name", "")), wording))
 
 
@@ -198,8 +200,13 @@ def _render_cleared(message: sessions.Message, call: ToolCall | None) -> PromptM
         ", ".join(f'"{one_line(str(value))}"' for value in call.arguments.values()) if call else ""
     )
     query = tokens.cut(f" {given}", QUERY_TOKENS) if given else ""
-    note = f"{CLEARED} {tool}{query}, ref {reference(message.text)}"
-    return PromptMessage("user", result_text(tool, note))
+    return _result(message, f"{CLEARED} {tool}{query}, ref {reference(message.text)}")
+
+
+def _result(message: sessions.Message, text: str) -> PromptMessage:
+    tool = str(message.extra.get("tool", "tool"))
+    result = ToolResult(message.tool_call_id, text)
+    return PromptMessage("user", result_text(tool, text), bare="", results=(result,))
 
 
 def reference(text: str) -> str:
@@ -226,15 +233,14 @@ def spoken(name: str, text: str) -> str:
     return f"{prompts.harmless(name)}: {harmless_text}" if name else harmless_text
 
 
-def actions_text(message: sessions.Message, wording: str | None = None) -> str:
-    """Render what the entity did in the form it answers in."""
-    text = message.text if wording is None else wording
-    actions = [
-        {"tool": call.name, "arguments": dict(call.arguments)} for call in message.tool_calls
-    ]
-    if text or not actions:
-        actions.insert(0, {"tool": "say", "arguments": {"text": text}})
-    return json.dumps({"actions": actions}, ensure_ascii=False, separators=(",", ":"))
+def acted(said: str, calls: Sequence[Action | ToolCall]) -> PromptMessage:
+    """Render what the entity did: as actions, the form it answers in, and as native calls."""
+    actions = [{"tool": call.name, "arguments": dict(call.arguments)} for call in calls]
+    if said or not actions:
+        actions.insert(0, {"tool": "say", "arguments": {"text": said}})
+    text = json.dumps({"actions": actions}, ensure_ascii=False, separators=(",", ":"))
+    used = tuple(Action(call.id, call.name, call.arguments) for call in calls)
+    return PromptMessage("assistant", text, bare=said, calls=used)
 
 
 def result_text(tool: str, text: str) -> str:
@@ -248,10 +254,21 @@ def _joined(messages: Sequence[PromptMessage]) -> tuple[PromptMessage, ...]:
     joined = [PromptMessage("user", SPEAKS_FIRST)] if begins else []
     for message in messages:
         if joined and joined[-1].role == message.role:
-            joined[-1] = PromptMessage(message.role, f"{joined[-1].content}\n\n{message.content}")
+            joined[-1] = _merged(joined[-1], message)
         else:
             joined.append(message)
     return tuple(joined)
+
+
+def _merged(first: PromptMessage, then: PromptMessage) -> PromptMessage:
+    bare = "\n\n".join(text for text in (first.text, then.text) if text)
+    return PromptMessage(
+        first.role,
+        f"{first.content}\n\n{then.content}",
+        bare=bare if first.bare is not None or then.bare is not None else None,
+        calls=first.calls + then.calls,
+        results=first.results + then.results,
+    )
 
 
 def with_last(messages: Sequence[PromptMessage], content: str) -> tuple[PromptMessage, ...]:

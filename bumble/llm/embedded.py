@@ -31,7 +31,7 @@ from bumble.llm.protocol import (
     Usage,
 )
 from bumble.llm.stream_timeouts import ends_at
-from bumble.llm.thinking import TAGS, ThinkFilter
+from bumble.llm.thinking import CLOSING, OPENING, ThinkFilter
 
 _STOP_SECONDS = 2.0  # how long an interrupt waits for the engine to be still
 _REASONING_SHARE = 0.5  # of an answer's tokens, at most, where a grammar holds the rest of it
@@ -40,6 +40,8 @@ _DUMMIES = ("A", "0")  # two messages that begin differently, to find what comes
 
 class EmbeddedModel:
     """A `Model` on llama.cpp in this process. The weights are loaded by the first request."""
+
+    native_tools = False  # small models don't keep to what their templates make of tools
 
     def __init__(
         self,
@@ -194,7 +196,7 @@ class EmbeddedModel:
 
     def _reasoning(self, loaded: Engine, request: Request) -> Reasoning:
         """Say what an answer that a grammar holds may begin with; the template decides."""
-        opening, closing = TAGS[:2]
+        opening, closing = OPENING[0], CLOSING[0]
         if request.schema is None or closing not in self._known_vocabulary().template:
             return "none"
         try:

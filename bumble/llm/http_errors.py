@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import json
 import socket
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import unquote, urlsplit
+
+import httpx2
 
 from bumble.errors import (
     AnswerInvalidError,
@@ -23,6 +24,7 @@ from bumble.errors import (
     UserError,
 )
 from bumble.llm.stream_timeouts import SilentError
+from bumble.llm.wire import StatusError
 from bumble.text import urls
 from bumble.text.words import one_line
 
@@ -32,7 +34,11 @@ _TOO_LONG = (
     "context size",
     "context window",
     "too many tokens",
+    "prompt is too long",
 )
+_NO_CREDIT = ("insufficient_quota", "insufficient credit", "credit balance", "billing_hard_limit")
+_FILTERED = ("content_filter", "content_policy", "content management policy", "safety_violations")
+_NOT_HERE = ("unsupported_country", "country, region", "user location is not supported")
 
 
 ANSWER_BYTES = 16 << 20  # of an answer on the wire: some forty thousand tokens, or a list of models
@@ -50,11 +56,8 @@ class TooMuchError(ValueError):
     """The server sent more than there is room for, or in a form whose length can't be told."""
 
 
-class Measured:
-    """The body of a response, in pieces, and no more of it than a limit.
-
-    Each backend mixes it into its HTTP library's class of streams.
-    """
+class Measured(httpx2.SyncByteStream):
+    """The body of a response, in pieces, and no more of it than a limit."""
 
     def __init__(self, body: Any, limit_bytes: int, *, cuts: bool) -> None:
         """Set up.
@@ -135,12 +138,8 @@ class Peer:
         # What comes compressed has no length that could be limited before it is unpacked.
         request.headers["Accept-Encoding"] = "identity"
 
-    def guard_response(self, response: Any, stream: Callable[..., Any]) -> None:
+    def guard_response(self, response: httpx2.Response) -> None:
         """Limit the body of a response; called before it is read.
-
-        Args:
-            response: As httpx has it.
-            stream: The library's class of streams, `Measured` mixed in.
 
         Raises:
             TooMuchError: If it is compressed, which was not asked for.
@@ -150,7 +149,7 @@ class Peer:
         if packed and is_answer:
             raise TooMuchError("it is compressed, though it was asked not to be")
         limit = ANSWER_BYTES if is_answer else 0 if packed else ERROR_BYTES
-        response.stream = stream(response.stream, limit, cuts=not is_answer)
+        response.stream = Measured(response.stream, limit, cuts=not is_answer)
 
     def hushed(self, text: str) -> str:
         """Return what the server said without the secrets it was sent."""
@@ -170,16 +169,7 @@ def check_length(chars: int, max_tokens: int) -> None:
         raise TooMuchError(f"it sent more than {limit:,} characters and was cut off")
 
 
-class Response(Protocol):
-    """A response that is being read, as httpx has it."""
-
-    extensions: Any
-
-    def close(self) -> None:
-        """Let go of the connection."""
-
-
-def stop(response: Response | None) -> None:
+def stop(response: httpx2.Response | None) -> None:
     """End a response that another thread is reading, so that the server sees it and stops too."""
     if response is None:
         return
@@ -189,12 +179,6 @@ def stop(response: Response | None) -> None:
         # Closing alone would wait until the other thread's read returns.
         with contextlib.suppress(OSError):
             raw.shutdown(socket.SHUT_RDWR)
-
-
-def json_bytes(body: Any) -> int:
-    """Return the length of a body as httpx, and OpenAI's SDK, write it."""
-    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return len(text.encode())
 
 
 def is_loopback(url: str) -> bool:
@@ -208,27 +192,73 @@ def is_too_long(message: str) -> bool:
     return any(sign in message.lower() for sign in _TOO_LONG)
 
 
-def refused(url: str, status: int, message: str, model: str) -> UserError:
-    """Word a refusal by its HTTP status."""
-    reason = one_line(message)[:300]
+def is_out_of_credit(problem: StatusError) -> bool:
+    """Say whether a refusal means that nothing is left of what was paid for."""
+    said = f"{problem.code} {problem.message}".lower()
+    return problem.status == 402 or any(sign in said for sign in _NO_CREDIT)
+
+
+def refused(url: str, problem: StatusError, hushed: Callable[[str], str], model: str) -> UserError:
+    """Word a refusal: what it was about, and what helps.
+
+    Args:
+        url: As it may be shown.
+        problem: The refusal.
+        hushed: Takes secrets out of what the server said.
+        model: Its name.
+    """
+    status, reason = problem.status, one_line(hushed(problem.message))[:300]
+    said = f"{problem.code} {problem.message}".lower()
+    if is_out_of_credit(problem):
+        return BudgetSpentError(
+            f"{url}: the account has nothing left to spend ({status}): {reason}\n"
+            "Add credit there, or talk by another model: bumble config set llm.model NAME"
+        )
+    if any(sign in said for sign in _FILTERED):
+        return filtered(url, reason)
+    if any(sign in said for sign in _NOT_HERE):
+        return ModelUnreachableError(
+            f"{url} doesn't serve this country or region ({status}): {reason}\n"
+            "Choose another provider, or a model on this machine: bumble config set llm.model NAME"
+        )
     if status in (401, 403):
         return CredentialsError(
             f"{url} wants another key ({status}): {reason}\n"
             "It is read from the variable that llm.api_key_env names, or from secrets.yaml\n"
             "beside your own config file (`bumble config show --origin` says where that is)."
         )
-    if is_too_long(message):
+    if is_too_long(problem.message):
         return BudgetSpentError(
             f"The prompt does not fit into the context window of {model}: {reason}\n"
             "Begin a new conversation with --new-session, or choose a model with a larger window."
         )
-    if status == 404:
+    if status == 404 or "model_not_found" in said:
         return ModelUnreachableError(
             f"{url} does not have the model {model}: {reason}\n"
-            "Name one that it has: bumble config set llm.model NAME"
+            "`bumble status` names those that it has: bumble config set llm.model NAME"
+        )
+    if status == 429:
+        after = f" in {problem.wait:g} s" if problem.wait else " in a minute"
+        return ModelUnreachableError(
+            f"{url} takes no more requests for now (429): {reason}\nTry again{after}."
+        )
+    if status in (502, 503, 504, 529) or "overloaded" in said:
+        return ModelUnreachableError(
+            f"{url} is overloaded or down ({status}): {reason}\n"
+            "Try again in a minute, or choose another model."
         )
     return ModelUnreachableError(
         f"{url} refused the request ({status}): {reason}\nTry again, or choose another model."
+    )
+
+
+def filtered(url: str, reason: str = "") -> AnswerInvalidError:
+    """Word that the provider held an answer or a question back."""
+    why = f": {reason}" if reason else ""
+    return AnswerInvalidError(
+        f"The content filter of {url} held this back{why}\n"
+        "Say it in other words, or choose another model.",
+        answer="",
     )
 
 

@@ -1,4 +1,4 @@
-"""Requests and answers in the form of OpenAI's chat completions; no server, no SDK.
+"""Requests and answers in the form of OpenAI's chat completions; no server.
 
 Servers that claim this form fill it as they like. What comes in is read field by field: what can
 be left out may be missing, and what has another type than it should is an error that names it.
@@ -7,24 +7,223 @@ be left out may be missing, and what has another type than it should is an error
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from bumble.llm import logprobs
+from bumble.llm import families, http_errors, logprobs, native_calls
 from bumble.llm.protocol import PromptMessage, Request, Usage
+from bumble.llm.wire import Ask, CallPart, Habits, Piece, StatusError
 from bumble.text.whole_text import whole
 
 ANSWER_TOOL = "answer"  # the name of the schema, or of the tool that stands in for it
+SCHEMA_MODES = ("json_schema", "tool", "json_object", "plain")  # tried in this order
+PLAIN = SCHEMA_MODES.index("plain")
+REASONING_TOKENS = 4096  # beside the answer, of a model that thinks whether or not it is asked to
+LIMITS = ("max_tokens", "max_completion_tokens")
+_REFUSALS = (400, 403, 404, 405, 415, 422, 501)  # 404: a router knows no server that can do it
+# What a request can do without; a refusal that names one is answered by leaving it out.
+_OPTIONAL = (
+    *("temperature", "stream_options", "seed", "logprobs", "top_logprobs", "reasoning_effort"),
+    *("reasoning", "chat_template_kwargs", "cache_control", "parallel_tool_calls"),
+    *("response_format", "tool_choice", "tools", *LIMITS),
+)
+# Each kind of server has a name of its own for the window.
+_WINDOWS = (
+    *("max_model_len", "loaded_context_length", "context_length", "context_window"),
+    *("max_context_length", "n_ctx", "n_ctx_train", "max_context_window_tokens"),
+)
+_NO_MODEL = re.compile(r"model.{0,80}(not found|not exist|unknown|no such)|no such model", re.I)
 
 
-def message_body(message: PromptMessage) -> dict[str, Any]:
-    return {"role": message.role, "content": message.content}
+class OpenAIDialect(Struct, frozen=True):
+    """Chat completions."""
+
+    model: str
+    # Parameters that have a model think, or not; empty: the endpoint has no known ones.
+    thinks: Mapping[str, Any] = field(default_factory=dict)
+    thinks_not: Mapping[str, Any] = field(default_factory=dict)
+    marks_cache: bool = False  # whether it takes marks of what is worth keeping
+    enforces: bool = True  # False: the server is only told of schemas, and of tools
+    root: str = ""  # the server's address without `/v1`, where llama-server says more
+
+    path = "/chat/completions"
+    asks_first = False
+
+    def learned(self, ask: Ask, habits: Habits) -> Habits:
+        """Return habits with what `/models` says, and llama-server's `/props`."""
+        entry = next((one for one in listed(ask("/models", None)) if one["id"] == self.model), {})
+        meta = entry.get("meta")
+        told = (entry, meta, entry.get("top_provider"), entry.get("limits"))
+        places = [place for place in told if isinstance(place, dict)]
+        window = _first_count(places, _WINDOWS)
+        if window is None:
+            props = ask(f"{self.root}/props", None)
+            settings = props.get("default_generation_settings") if isinstance(props, dict) else None
+            window = _first_count([settings] if isinstance(settings, dict) else [], ("n_ctx",))
+        return replace(
+            habits,
+            asked=True,
+            context_tokens=window or families.window(self.model),
+            parameters=_first_count(places, ("n_params",)),
+            prices=_prices(entry.get("pricing")),
+        )
+
+    def loaded_tokens(self, ask: Ask) -> int | None:
+        """Return None: what was asked for is what there is."""
+        return None
+
+    def native(self, habits: Habits) -> bool:
+        """Whether requests may carry tools."""
+        return self.enforces and habits.tool_choice != "none"
+
+    def mode(self, request: Request, habits: Habits) -> str:
+        """Return how the schema of a request is enforced."""
+        if request.schema is None or (request.tools and self.native(habits)):
+            return "plain"
+        mode = SCHEMA_MODES[habits.schema_mode if self.enforces else PLAIN]
+        if not _is_object(request):  # OpenAI takes none of it; no other mode can hold it
+            return "plain" if habits.only_objects or mode != "json_schema" else mode
+        return mode
+
+    def body(self, request: Request, habits: Habits, *, thinks: bool) -> dict[str, Any]:
+        """Write the body of a request."""
+        native = bool(request.tools) and self.native(habits)
+        mode = self.mode(request, habits)
+        told: Sequence[PromptMessage] = request.messages
+        if request.schema is not None and not native and mode in ("json_object", "plain"):
+            told = _with_schema(told, request)
+        messages = (
+            native_calls.messages(told)
+            if native
+            else [{"role": one.role, "content": one.content} for one in told]
+        )
+        room = REASONING_TOKENS if habits.reasons else 0
+        body: dict[str, Any] = {
+            "model": self.model,
+            "messages": messages,
+            habits.limit_name: request.max_tokens + room,
+            "temperature": request.temperature,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
+        if request.seed is not None:
+            body["seed"] = request.seed
+        body |= self.thinks if thinks else self.thinks_not
+        if request.top_logprobs:
+            most = min(request.top_logprobs, logprobs.MOST)
+            body |= {"logprobs": True, "top_logprobs": most}
+        if native:
+            body |= {"tools": native_calls.declared(request.tools)}
+            body |= {"tool_choice": habits.tool_choice, "parallel_tool_calls": True}
+        body |= _enforced(request, mode)
+        if self.marks_cache and "cache_control" not in habits.without:
+            _mark(messages)
+        return {name: value for name, value in body.items() if name not in habits.without}
+
+    def without(
+        self, problem: StatusError, request: Request, body: Mapping[str, Any], habits: Habits
+    ) -> Habits | None:
+        """Return the habits by which a refused request may pass; None: it is no matter of form."""
+        hopeless = http_errors.is_too_long(problem.message) or _NO_MODEL.search(problem.message)
+        if problem.status not in _REFUSALS or hopeless:
+            return None
+        named = _named(problem, body)
+        if named and named not in ("response_format", "tool_choice", "tools"):
+            return _left_out(named, habits)
+        if problem.status == 403:
+            return None
+        if "tools" in body and self.mode(request, habits) != "tool":
+            wants_less = named == "tool_choice" and habits.tool_choice == "required"
+            return replace(habits, tool_choice="auto" if wants_less else "none")
+        mode = self.mode(request, habits)
+        if request.schema is None or mode == "plain":
+            return None
+        if not _is_object(request):
+            return replace(habits, only_objects=True)
+        return replace(habits, schema_mode=SCHEMA_MODES.index(mode) + 1)
+
+    def pieces(self, lines: Iterable[bytes]) -> Iterator[Piece]:
+        """Read the events of a stream."""
+        for line in lines:
+            data = line.removeprefix(b"data:").strip()
+            if not line.startswith(b"data:") or not data:
+                continue
+            if data == b"[DONE]":
+                return
+            try:
+                event = json.loads(data)
+            except RecursionError as problem:
+                raise ValueError("its JSON is nested too deep") from problem
+            yield read_event(event)
 
 
-def enforced(request: Request, mode: str) -> dict[str, Any]:
+def listed(answer: Any) -> list[dict[str, Any]]:
+    """Read a list of models: those entries that name one by its id."""
+    entries = answer.get("data") if isinstance(answer, dict) else answer
+    return [
+        entry
+        for entry in (entries if isinstance(entries, list) else ())
+        if isinstance(entry, dict) and isinstance(entry.get("id"), str)
+    ]
+
+
+def _first_count(places: Sequence[Mapping[str, Any]], names: Sequence[str]) -> int | None:
+    found = (place.get(name) for name in names for place in places)
+    return next((value for value in found if _is_count(value) and value), None)
+
+
+def _prices(value: Any) -> tuple[float, float] | None:
+    """Read OpenRouter's prices: dollars a token, as texts."""
+    if not isinstance(value, dict):
+        return None
+    try:
+        read, written = float(value["prompt"]), float(value["completion"])
+    except (KeyError, TypeError, ValueError):
+        return None
+    return (read * 1e6, written * 1e6) if read >= 0 and written >= 0 else None
+
+
+def _named(problem: StatusError, body: Mapping[str, Any]) -> str:
+    """Return the parameter that a refusal is about; empty: it doesn't say."""
+    top = problem.parameter.split(".")[0]
+    names = [name for name in _OPTIONAL if name in body or name == "cache_control"]
+    if top in names:
+        return top
+    found = [
+        (match.start(), name)
+        for name in names
+        if (match := re.search(rf"(?<!\w){name}(?!\w)", problem.message))
+    ]
+    if found:
+        return min(found)[1]
+    return "logprobs" if "logprobs" in body and "logprob" in problem.message.lower() else ""
+
+
+def _left_out(name: str, habits: Habits) -> Habits:
+    if name == habits.limit_name:
+        other = LIMITS[1 - LIMITS.index(name)]
+        if other not in habits.without:
+            return replace(habits, limit_name=other, without=habits.without | {name})
+    also = {"logprobs", "top_logprobs"} if "logprobs" in name else {name}
+    return replace(habits, without=habits.without | also)
+
+
+def _mark(messages: list[dict[str, Any]]) -> None:
+    """Mark the system's message as worth keeping evaluated."""
+    if messages and messages[0]["role"] == "system":
+        part = {"type": "text", "text": messages[0]["content"]}
+        messages[0]["content"] = [part | {"cache_control": {"type": "ephemeral"}}]
+
+
+def _is_object(request: Request) -> bool:
+    return request.schema is not None and request.schema.get("type") == "object"
+
+
+def _enforced(request: Request, mode: str) -> dict[str, Any]:
     """Choose what makes the server keep to the schema."""
     if request.schema is None:
         return {}
@@ -40,7 +239,7 @@ def enforced(request: Request, mode: str) -> dict[str, Any]:
     return {"response_format": {"type": "json_object"}} if mode == "json_object" else {}
 
 
-def with_schema(messages: Sequence[PromptMessage], request: Request) -> Sequence[PromptMessage]:
+def _with_schema(messages: Sequence[PromptMessage], request: Request) -> Sequence[PromptMessage]:
     """Say in words what the server does not enforce."""
     told = (
         "\n\nAnswer with one JSON value and nothing else. It must satisfy this JSON schema:\n"
@@ -49,65 +248,92 @@ def with_schema(messages: Sequence[PromptMessage], request: Request) -> Sequence
     return (*messages[:-1], replace(messages[-1], content=messages[-1].content + told))
 
 
-class Piece(Struct, frozen=True):
-    """What one event adds to an answer."""
-
-    text: str = ""
-    reasoning: str = ""
-    arguments: str = ""  # of the tool that stands in for the schema
-    finish_reason: str = ""
-    usage: Usage | None = None
-    logprobs: dict[str, float] = field(default_factory=dict)  # of its first token
-
-    @property
-    def is_token(self) -> bool:
-        """Whether it is a sign of life of the model."""
-        return bool(self.text or self.reasoning or self.arguments)
-
-    @property
-    def chars(self) -> int:
-        """Its length."""
-        return len(self.text) + len(self.reasoning) + len(self.arguments)
-
-
 def read_event(data: Any) -> Piece:
-    """Read an event of a stream.
+    """Read an event of a stream, or a whole answer that was not streamed.
 
     Raises:
         ValueError: If it can't be read; names the field that is wrong.
+        StatusError: If it tells of a failure.
     """
     event = _object(data, "an event")
-    text = reasoning = arguments = finish = ""
-    candidates: dict[str, float] = {}
+    if event.get("error"):
+        raise failure(event, 0)
+    text = reasoning = finish = ""
+    calls: list[CallPart] = []
+    candidates: Mapping[str, float] = {}
     for entry in _items(event.get("choices"), "choices"):
         choice = _object(entry, "a choice")
-        delta = _object(choice.get("delta"), "delta")
+        delta = _object(choice.get("delta") or choice.get("message"), "delta")
         text += _text(delta.get("content"), "content")
-        # No part of OpenAI's own format; two names are about.
-        thought = delta.get("reasoning_content") or delta.get("reasoning")
-        reasoning += _text(thought, "reasoning")
-        for part in _items(delta.get("tool_calls"), "tool_calls"):
-            arguments += _arguments(_object(part, "a tool call"))
+        reasoning += _reasoning(delta)
+        for n, part in enumerate(_items(delta.get("tool_calls"), "tool_calls")):
+            calls.append(_call(_object(part, "a tool call"), n))
         finish = _text(choice.get("finish_reason"), "finish_reason") or finish
         candidates = candidates or logprobs.read(choice.get("logprobs"))
-    return Piece(text, reasoning, arguments, finish, _usage(event.get("usage")), candidates)
+    return Piece(text, reasoning, tuple(calls), finish, _usage(event.get("usage")), candidates)
 
 
-def _arguments(part: dict[str, Any]) -> str:
-    arguments = _object(part.get("function"), "function").get("arguments")
+def failure(body: Any, status: int, wait: float = 0.0) -> StatusError:
+    """Read what a server says of a failure: in OpenAI's form, or in any that others have."""
+    error = body.get("error", body) if isinstance(body, dict) else body
+    if isinstance(error, str) or not isinstance(error, dict):
+        return StatusError(status, str(whole(str(error))), wait=wait)
+    message = error.get("message") or error.get("detail") or json.dumps(error, ensure_ascii=False)
+    if not isinstance(message, str):  # FastAPI lists what it refuses
+        message = json.dumps(message, ensure_ascii=False)
+    code = error.get("code")
+    numbered = isinstance(code, int) and not isinstance(code, bool)
+    return StatusError(
+        status or (code if numbered else 500),
+        str(whole(message)),
+        parameter=str(error.get("param") or ""),
+        code=" ".join(str(error.get(name) or "") for name in ("code", "type", "status")),
+        wait=wait,
+    )
+
+
+def _reasoning(delta: dict[str, Any]) -> str:
+    """Read what the model thought; no part of OpenAI's own form, so several are about."""
+    thought = delta.get("reasoning_content") or delta.get("reasoning")
+    if isinstance(thought, dict):
+        thought = thought.get("text") or thought.get("content")
+    if not thought and isinstance(delta.get("reasoning_details"), list):
+        details = (one for one in delta["reasoning_details"] if isinstance(one, dict))
+        thought = "".join(str(one.get("text") or one.get("summary") or "") for one in details)
+    parts = delta.get("content")
+    if not thought and isinstance(parts, list):  # Mistral's
+        inner = (one.get("thinking") for one in parts if isinstance(one, dict))
+        thought = "".join(_text(one, "thinking") for one in inner if one)
+    return _text(thought, "reasoning")
+
+
+def _call(part: dict[str, Any], place: int) -> CallPart:
+    function = _object(part.get("function"), "function")
+    arguments = function.get("arguments")
     if isinstance(arguments, dict):  # some servers have read them already
-        return json.dumps(arguments, ensure_ascii=False)
-    return _text(arguments, "arguments")
+        arguments = json.dumps(arguments, ensure_ascii=False)
+    index = part.get("index")
+    return CallPart(
+        index if isinstance(index, int) else place,
+        _text(part.get("id"), "id"),
+        _text(function.get("name"), "name"),
+        _text(arguments, "arguments"),
+    )
 
 
 def _usage(value: Any) -> Usage | None:
     """Read what an answer cost; it informs, nothing more: None for what can't be read."""
     if not isinstance(value, dict):
         return None
-    details = value.get("prompt_tokens_details")
-    cached = details.get("cached_tokens") if isinstance(details, dict) else None
-    counts = (value.get("prompt_tokens"), cached, value.get("completion_tokens"))
-    return Usage(*(count if _is_count(count) else None for count in counts))
+    read, written = value.get("prompt_tokens_details"), value.get("completion_tokens_details")
+    cached = read.get("cached_tokens") if isinstance(read, dict) else None
+    if cached is None:
+        cached = value.get("prompt_cache_hit_tokens")  # DeepSeek's
+    thought = written.get("reasoning_tokens") if isinstance(written, dict) else None
+    counts = (value.get("prompt_tokens"), cached, value.get("completion_tokens"), thought)
+    cost = value.get("cost")
+    dollars = float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None
+    return Usage(*(count if _is_count(count) else None for count in counts), dollars=dollars)
 
 
 def _is_count(value: Any) -> bool:

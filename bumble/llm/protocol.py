@@ -27,19 +27,43 @@ class Action(Struct, frozen=True):
     arguments: Mapping[str, Any]
 
 
+class ToolResult(Struct, frozen=True):
+    """What a call gave back."""
+
+    id: str  # of the call
+    text: str
+
+    def __post_init__(self) -> None:
+        """Break the control tokens in the text."""
+        force_setattr(self, "text", markers.plain(self.text))
+
+
 class PromptMessage(Struct, frozen=True):
     """One message of a conversation, as a model sees it.
 
     Control tokens are the chat template's to write: none is left in a message, whoever wrote its
     text. This is the one door through which everything goes that a model is sent.
+
+    `content` is the whole message as text, its calls as JSON and its results in tags. A backend
+    whose model has tools of its own takes `bare`, `calls` and `results` instead.
     """
 
     role: Role
     content: str = ""
+    bare: str | None = None  # the text without calls and results; None: `content` holds none
+    calls: tuple[Action, ...] = ()  # of the assistant: tools that it used
+    results: tuple[ToolResult, ...] = ()  # of the user: what earlier calls gave back
 
     def __post_init__(self) -> None:
         """Break the control tokens in the text."""
         force_setattr(self, "content", markers.plain(self.content))
+        if self.bare is not None:
+            force_setattr(self, "bare", markers.plain(self.bare))
+
+    @property
+    def text(self) -> str:
+        """The message without calls and results."""
+        return self.content if self.bare is None else self.bare
 
 
 class Tool(Struct, frozen=True):
@@ -58,6 +82,7 @@ class Request(Struct, frozen=True):
     schema: Mapping[str, Any] | None = (
         None  # JSON schema the text must satisfy; enforced where possible
     )
+    tools: Sequence[Tool] = ()  # what may be called, where the model has tools of its own
     max_tokens: int = 512
     temperature: float = 0.7
     thinking: bool = False  # let the model reason first, where it can
@@ -85,6 +110,8 @@ class Usage(Struct, frozen=True):
     prompt_tokens: int | None = None  # all of the prompt, cached part included
     cached_tokens: int | None = None  # of these, taken from a cache
     completion_tokens: int | None = None
+    reasoning_tokens: int | None = None  # of these, what the model thought
+    dollars: float | None = None  # where the endpoint says what it costs
 
 
 class Completion(Struct, frozen=True):
@@ -119,6 +146,10 @@ class Model(Protocol):
     @property
     def context_tokens(self) -> int | None:
         """The context window in tokens; None where the backend does not say."""
+
+    @property
+    def native_tools(self) -> bool:
+        """Whether it takes `Request.tools`; else it is told of them, and answers in a schema."""
 
     def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
         """Answer a request, handing pieces of text to `on_text` while they come.

@@ -68,6 +68,8 @@ class Reply(Struct, frozen=True):
 class ScriptedModel:
     """A `Model` that answers from a list of replies."""
 
+    native_tools = False
+
     def __init__(
         self,
         replies: Sequence[Reply],

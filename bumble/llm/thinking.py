@@ -1,15 +1,35 @@
 """A model's reasoning (`<think>`), kept apart from what it says.
 
-Knows the `<think>…</think>` tags only; backends that send reasoning in a field of its own run their
-text through this all the same, because servers differ and change.
+Knows the marks that models put around it, each family its own; backends that send reasoning in a
+field of its own run their text through this all the same, because servers differ and change.
 """
 
 from __future__ import annotations
 
 import re
 
-TAGS = ("<think>", "</think>", "<thinking>", "</thinking>")
-_TAG = re.compile("|".join(TAGS))
+# Pairs of marks: what opens the reasoning, what ends it. Harmony's channels (gpt-oss) begin with
+# any that isn't `final`; Gemma 4 has channels of one sign each.
+_PAIRS = (
+    *((f"<{name}>", f"</{name}>") for name in ("think", "thinking", "thought", "reasoning")),
+    ("<seed:think>", "</seed:think>"),
+    ("[THINK]", "[/THINK]"),
+    ("<|begin_of_thought|>", "<|end_of_thought|>"),
+    ("<|channel|>analysis<|message|>", "<|channel|>final<|message|>"),
+    ("<|channel|>commentary<|message|>", "<|channel|>final<|message|>"),
+    ("<|channel>thought", "<channel|>"),
+)
+OPENING = tuple(dict.fromkeys(mark for mark, _ in _PAIRS))
+CLOSING = tuple(dict.fromkeys(mark for _, mark in _PAIRS))
+# Signs of a template around an answer: no part of it, wherever they stand.
+_SIGNS = (
+    *("<|start|>assistant", "<|end|>", "<|return|>", "<|begin_of_solution|>"),
+    "<|end_of_solution|>",
+)
+_SUPPLIED = ("</think>", "</thinking>")  # a template may have opened these
+TAGS = (*OPENING, *CLOSING, *_SIGNS)
+_TAG = re.compile("|".join(re.escape(tag) for tag in sorted(TAGS, key=len, reverse=True)))
+_LONGEST = max(map(len, TAGS))
 
 
 class ThinkFilter:
@@ -35,7 +55,8 @@ class ThinkFilter:
         while match := _TAG.search(self._held):
             shown += self._keep(self._held[: match.start()])
             self._held = self._held[match.end() :]
-            self._turn(closing=match.group().startswith("</"))
+            if match.group() not in _SIGNS:
+                self._turn(match.group())
         cut = len(self._held) - _tag_start_length(self._held)
         shown += self._keep(self._held[:cut])
         self._held = self._held[cut:]
@@ -46,8 +67,9 @@ class ThinkFilter:
         shown, self._held = self._keep(self._held), ""
         return shown
 
-    def _turn(self, *, closing: bool) -> None:
-        if closing and not self._inside:
+    def _turn(self, mark: str) -> None:
+        closing = mark in CLOSING
+        if mark in _SUPPLIED and not self._inside:
             # What came before was reasoning. It may have been shown already; it is never stored.
             self.unopened = True
             self.reasoning, self.text = self.reasoning + self.text, ""
@@ -70,7 +92,7 @@ class ThinkFilter:
 
 def _tag_start_length(text: str) -> int:
     """Count the characters at the end that may be the start of a tag."""
-    start = text.rfind("<", max(0, len(text) - max(map(len, TAGS)) + 1))
-    if start < 0 or not any(tag.startswith(text[start:]) for tag in TAGS):
-        return 0
-    return len(text) - start
+    for start in range(max(0, len(text) - _LONGEST + 1), len(text)):
+        if text[start] in "<[" and any(tag.startswith(text[start:]) for tag in TAGS):
+            return len(text) - start
+    return 0

@@ -29,6 +29,10 @@ class Wrapper:
     def context_tokens(self) -> int | None:
         return self._ask(lambda model: model.context_tokens)
 
+    @property
+    def native_tools(self) -> bool:
+        return self._ask(lambda model: model.native_tools)
+
     def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
         return self._ask(lambda model: model.complete(request, on_text))
 
@@ -70,6 +74,7 @@ class AbsentModel:
 
     name = "none"
     context_tokens = None
+    native_tools = False
 
     def __init__(self, error: UserError) -> None:
         """Set up.

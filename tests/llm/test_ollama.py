@@ -6,7 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from bumble.errors import CredentialsError, ModelUnreachableError
-from bumble.llm.ollama import OllamaModel
+from bumble.llm.http_model import HttpModel
+from bumble.llm.ollama import connect as connect_ollama
 from bumble.llm.protocol import Model, PromptMessage, Request
 from bumble.llm.stream_timeouts import Timeouts
 from tests.support.fake_server import Exchange, FakeServer
@@ -31,8 +32,8 @@ def ollama(server: FakeServer) -> FakeServer:
     return server
 
 
-def connect(server: FakeServer, **more: Any) -> OllamaModel:
-    return OllamaModel(
+def connect(server: FakeServer, **more: Any) -> HttpModel:
+    return connect_ollama(
         "m", host=server.url, **{"timeouts": PATIENT, "sleep": lambda _: None, **more}
     )
 
@@ -48,7 +49,7 @@ def test_an_answer_streams_with_its_usage(ollama: FakeServer) -> None:
 def test_the_window_schema_and_thinking_are_set(ollama: FakeServer) -> None:
     schema = {"type": "object"}
     request = Request(REQUEST.messages, schema=schema, max_tokens=7, seed=3, temperature=0.1)
-    connect(ollama, context_tokens=8192).complete(request)
+    connect(ollama, window_tokens=8192).complete(request)
     [sent] = [exchange.body for exchange in ollama.asked("/api/chat")]
     options = {"num_ctx": 8192, "num_predict": 7, "temperature": 0.1, "seed": 3}
     assert (sent["options"], sent["format"], sent["think"]) == (options, schema, False)
@@ -73,7 +74,7 @@ def test_a_server_that_knows_no_probabilities_gives_none(ollama: FakeServer) -> 
 
 def test_a_smaller_window_than_asked_for_is_reported_once(ollama: FakeServer) -> None:
     warnings: list[str] = []
-    model = connect(ollama, context_tokens=16384, on_warning=warnings.append)
+    model = connect(ollama, window_tokens=16384, on_warning=warnings.append)
     assert model.context_tokens == 16384
     model.complete(REQUEST)
     model.complete(REQUEST)
@@ -82,7 +83,7 @@ def test_a_smaller_window_than_asked_for_is_reported_once(ollama: FakeServer) ->
 
 
 def test_the_window_is_never_larger_than_what_the_model_was_trained_for(ollama: FakeServer) -> None:
-    assert connect(ollama, context_tokens=100_000).context_tokens == 40960
+    assert connect(ollama, window_tokens=100_000).context_tokens == 40960
 
 
 def test_reasoning_is_kept_apart_from_the_text(ollama: FakeServer) -> None:
@@ -122,7 +123,7 @@ def test_an_unknown_model_names_it(ollama: FakeServer) -> None:
 
 
 def test_a_server_that_is_not_there_is_named(naps: list[float]) -> None:
-    model = OllamaModel("m", host="http://127.0.0.1:9", timeouts=PATIENT, sleep=naps.append)
+    model = connect_ollama("m", host="http://127.0.0.1:9", timeouts=PATIENT, sleep=naps.append)
     with pytest.raises(ModelUnreachableError, match=r"http://127\.0\.0\.1:9: cannot be reached"):
         model.complete(REQUEST)
     assert naps == [0.5, 1.0]

@@ -14,7 +14,8 @@ from bumble.errors import (
     ModelUnreachableError,
 )
 from bumble.llm import structured
-from bumble.llm.openai_compatible import OpenAICompatibleModel
+from bumble.llm.http_model import HttpModel
+from bumble.llm.openai_compatible import connect as connect_openai
 from bumble.llm.protocol import EnoughError, Model, PromptMessage, Request
 from bumble.llm.stream_timeouts import Timeouts
 from tests.support.fake_server import Exchange, FakeServer
@@ -27,8 +28,8 @@ REQUEST = Request([PromptMessage("system", "You are Ada."), PromptMessage("user"
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
 
 
-def connect(server: FakeServer, **more: Any) -> OpenAICompatibleModel:
-    return OpenAICompatibleModel(
+def connect(server: FakeServer, **more: Any) -> HttpModel:
+    return connect_openai(
         f"{server.url}/v1", "m", **{"timeouts": PATIENT, "sleep": lambda _: None, **more}
     )
 
@@ -231,7 +232,7 @@ def test_an_unknown_model_names_it(server: FakeServer) -> None:
 
 
 def test_a_server_that_is_not_there_is_named(naps: list[float]) -> None:
-    model = OpenAICompatibleModel("http://127.0.0.1:9/v1", "m", timeouts=PATIENT, sleep=naps.append)
+    model = connect_openai("http://127.0.0.1:9/v1", "m", timeouts=PATIENT, sleep=naps.append)
     with pytest.raises(ModelUnreachableError, match=r"http://127\.0\.0\.1:9/v1.*reached"):
         model.complete(REQUEST)
     assert naps == [0.5, 1.0]

@@ -13,7 +13,7 @@ from bumble.abilities.tiers import Abilities
 from bumble.context.recalled import Search
 from bumble.entity.config import PricesConfig
 from bumble.entity.folder import Entity
-from bumble.llm.openai_compatible import OpenAICompatibleModel
+from bumble.llm.openai_compatible import connect as connect_openai
 from bumble.llm.protocol import Completion, OnText, Request
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.recollection import deep
@@ -326,7 +326,7 @@ def test_a_server_that_says_nothing_ends_with_its_step(
     roof: Runtime, server: FakeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.routes["/v1/chat/completions"] = lambda exchange: exchange.hang(server)
-    silent = OpenAICompatibleModel(f"{server.url}/v1", "tiny", context_tokens=8192)
+    silent = connect_openai(f"{server.url}/v1", "tiny", context_tokens=8192)
     deep_config = replace(roof.config.recall.deep, step_seconds=0.5)
     config = replace(roof.config, recall=replace(roof.config.recall, deep=deep_config))
     roof.memory.sync()

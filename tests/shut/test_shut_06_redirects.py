@@ -12,8 +12,9 @@ import pytest
 
 from bumble.errors import ModelUnreachableError, UsageError
 from bumble.llm import detect
-from bumble.llm.ollama import OllamaModel
-from bumble.llm.openai_compatible import OpenAICompatibleModel
+from bumble.llm.http_model import HttpModel
+from bumble.llm.ollama import connect as connect_ollama
+from bumble.llm.openai_compatible import connect as connect_openai
 from bumble.llm.protocol import PromptMessage, Request
 from bumble.weights import hub
 from bumble.weights.catalog import Hub
@@ -44,12 +45,12 @@ def sends_on(target: str, status: int) -> Respond:
     return respond
 
 
-def openai(url: str, key: str | None = "sk-mine") -> OpenAICompatibleModel:
-    return OpenAICompatibleModel(f"{url}/v1", "m", api_key=key, sleep=lambda _: None)
+def openai(url: str, key: str | None = "sk-mine") -> HttpModel:
+    return connect_openai(f"{url}/v1", "m", api_key=key, sleep=lambda _: None)
 
 
-def ollama(url: str, key: str | None = "sk-mine") -> OllamaModel:
-    return OllamaModel("m", host=url, api_key=key, sleep=lambda _: None)
+def ollama(url: str, key: str | None = "sk-mine") -> HttpModel:
+    return connect_ollama("m", host=url, api_key=key, sleep=lambda _: None)
 
 
 @pytest.mark.parametrize("status", STATUSES)

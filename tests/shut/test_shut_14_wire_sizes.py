@@ -11,8 +11,9 @@ import pytest
 
 from bumble.errors import AnswerInvalidError, CredentialsError, UserError
 from bumble.llm import actions, detect, http_errors, structured
-from bumble.llm.ollama import OllamaModel
-from bumble.llm.openai_compatible import OpenAICompatibleModel
+from bumble.llm.http_model import HttpModel
+from bumble.llm.ollama import connect as connect_ollama
+from bumble.llm.openai_compatible import connect as connect_openai
 from bumble.llm.protocol import PromptMessage, Request
 from bumble.llm.say_stream import SayReader
 from tests.support import ollama_wire, openai_wire
@@ -24,12 +25,12 @@ PATHS = ("/v1/chat/completions", "/v1/models", "/props", "/api/chat", "/api/show
 MEGABYTE = b"x" * (1 << 20)
 
 
-def openai(server: FakeServer) -> OpenAICompatibleModel:
-    return OpenAICompatibleModel(f"{server.url}/v1", "m", sleep=lambda _: None)
+def openai(server: FakeServer) -> HttpModel:
+    return connect_openai(f"{server.url}/v1", "m", sleep=lambda _: None)
 
 
-def ollama(server: FakeServer) -> OllamaModel:
-    return OllamaModel("m", host=server.url, sleep=lambda _: None)
+def ollama(server: FakeServer) -> HttpModel:
+    return connect_ollama("m", host=server.url, sleep=lambda _: None)
 
 
 def endless(begin: bytes, piece: bytes, status: int = 200) -> Any:

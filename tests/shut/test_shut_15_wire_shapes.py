@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from bumble.errors import AnswerInvalidError, ModelUnreachableError
-from bumble.llm.ollama import OllamaModel
-from bumble.llm.openai_compatible import OpenAICompatibleModel
+from bumble.llm.http_model import HttpModel
+from bumble.llm.ollama import connect as connect_ollama
+from bumble.llm.openai_compatible import connect as connect_openai
 from bumble.llm.protocol import PromptMessage, Request, Usage
 from tests.support import ollama_wire, openai_wire
 from tests.support.fake_server import FakeServer
@@ -20,13 +21,13 @@ CHAT = openai_wire.CHAT
 ODD: list[Any] = [None, True, 7, 1.5, -1, "text", [], [[]], [None], [7], ["x"], {}, {"a": []}]
 
 
-def openai(server: FakeServer, *events: Any) -> OpenAICompatibleModel:
+def openai(server: FakeServer, *events: Any) -> HttpModel:
     lines = [
         each if isinstance(each, bytes) else b"data: " + json.dumps(each).encode() + b"\n\n"
         for each in events
     ]
     server.routes[CHAT] = openai_wire.says(*lines, DONE)
-    return OpenAICompatibleModel(f"{server.url}/v1", "m", sleep=lambda _: None)
+    return connect_openai(f"{server.url}/v1", "m", sleep=lambda _: None)
 
 
 def odd_events(value: Any) -> list[Any]:
@@ -98,7 +99,7 @@ def test_ollama_may_say_anything_too(server: FakeServer, value: Any) -> None:
         server.routes["/api/show"] = server.routes["/api/ps"] = lambda exchange: exchange.json(
             value
         )
-        model = OllamaModel("m", host=server.url, sleep=lambda _: None)
+        model = connect_ollama("m", host=server.url, sleep=lambda _: None)
         try:
             completion = model.complete(REQUEST)
         except (AnswerInvalidError, ModelUnreachableError) as problem:

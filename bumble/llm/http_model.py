@@ -1,0 +1,433 @@
+"""A model behind a server, over HTTP: sending, streaming, patience, and what its endpoint refuses.
+
+Only what is passed in is sent, so that a key never travels to an address it was not meant for.
+What an endpoint refuses is left out of the next try, and of every later request.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx2
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from bumble.errors import AnswerInvalidError, ModelUnreachableError
+from bumble.llm import http_errors, openai_format
+from bumble.llm.habits import HabitFile
+from bumble.llm.native_calls import CallText
+from bumble.llm.protocol import Completion, FinishReason, OnText, Request, Usage
+from bumble.llm.stream_timeouts import SilentError, Timeouts, ends_at, paced, within
+from bumble.llm.thinking import ThinkFilter
+from bumble.llm.wire import Dialect, Habits, Piece, StatusError
+from bumble.text.words import one_line
+
+_PROBLEMS = (StatusError, httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError)
+_ASK_SECONDS = 3.0  # for questions about the model, which only inform
+_ASKED_SECONDS = 10.0  # for all of an answer to one
+_MOST_REFUSALS = 12  # of one request, each for another matter of form
+_MOST_WAIT_SECONDS = 30.0  # that a server may ask for before the next try
+
+
+class HttpModel:
+    """A `Model` behind a server."""
+
+    def __init__(
+        self,
+        name: str,
+        peer: http_errors.Peer,
+        dialect: Dialect,
+        *,
+        timeouts: Timeouts | None = None,
+        retries: int = 2,
+        context_tokens: int | None = None,
+        most_tokens: int | None = None,
+        habits: HabitFile | None = None,
+        on_warning: Callable[[str], None] | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+        stopwatch: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        """Set up without connecting.
+
+        Args:
+            name: Backend and model, as `openai:gpt-5`.
+            peer: The server, and the key for it.
+            dialect: What it speaks.
+            timeouts: How long the server may keep silent.
+            retries: How often a request is sent again if it failed before its first token.
+            context_tokens: The context window, where the user knows it; None asks the server.
+            most_tokens: A window that was asked for: what the server says can only be smaller.
+            habits: Where it is kept what the endpoint takes; None: in this object alone.
+            on_warning: Told in a sentence when the window is smaller than asked for.
+            sleep: Waits between two tries.
+            stopwatch: Counts seconds from anywhere.
+        """
+        self.name, self._dialect = name, dialect
+        self._peer = peer
+        self._timeouts, self._retries = timeouts or Timeouts(), retries
+        self._sleep, self._stopwatch = sleep, stopwatch
+        self._told_tokens, self._most_tokens = context_tokens, most_tokens
+        self._on_warning, self._looked = on_warning, False
+        self._habit_file = habits or HabitFile(None, "", lambda: datetime.max.replace(tzinfo=UTC))
+        self._kept: Habits | None = None
+        self._client = _client(self._peer, self._timeouts)
+
+    @property
+    def native_tools(self) -> bool:
+        """Whether requests may carry tools."""
+        return self._dialect.native(self._habits)
+
+    @property
+    def context_tokens(self) -> int | None:
+        """The context window; None where nobody says."""
+        if self._told_tokens is not None:
+            return self._told_tokens
+        known = self._informed().context_tokens
+        if self._most_tokens is None:
+            return known
+        return min(self._most_tokens, known or self._most_tokens)
+
+    @property
+    def parameters(self) -> int | None:
+        """How many parameters the model has, where the server says it."""
+        return self._informed().parameters
+
+    @property
+    def prices(self) -> tuple[float, float] | None:
+        """Dollars for a million tokens read and written, where the server says it."""
+        return self._informed().prices
+
+    def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
+        """Answer a request; see `Model.complete`."""
+        if self._dialect.asks_first:
+            self._informed()
+        completion = self._patiently(request, on_text)
+        if not completion.text.strip() and completion.reasoning.strip():
+            completion = self._without_thought(request, on_text)
+        self._look_at_window()
+        return completion
+
+    def warm(self, request: Request) -> None:
+        """Do nothing: a server looks after its own cache."""
+
+    def request_bytes(self, request: Request) -> int:
+        """Return the length of the body as it would be sent now."""
+        if self._dialect.asks_first:
+            self._informed()
+        return len(_encoded(self._body(request)))
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._client.close()
+
+    @property
+    def _habits(self) -> Habits:
+        if self._kept is None:
+            self._kept = self._habit_file.load()
+        return self._kept
+
+    def _learn(self, habits: Habits) -> None:
+        if habits != self._habits:
+            self._kept = habits
+            self._habit_file.keep(habits)
+
+    def _informed(self) -> Habits:
+        if not self._habits.asked:
+            self._learn(self._dialect.learned(self._ask, self._habits))
+        return self._habits
+
+    def _body(self, request: Request) -> dict[str, Any]:
+        return self._dialect.body(request, self._habits, thinks=request.thinking)
+
+    def _without_thought(self, request: Request, on_text: OnText | None) -> Completion:
+        """Ask once more a model that thought and said nothing: not to think, with more room."""
+        self._learn(replace(self._habits, reasons=True))
+        completion = self._patiently(replace(request, thinking=False), on_text)
+        if completion.text.strip() or not completion.reasoning.strip():
+            return completion
+        raise AnswerInvalidError(
+            f"{self.name} thought, and said nothing ({len(completion.reasoning):,} characters of "
+            f"thought, no answer)\nAllow it longer answers: `bumble config set "
+            "cognition.reflex_max_tokens 4096`; or choose another model.",
+            answer="",
+        )
+
+    def _patiently(self, request: Request, on_text: OnText | None) -> Completion:
+        """Send a request, again if it fails before its first token and that may pass."""
+        attempt, until = 0, ends_at(request.seconds)
+        while True:
+            answer = self._new_answer(request)
+            try:
+                return self._in_form(request, answer, on_text, until)
+            except (*_PROBLEMS, SilentError) as problem:
+                if attempt == self._retries or answer.began or not _is_passing(problem):
+                    raise self._worded(problem, answer) from problem
+                asked_for = problem.wait if isinstance(problem, StatusError) else 0.0
+            self._sleep(min(_MOST_WAIT_SECONDS, max(0.5 * 2**attempt, asked_for)))
+            attempt += 1
+
+    def _new_answer(self, request: Request) -> _Answer:
+        opened = request.thinking and self._habits.opens_thinking
+        acts = bool(request.tools)
+        return _Answer(ThinkFilter(opened=opened), CallText() if acts else None)
+
+    def _in_form(
+        self, request: Request, answer: _Answer, on_text: OnText | None, until: float | None
+    ) -> Completion:
+        """Send the request, each time without what was refused of it."""
+        before = self._habits
+        for _ in range(_MOST_REFUSALS):
+            body = self._body(request)
+            try:
+                return self._once(request, body, answer, on_text, until)
+            except StatusError as problem:
+                less = self._dialect.without(problem, request, body, self._habits)
+                if less is None or answer.began:
+                    self._learn(before)  # it was not the form that was refused
+                    raise
+                self._learn(less)
+        return self._once(request, self._body(request), answer, on_text, until)
+
+    def _once(
+        self,
+        request: Request,
+        body: dict[str, Any],
+        answer: _Answer,
+        on_text: OnText | None,
+        until: float | None,
+    ) -> Completion:
+        started = self._stopwatch()
+        first: float | None = None
+        with closing(self._stream(body, until)) as pieces:
+            for piece in pieces:
+                shown = answer.take(piece)
+                http_errors.check_length(answer.chars, request.max_tokens)
+                if first is None and answer.began:
+                    first = self._stopwatch() - started
+                if shown and on_text is not None:
+                    on_text(shown)
+        if answer.finish_reason is None:
+            raise ConnectionError("the stream ended before its end")
+        if answer.was_filtered:
+            raise http_errors.filtered(self._peer.shown)
+        rest = answer.end()
+        if rest and on_text is not None:
+            on_text(rest)
+        self._learn_of(answer, body)
+        completion = answer.completion(self.name)
+        return replace(completion, first_token_seconds=first, seconds=self._stopwatch() - started)
+
+    def _learn_of(self, answer: _Answer, body: dict[str, Any]) -> None:
+        """Learn from an answer how the model answers."""
+        habits = self._habits
+        if answer.thinking.unopened:
+            habits = replace(habits, opens_thinking=True)
+        if (answer.usage.reasoning_tokens or answer.reasoning) and not habits.reasons:
+            habits = replace(habits, reasons=True)
+        if body.get("tool_choice") == "required" and answer.text and not answer.has_called:
+            habits = replace(habits, tool_choice="none")  # a schema is surer there
+        self._learn(habits)
+
+    def _stream(self, body: dict[str, Any], until: float | None) -> Generator[Piece, None, None]:
+        opened: list[httpx2.Response] = []
+
+        def read() -> Generator[Piece, None, None]:
+            headers = {"Content-Type": "application/json", "Accept": "text/event-stream, */*"}
+            url = self._peer.url + self._dialect.path
+            with self._client.stream(
+                "POST", url, content=_encoded(body), headers=headers
+            ) as response:
+                opened.append(response)
+                if not response.is_success:
+                    raise _status_error(response)
+                if response.headers.get("content-type", "").startswith("application/json"):
+                    yield from _whole(response, self._dialect)
+                else:
+                    yield from self._dialect.pieces(_lines(response))
+
+        return paced(
+            read,
+            is_token=lambda piece: piece.is_token,
+            stop=lambda: http_errors.stop(opened[0] if opened else None),
+            problems=_PROBLEMS,
+            timeouts=self._timeouts,
+            until=until,
+        )
+
+    def _worded(self, problem: Exception, answer: _Answer) -> Exception:
+        shown = self._peer.shown
+        if isinstance(problem, StatusError):
+            return http_errors.refused(shown, problem, self._peer.hushed, self._dialect_model)
+        if isinstance(problem, http_errors.RedirectedError):
+            return http_errors.redirected(shown, problem)
+        if isinstance(problem, SilentError):
+            return http_errors.silent(shown, problem)
+        if isinstance(problem, httpx2.TimeoutException):
+            return http_errors.unreachable(shown, "no answer in time")
+        if isinstance(problem, httpx2.ConnectError | httpx2.UnsupportedProtocol):
+            return http_errors.unreachable(shown, f"cannot be reached ({problem})")
+        if isinstance(problem, ValueError) and not isinstance(problem, OSError):
+            return http_errors.unreadable(shown, problem, answer.text)
+        said = self._peer.hushed(one_line(str(problem))[:300])
+        return ModelUnreachableError(f"{shown}: the answer was cut off: {said}\nTry again.")
+
+    @property
+    def _dialect_model(self) -> str:
+        return self.name.partition(":")[2]
+
+    def _look_at_window(self) -> None:
+        """Read back, once, the window that the model was loaded with."""
+        if self._looked or self._most_tokens is None:
+            return
+        self._looked = True
+        loaded = self._dialect.loaded_tokens(self._ask)
+        if loaded is not None and loaded < self._most_tokens:
+            asked, self._most_tokens = self._most_tokens, loaded
+            if self._on_warning is not None:
+                self._on_warning(
+                    f"Ollama gives {self._dialect_model} a window of {loaded} tokens, "
+                    f"not the {asked} asked for; longer prompts would be cut."
+                )
+
+    def _ask(self, path: str, post: Any) -> Any:
+        url = path if "://" in path else self._peer.url + path
+        return within_reach(self._client, url, post)
+
+
+def within_reach(client: httpx2.Client, url: str, post: Any = None) -> Any:
+    """Ask a server about its models; None where it doesn't say: the request itself will."""
+
+    def ask() -> Any:
+        if post is None:
+            return client.get(url, timeout=_ASK_SECONDS).raise_for_status().json()
+        return client.post(url, json=post, timeout=_ASK_SECONDS).raise_for_status().json()
+
+    problems = (*_PROBLEMS, RecursionError)
+    try:
+        return within(_ASKED_SECONDS, ask, problems)
+    except (*problems, TimeoutError):
+        return None
+
+
+class _Answer(Struct):
+    """What the pieces of one answer add up to."""
+
+    thinking: ThinkFilter
+    calls: CallText | None = None  # of a request that has tools; else a call's arguments are text
+    began: bool = False
+    finish_reason: FinishReason | None = None
+    was_filtered: bool = False
+    reasoning: str = ""
+    usage: Usage = field(default_factory=Usage)
+    first_logprobs: dict[str, float] = field(default_factory=dict)
+    chars: int = 0  # of all that has come
+
+    @property
+    def text(self) -> str:
+        """What it says: its calls as actions, else its text."""
+        return self.calls.text if self.calls and self.calls.text else self.thinking.text
+
+    @property
+    def has_called(self) -> bool:
+        """Whether it has called a tool."""
+        return bool(self.calls and self.calls.text)
+
+    def take(self, piece: Piece) -> str:
+        """Take the next piece; return what it adds to the visible text."""
+        self.usage = piece.usage or self.usage
+        self.first_logprobs = self.first_logprobs or dict(piece.logprobs)
+        self.began = self.began or piece.is_token
+        self.chars += piece.chars
+        self.reasoning += piece.reasoning
+        shown = self.thinking.feed(piece.text)
+        for part in piece.calls:
+            if self.calls is None:
+                shown += self.thinking.feed(part.arguments)
+            else:
+                shown += self.calls.take(part)
+        if piece.finish_reason:
+            self.finish_reason = "length" if piece.finish_reason == "length" else "stop"
+            self.was_filtered = piece.finish_reason == "content_filter"
+        return shown
+
+    def end(self) -> str:
+        """End the answer; return what of the visible text was held back."""
+        rest = self.thinking.finish()
+        if self.calls is not None:
+            rest += self.calls.finish(whole=self.finish_reason != "length")
+        return rest
+
+    def completion(self, name: str) -> Completion:
+        """Sum up; text beside calls was thought."""
+        beside = self.thinking.text if self.has_called else ""
+        return Completion(
+            text=self.text,
+            finish_reason=self.finish_reason or "stop",
+            model=name,
+            reasoning=self.reasoning + self.thinking.reasoning + beside,
+            usage=self.usage,
+            first_logprobs=self.first_logprobs,
+        )
+
+
+def _client(peer: http_errors.Peer, timeouts: Timeouts) -> httpx2.Client:
+    slowest = max(timeouts.first_token_seconds, timeouts.silence_seconds) + 5
+    return httpx2.Client(
+        trust_env=not http_errors.is_loopback(peer.url),
+        follow_redirects=True,
+        timeout=httpx2.Timeout(slowest, connect=timeouts.connect_seconds),
+        headers={"User-Agent": "bumble"},
+        event_hooks={"request": [peer.guard_request], "response": [peer.guard_response]},
+    )
+
+
+def _encoded(body: dict[str, Any]) -> bytes:
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.encode()
+
+
+def _status_error(response: httpx2.Response) -> StatusError:
+    raw = response.read()
+    try:
+        told: Any = json.loads(raw)
+    except (ValueError, RecursionError):
+        told = raw.decode(errors="replace") or response.reason_phrase
+    if isinstance(told, list) and told:  # Gemini's
+        told = told[0]
+    wait = response.headers.get("retry-after", "")
+    seconds = float(wait) if wait.replace(".", "", 1).isdigit() else 0.0
+    return openai_format.failure(told, response.status_code, seconds)
+
+
+def _whole(response: httpx2.Response, dialect: Dialect) -> Iterator[Piece]:
+    """Read an answer that was not streamed though it was asked to be."""
+    raw = response.read().replace(b"\n", b" ")
+    yield from dialect.pieces([b"data: " + raw if dialect.path.endswith("completions") else raw])
+
+
+def _lines(response: httpx2.Response) -> Iterator[bytes]:
+    """Yield the lines of a body. Only line feeds end one: JSON may hold other separators."""
+    held = bytearray()
+    for piece in response.iter_bytes():
+        first, *more = piece.split(b"\n")
+        held += first
+        for line in more:
+            yield bytes(held)
+            held = bytearray(line)
+    yield bytes(held)
+
+
+def _is_passing(problem: Exception) -> bool:
+    """Say whether the same request may succeed in a moment."""
+    if isinstance(problem, StatusError):
+        if http_errors.is_out_of_credit(problem):
+            return False
+        return problem.status in (408, 409, 429) or problem.status >= 500
+    if isinstance(problem, httpx2.TimeoutException):
+        return False
+    return isinstance(problem, httpx2.TransportError | ConnectionError)

@@ -1,0 +1,120 @@
+"""What passes between bumble and a model's server, whichever form it speaks; no connection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Literal, Protocol
+
+from msgspec import Struct, field
+
+from bumble.llm.protocol import Request, Usage
+
+ToolChoice = Literal["required", "auto", "none"]
+
+
+class CallPart(Struct, frozen=True):
+    """What one event adds to a call of a tool."""
+
+    index: int
+    id: str = ""
+    name: str = ""
+    arguments: str = ""  # a piece of their JSON
+
+
+class Piece(Struct, frozen=True):
+    """What one event adds to an answer."""
+
+    text: str = ""
+    reasoning: str = ""
+    calls: tuple[CallPart, ...] = ()
+    finish_reason: str = ""
+    usage: Usage | None = None
+    logprobs: Mapping[str, float] = field(default_factory=dict)  # of its first token
+
+    @property
+    def is_token(self) -> bool:
+        """Whether it is a sign of life of the model."""
+        return bool(self.text or self.reasoning or self.calls)
+
+    @property
+    def chars(self) -> int:
+        """Its length."""
+        return len(self.text) + len(self.reasoning) + sum(len(one.arguments) for one in self.calls)
+
+
+class Habits(Struct, frozen=True):
+    """What an endpoint was seen to take, and to tell, of one model."""
+
+    without: frozenset[str] = frozenset()  # parameters that it refused
+    limit_name: str = "max_tokens"
+    schema_mode: int = 0  # index into the ways to enforce a schema
+    only_objects: bool = False  # whether it refused a schema of something else
+    tool_choice: ToolChoice = "required"  # "none": it is asked for actions by a schema
+    opens_thinking: bool = False  # its template opens the block of thought, and never says so
+    reasons: bool = False  # it thinks without being asked to
+    asked: bool = False  # whether it was asked about the model
+    context_tokens: int | None = None
+    parameters: int | None = None  # of the model
+    can_think: bool = False  # as Ollama says of it
+    prices: tuple[float, float] | None = None  # dollars for a million tokens read, written
+
+
+# Asks the server something about a model: a path, and what to post; None where it doesn't say.
+Ask = Callable[[str, Any], Any]
+
+
+class StatusError(Exception):
+    """The server refused a request."""
+
+    def __init__(
+        self, status: int, message: str, *, parameter: str = "", code: str = "", wait: float = 0.0
+    ) -> None:
+        """Set up.
+
+        Args:
+            status: Of HTTP.
+            message: What the server says of it.
+            parameter: The one that it names as the reason.
+            code: Its own name for the kind of refusal.
+            wait: Seconds after which it wants to be asked again; 0: it doesn't say.
+        """
+        self.status, self.message, self.parameter = status, message, parameter
+        self.code, self.wait = code, wait
+        super().__init__(f"{status}: {message}")
+
+
+class Dialect(Protocol):
+    """The form of requests and answers that one kind of server speaks."""
+
+    @property
+    def path(self) -> str:
+        """Where requests go, behind the address."""
+
+    @property
+    def asks_first(self) -> bool:
+        """Whether a request can't be written before the server was asked about the model."""
+
+    def native(self, habits: Habits) -> bool:
+        """Whether requests may carry tools."""
+
+    def learned(self, ask: Ask, habits: Habits) -> Habits:
+        """Return habits with what the server says of the model."""
+
+    def loaded_tokens(self, ask: Ask) -> int | None:
+        """Return the window that the model was loaded with, where that may be another."""
+
+    def body(self, request: Request, habits: Habits, *, thinks: bool) -> dict[str, Any]:
+        """Write the body of a request; `thinks`: whether the model is to reason first."""
+
+    def pieces(self, lines: Iterable[bytes]) -> Iterator[Piece]:
+        """Read the lines of a stream.
+
+        Raises:
+            ValueError: If one can't be read.
+            StatusError: If it tells of a failure.
+        """
+
+    def without(
+        self, problem: StatusError, request: Request, body: Mapping[str, Any], habits: Habits
+    ) -> Habits | None:
+        """Return the habits by which a refused request may pass; None: it is no matter of form."""
