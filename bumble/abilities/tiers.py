@@ -33,6 +33,22 @@ class Abilities(Struct, frozen=True):
 
 
 ABLE = Abilities(unmeasured="write")
+WRITES_FROM, CHOOSES_FROM = 3 * 10**9, 5 * 10**8  # parameters of a model
+WRITES_FROM_BYTES = 2 * 10**9  # of a file that doesn't tell its parameters
+
+
+def by_size(parameters: int) -> Tier:
+    """Return how far a model of so many parameters is trusted before anybody measured it."""
+    if parameters >= WRITES_FROM:
+        return "write"
+    return "choose" if parameters >= CHOOSES_FROM else "none"
+
+
+def by_file(parameters: int | None, file_bytes: int) -> Tier:
+    """Return how far a model in a file is trusted: by its parameters, else by its length."""
+    if parameters is not None:
+        return by_size(parameters)
+    return "write" if file_bytes >= WRITES_FROM_BYTES else "choose"
 
 
 class LateAbilities(Abilities, frozen=True, dict=True):

@@ -46,7 +46,7 @@ def act(
         once_a_file(carry_out),
         lambda _: None,
         person=person,
-        gate=Gate(runtime.model, runtime.config.cognition.gate, task, judges=False),
+        gate=Gate(runtime.model, runtime.config.cognition.gate, task, judges="never"),
         fits=lambda request: turn_budget.fitting(runtime, request),
     )
 

@@ -1,19 +1,19 @@
 """The check whether a turn may end: rules, then the model as judge; mere announcements.
 
 Looks at all the person was shown. What is plain is decided by rules, a promise by the words of the
-language; what is not, by a judge: the model itself, asked for one word and a reason. In a turn that
-is a reflex it is asked only about what looks like a promise. What was shown is never taken
-back, so the gate can only ask for more, and only so often.
+language; what is not, by a judge: the model itself, asked for one word and a reason. What was shown
+is never taken back, so the gate can only ask for more, and only so often.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Literal
 
 from msgspec import Struct
 
 from bumble import prompts
-from bumble.agent import route_words
+from bumble.agent import route, route_words
 from bumble.entity.config import GateConfig
 from bumble.errors import UserError
 from bumble.llm import structured
@@ -43,15 +43,18 @@ class ToolUse(Struct, frozen=True):
     failed: bool
 
 
+Judges = Literal["always", "in doubt", "never"]
+
+
 class Gate(Struct, frozen=True):
     """Decides about one turn."""
 
     model: Model
     config: GateConfig
     message: str  # what the person said
-    judges: bool  # whether the model is asked where the rules can't tell
-    language: str = ""  # that is spoken: by whose words a promise shows
-    weighs_promises: bool = False  # whether the model is asked about what looks like a promise
+    judges: Judges  # when the model is asked
+    language: str = ""  # by whose words a promise shows; empty: by none
+    give_up: Callable[[], None] = lambda: None  # called when the model can't judge
 
     def missing(self, reply: str, work: Sequence[ToolUse]) -> str:
         """Say what is missing before the turn may end; empty: nothing is.
@@ -66,16 +69,21 @@ class Gate(Struct, frozen=True):
             return "the person has heard nothing yet"
         if is_chatter(reply) and not any(not step.failed for step in work):
             return ANNOUNCES
-        promises = self._promises(reply, work)
-        by_rule = ANNOUNCES if promises else ""
-        if self.judges or (promises and self.weighs_promises):
+        by_rule = ANNOUNCES if self._promises(reply, work) else ""
+        if self.judges == "always" or (self.judges == "in doubt" and self._doubts(reply, work)):
             return self._judged(reply, work, by_rule)
         return by_rule
+
+    def _doubts(self, reply: str, work: Sequence[ToolUse]) -> bool:
+        """Whether a short reply stands where work was demanded, or where tools ran and failed."""
+        if any(step.failed for step in work):
+            return True
+        return len(reply.strip()) < CHATTER_CHARS and bool(work or route.demands(self.message))
 
     def _promises(self, reply: str, work: Sequence[ToolUse]) -> bool:
         """Whether work is promised and none was done."""
         worked = any(not step.failed for step in work)
-        return not worked and route_words.promises(reply, self.language)
+        return bool(self.language) and not worked and route_words.promises(reply, self.language)
 
     def _judged(self, reply: str, work: Sequence[ToolUse], by_rule: str) -> str:
         name = "judge_grounding" if work else "judge_action"
@@ -98,6 +106,7 @@ class Gate(Struct, frozen=True):
         try:
             answer = structured.answer(self.model, request, SCHEMA)
         except UserError:
+            self.give_up()
             return by_rule  # a judge that can't say, or is not there, is none
         if answer["verdict"] == VERDICT_DONE:
             return ""

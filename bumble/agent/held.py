@@ -273,11 +273,3 @@ def situation(runtime: Runtime, turn: Turn, act: Act, found: tuple[str, ...] = (
         is_general=act == "question" and turn.language != "de",
         extra=(who.owner.name,) if who.owner.name else (),
     )
-
-
-def slip(runtime: Runtime, turn: Turn) -> str:
-    """Return why a reply that was streamed is no example for later ones; empty if it may be."""
-    said = turn.outcome.said
-    if not said:
-        return ""
-    return replies.slip(said, situation(runtime, turn, "telling")) or ""  # whatever was asked

@@ -16,6 +16,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bumble import prompts
+from bumble.agent import seam
 from bumble.agent.completion_gate import Gate, ToolUse
 from bumble.agent.tools import AGENCY, READ_ONLY, SEARCHES, Plan, Result
 from bumble.context import transcript
@@ -23,10 +24,19 @@ from bumble.entity.config import LoopConfig
 from bumble.errors import AnswerInvalidError, UserError
 from bumble.grounding import echo
 from bumble.llm import actions
-from bumble.llm.protocol import Action, Completion, EnoughError, Model, PromptMessage, Request, Tool
+from bumble.llm.protocol import (
+    Action,
+    Completion,
+    EnoughError,
+    Model,
+    PromptMessage,
+    Request,
+    Tool,
+    ToolResult,
+)
 from bumble.llm.say_stream import SayReader
 from bumble.text import tokens
-from bumble.text.words import one_line
+from bumble.text.words import DEFAULT_LANGUAGE, one_line
 
 # Why a turn ended: by itself; to hear more first; at a bound; with something that the gate still
 # misses; or on the way: the person broke it off, no answer could be read, or the model failed.
@@ -47,7 +57,7 @@ UNREADABLE = "That could not be read. Answer with the JSON of actions and nothin
 CUT_CALL = "That was cut off and not done. Do it again, much shorter, or in several parts."
 UNREAD_CHARS = 400  # of an answer that can't be read, when the model is told so
 REFUSED = "refused:"
-PAUSE, GOES_ON = "\n\n", " "  # between two things said; before what goes on after a cut
+PAUSE = "\n\n"  # between two things said
 QUESTION = re.compile("[?？؟]")
 CIRCLE_CHARS, CIRCLE_TIMES = 40, 4  # the end of an answer, and how often it may stand there
 MESSAGE_TOKENS = 80  # of what the person said, as the model is reminded of it
@@ -74,7 +84,7 @@ class LoopStep(Struct, frozen=True):
     results: tuple[Result, ...]  # one a call
     ends: bool = True  # whether the model wants the turn to end with it
     waits: bool = False  # whether it would rather hear more first
-    goes_on: bool = False  # whether it continues speech that was cut off
+    goes_on: bool = False  # whether it continues speech that was cut off, right behind it
 
 
 class LoopOutcome(Struct):
@@ -90,7 +100,7 @@ class LoopOutcome(Struct):
     def said(self) -> str:
         """All the person heard."""
         spoken = [step for step in self.steps if step.said]
-        pieces = [f"{GOES_ON if step.goes_on else PAUSE}{step.said}" for step in spoken[1:]]
+        pieces = [f"{'' if step.goes_on else PAUSE}{step.said}" for step in spoken[1:]]
         return "".join([*(step.said for step in spoken[:1]), *pieces])
 
     @property
@@ -122,9 +132,9 @@ class _Speaker:
     """Streams what is said, and remembers it in case the answer is cut off.
 
     What only repeats is not shown: what was said before in this turn, as a whole or by one of
-    several actions, and at the beginning of an answer what the person has just said of themselves.
-    An answer that goes round in circles is ended: a small model would fill its budget with one
-    sentence.
+    several actions. Of a small model (`doubted`) that holds too for what the person has just said
+    of themselves, and an answer that goes round in circles is ended: it would fill its budget with
+    one sentence.
     """
 
     def __init__(
@@ -132,39 +142,53 @@ class _Speaker:
         say: Say,
         said_before: Sequence[str],
         each: list[str],
-        own_sentences: Sequence[str],
         *,
-        goes_on: bool,
+        doubted: Sequence[str] | None,
     ) -> None:
-        self.reader, self.gap = SayReader(each), GOES_ON if goes_on else PAUSE
-        self.say, self.said_before = say, said_before
-        self.own_sentences = own_sentences  # of the person, about themselves
+        """Begin an answer.
+
+        Args:
+            say: Hears it.
+            said_before: What was said by earlier answers of this turn.
+            each: Texts that were said; what is said is added.
+            doubted: Sentences of the person about themselves; None: the model is able.
+        """
+        self.reader = SayReader(each)
+        self.say, self.said_before, self.doubted = say, said_before, doubted
         self.heard = ""
         self.shown = self.echoed = False
 
     def feed(self, piece: str) -> None:
         self._hear(self.reader.feed(piece))
         end = self.heard[-CIRCLE_CHARS:]
-        if len(end) == CIRCLE_CHARS and self.heard.count(end) >= CIRCLE_TIMES:
+        goes_round = len(end) == CIRCLE_CHARS and self.heard.count(end) >= CIRCLE_TIMES
+        if goes_round and self.doubted is not None:
             raise EnoughError
 
     def _hear(self, text: str) -> None:
         self.heard += text
         if not self.shown:  # what may turn out to be a repetition is held back as long as it may
-            rest = echo.without(self.heard, self.own_sentences)
-            self.echoed = self.echoed or rest != self.heard
-            # the sign that ends an echo may come with a later piece
-            self.heard = rest.lstrip(echo.ENDS) if self.echoed else rest
-            if echo.may_become_one(self.heard, self.own_sentences) or any(
-                before.startswith(self.heard.strip()) for before in self.said_before
-            ):
+            if self._may_repeat():
                 return
-        self._show(text if self.shown else self.heard)
+            text = self._begun()
+        self._show(text)
+
+    def _may_repeat(self) -> bool:
+        own = self.doubted or ()
+        rest = echo.without(self.heard, own)
+        self.echoed = self.echoed or rest != self.heard
+        # the sign that ends an echo may come with a later piece
+        self.heard = rest.lstrip(echo.ENDS) if self.echoed else rest
+        return echo.may_become_one(self.heard, own) or any(
+            before.startswith(self.heard.strip()) for before in self.said_before
+        )
+
+    def _begun(self) -> str:
+        """Return the beginning as it is shown."""
+        return f"{PAUSE}{self.heard}" if self.said_before else self.heard
 
     def _show(self, text: str) -> None:
         if text:
-            if not self.shown and self.said_before:
-                text = f"{self.gap}{text.lstrip() if self.gap == GOES_ON else text}"
             self.shown = True
             self.say(text)
 
@@ -174,9 +198,39 @@ class _Speaker:
         speech = self.heard.strip()
         if speech in self.said_before:
             return ""
-        if not self.shown:
-            self._show(self.heard)
+        if not self.shown and speech:
+            self._show(self._begun())
         return speech
+
+
+class _Continuer(_Speaker):
+    """Streams what goes on with speech that was cut off, right behind it."""
+
+    def __init__(self, say: Say, before: str, each: list[str], language: str) -> None:
+        """Begin what follows.
+
+        Args:
+            say: Hears it.
+            before: What was said, to where it was cut.
+            each: As `_Speaker` takes it.
+            language: That is spoken.
+        """
+        super().__init__(say, (), each, doubted=None)
+        self.before, self.language = before, language
+
+    def _may_repeat(self) -> bool:
+        return seam.is_open(self.heard)
+
+    def _begun(self) -> str:
+        self.heard = seam.joined(self.before, self.heard, self.language)
+        return self.heard
+
+    def finish(self) -> str:
+        """Return what was said; the blank at its beginning, if there is one, belongs to it."""
+        self._hear(self.reader.finish())
+        if not self.shown and self.heard.strip():
+            self._show(self._begun())
+        return self.heard.rstrip() if self.heard.strip() else ""
 
 
 def run(
@@ -189,6 +243,7 @@ def run(
     *,
     person: str,
     gate: Gate,
+    language: str = DEFAULT_LANGUAGE,
     fits: Callable[[Request], Request] = lambda request: request,
     breakable: Breakable = nullcontext,
 ) -> LoopOutcome:
@@ -203,6 +258,7 @@ def run(
         say: Receives what the person hears, piece by piece.
         person: What the person is called.
         gate: Decides whether the turn may end.
+        language: That is spoken.
         fits: Shortens the answer that a request allows to what the window has room for.
         breakable: Encloses what a person may break off; what they break off is kept as it is.
 
@@ -214,16 +270,22 @@ def run(
     """
     outcome = LoopOutcome()
     messages, each = list(request.messages), list[str]()  # each text that was said
+    own = echo.own_sentences(gate.message) if gate.language else None
     writes = any(tool.name == "write_file" for tool in tools)
     tries = _Tries(LONG_ADVICE if writes else SHORT_ADVICE)
     cap = max(6, min(25, 6 + max(0, min(16, config.max_tool_rounds))))
     for _ in range(cap):
         over = _is_over(outcome, config, tries)
         answers = schema(tools, speech_only=over)
-        asked = fits(replace(request, messages=tuple(messages), schema=answers))
+        offered = _offered(tools, speech_only=over)
+        asked = fits(replace(request, messages=tuple(messages), schema=answers, tools=offered))
         speeches = [step.said for step in outcome.steps if step.said]
         goes_on = tries.cuts > 0 and bool(speeches)
-        speaker = _Speaker(say, speeches, each, echo.own_sentences(gate.message), goes_on=goes_on)
+        speaker = (
+            _Continuer(say, outcome.said, each, language)
+            if goes_on
+            else _Speaker(say, speeches, each, doubted=own)
+        )
         done = len(outcome.steps)
         carries = _no_more if over else carry_out  # not every backend keeps to a schema
         try:
@@ -232,12 +294,14 @@ def run(
                 outcome.completions.append(completion)
                 calls = _calls(completion)
                 if calls is None:
-                    back = _unread(outcome, completion, config, tries)
+                    did = PromptMessage("assistant", completion.text[:UNREAD_CHARS])
+                    back = _told(_unread(outcome, completion, config, tries))
                 else:
                     heard = speaker.finish()
                     step = _step(calls, heard, carries, outcome.steps, config.repeat_limit)
                     outcome.steps.append(replace(step, goes_on=goes_on))
                     tries.count(completion, step)
+                    did = _did(completion, calls, step)
                     back = _back(outcome, step, config, person, gate, tries)
         except (KeyboardInterrupt, EnoughError, UserError) as problem:
             heard = speaker.finish() if len(outcome.steps) == done else ""
@@ -246,10 +310,24 @@ def run(
             return _broken_off(outcome, problem)
         if back is None:
             return outcome
-        shown = completion.text if calls is not None else completion.text[:UNREAD_CHARS]
-        messages += [PromptMessage("assistant", shown), PromptMessage("user", back)]
+        messages += [did, back]
     outcome.stopped = "step_cap"
     return outcome
+
+
+def _offered(tools: Sequence[Tool], *, speech_only: bool) -> tuple[Tool, ...]:
+    return tuple(tool for tool in tools if not speech_only or tool.name in AGENCY)
+
+
+def _did(completion: Completion, calls: Sequence[Action], step: LoopStep) -> PromptMessage:
+    """Return what the model did, as it is shown what it did."""
+    thoughts = [str(call.arguments.get("text", "")) for call in calls if call.name == "think"]
+    bare = step.said or "\n".join(thoughts)
+    return PromptMessage("assistant", completion.text, bare=bare, calls=step.calls)
+
+
+def _told(text: str | None) -> PromptMessage | None:
+    return None if text is None else PromptMessage("user", text)
 
 
 class _Tries(Struct):
@@ -328,11 +406,28 @@ def _goes_in_circles(steps: Sequence[LoopStep]) -> bool:
 
 def _back(
     outcome: LoopOutcome, step: LoopStep, config: LoopConfig, person: str, gate: Gate, tries: _Tries
-) -> str | None:
+) -> PromptMessage | None:
     """Return what the model is told next, None if the turn ends; only results are stored."""
     over = _is_over(outcome, config, tries)
     if step.calls:
-        return f"{_results(step)}\n\n{_nudge(outcome, step, person, gate.message, over=over)}"
+        nudge = _nudge(outcome, step, person, gate.message, over=over)
+        results = _results(step)
+        text = "\n\n".join([*(result.text for result in results), nudge])
+        return PromptMessage("user", text, bare=nudge, results=results)
+    return _told(_unworked(outcome, step, config, person, gate, tries, over=over))
+
+
+def _unworked(
+    outcome: LoopOutcome,
+    step: LoopStep,
+    config: LoopConfig,
+    person: str,
+    gate: Gate,
+    tries: _Tries,
+    *,
+    over: bool,
+) -> str | None:
+    """Return what the model is told after an answer without work, None if the turn ends."""
     if tries.cuts > config.length_stops:
         outcome.stopped = "length"
         return None
@@ -403,9 +498,9 @@ def _refused(call: Action, earlier: Sequence[Action], limit: int) -> Result | No
     return Result(text, failed=True)
 
 
-def _results(step: LoopStep) -> str:
-    return "\n\n".join(
-        transcript.result_text(call.name, result.text)
+def _results(step: LoopStep) -> tuple[ToolResult, ...]:
+    return tuple(
+        ToolResult(call.id, transcript.result_text(call.name, result.text))
         for call, result in zip(step.calls, step.results, strict=True)
     )
 

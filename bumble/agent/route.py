@@ -33,6 +33,13 @@ GREETING = re.compile(
     r"|olá|hej|привет|你好|こんにちは)( (there|you|all|everyone|again))?[\s!.,?~🙂👋]*",
     re.IGNORECASE,
 )
+# Code, names of files, addresses: marks that stand in no small talk.
+TECHNICAL = re.compile(
+    r"```|`[^`]+`|https?://|\w+\(.*\)|[{};]\s*$|[<>]=?|=>|->|\b\w+\.(?:py|js|ts|md|txt|csv|json|ya?ml"
+    r"|html?|css|sh|sql|rs|go|c|cpp|java|pdf|docx?|xlsx?|png|jpe?g)\b|(?:^|\s)[~./\\]+/\S|@\w+[./]\w"
+)
+QUESTION = re.compile("[?？؟]")
+DIGIT = re.compile(r"\d+")
 SHORT_WORDS = 6  # of a question that nothing weighs
 CUE_WORDS = 9  # of a question that is light by a word of it
 MOST_LIGHT_WORDS = 5  # of a statement without a cue that is light nevertheless
@@ -46,6 +53,32 @@ class Route(Struct, frozen=True):
     profile: ProfileName
     rule: str
     confidence: float  # in [0, 1]
+
+
+def by_form(text: str, config: RouterConfig) -> Route:
+    """Decide by the form of a message alone, in any language: for a model that thinks for itself.
+
+    What has code, a file, an address, several lines or numbers in it, and what is long, is worth
+    thought.
+    """
+    message = text.strip()
+    if _is_sound(message, config):
+        return Route("reflex", "greeting", 0.95)
+    if TECHNICAL.search(message) or "\n" in message:
+        return Route("deliberate", "technical", 0.8)
+    if len(message) > config.long_input_chars:
+        return Route("deliberate", "long_input", 0.75)
+    asks = QUESTION.search(message) is not None
+    if asks and (len(message) >= config.question_chars or DIGIT.search(message)):
+        return Route("deliberate", "long_question", 0.6)
+    if len(message) > config.slang_chars or len(DIGIT.findall(message)) > 1:
+        return Route("deliberate", "doubt", 0.35)
+    return Route("reflex", "short_question" if asks else "small_talk", 0.6)
+
+
+def demands(text: str) -> bool:
+    """Whether a message is about code, a file or an address: then work may be wanted."""
+    return TECHNICAL.search(text) is not None
 
 
 def route(
@@ -147,40 +180,11 @@ def _doubtful(look: Look, config: RouterConfig, *, mood: str, calm: bool) -> Rou
     return Route("reflex", "small_talk", 0.5 if len(look.text) <= config.slang_chars else 0.35)
 
 
-def decide(
-    model: Model | None,
-    text: str,
-    config: RouterConfig,
-    language: str = words.DEFAULT_LANGUAGE,
-    *,
-    automation: bool = False,
-    mood: str = "neutral",
-    intensity: float = 0.0,
-) -> Route:
-    """Decide by the rules, and where they are unsure by the model.
-
-    Args:
-        model: None leaves it to the rules: where it can't tell, or may not be asked.
-        text: What was said.
-        config: Lengths and limits.
-        language: In which it was said, `de`.
-        automation: Whether no person said it.
-        mood: The entity's mood.
-        intensity: How charged the moment is, in [0, 1].
-    """
-    decision = route(text, config, language, automation=automation, mood=mood, intensity=intensity)
+def decide(model: Model, text: str, config: RouterConfig) -> Route:
+    """Decide for an able model by form; in doubt it thinks, or is asked first where that is set."""
+    decision = by_form(text, config)
     unsure = decision.confidence < config.escalation_threshold
-    if model is None or not config.classifier or not unsure or is_light(text, config, language):
-        return decision
-    return classify(model, text, config)
-
-
-def is_light(text: str, config: RouterConfig, language: str) -> bool:
-    """Whether a message laughs or is a mere reaction, which are never worth a question."""
-    message = text.strip()
-    if len(message) <= config.reaction_chars:
-        return True
-    return len(message) <= config.slang_chars and Look(message, language).laughs
+    return classify(model, text, config) if config.classifier and unsure else decision
 
 
 def classify(model: Model, text: str, config: RouterConfig) -> Route:

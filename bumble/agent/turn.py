@@ -18,7 +18,7 @@ from datetime import datetime
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble import prompts
+from bumble import files, prompts
 from bumble.agent import (
     deep_recall,
     held,
@@ -35,7 +35,7 @@ from bumble.agent import (
     workspace,
 )
 from bumble.agent.anchor_tools import Feelings
-from bumble.agent.completion_gate import Gate
+from bumble.agent.completion_gate import Gate, Judges
 from bumble.agent.loop import LoopOutcome, Profile
 from bumble.agent.manner import Manner
 from bumble.agent.participants import Person
@@ -74,6 +74,7 @@ from bumble.text import passed_on, tokens
 _SEEDS = (10**9, 2**31)  # of ten digits each: what `context` counts is as long as what is sent
 TOOLS_CACHE = "+tools"  # behind the name of a conversation's evaluated prompt
 ATTACHED = "attached"  # the block of the files that a message points to
+NO_JUDGE = "no_judge"  # names a model that could not judge whether a turn may end
 LEAST_RESULT_TOKENS = 128  # however full the window is
 
 
@@ -129,8 +130,13 @@ def prepare(
         stirring.move(before) if stirring else before
     )
     heard = _Heard(session, who, last_spoke, language, how, soma, stirring)
-    decided = _decide(runtime, heard, profile_name, asks=compacts and how == "stream")
-    profile = turn_budget.profile(runtime.config, decided.profile, runtime.temperature)
+    decided = _decide(runtime, heard, profile_name)
+    profile = turn_budget.profile(
+        runtime.config,
+        decided.profile,
+        runtime.temperature,
+        reads_fast=how == "stream" and not runtime.local,
+    )
     uses = compacts and (how == "tools" or decided.profile == "deliberate")
     outside = outside_tools.offered(runtime, session) if uses else ()
     stable = stable_part(runtime, session.people)
@@ -157,14 +163,15 @@ def prepare(
     return turn
 
 
-def _decide(
-    runtime: Runtime, heard: _Heard, profile_name: ProfileName | None, *, asks: bool
-) -> route.Route:
-    """Decide how much thought it is worth; `asks`: the model, where the rules leave it open."""
+def _decide(runtime: Runtime, heard: _Heard, profile_name: ProfileName | None) -> route.Route:
+    """Decide how much thought it is worth; of an able model by the message's form alone."""
     if profile_name:
         return route.Route(profile_name, "asked", 1.0)
-    return outside_tools.route_of(runtime, heard.session) or route.decide(
-        runtime.model if asks else None,
+    if outside := outside_tools.route_of(runtime, heard.session):
+        return outside
+    if heard.manner == "stream":
+        return route.decide(runtime.model, heard.message.text, runtime.config.cognition.router)
+    return route.route(
         heard.message.text,
         runtime.config.cognition.router,
         heard.language,
@@ -308,7 +315,6 @@ def answer(
     """
     if turn.manner == "stream":
         turn.outcome = _acted(runtime, turn, say, breakable)
-        turn.slip = held.slip(runtime, turn)
     else:
         if turn.manner == "tools":
             sign()
@@ -344,22 +350,32 @@ def _acted(runtime: Runtime, turn: Turn, say: loop.Say, breakable: loop.Breakabl
         say,
         person=prompts.harmless(turn.person.name),
         gate=_gate(runtime, turn),
+        language=turn.language,
         fits=lambda request: turn_budget.fitting(runtime, request),
         breakable=breakable,
     )
 
 
 def _gate(runtime: Runtime, turn: Turn) -> Gate:
-    """Make the check of whether the turn may end; of a reflex the model judges promises alone."""
-    config = runtime.config.cognition.gate
-    asks = config.judge == "auto" and runtime.abilities.tier("talk", turn.language) == "write"
+    """Make the check of whether the turn may end; an able model judges what rules can't tell."""
+    config, able = runtime.config.cognition.gate, turn.manner == "stream"
+    failed = runtime.entity.private / "cache" / NO_JUDGE
+    judges: Judges = "always" if config.judge == "always" else "never"
+    if able and config.judge == "auto":
+        gave_up = (files.read_cache(failed) or b"").decode(errors="replace") == runtime.model.name
+        judges = "never" if gave_up else "in doubt"
+
+    def give_up() -> None:
+        if runtime.writes:
+            files.write_atomic(failed, runtime.model.name.encode())
+
     return Gate(
         runtime.model,
         config,
         turn.message.text,
-        judges=config.judge == "always" or (asks and turn.route.profile == "deliberate"),
-        language=turn.language,
-        weighs_promises=asks,
+        judges=judges,
+        language="" if able else turn.language,
+        give_up=give_up,
     )
 
 
@@ -463,7 +479,14 @@ def stable_part(runtime: Runtime, readers: Sequence[str], overview: str | None =
     declared = tools.declared(tools_of(runtime, readers))
     topics = topic_overview.text(runtime, readers) if overview is None else overview
     return system.of_entity(
-        runtime.entity, runtime.identity, declared, runtime.config.prompt, readers, mood, topics
+        runtime.entity,
+        runtime.identity,
+        declared,
+        runtime.config.prompt,
+        readers,
+        mood,
+        topics,
+        native=runtime.model.native_tools,
     )
 
 

@@ -18,8 +18,17 @@ LEAST_HISTORY_TOKENS = 256  # however long the stable part, or what is attached
 WINDOW_SHARE = 0.75  # of the context window that stable part and history may fill
 
 
-def profile(config: Config, name: ProfileName, temperature: float) -> Profile:
-    """Return what a turn may cost; `temperature` is the model's own, if no setting names one."""
+def profile(
+    config: Config, name: ProfileName, temperature: float, *, reads_fast: bool = False
+) -> Profile:
+    """Return what a turn may cost.
+
+    Args:
+        config: The settings.
+        name: How much thought it is worth.
+        temperature: The model's own, if no setting names one.
+        reads_fast: Whether what is recalled costs no time, so that a reflex gets as much of it.
+    """
     named = config.llm.temperature
     reflex = name == "reflex"
     cognition = config.cognition
@@ -30,7 +39,7 @@ def profile(config: Config, name: ProfileName, temperature: float) -> Profile:
         temperature=temperature if named is None else named,
         preamble_max_tokens=(
             config.prompt.preamble_reflex_max_tokens
-            if reflex
+            if reflex and not reads_fast
             else config.prompt.preamble_max_tokens
         ),
     )

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble import files
 from bumble.abilities import grading, probe_cases, results
@@ -16,10 +17,13 @@ from bumble.abilities.tiers import (
     ABLE,
     ANY,
     PURPOSES,
+    WRITES_FROM,
     Abilities,
     LateAbilities,
     Purpose,
     Tier,
+    by_file,
+    by_size,
     overruled,
 )
 from bumble.app import output, weights
@@ -27,7 +31,7 @@ from bumble.app.model_choice import choose_model
 from bumble.entity.config import AbilitiesConfig
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import RecordInvalidError, UserError
-from bumble.llm import detect
+from bumble.llm import detect, gguf
 from bumble.runtime import spoken
 from bumble.text import schema, urls
 
@@ -78,10 +82,32 @@ def _look(opened: Opened, chosen: Choice | None) -> Abilities:
 
 
 def measured_of(opened: Opened, chosen: Choice) -> Abilities:
-    """Return what a probe measured of a model, or a script says of its own."""
+    """Return what a probe measured of a model, or a script says of its own; the rest by size."""
     if chosen.script is not None:
         return _scripted(opened, chosen)
-    return result_of(opened.shell, chosen).abilities()
+    measured = result_of(opened.shell, chosen).abilities()
+    return replace(measured, unmeasured=_unmeasured(opened, chosen))
+
+
+def _unmeasured(opened: Opened, chosen: Choice) -> Tier:
+    """Return how far a model is trusted that nobody measured.
+
+    One that its owner named at an endpoint writes, unless the endpoint says that it is small.
+    """
+    if chosen.entry is not None:
+        file = opened.shell.weights / chosen.entry.name / chosen.entry.files[0].name
+        try:
+            parameters = gguf.parameters(file)
+        except (OSError, ValueError):
+            parameters = None  # not here yet, or damaged: what is wrong is said when it is loaded
+        return by_file(parameters, chosen.entry.files[0].bytes)
+    from bumble.app import models
+
+    model = models.open_endpoint(opened, chosen, writes=True)
+    try:
+        return by_size(model.parameters or WRITES_FROM)
+    finally:
+        model.close()
 
 
 def identity(chosen: Choice) -> str:
@@ -191,26 +217,26 @@ def _notices(place: Path) -> list[Any]:
 def _notice(opened: Opened, chosen: Choice, code: str) -> str:
     name, shell = probe_cases.name(code), opened.shell
     result = result_of(shell, chosen).languages.get(code)
-    if code not in probe_cases.languages():
-        first = f"How well {chosen.model} writes this language ({name}) can't be measured."
-    elif result is None or not result.is_whole:
-        first = (
-            f"How well {chosen.model} writes {name} is not known yet: `bumble model probe` "
-            "measures it."
-        )
+    if result is not None and result.is_whole:
+        first = f"{chosen.model} was measured, and can't be trusted to write {name} "
+        first += f"({measured_on(result)})."
     else:
-        first = f"{chosen.model} can't be trusted to write {name} ({measured_on(result)})."
+        first = f"{chosen.model} is a small model, so it isn't trusted to write {name} unchecked."
     then = "So its answers are checked, or put together by fixed forms."
     return f"{first} {then}\n{_better(shell, chosen)}"
 
 
 def _better(shell: Shell, chosen: Choice) -> str:
-    """Name the way to a model that can."""
+    """Name the one command that leads this owner to a model that can."""
+    if chosen.url:
+        return (
+            "A larger one of the same server: `bumble config set llm.model NAME` "
+            "(`bumble status` lists them)."
+        )
     best = weights.catalog_of(shell).of_kind("chat", weights.memory_mb())[:1]
-    server = "a server's: `bumble config set --user llm.base_url URL`"
-    if not best or best[0].name == chosen.model:
-        return f"To talk by a larger one, name {server}."
-    return f"A larger one: `bumble model pull {best[0].name}`; or {server}."
+    if best and best[0].name != chosen.model:
+        return f"A larger one: `bumble model pull {best[0].name}`."
+    return "To talk by a server's: `bumble config set --user llm.base_url URL`."
 
 
 def _scripted(opened: Opened, chosen: Choice) -> Abilities:

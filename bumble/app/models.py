@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from bumble import files
@@ -24,6 +24,9 @@ from bumble.llm.wrappers import AbsentModel, LazyModel
 from bumble.text import urls
 from bumble.weights import store
 from bumble.weights.choice import Choice
+
+if TYPE_CHECKING:
+    from bumble.llm.http_model import HttpModel
 
 
 def lazy_model(opened: Opened, command: str, *, yes: bool, needed: bool = True) -> LazyModel:
@@ -68,22 +71,27 @@ def budgeted(opened: Opened, model: Model, *, calls: int | None) -> Budgeted:
 
 def open_model(opened: Configured, chosen: Choice, *, writes: bool) -> Model:
     """Open the model that was chosen; nothing is loaded or asked yet."""
-    config, shell = opened.config.llm, opened.shell
     if chosen.script is not None:
         from bumble.llm import scripted
 
         script = script_of(opened, chosen)
         return scripted.ScriptedModel(scripted.read(script), name=chosen.model)
+    if chosen.backend == "embedded":
+        return _embedded(opened, chosen, writes=writes)
+    return open_endpoint(opened, chosen, writes=writes)
+
+
+def open_endpoint(opened: Configured, chosen: Choice, *, writes: bool) -> HttpModel:
+    """Open a model behind a server; nothing is asked yet."""
+    from bumble.llm import ollama, openai_compatible
+    from bumble.llm.habits import HabitFile
+
+    config, shell = opened.config.llm, opened.shell
     timeouts = Timeouts(
         connect_seconds=config.connect_timeout_seconds,
         first_token_seconds=config.first_token_timeout_seconds,
         silence_seconds=config.silence_timeout_seconds,
     )
-    if chosen.backend == "embedded":
-        return _embedded(opened, chosen, writes=writes)
-    from bumble.llm import ollama, openai_compatible
-    from bumble.llm.habits import HabitFile
-
     key = f"{urls.shown(chosen.url)}#{chosen.model}"
     habits = HabitFile(shell.habits if writes else None, key, shell.now)
     if chosen.backend == "ollama":

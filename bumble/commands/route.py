@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bumble.agent.route import decide
+from bumble.agent import route as router
 from bumble.app import output, runtimes
 from bumble.app.opening import Opened
 from bumble.cli import text_input
@@ -44,14 +44,15 @@ def route(
         before = spoken.by_person(runtime.entity, runtime.config.language, owner)
         language = languages.spoken([message], before) or before
         able = runtime.abilities.tier("talk", language) == "write"
-        decision = decide(
-            runtime.model if able and not no_model else None,
-            message,
-            opened.config.cognition.router,
-            language,
-            mood=body_state.mood(runtime, soma).name,
-            intensity=body_state.intensity(runtime, soma),
-        )
+        rules = opened.config.cognition.router
+        if able and no_model:
+            decision = router.by_form(message, rules)
+        elif able:
+            decision = router.decide(runtime.model, message, rules)
+        else:
+            mood = body_state.mood(runtime, soma).name
+            intensity = body_state.intensity(runtime, soma)
+            decision = router.route(message, rules, language, mood=mood, intensity=intensity)
     data: dict[str, Any] = {
         "profile": decision.profile,
         "rule": decision.rule,

@@ -82,6 +82,8 @@ def of_entity(
     readers: Sequence[str],
     mood: str = "",
     topics: str = "",
+    *,
+    native: bool = False,
 ) -> Stable:
     """Make the system prompt from an entity's files as they are, and its mood if it goes there.
 
@@ -94,6 +96,7 @@ def of_entity(
             them stays out; a fact only stays in if it is for everyone.
         mood: The mood, if it goes there.
         topics: The overview of what memory is about.
+        native: Whether the model has tools of its own, so that none is told of here.
 
     A file that a hand has broken is left out; the index names it.
     """
@@ -114,6 +117,7 @@ def of_entity(
         mood,
         topics,
         home=entity.root.name,
+        native=native,
     )
 
 
@@ -135,6 +139,7 @@ def stable(
     topics: str = "",
     *,
     home: str = "",
+    native: bool = False,
 ) -> Stable:
     """Make the system prompt from what the entity's files say."""
     who = identity.identity
@@ -145,7 +150,8 @@ def stable(
         "character": _character(who),
         "people": f"\n{identity.owner.name} looks after you.\n" if identity.owner.name else "",
         "mood": f"\nYour mood: {mood}.\n" if mood else "",
-        "tools": "\n".join(tool_line(tool) for tool in tools),
+        "how": prompts.load("act_native" if native else "act_json").fill(name=identity.name),
+        "tools": "" if native else "\n".join(tool_line(tool) for tool in tools),
         "skills": _section("# Skills you can read", "\n".join(skill.text for skill in listed)),
         "knowledge": _section("# Always true", locked(knowledge)),
         "files": _section("# Files you keep in mind", files(own_files)),
@@ -154,7 +160,7 @@ def stable(
         "topics": _section("# What your memories are about, as of this morning", topics),
     }
     page = prompts.load("system")
-    fixed = Block("how to answer", page.fill(name=identity.name, **dict.fromkeys(parts, "")))
+    fixed = Block("frame", page.fill(name=identity.name, **dict.fromkeys(parts, "")))
     return Stable(
         page.fill(name=identity.name, **parts),
         (fixed, *(Block(name, part) for name, part in parts.items())),

@@ -6,6 +6,7 @@ Reads the head of the file alone; the tensors behind it are never touched.
 from __future__ import annotations
 
 import mmap
+import re
 import struct
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ _CONTROL, _USER_DEFINED = 3, 4  # types of tokens that an engine finds in text
 _MOST_KEYS = 100_000
 
 _TOKENS, _TYPES = "tokenizer.ggml.tokens", "tokenizer.ggml.token_type"
+_SIZE_LABEL = "general.size_label"  # `4B`, `8x7B`
+_UNITS = {"K": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
 _TEMPLATE, _CONTEXT = "tokenizer.chat_template", "context_length"
 
 
@@ -64,6 +67,21 @@ def context_tokens(path: Path) -> int | None:
     """
     length = _values(path, _CONTEXT).get(_CONTEXT)
     return length if isinstance(length, int) and length > 0 else None
+
+
+def parameters(path: Path) -> int | None:
+    """Return how many parameters a model has by the label in its file; None: it has none.
+
+    Raises:
+        ValueError: If the file is no GGUF, or damaged.
+        OSError: If it cannot be read.
+    """
+    label = str(_values(path, _SIZE_LABEL).get(_SIZE_LABEL, ""))
+    match = re.match(r"(?:(\d+)x)?(\d+(?:\.\d+)?)([KMBT])", label)
+    if match is None:
+        return None
+    times, number, unit = match.groups()
+    return int(int(times or 1) * float(number) * _UNITS[unit])
 
 
 def _values(path: Path, *wanted: str) -> dict[str, Any]:

@@ -7,6 +7,7 @@ forced tool, else JSON mode); what came is repaired; the model is told once what
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -20,6 +21,9 @@ from bumble.text import json_schema, tokens
 _FENCE = re.compile(r"```[a-zA-Z0-9]*[ \t]*\n(.*?)(?:\n[ \t]*```|\Z)", re.DOTALL)
 ONE_LINE = "The JSON in one line, without line breaks."
 _SHOWN_CHARS = 2000  # of an unusable answer, when the model is asked again
+_MOST_REPAIRED_CHARS, _MOST_OPENINGS = 200_000, 5_000
+_CUT = "}" * 8  # what may lack at the end of a text that breaks off: more than any action is deep
+_NUMBERS = ("integer", "number", "boolean")
 _MOST_DEEP = 64  # lists and objects within each other; nobody asks for more than a few
 
 
@@ -96,6 +100,8 @@ def fitted(value: Any, schema: Mapping[str, Any]) -> Any:
     """
     if "enum" in schema:
         return _nearest(value, schema["enum"])
+    if isinstance(value, str) and schema.get("type") in _NUMBERS:
+        value = _number(value, schema["type"])
     if isinstance(value, str):
         return tokens.cut_chars(value, schema.get("maxLength", len(value)))
     if isinstance(value, bool):
@@ -114,6 +120,19 @@ def fitted(value: Any, schema: Mapping[str, Any]) -> Any:
             if open_to_more or key in fields
         }
     return value
+
+
+def _number(text: str, kind: str) -> Any:
+    """Read a number or a truth that was written as text."""
+    if kind == "boolean":
+        return {"true": True, "false": False}.get(text.strip().lower(), text)
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    if not math.isfinite(number):
+        return text
+    return int(number) if kind == "integer" and number.is_integer() else number
 
 
 def _nearest(value: Any, choices: Sequence[Any]) -> Any:
@@ -167,6 +186,26 @@ def _readings(text: str) -> Iterator[tuple[Any, str]]:
             # A bare number or word at the start of prose is prose, not an answer.
             if isinstance(value, dict | list) or not repaired[end:].strip():
                 yield value, missing
+                if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+                    yield from _readings(value)  # JSON within a text of JSON
+    if text.strip()[:1] not in ("{", "[") and not re.search(r"[{\[]", text):
+        return
+    repaired_value = _repaired(text)
+    if repaired_value is not None:
+        yield repaired_value, "" if text.rstrip(" \n`").endswith(("}", "]")) else _CUT
+
+
+def _repaired(text: str) -> Any:
+    """Read what a model wrote in a form of its own: Python's, with comments, curly quotes."""
+    import json_repair  # takes a tenth of a second, for what is rare
+
+    if len(text) > _MOST_REPAIRED_CHARS or len(re.findall(r"[{\[]", text)) > _MOST_OPENINGS:
+        return None
+    try:
+        value = json_repair.loads(re.sub("[“”„]", '"', text))
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict | list) and value and not _is_deep(value) else None
 
 
 _DECODER = json.JSONDecoder(strict=False)  # small models put raw line breaks into strings

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from bumble.agent import completion_gate
-from bumble.agent.completion_gate import Gate, ToolUse
+from bumble.agent.completion_gate import Gate, Judges, ToolUse
 from bumble.entity import settings
 from bumble.errors import ModelUnreachableError
 from bumble.llm.protocol import Completion, OnText, Request
@@ -21,7 +21,7 @@ def judge(verdict: str, missing: str = "") -> Reply:
 
 
 def gate_of(
-    *replies: Reply, judges: bool = True, enabled: bool = True
+    *replies: Reply, judges: Judges = "always", enabled: bool = True
 ) -> tuple[Gate, ScriptedModel]:
     model = ScriptedModel(replies)
     config = settings.load(flags={"cognition.gate.enabled": enabled}).config.cognition.gate
@@ -37,7 +37,7 @@ def test_a_turn_in_which_nothing_was_heard_is_not_over(said: str) -> None:
 
 @pytest.mark.parametrize("said", ["Let me look…", "I write it down now...", "好的：", "すぐ。。。"])
 def test_what_only_announces_is_not_the_end_in_any_language(said: str) -> None:
-    found, model = gate_of(judges=False)
+    found, model = gate_of(judges="never")
     assert found.missing(said, []) == "this only announces something"
     assert found.missing(said, [FAILED]) == "this only announces something"
     assert found.missing(said, [DID]) == ""
@@ -83,11 +83,11 @@ def test_a_judge_that_is_not_there_holds_nobody_up() -> None:
             raise ModelUnreachableError("it has gone")
 
     config = settings.load().config.cognition.gate
-    assert Gate(Gone([]), config, "Write it down.", True).missing("I wrote it down.", []) == ""
+    assert Gate(Gone([]), config, "Write it down.", "always").missing("I wrote it down.", []) == ""
 
 
 def test_without_judges_only_the_rules_decide() -> None:
-    found, model = gate_of(judges=False)
+    found, model = gate_of(judges="never")
     assert found.missing("I wrote it down.", []) == ""
     assert model.requests == []
 
@@ -113,7 +113,7 @@ PROMISE = "Gern, ich schaue gleich nach."
 
 
 def test_a_promise_in_a_reflex_is_judged_by_rule_where_the_model_cannot() -> None:
-    found, model = gate_of(judges=False)
+    found, model = gate_of(judges="never")
     gate = replace(found, language="de")
     assert gate.missing(PROMISE, []) == "this only announces something"
     assert gate.missing(PROMISE, [DID]) == ""
@@ -121,24 +121,35 @@ def test_a_promise_in_a_reflex_is_judged_by_rule_where_the_model_cannot() -> Non
     assert model.requests == []
 
 
-def test_an_able_model_is_asked_in_a_reflex_about_what_looks_like_a_promise() -> None:
-    found, model = gate_of(judge("CONTINUE", "nobody looked"), judges=False)
-    gate = replace(found, language="de", weighs_promises=True)
-    assert gate.missing("Das freut mich.", []) == ""
-    assert gate.missing(PROMISE, []) == "nobody looked"
-    assert len(model.requests) == 1
-
-
-@pytest.mark.parametrize(("judges", "weighs_promises"), [(True, False), (False, True)])
-@pytest.mark.parametrize("answer", ["CONTINUE", "DONE", "Perhaps."])
-def test_a_judge_that_cannot_be_read_leaves_a_promise_to_the_rule(
-    answer: str, judges: bool, weighs_promises: bool
+@pytest.mark.parametrize(
+    ("message", "reply", "work", "asked"),
+    [
+        ("How are you?", "Fine, and you?", [], False),
+        ("Fix the bug in main.py", "I fixed it.", [], True),
+        ("Fix the bug in main.py", "```python\n" + "x = 1\n" * 30 + "```", [], False),
+        ("Write it down.", "Done.", [FAILED], True),
+        ("Write it down.", "It is written in your diary, under today's date. " * 4, [DID], False),
+    ],
+)
+def test_an_able_model_is_asked_only_where_work_was_wanted_and_the_reply_is_short(
+    message: str, reply: str, work: list[ToolUse], asked: bool
 ) -> None:
-    found, _ = gate_of(Reply(answer, purpose="judge", always=True), judges=judges)
-    gate = replace(found, language="de", weighs_promises=weighs_promises)
+    found, model = gate_of(judge("DONE"), judges="in doubt")
+    assert replace(found, message=message).missing(reply, work) == ""
+    assert bool(model.requests) == asked
+
+
+@pytest.mark.parametrize("answer", ["CONTINUE", "DONE", "Perhaps."])
+def test_a_judge_that_cannot_be_read_leaves_a_promise_to_the_rule_and_is_given_up(
+    answer: str,
+) -> None:
+    given_up: list[bool] = []
+    found, _ = gate_of(Reply(answer, purpose="judge", always=True))
+    gate = replace(found, language="de", give_up=lambda: given_up.append(True))
     assert gate.missing(PROMISE, []) == "this only announces something"
     assert gate.missing(PROMISE, [DID]) == ""
     assert gate.missing("Das freut mich.", []) == ""
+    assert given_up
 
 
 def test_a_judge_that_can_be_read_decides_about_a_promise() -> None:

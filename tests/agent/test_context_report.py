@@ -40,7 +40,7 @@ def test_the_parts_of_the_system_prompt_add_up_to_the_whole_of_it(ada: Entity) -
     (ada.root / "GENOME.md").write_text("I like rain.")
     found, done, _ = talked(ada)
     assert sum(part.chars for part in found.system) == found.system_chars
-    assert found.system[0].name == "how to answer"
+    assert found.system[0].name == "frame"
     assert "GENOME.md" not in done.stable.parts[0].text
 
 

@@ -229,17 +229,6 @@ def test_a_reply_that_refuses_or_failed_is_not_shown_to_the_model_again(ada: Ent
     assert not any(stored(ada).messages[1].text in text for text in shown)
 
 
-def test_a_reply_an_able_model_says_twice_is_stored_and_shown_to_it_once(ada: Entity) -> None:
-    clock = Clock()
-    sorry = "I'm sorry, but I don't know what you're asking about. Tell me more context."
-    for _ in range(2):
-        runtime = runtime_of(ada, draws(sorry), clock)
-        talk(runtime, "My dog is called Biscuit.")
-    assert stored(ada).messages[-1].extra["example"] is False
-    seen = turn.stored_request(runtime, talk(runtime_of(ada, draws("Ah."), clock), "So."))
-    assert sum(sorry in message.content for message in seen.messages) == 0
-
-
 def test_what_needs_a_tool_gets_the_whole_prompt_and_a_cache_of_its_own(ada: Entity) -> None:
     model = ScriptedModel(
         [

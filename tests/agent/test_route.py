@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from bumble.agent import route, route_words
 from bumble.entity import settings
@@ -60,7 +61,9 @@ def test_a_charged_question_is_no_reflex_by_its_length_alone() -> None:
     assert charged.rule != "short_question"
 
 
-LONG = "I went along the river and then home again, and it was a fine day, as far as days go." * 2
+LONG = "I went along the river and then home again, and it was a fine day, as far as days go, " * 1
+LONG += "and nobody was there but me and a heron."
+ASKING = replace(CONFIG, classifier=True)
 
 
 @pytest.mark.parametrize(
@@ -74,30 +77,48 @@ LONG = "I went along the river and then home again, and it was a fine day, as fa
         ("", "deliberate", "classifier_unreadable"),
     ],
 )
-def test_where_the_rules_are_unsure_the_model_gives_one_word(
+def test_where_the_form_leaves_it_open_and_it_is_set_so_the_model_gives_one_word(
     answer: str, profile: str, rule: str
 ) -> None:
     model = ScriptedModel([Reply(answer, purpose="route")])
-    found = route.decide(model, LONG, CONFIG)
+    found = route.decide(model, LONG, ASKING)
     assert (found.profile, found.rule) == (profile, rule)
     asked = model.requests[0]
     assert (asked.max_tokens, asked.temperature) == (8, 0.2)
 
 
 def test_without_an_answer_it_is_thought_about() -> None:
-    found = route.decide(ScriptedModel([]), LONG, CONFIG)
+    found = route.decide(ScriptedModel([]), LONG, ASKING)
     assert (found.profile, found.rule) == ("deliberate", "classifier_failed")
 
 
-@pytest.mark.parametrize("text", ["lol ok", "haha no way " + "x" * 90, "Hello there!", "Why?"])
-def test_what_is_light_or_plain_asks_no_model(text: str) -> None:
+@pytest.mark.parametrize("text", ["lol ok", "haha no way", "Hello there!", "Why?", LONG])
+def test_nobody_asks_a_model_before_the_answer_unless_it_is_set_so(text: str) -> None:
     model = ScriptedModel([])
     route.decide(model, text, CONFIG)
     assert model.requests == []
 
 
-def test_no_model_leaves_it_to_the_rules() -> None:
-    assert route.decide(None, LONG, CONFIG).rule == "small_talk"
+@pytest.mark.parametrize(
+    ("text", "profile"),
+    [
+        ("hi", "reflex"),
+        ("Guten Morgen, wie geht's?", "reflex"),
+        ("今日は疲れた", "reflex"),
+        ("My dog is called Biscuit. He is afraid of the sea.", "reflex"),
+        ("What does `os.walk` give back?", "deliberate"),
+        ("look at notes/plan.md please", "deliberate"),
+        ("https://example.org/a is down", "deliberate"),
+        ("how much is 17 * 24?", "deliberate"),
+        ("def f(x):\n    return x", "deliberate"),
+        (LONG, "deliberate"),
+        ("word " * 50, "deliberate"),
+    ],
+)
+def test_an_able_model_thinks_by_the_form_of_a_message_in_any_language(
+    text: str, profile: str
+) -> None:
+    assert route.by_form(text, CONFIG).profile == profile
 
 
 WEIGHTY = [

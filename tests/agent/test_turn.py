@@ -270,7 +270,7 @@ def test_reflex_and_deliberate_differ_in_budget_and_thinking_and_have_the_same_t
     model = ScriptedModel([say("Hi."), say("Because.")])
     runtime = runtime_of(ada, model)
     talk(runtime, "hello")
-    talk(runtime, "Why do people dream, and what does it mean to them?")
+    talk(runtime, f"Why do people dream, {'and what does it mean to them, ' * 2}in your view?")
     reflex, deliberate = chats(model)
     assert (reflex.max_tokens, reflex.thinking) == (512, False)
     assert (deliberate.max_tokens, deliberate.thinking) == (4096, True)
@@ -442,14 +442,14 @@ def test_no_more_of_a_conversation_is_shown_than_the_model_counts_it(ada: Entity
 @pytest.mark.parametrize(
     ("judge", "can", "said", "asked"),
     [
-        ("auto", True, "Why do people dream?", True),
-        ("auto", True, "hello", False),
-        ("auto", False, "Why do people dream?", False),
+        ("auto", True, "What is in notes.txt?", True),
+        ("auto", True, "Why do people dream?", False),
+        ("auto", False, "What is in notes.txt?", False),
         ("always", False, "hello", False),
-        ("never", True, "Why do people dream?", False),
+        ("never", True, "What is in notes.txt?", False),
     ],
 )
-def test_whether_a_judge_is_asked_follows_the_setting_the_model_and_the_thought(
+def test_whether_a_judge_is_asked_follows_the_setting_the_model_and_the_work(
     ada: Entity, judge: str, can: bool, said: str, asked: bool
 ) -> None:
     with (ada.root / "entity.yaml").open("a") as file:
@@ -483,7 +483,7 @@ def test_results_of_tools_and_the_answers_after_them_keep_to_the_window(ada: Ent
     )
     runtime = runtime_of(ada, model)
     runtime.apply(ChangeSet("learn", (change,)))
-    done = talk(runtime, "Why do people cook soup? Read your notes.")
+    done = talk(runtime, "Why do people cook soup? Read your notes in soup.md.")
     assert done.outcome.said == "Stir it."
     asked = chats(model)
     assert len(asked) == 3

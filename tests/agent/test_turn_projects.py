@@ -64,6 +64,6 @@ def test_how_tools_served_is_counted_and_said_where_it_helps(ada: Entity) -> Non
     served = self_model.tools(self_model.read(ada.self_model))
     assert (served["read_skill"].used, served["read_skill"].failed) == (3, 3)
     assert "say" not in served
-    asked = "Explain in detail how the notes on cooking differ from those on baking, and why."
+    asked = f"Explain in detail how the notes on cooking differ from those on {'the ' * 20}baking."
     assert "`read_skill` failed 3 of 3 times" in prompt_for(ada, asked, clock)
     assert "`read_skill` failed" not in prompt_for(ada, "Hi!", clock)

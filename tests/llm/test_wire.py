@@ -1,0 +1,427 @@
+"""What endpoints refuse and how they answer: each is learned, and no process repeats it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from bumble.errors import AnswerInvalidError, BudgetSpentError, ModelUnreachableError, UserError
+from bumble.llm import actions, structured
+from bumble.llm.habits import HabitFile
+from bumble.llm.http_model import HttpModel
+from bumble.llm.openai_compatible import connect
+from bumble.llm.protocol import Action, PromptMessage, Request, Tool, ToolResult
+from tests.support.fake_server import Exchange, FakeServer
+from tests.support.openai_wire import CHAT, DONE, event, hello, says
+
+REQUEST = Request([PromptMessage("system", "You are Ada."), PromptMessage("user", "Hi")])
+SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+TEXT = {
+    "type": "object",
+    "properties": {"text": {"type": "string"}},
+    "required": ["text"],
+    "additionalProperties": False,
+}
+TOOLS = (Tool("say", "speak", TEXT), Tool("recall", "search", TEXT), Tool("end_turn", "stop", TEXT))
+TURN = replace(REQUEST, tools=TOOLS, schema=actions.schema([TOOLS]))
+NOW = datetime(2026, 11, 25, 12, tzinfo=UTC)
+
+
+def model_of(server: FakeServer, habits: HabitFile | None = None, **more: Any) -> HttpModel:
+    return connect(f"{server.url}/v1", "m", sleep=lambda _: None, habits=habits, **more)
+
+
+def refuses(*rules: tuple[Callable[[dict[str, Any]], bool], int, str]) -> Any:
+    """Answer with each refusal whose rule a body breaks, else with a greeting."""
+
+    def respond(exchange: Exchange) -> None:
+        for breaks, status, message in rules:
+            if breaks(exchange.body):
+                exchange.json({"error": {"message": message}}, status)
+                return
+        hello()(exchange)
+
+    return respond
+
+
+TEMPERATURE = (
+    lambda body: body.get("temperature", 1) != 1,
+    400,
+    "Unsupported value: 'temperature' does not support 0.7 with this model. Only the default (1) "
+    "value is supported.",
+)
+MAX_TOKENS = (
+    lambda body: "max_tokens" in body,
+    400,
+    "Unsupported parameter: 'max_tokens' is not supported with this model. Use "
+    "'max_completion_tokens' instead.",
+)
+
+
+@pytest.mark.parametrize(
+    ("rules", "gone", "requests"),
+    [
+        ([TEMPERATURE], "temperature", 2),
+        ([MAX_TOKENS], "max_tokens", 2),
+        ([TEMPERATURE, MAX_TOKENS], "temperature", 3),
+        (
+            [
+                (
+                    lambda body: "stream_options" in body,
+                    400,
+                    "Unrecognized request argument supplied: stream_options",
+                )
+            ],
+            "stream_options",
+            2,
+        ),
+        ([(lambda body: "seed" in body, 422, "extra fields not permitted: seed")], "seed", 2),
+    ],
+)
+def test_a_refused_parameter_is_left_out_from_then_on_in_the_next_process_too(
+    server: FakeServer, tmp_path: Path, rules: Any, gone: str, requests: int
+) -> None:
+    server.routes[CHAT] = refuses(*rules)
+    request = replace(REQUEST, seed=3)
+    kept = HabitFile(tmp_path / "endpoints.json", "here#m", lambda: NOW)
+    assert model_of(server, kept).complete(request).text == "Hello"
+    assert len(server.seen) == requests
+    assert model_of(server, kept).complete(request).text == "Hello"
+    assert len(server.seen) == requests + 1
+    assert gone not in server.seen[-1].body
+    if MAX_TOKENS in rules:
+        assert server.seen[-1].body["max_completion_tokens"] == REQUEST.max_tokens
+
+
+def test_what_was_learned_is_forgotten_after_a_week(server: FakeServer, tmp_path: Path) -> None:
+    server.routes[CHAT] = refuses(TEMPERATURE)
+    path = tmp_path / "endpoints.json"
+    model_of(server, HabitFile(path, "here#m", lambda: NOW)).complete(REQUEST)
+    later = HabitFile(path, "here#m", lambda: NOW + timedelta(days=8))
+    model_of(server, later).complete(REQUEST)
+    assert "temperature" in server.seen[2].body
+
+
+def test_a_damaged_file_of_habits_holds_none(server: FakeServer, tmp_path: Path) -> None:
+    path = tmp_path / "endpoints.json"
+    path.write_text("{not json")
+    server.routes[CHAT] = hello()
+    kept = HabitFile(path, "here#m", lambda: NOW)
+    assert model_of(server, kept).complete(REQUEST).text == "Hello"
+
+
+def calls(*named: tuple[str, dict[str, Any]], reason: str = "tool_calls") -> Any:
+    parts = [
+        event(
+            {
+                "tool_calls": [
+                    {
+                        "index": n,
+                        "id": f"c{n}",
+                        "type": "function",
+                        "function": {"name": name, "arguments": ""},
+                    }
+                ]
+            }
+        )
+        + b"".join(
+            event({"tool_calls": [{"index": n, "function": {"arguments": piece}}]})
+            for piece in pieces(json.dumps(arguments))
+        )
+        for n, (name, arguments) in enumerate(named)
+    ]
+    return says(*parts, event({}, reason), DONE)
+
+
+def pieces(text: str) -> list[str]:
+    return [text[n : n + 3] for n in range(0, len(text), 3)]
+
+
+def test_native_tools_are_required_and_their_calls_are_actions(server: FakeServer) -> None:
+    server.routes[CHAT] = calls(("say", {"text": "One\nmoment"}), ("recall", {"text": "bees"}))
+    heard: list[str] = []
+    completion = model_of(server).complete(TURN, heard.append)
+    sent = server.seen[0].body
+    assert [tool["function"]["name"] for tool in sent["tools"]] == ["say", "recall", "end_turn"]
+    assert (sent["tool_choice"], sent["parallel_tool_calls"]) == ("required", True)
+    assert "response_format" not in sent
+    assert [(one.name, one.arguments) for one in actions.parse(completion.text)] == [
+        ("say", {"text": "One\nmoment"}),
+        ("recall", {"text": "bees"}),
+    ]
+    assert "".join(heard) == completion.text and len(heard) > 5
+    assert actions.said_in(completion.text) == "One\nmoment"
+
+
+def test_calls_that_all_have_the_same_number_are_told_apart(server: FakeServer) -> None:
+    def whole(name: str, identity: str) -> bytes:
+        function = {"name": name, "arguments": '{"text": "a"}'}
+        return event({"tool_calls": [{"index": 0, "id": identity, "function": function}]})
+
+    server.routes[CHAT] = says(whole("say", "1"), whole("recall", "2"), event({}, "stop"))
+    completion = model_of(server).complete(TURN)
+    assert [one.name for one in actions.parse(completion.text)] == ["say", "recall"]
+
+
+def test_a_call_without_arguments_is_whole(server: FakeServer) -> None:
+    part = {"index": 0, "id": "c", "function": {"name": "end_turn", "arguments": ""}}
+    server.routes[CHAT] = says(event({"tool_calls": [part]}), event({}, "tool_calls"))
+    completion = model_of(server).complete(TURN)
+    assert [(one.name, one.arguments) for one in actions.parse(completion.text)] == [
+        ("end_turn", {})
+    ]
+
+
+def test_a_call_that_was_cut_off_is_never_run_half(server: FakeServer) -> None:
+    part = {"index": 0, "id": "c", "function": {"name": "recall", "arguments": '{"text": "be'}}
+    server.routes[CHAT] = says(event({"tool_calls": [part]}), event({}, "length"))
+    completion = model_of(server).complete(TURN)
+    assert completion.finish_reason == "length"
+    with pytest.raises(AnswerInvalidError):
+        actions.parse(completion.text)
+
+
+def test_text_beside_calls_was_thought(server: FakeServer) -> None:
+    part = {
+        "index": 0,
+        "id": "c",
+        "function": {"name": "say", "arguments": '{"text": "Hello"}'},
+    }
+    server.routes[CHAT] = says(
+        event({"content": "She greets me."}), event({"tool_calls": [part]}), event({}, "tool_calls")
+    )
+    completion = model_of(server).complete(TURN)
+    assert actions.said_in(completion.text) == "Hello"
+    assert completion.reasoning == "She greets me."
+
+
+def test_calls_and_results_go_in_the_form_of_the_endpoint(server: FakeServer) -> None:
+    server.routes[CHAT] = calls(("say", {"text": "Hello"}))
+    recall = Action("call_1", "recall", {"text": "bees"})
+    result = ToolResult("call_1", "<result>Bees hum.</result>")
+    messages = (
+        PromptMessage("system", "You are Ada."),
+        PromptMessage("user", "Bees?"),
+        PromptMessage("assistant", '{"actions": []}', bare="Let me see.", calls=(recall,)),
+        PromptMessage("user", "…", bare="Now answer.", results=(result,)),
+        PromptMessage("assistant", '{"actions": []}', bare="They hum."),
+        PromptMessage("user", "Thanks"),
+    )
+    model_of(server).complete(replace(TURN, messages=messages))
+    sent = server.seen[0].body["messages"]
+    assert [one["role"] for one in sent] == [
+        *("system", "user", "assistant", "tool", "assistant", "user"),
+    ]
+    call = sent[2]["tool_calls"][0]
+    assert (sent[2]["content"], call["function"]["name"]) == ("Let me see.", "recall")
+    assert sent[3]["tool_call_id"] == call["id"]
+    assert sent[3]["content"] == "<result>Bees hum.</result>\n\nNow answer."
+    assert sent[4] == {"role": "assistant", "content": "They hum."}
+
+
+def test_a_result_without_its_call_and_a_call_without_its_result_are_whole_all_the_same(
+    server: FakeServer,
+) -> None:
+    server.routes[CHAT] = calls(("say", {"text": "Hello"}))
+    stray = PromptMessage("user", "…", bare="", results=(ToolResult("gone", "old"),))
+    broken = PromptMessage("assistant", "…", bare="", calls=(Action("c", "recall", {}),))
+    messages = (stray, broken, PromptMessage("user", "Hi"))
+    model_of(server).complete(replace(TURN, messages=messages))
+    sent = server.seen[0].body["messages"]
+    assert [one["role"] for one in sent] == ["user", "assistant", "tool", "user"]
+    assert sent[0]["content"] == "old"
+
+
+def test_an_endpoint_that_refuses_tools_gets_the_schema_of_actions(
+    server: FakeServer, tmp_path: Path
+) -> None:
+    answer = json.dumps({"actions": [{"tool": "say", "arguments": {"text": "Hello"}}]})
+
+    def respond(exchange: Exchange) -> None:
+        if "tools" in exchange.body:
+            text = "registry.ollama.ai/library/m does not support tools"
+            exchange.json({"error": {"message": text}}, 400)
+        else:
+            says(event({"content": answer}, "stop"))(exchange)
+
+    server.routes[CHAT] = respond
+    kept = HabitFile(tmp_path / "endpoints.json", "here#m", lambda: NOW)
+    model = model_of(server, kept)
+    assert model.native_tools
+    assert actions.said_in(model.complete(TURN).text) == "Hello"
+    assert server.seen[1].body["response_format"]["type"] == "json_schema"
+    again = model_of(server, kept)
+    assert not again.native_tools
+    again.complete(TURN)
+    assert len(server.seen) == 3
+
+
+def test_an_endpoint_that_does_not_know_required_is_asked_with_auto(server: FakeServer) -> None:
+    def respond(exchange: Exchange) -> None:
+        if exchange.body.get("tool_choice") == "required":
+            exchange.json({"error": {"message": "tool_choice 'required' is not supported"}}, 400)
+        else:
+            calls(("say", {"text": "Hello"}))(exchange)
+
+    server.routes[CHAT] = respond
+    assert actions.said_in(model_of(server).complete(TURN).text) == "Hello"
+    assert server.seen[-1].body["tool_choice"] == "auto"
+
+
+def test_plain_text_is_speech_and_the_next_request_goes_by_schema(server: FakeServer) -> None:
+    server.routes[CHAT] = hello()
+    model = model_of(server)
+    completion = model.complete(TURN)
+    assert [one.name for one in actions.parse(completion.text)] == ["say", "end_turn"]
+    model.complete(TURN)
+    assert server.seen[-1].body["response_format"]["type"] == "json_schema"
+
+
+def test_tool_calls_that_nobody_asked_for_are_the_answer(server: FakeServer) -> None:
+    server.routes[CHAT] = calls(("answer", {"a": 3}))
+    assert structured.answer(model_of(server), REQUEST, SCHEMA) == {"a": 3}
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (
+            "<|channel|>analysis<|message|>User greets.<|end|><|start|>assistant<|channel|>final"
+            "<|message|>Hello.",
+            "Hello.",
+        ),
+        ("<thought>User greets me.</thought>Hello.", "Hello."),
+        ("<reasoning>Hm.</reasoning>\n\nHello.", "Hello."),
+        ("[THINK]Hm.[/THINK]Hello.", "Hello."),
+        ("<|channel|>final<|message|>Hello.", "Hello."),
+        ("Read `</thought>` aloud.", "Read `` aloud."),
+    ],
+)
+def test_thought_of_every_family_is_kept_apart(server: FakeServer, content: str, said: str) -> None:
+    server.routes[CHAT] = says(
+        *(event({"content": piece}) for piece in pieces(content)), event({}, "stop")
+    )
+    heard: list[str] = []
+    completion = model_of(server).complete(REQUEST, heard.append)
+    assert completion.text == "".join(heard).strip() == said
+
+
+def test_who_only_thinks_is_asked_once_more_with_room_and_without_thought(
+    server: FakeServer,
+) -> None:
+    def respond(exchange: Exchange) -> None:
+        if len(server.seen) == 1:
+            says(event({"reasoning_content": "Hm, let me see"}), event({}, "length"))(exchange)
+        else:
+            hello()(exchange)
+
+    server.routes[CHAT] = respond
+    assert model_of(server).complete(replace(REQUEST, thinking=True)).text == "Hello"
+    first, second = (one.body for one in server.seen)
+    assert second["max_tokens"] > first["max_tokens"]
+    assert second["chat_template_kwargs"] == {"enable_thinking": False}
+
+
+def test_who_only_ever_thinks_is_an_unusable_answer(server: FakeServer) -> None:
+    server.routes[CHAT] = says(event({"reasoning": "Hm"}), event({}, "stop"))
+    with pytest.raises(AnswerInvalidError, match="said nothing") as caught:
+        model_of(server).complete(REQUEST)
+    assert caught.value.exit_code == 21
+    assert len(server.seen) == 2
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "{'a': 2, 'b': None}",
+        '{"a": 2, // two\n "b": 1}',
+        "{“a”: 2}",
+        '"{\\"a\\": 2}"',
+        '{"a": "2"}',
+        "```json\n{'a': 2,}\n```",
+        "Here you are:\n{a: 2}",
+    ],
+)
+def test_json_as_models_write_it_is_read(content: str) -> None:
+    assert structured.read(content, SCHEMA)["a"] == 2
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "kind", "words"),
+    [
+        (
+            429,
+            {"message": "You exceeded your current quota", "code": "insufficient_quota"},
+            BudgetSpentError,
+            "nothing left to spend",
+        ),
+        (402, {"message": "Insufficient credits"}, BudgetSpentError, "nothing left to spend"),
+        (
+            403,
+            {"message": "Country not supported", "code": "unsupported_country_region_territory"},
+            ModelUnreachableError,
+            "doesn't serve this country",
+        ),
+        (
+            400,
+            {"message": "The response was filtered", "code": "content_filter"},
+            AnswerInvalidError,
+            "content filter",
+        ),
+        (529, {"message": "Overloaded", "type": "overloaded_error"}, ModelUnreachableError, "busy"),
+        (429, {"message": "Rate limit reached"}, ModelUnreachableError, "no more requests for now"),
+    ],
+)
+def test_each_refusal_says_what_helps(
+    server: FakeServer, status: int, error: dict[str, str], kind: type[UserError], words: str
+) -> None:
+    server.routes[CHAT] = lambda exchange: exchange.json({"error": error}, status)
+    with pytest.raises(kind, match=words.replace("busy", "overloaded or down")):
+        model_of(server, retries=0).complete(REQUEST)
+
+
+def test_an_answer_that_was_filtered_is_no_answer(server: FakeServer) -> None:
+    server.routes[CHAT] = says(event({}, "content_filter"))
+    with pytest.raises(AnswerInvalidError, match="content filter"):
+        model_of(server).complete(REQUEST)
+
+
+def test_an_error_in_the_stream_is_told(server: FakeServer) -> None:
+    failed = b'data: {"error": {"message": "the model crashed", "code": 500}}\n\n'
+    server.routes[CHAT] = says(event({"content": "Hel"}), failed)
+    with pytest.raises(ModelUnreachableError, match="the model crashed"):
+        model_of(server).complete(REQUEST)
+
+
+def test_an_answer_that_was_not_streamed_is_read(server: FakeServer) -> None:
+    message = {"role": "assistant", "content": "Hello\nyou"}
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    server.routes[CHAT] = lambda exchange: exchange.json({"choices": [choice]})
+    assert model_of(server).complete(REQUEST).text == "Hello\nyou"
+
+
+def test_the_cost_and_the_cache_are_told(server: FakeServer) -> None:
+    usage = {
+        "prompt_tokens": 2000,
+        "completion_tokens": 40,
+        "prompt_tokens_details": {"cached_tokens": 1800},
+        "completion_tokens_details": {"reasoning_tokens": 30},
+        "cost": 0.0021,
+    }
+    last = b"data: " + json.dumps({"choices": [], "usage": usage}).encode() + b"\n\n"
+    server.routes[CHAT] = says(event({"content": "Hello"}, "stop"), last, DONE)
+    counts = model_of(server).complete(REQUEST).usage
+    assert (counts.prompt_tokens, counts.cached_tokens, counts.reasoning_tokens) == (2000, 1800, 30)
+    assert counts.dollars == pytest.approx(0.0021)
+
+
+def test_a_line_separator_within_json_ends_no_event(server: FakeServer) -> None:
+    raw = b'data: {"choices": [{"delta": {"content": "a\xe2\x80\xa8b"}, "finish_reason": "stop"}]}'
+    server.routes[CHAT] = says(raw + b"\n\n")
+    assert model_of(server).complete(REQUEST).text == "a\u2028b"
