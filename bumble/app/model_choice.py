@@ -26,6 +26,9 @@ def choose_model(opened: Configured, *, yes: bool | None = None) -> Choice:
         yes: Whether fetching is agreed to; None fetches nothing, for commands that only look.
     """
     shell, config = opened.shell, opened.config.llm
+    named = choice.named(config, opened.settings.origin("llm.model"))
+    if named is not None:
+        return named
     catalog = weights.catalog_of(shell)
     here = weights.installed(shell, catalog.of_kind("chat"))
     chosen = choice.choose(

@@ -28,17 +28,9 @@ FOLDER = "cache/topics"  # among the entity's private files
 def text(runtime: Runtime, readers: Sequence[str]) -> str:
     """Return the overview for a talk of some people; empty where there is to be none.
 
-    Made at the first turn of a day; with a model in this process by `tick` alone.
+    Made once a day between two turns, by `tick` or after an answer: nobody waits for it.
     """
-    if not is_wanted(runtime):
-        return ""
-    stored = stored_text(runtime, readers)
-    if stored is not None or runtime.local:
-        return stored or ""
-    overview = make(runtime, readers)
-    if overview and runtime.writes:
-        keep(runtime, readers, overview)
-    return overview
+    return (stored_text(runtime, readers) or "") if is_wanted(runtime) else ""
 
 
 def is_wanted(runtime: Runtime) -> bool:

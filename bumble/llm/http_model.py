@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any
 
 import httpx2
@@ -75,7 +76,11 @@ class HttpModel:
         self._on_warning, self._looked = on_warning, False
         self._habit_file = habits or HabitFile(None, "", lambda: datetime.max.replace(tzinfo=UTC))
         self._kept: Habits | None = None
-        self._client = _client(self._peer, self._timeouts)
+
+    @cached_property
+    def _client(self) -> httpx2.Client:
+        """The connection, made for the first request: certificates take a while to be read."""
+        return _client(self._peer, self._timeouts)
 
     @property
     def native_tools(self) -> bool:
@@ -122,8 +127,9 @@ class HttpModel:
         return len(_encoded(self._body(request)))
 
     def close(self) -> None:
-        """Close the connection."""
-        self._client.close()
+        """Close the connection, if there was one."""
+        if "_client" in self.__dict__:
+            self._client.close()
 
     @property
     def _habits(self) -> Habits:
@@ -380,6 +386,7 @@ def _client(peer: http_errors.Peer, timeouts: Timeouts) -> httpx2.Client:
     return httpx2.Client(
         trust_env=not http_errors.is_loopback(peer.url),
         follow_redirects=True,
+        verify=not peer.url.startswith("http://"),  # no certificates are read for nothing
         timeout=httpx2.Timeout(slowest, connect=timeouts.connect_seconds),
         headers={"User-Agent": "bumble"},
         event_hooks={"request": [peer.guard_request], "response": [peer.guard_response]},

@@ -33,6 +33,25 @@ class Choice(Struct, frozen=True):
     script: Path | None = None  # backend "script"
 
 
+def named(config: LlmConfig, origin: str) -> Choice | None:
+    """Return the model that settings name where no catalog is asked; None: choose among it.
+
+    Args:
+        config: What the settings say.
+        origin: Where `llm.model` comes from, for the reason.
+
+    Raises:
+        UsageError: If an endpoint is named without a model.
+    """
+    name = config.model
+    if name.startswith(SCRIPT):
+        return Choice("script", name, origin, script=Path(name.removeprefix(SCRIPT)))
+    if name.startswith(OLLAMA):
+        model = name.removeprefix(OLLAMA)
+        return Choice("ollama", model, f"llm.model ({origin})", url=config.ollama_url)
+    return _endpoint(config, origin) if config.base_url else None
+
+
 def choose(
     config: LlmConfig,
     catalog: Catalog,
@@ -52,14 +71,9 @@ def choose(
     Raises:
         UsageError: If a model is named that nobody knows.
     """
+    if (chosen := named(config, origin)) is not None:
+        return chosen
     name = config.model
-    if name.startswith(SCRIPT):
-        return Choice("script", name, origin, script=Path(name.removeprefix(SCRIPT)))
-    if name.startswith(OLLAMA):
-        model = name.removeprefix(OLLAMA)
-        return Choice("ollama", model, f"llm.model ({origin})", url=config.ollama_url)
-    if config.base_url:
-        return _endpoint(config, origin)
     if name != "auto":
         return Choice("embedded", name, f"llm.model ({origin})", entry=_entry(catalog, name))
     for server in servers():
