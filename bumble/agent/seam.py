@@ -6,7 +6,7 @@ that belongs there.
 
 from __future__ import annotations
 
-from bumble.topics import word_frequency
+from bumble.text import word_frequency
 
 MOST_REPEATED = 80  # characters of the end that are looked for at the beginning of what follows
 LEAST_REPEATED = 12  # fewer may be chance, unless they are the whole last word

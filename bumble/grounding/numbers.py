@@ -16,11 +16,11 @@ from bumble.text.words import MONTHS
 _NUMBERS = {
     1: "one first once a an ein eine einen einem einer un una uno um uma une premier primero",
     2: "two second twice zwei deux dos dois duas both beide both",
-    3: "three third thrice drei trois tres",
+    3: "three third thrice drei dritte dritten trois tres",
     4: "four fourth vier quatre cuatro quatro",
     5: "five fifth funf cinq cinco",
     6: "six sixth sechs seis",
-    7: "seven seventh sieben sept siete sete",
+    7: "seven seventh sieben siebte siebten sept siete sete",
     8: "eight eighth acht huit ocho oito",
     9: "nine ninth neun neuf nueve nove",
     10: "ten tenth zehn dix diez dez",
@@ -52,6 +52,8 @@ second twice third both beide dos once elf neuf sept seize dix sieben cent mil m
 thousand hundert tausend dozen dutzend
 """
 _AMBIGUOUS = frozenset((_NUMBERS[1] + _OFTEN_OTHERWISE).split())
+_GERMAN = re.compile(r"(\w{3,6})und(\w{5,8})")  # einundzwanzig
+_ORDINAL_ENDING = re.compile(r"(?<=\w)(?:ste[nrsm]?|te[nrsm]?|th)\Z")
 _DATE = re.compile(r"(\d{1,4})[-./](\d{1,2})[-./](\d{1,4})")
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 _THOUSANDS = re.compile(r"[.,](?=\d{3}(?!\d))")
@@ -111,6 +113,27 @@ def needed(word: str) -> list[tuple[str, ...]]:
         return [(f"#{part}", f"@{part}") for part in map(int, date.groups())]
     value = _value(word)
     return [] if value is None else [(_form(value),)]
+
+
+def value(word: str) -> Decimal | None:
+    """Return the number a word stands for, in digits, as a word or as an ordinal; None: none.
+
+    Args:
+        word: Case folded and without accents.
+    """
+    found = _value(word)
+    if found is None and (stem := _ORDINAL_ENDING.sub("", word)) != word:
+        found = _value(stem) if len(stem) > 2 else None
+    for large in ("tausend", "hundert"):  # dreihundertzwanzig
+        before, joint, behind = word.partition(large)
+        if found is None and joint and (before or behind):
+            times, more = (value(part) if part else None for part in (before, behind))
+            if (times is None) == (not before) and (more is None) == (not behind):
+                found = (times or 1) * _OF_WORD[large] + (more or 0)
+    if found is None and (joined := _GERMAN.fullmatch(word)):
+        unit, tens = (_OF_WORD.get(part, 0) for part in joined.groups())
+        found = Decimal(tens + unit) if unit < 10 and tens in _TENS else None
+    return found
 
 
 def _form(value: Decimal) -> str:
