@@ -106,7 +106,7 @@ def prepare(runtime: Runtime) -> None:
 LESSON = Lesson(
     "answers",
     "what answers a question",
-    "matrix and floor",
+    lambda: "matrix and floor",
     lambda embedder: learn(embedder, load()),
     answering.read,
 )

@@ -239,7 +239,7 @@ def learn(embedder: Embedder, examples: Sequence[Example]) -> Likeness:
 LESSON = Lesson(
     "examples",
     "what is worth keeping",
-    f"{CLASSES} {ASK_MEMORY} {TELL} by language {answers.LESSON.digest}",
+    lambda: f"{CLASSES} {ASK_MEMORY} {TELL} by language {answers.LESSON.digest}",
     lambda embedder: learn(embedder, load()),
     likeness.read,
 )

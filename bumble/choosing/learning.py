@@ -49,7 +49,7 @@ class Lesson(Struct, Generic[T], frozen=True, dict=True):
 
     folder: str  # of its texts, and part of the names of files
     what: str  # is learned, as somebody is told who waits
-    version: str  # changes with what is made of the texts
+    version: Callable[[], str]  # changes with what is made of the texts
     learn: Callable[[Embedder], T]
     read: Callable[[BinaryIO], T]
 
@@ -81,7 +81,7 @@ class Lesson(Struct, Generic[T], frozen=True, dict=True):
 
     def filename(self, identity: EmbedderIdentity) -> str:
         """Name the file of what an embedder learned from the texts as they are."""
-        learned_from = f"{astuple(identity)} {self.version} {self.digest}"
+        learned_from = f"{astuple(identity)} {self.version()} {self.digest}"
         digest = hashlib.sha256(learned_from.encode()).hexdigest()[:16]
         return f"{identity.model}-{identity.dimensions}-{self.folder}-{digest}.npz"
 

@@ -123,6 +123,25 @@ class OnnxEmbedder:
         )
         return self._pooled(hidden, mask)[0], tokens
 
+    def states(self, text: str) -> tuple[Floats, list[tuple[int, int]]]:
+        """Return the states of a text's tokens as a query has them, prefix and marks left out.
+
+        Returns:
+            Shape (tokens, hidden), and for each token where it stands in the text.
+        """
+        encodings = self._encode(self.identity.query_prefix, [text])
+        skipped = len(self.identity.query_prefix)
+        rows = [
+            row
+            for row, (special, (start, _)) in enumerate(
+                zip(encodings[0].special_tokens_mask, encodings[0].offsets, strict=True)
+            )
+            if not special and start >= skipped
+        ]
+        hidden, _ = self._run(encodings)
+        offsets = [encodings[0].offsets[row] for row in rows]
+        return hidden[0][rows], [(start - skipped, end - skipped) for start, end in offsets]
+
     def token_mean(self, texts: Sequence[str]) -> Floats:
         """Average the states of all tokens that are matched. Returns shape (hidden,)."""
         skipped = len(self.identity.document_prefix)

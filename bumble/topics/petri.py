@@ -24,8 +24,8 @@ from typing import Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from bumble.text import stop_words, tags, words
-from bumble.topics import noun_marks, word_frequency
+from bumble.text import stop_words, tags, word_frequency, words
+from bumble.topics import noun_marks
 from bumble.topics.mentions import Text
 
 TopicType = Literal["person", "knowledge", "skill", "project", "tag", "link", "name", "word"]

@@ -1,0 +1,129 @@
+"""Train the reader's head and report: `uv run --group training python -m training --cache DIR`.
+
+Writes weights with `--out FILE` and the report to standard output. Cut-offs are chosen on the
+writers of the split `choose`; `test` is only reported; `sealed` only with `--sealed`.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bumble.weights import catalog, embedders
+from training import head, labels
+from training.features import Features
+from training.labels import INTENTS, Example
+
+Rows = NDArray[np.int64]
+
+
+def f1(value: Any, right: Any, cut: float) -> tuple[float, float, float]:
+    """Return F1, precision and recall of what lies above a cut-off."""
+    said = value > cut
+    hit = float((said & right).sum())
+    precision = hit / max(1.0, float(said.sum()))
+    recall = hit / max(1.0, float(right.sum()))
+    return 2 * precision * recall / max(1e-9, precision + recall), precision, recall
+
+
+def best_cut(value: Any, right: Any, beta: float = 1.0) -> float:
+    """Return the cut-off with the best F; `beta` above 1 weighs recall."""
+
+    def score(cut: float) -> float:
+        _, precision, recall = f1(value, right, cut)
+        return (1 + beta**2) * precision * recall / max(1e-9, beta**2 * precision + recall)
+
+    return float(max(np.linspace(-6, 4, 101), key=score))
+
+
+def rows_of(examples: Sequence[Example], split: str) -> Rows:
+    """Return the rows of a split."""
+    return np.array([n for n, one in enumerate(examples) if one.split == split], np.int64)
+
+
+def report(examples: Sequence[Example], out: Any, rows: Rows, cuts: dict[str, float], name: str) -> None:
+    """Print what the outputs get right on some rows."""
+    chosen = [examples[row] for row in rows]
+    known = np.array([one.keep is not None for one in chosen])
+    keep = np.array([bool(one.keep) for one in chosen])
+    value = out["keep"][:, 0]
+    line = " ".join(f"{x:.3f}" for x in f1(value[known], keep[known], cuts["keep"]))
+    print(f"\n{name}: {len(rows)} messages; keep F1 P R {line}")
+    for code in sorted({one.language for one in chosen}):
+        here = known & np.array([one.language == code for one in chosen])
+        if here.sum() > 20:
+            print(f"  {code} {f1(value[here], keep[here], cuts['keep'])[0]:.3f} of {here.sum()}")
+    flags = np.array([one.known_intents() for one in chosen])
+    for column, intent in enumerate(INTENTS):
+        there = flags[:, 1, column] > 0
+        right = flags[:, 0, column] > 0
+        if (right & there).sum() > 9:
+            scores = f1(out["intent"][there, column], right[there], cuts[intent])
+            print(f"  {intent}: F1 P R {' '.join(f'{x:.2f}' for x in scores)} of {int(right[there].sum())}")
+    for column, grade in enumerate(head.GRADES):
+        marked = np.array([one.heavy is not None for one in chosen])
+        level = int(grade[-1])
+        right = np.array([((one.heavy if grade[0] == "h" else one.glad) or 0) >= level for one in chosen])
+        if (right & marked).sum() > 9:
+            scores = f1(out["grade"][marked, column], right[marked], cuts[grade])
+            print(f"  {grade}: F1 P R {' '.join(f'{x:.2f}' for x in scores)} of {int(right[marked].sum())}")
+
+
+def choose_cuts(examples: Sequence[Example], out: Any, rows: Rows) -> dict[str, float]:
+    """Choose the cut-off of each output on writers that were not trained on."""
+    chosen = [examples[row] for row in rows]
+    known = np.array([one.keep is not None for one in chosen])
+    keep = np.array([bool(one.keep) for one in chosen])
+    cuts = {"keep": best_cut(out["keep"][known, 0], keep[known])}
+    flags = np.array([one.known_intents() for one in chosen])
+    for column, intent in enumerate(INTENTS):
+        there, right = flags[:, 1, column] > 0, flags[:, 0, column] > 0
+        beta = 3.0 if intent == "confide" else 1.0  # one in doubt is for its teller alone
+        enough = (right & there).sum() > 9
+        cuts[intent] = best_cut(out["intent"][there, column], right[there], beta) if enough else 0.0
+    marked = np.array([one.heavy is not None for one in chosen])
+    for column, grade in enumerate(head.GRADES):
+        level = int(grade[-1])
+        right = np.array([((one.heavy if grade[0] == "h" else one.glad) or 0) >= level for one in chosen])
+        enough = (right & marked).sum() > 9
+        cuts[grade] = best_cut(out["grade"][marked, column], right[marked]) if enough else 0.0
+    return cuts
+
+
+def main() -> None:
+    """Train, choose cut-offs, report, write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cache", type=Path, required=True, help="where features are kept")
+    parser.add_argument("--weights", type=Path, help="folder of bumble's weights")
+    parser.add_argument("--embedder", default="multilingual-e5-small")
+    parser.add_argument("--out", type=Path, help="file to write the head to")
+    parser.add_argument("--sealed", action="store_true", help="report the sealed split too")
+    parser.add_argument("--epochs", type=int, default=head.EPOCHS)
+    parser.add_argument("--without", default="", help="a language left out of training")
+    given = parser.parse_args()
+    folder = given.weights or Path.home() / ".cache/bumble/weights"
+    embedder = embedders.open_embedder(folder, catalog.load().entry(given.embedder))
+    examples = labels.read()
+    features, right = Features(embedder, examples, given.cache), head.targets(examples)
+    rows = rows_of(examples, "train")
+    rows = np.array([row for row in rows if examples[row].language != given.without], np.int64)
+    params, mean, deviation = head.train(features, right, rows, epochs=given.epochs)
+    named = ["choose", "test", *(["sealed"] if given.sealed else [])]
+    splits = {name: rows_of(examples, name) for name in named}
+    outs = {
+        name: head.predict(params, mean, deviation, features, right, part)
+        for name, part in splits.items()
+    }
+    cuts = choose_cuts(examples, outs["choose"], splits["choose"])
+    print("cut-offs:", {name: round(cut, 2) for name, cut in cuts.items()})
+    for name, part in splits.items():
+        report(examples, outs[name], part, cuts, name)
+
+
+if __name__ == "__main__":
+    main()
