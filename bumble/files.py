@@ -16,6 +16,7 @@ import os
 import re
 import secrets
 import stat
+import sys
 import threading
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,6 +28,9 @@ from msgspec import Struct
 
 from bumble import unfinished
 from bumble.errors import FolderUnwritableError, LockedError, UnsafePathError
+
+if sys.platform != "win32":
+    import fcntl
 
 TEMPORARY_SUFFIX = unfinished.SUFFIX  # git-ignored
 PRIVATE = ".bumble"  # what is bumble's own in an enclosed folder
@@ -602,6 +606,23 @@ def lock(path: Path, *, place: Path, timeout_seconds: float) -> Iterator[None]:
         yield
     finally:
         held.release()
+
+
+def is_locked(path: Path) -> bool:
+    """Whether another process holds a lock; asks in a way that leaves no trace on the file."""
+    if sys.platform == "win32":
+        return False  # there is no asking without writing
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe is no lock
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
 
 
 def inside(root: Path, relative: str) -> Path:

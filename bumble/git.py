@@ -11,13 +11,20 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import queue
 import re
 import shlex
+import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble import gitdir
 from bumble.errors import HistoryUnreadableError
@@ -25,9 +32,15 @@ from bumble.gitdir import Repository
 
 TIMEOUT_SECONDS = 30
 NETWORK_TIMEOUT_SECONDS = 300
+SILENCE_SECONDS = 30  # of another machine
+GRACE_SECONDS = 2  # to end in
+PIECE_BYTES = 1 << 16
 PROTOCOLS = "file:git:http:https:ssh"  # of addresses; `ext::` would be a program
 NOT_INSTALLED = 127  # as a shell says it
 REFUSED = 128  # as git ends where it will not begin
+_PROGRESS = re.compile(  # what git tells of how far it is
+    r"remote: \w+ing objects:|remote: Total |\w+ing (objects|deltas): |(From|To) | [*+!=-] |   \w"
+)
 MAX_NAMES = 500  # of files, on one command line
 NOWHERE = "0" * 40  # the name of no object
 # Set where git runs us, as it does in a hook: they would point our own calls elsewhere.
@@ -62,7 +75,7 @@ SHUT = {
     "status": ("--ignore-submodules=all",),  # git would look into them by their own config
 }
 READS_FILES = frozenset(
-    ("add", "commit", "diff", "status", "merge")
+    ("add", "commit", "diff", "status", "merge", "reset", "checkout-index", "hash-object")
 )  # by filters, where there are some
 MOVES_BRANCHES = frozenset(("fast-import", "branch"))  # which a hook may be told of
 NAMING = (b"filter", b"include", b"hook", b"lfs")  # in what else names programs for these
@@ -93,6 +106,27 @@ class GitResult(Struct, frozen=True):
         """The first line of what it complained of."""
         lines = self.err.strip().splitlines() or [f"git ended with code {self.code}"]
         return lines[0].removeprefix("fatal: ").removeprefix("error: ")
+
+
+class Holding(Struct):
+    """What the gits that are started hold open as long as they live."""
+
+    descriptor: int | None = None
+    killed: bool = False  # one of them took too long
+
+
+_holding: ContextVar[Holding | None] = ContextVar("holding", default=None)
+
+
+@contextmanager
+def holding(descriptor: int) -> Iterator[Holding]:
+    """Have every git that is started meanwhile, and all that it starts, hold a file open."""
+    held = Holding(descriptor)
+    token = _holding.set(held)
+    try:
+        yield held
+    finally:
+        _holding.reset(token)
 
 
 class Programs(Struct, frozen=True):
@@ -129,6 +163,7 @@ class Git(Struct, frozen=True, dict=True):
         stdin: bytes | None = None,
         environ: Mapping[str, str] | None = None,
         timeout_seconds: float = TIMEOUT_SECONDS,
+        silence_seconds: float | None = None,
     ) -> GitResult:
         """Run git in the entity's folder.
 
@@ -139,6 +174,7 @@ class Git(Struct, frozen=True, dict=True):
             stdin: Its standard input.
             environ: Variables to add to those of this process.
             timeout_seconds: After which git is killed.
+            silence_seconds: After which git is ended, if it says nothing.
         """
         place = self.repository
         if self.foreign:
@@ -154,13 +190,28 @@ class Git(Struct, frozen=True, dict=True):
             options += self.programs.options
         command = (*options, *_shut(arguments))
         return _start(
-            place.folder, command, stdin=stdin, environ=environ, timeout_seconds=timeout_seconds
+            place.folder,
+            command,
+            stdin=stdin,
+            environ=environ,
+            timeout_seconds=timeout_seconds,
+            silence_seconds=silence_seconds,
         )
 
     def reach(self, *arguments: str) -> GitResult:
-        """Run a git command that reaches another machine; git asks for no password."""
-        environ = {"GIT_ALLOW_PROTOCOL": PROTOCOLS}
-        return self.call(*arguments, environ=environ, timeout_seconds=NETWORK_TIMEOUT_SECONDS)
+        """Run a git command that reaches another machine; git asks for no password.
+
+        Where nothing comes from there for `SILENCE_SECONDS`, it is ended and says so.
+        """
+        command, *rest = arguments
+        result = self.call(
+            *(command, "--progress", *rest),  # so that all that comes shows
+            environ={"GIT_ALLOW_PROTOCOL": PROTOCOLS},
+            timeout_seconds=NETWORK_TIMEOUT_SECONDS,
+            silence_seconds=SILENCE_SECONDS,
+        )
+        lines = [line for line in result.err.splitlines() if line and not _PROGRESS.match(line)]
+        return replace(result, err="\n".join(lines))
 
     def reaching_programs(self, *, but: str = "") -> list[str]:
         """Return the settings of the repository's own that git would obey when it reaches out.
@@ -334,29 +385,117 @@ def _start(
     environ: Mapping[str, str] | None = None,
     alone: bool = False,
     timeout_seconds: float = TIMEOUT_SECONDS,
+    silence_seconds: float | None = None,
 ) -> GitResult:
-    """Run git in a folder; alone, it takes no notice of the repository that lies in."""
+    """Run git in a folder; alone, it takes no notice of the repository that lies in.
+
+    Args:
+        folder: Where.
+        arguments: The command and its options.
+        stdin: Its standard input.
+        environ: Variables to add to those of this process.
+        alone: Whether no repository counts.
+        timeout_seconds: After which git is killed.
+        silence_seconds: After which git is ended, if it says nothing; it is to tell how far it is.
+    """
     around = {key: value for key, value in os.environ.items() if key not in FOREIGN}
     # unless a caller reaches out, no address and no program of a remote counts
     around |= {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": ""}
     if alone:
         around["GIT_DIR"] = os.devnull
+    command = ["git", "-C", str(folder), "--no-pager", *_settings(OFF), *arguments]
+    held = _holding.get()
+    kept = () if held is None or held.descriptor is None else (held.descriptor,)
     try:
-        result = subprocess.run(
-            ["git", "-C", str(folder), "--no-pager", *_settings(OFF), *arguments],
-            input=stdin if stdin is not None else b"",
-            capture_output=True,
-            timeout=timeout_seconds,
-            check=False,
+        with subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             env=around | dict(environ or {}),
-        )
+            pass_fds=kept if os.name == "posix" else (),
+            start_new_session=silence_seconds is not None,
+        ) as process:
+            try:
+                if silence_seconds is None:
+                    out, err = process.communicate(stdin, timeout=timeout_seconds)
+                else:
+                    out, err = _watched(process, timeout_seconds, silence_seconds)
+            except BaseException:
+                _end(process)
+                raise
     except FileNotFoundError as error:
         return GitResult(NOT_INSTALLED, b"", str(error))
-    except subprocess.TimeoutExpired:
-        return GitResult(1, b"", f"git took longer than {timeout_seconds:g} s", killed=True)
+    except subprocess.TimeoutExpired as error:
+        if held is not None:
+            held.killed = True
+        silent = error.timeout == silence_seconds
+        why = (
+            f"nothing came for {error.timeout:g} s"
+            if silent
+            else (f"git took longer than {error.timeout:g} s")
+        )
+        return GitResult(1, b"", why, killed=True)
     except OSError as error:
         return GitResult(1, b"", str(error))
-    return GitResult(result.returncode, result.stdout, result.stderr.decode(errors="replace"))
+    return GitResult(process.returncode, out, err.decode(errors="replace"))
+
+
+def _watched(
+    process: subprocess.Popen[bytes], timeout_seconds: float, silence_seconds: float
+) -> tuple[bytes, bytes]:
+    """Read what git says as long as it says something.
+
+    Raises:
+        TimeoutExpired: If it is silent, or goes on, for too long; its timeout says which.
+    """
+    pieces: queue.SimpleQueue[tuple[int, bytes]] = queue.SimpleQueue()
+    streams = (process.stdout, process.stderr)
+
+    def pump(number: int) -> None:
+        stream = streams[number]
+        while stream is not None and (piece := os.read(stream.fileno(), PIECE_BYTES)):
+            pieces.put((number, piece))
+        pieces.put((number, b""))
+
+    if process.stdin is not None:
+        process.stdin.close()
+    for number in range(2):
+        threading.Thread(target=pump, args=(number,), daemon=True, name="git-output").start()
+    until = time.monotonic() + timeout_seconds
+    said = (bytearray(), bytearray())
+    left = 2
+    while left:
+        rest = max(0.0, until - time.monotonic())
+        try:
+            number, piece = pieces.get(timeout=min(rest, silence_seconds))
+        except queue.Empty:
+            limit = silence_seconds if rest > silence_seconds else timeout_seconds
+            raise subprocess.TimeoutExpired(process.args, limit) from None
+        said[number].extend(piece)
+        left -= not piece
+    process.wait(timeout=silence_seconds)
+    return bytes(said[0]), bytes(said[1])
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End git, and what it has started where that is a group of its own: politely, then not.
+
+    Asked to end, git takes its locks away. What it started to reach out would hold our pipes open.
+    """
+    try:
+        group = os.getpgid(process.pid) if os.name == "posix" else 0
+    except ProcessLookupError:
+        return
+    is_own = group == process.pid
+    for number in (signal.SIGTERM, signal.SIGKILL if os.name == "posix" else signal.SIGTERM):
+        with suppress(OSError):
+            os.killpg(group, number) if is_own else process.send_signal(number)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=GRACE_SECONDS)
+    for stream in (process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()
 
 
 def at(folder: Path, *, trusted: bool = False) -> Git | None:

@@ -31,6 +31,14 @@ UNDER_WAY = {
     "REVERT_HEAD": "a revert",
     "BISECT_LOG": "a bisection",
 }
+# How git goes on with it, and how it is taken back.
+ENDINGS = {
+    "a merge": ("merge --continue", "merge --abort"),
+    "a rebase": ("rebase --continue", "rebase --abort"),
+    "a cherry-pick": ("cherry-pick --continue", "cherry-pick --abort"),
+    "a revert": ("revert --continue", "revert --abort"),
+    "a bisection": ("bisect log", "bisect reset"),
+}
 
 
 class Repository(Struct, frozen=True):
@@ -51,6 +59,11 @@ class Repository(Struct, frozen=True):
         """What git is in the middle of: `a merge`, `a rebase`; empty if nothing."""
         states = (what for name, what in UNDER_WAY.items() if (self.private / name).exists())
         return next(states, "")
+
+    @property
+    def merging(self) -> str:
+        """The commit that is being merged; empty if none is."""
+        return _line(self.private / "MERGE_HEAD").partition("\n")[0]
 
     @property
     def common(self) -> Path:

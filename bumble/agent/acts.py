@@ -56,7 +56,9 @@ _QUESTION_MARK = re.compile("[?？؟]")
 _CLAUSE_END = re.compile(r"(?<=[?？؟!])\s*|[.…,;:]+(?=\s|$)|\n")
 _OPENING = "¿¡ "  # marks before the first word
 _NUMBER = re.compile(r"\d")
-_FILE = re.compile(r"\b[\w-]+\.(?:txt|md|pdf|csv|json|ya?ml|py|log|html?|docx?|ics|toml)\b", re.I)
+_FILE = re.compile(
+    r"(?<![\w-])[\w-]+\.(?:txt|md|pdf|csv|json|ya?ml|py|log|html?|docx?|ics|toml)\b", re.IGNORECASE
+)
 JOKES = ("a jest", "a riddle", rules.LAUGH)  # as the rules for keeping call them
 SHORT, BRIEF = 6, 10  # words of a message that only greets; that only asks how one is
 MOST_ASKED = 14  # words of a question without a question mark

@@ -59,6 +59,7 @@ UNREAD_CHARS = 400  # of an answer that can't be read, when the model is told so
 REFUSED = "refused:"
 PAUSE = "\n\n"  # between two things said
 QUESTION = re.compile("[?？؟]")
+CIRCLE_REACH = 8_000  # characters, from the end, in which an answer may go round
 CIRCLE_CHARS, CIRCLE_TIMES = 40, 4  # the end of an answer, and how often it may stand there
 MESSAGE_TOKENS = 80  # of what the person said, as the model is reminded of it
 LONG_ADVICE = " If it is that long, write it to a file with write_file and say where it is."
@@ -161,7 +162,8 @@ class _Speaker:
     def feed(self, piece: str) -> None:
         self._hear(self.reader.feed(piece))
         end = self.heard[-CIRCLE_CHARS:]
-        goes_round = len(end) == CIRCLE_CHARS and self.heard.count(end) >= CIRCLE_TIMES
+        far = self.heard[-CIRCLE_REACH:]
+        goes_round = len(end) == CIRCLE_CHARS and far.count(end) >= CIRCLE_TIMES
         if goes_round and self.doubted is not None:
             raise EnoughError
 

@@ -40,7 +40,7 @@ _CODE = re.compile(
 _SUM = re.compile(r"\d\s*[+*×÷^]\s*\d|\d\s+[-/x]\s+\d")
 _SMILES = re.compile("[😂🤣😹😆😜😝🤪😄😁😅😏😎🙃😉🥳🎉]")
 _ACTS_OF_COURTESY = ("greeting", "thanks", "goodbye", "wellbeing", "joke", "clock")
-_OFFERS = re.compile(r"[^.!?\n]*\?")  # what is asked is no promise
+_OFFERS = re.compile(r"(?<![^.!?\n])[^.!?\n]*\?")  # what is asked is no promise
 
 
 def has(language: str) -> bool:

@@ -22,7 +22,13 @@ from bumble.app import index_place, output
 from bumble.app.process import Shell
 from bumble.entity import folder
 from bumble.entity.folder import ENTITY_FILE, PRIVATE, Entity
-from bumble.errors import FolderUnwritableError, NotAnEntityError, RefusedError, UnsafePathError
+from bumble.errors import (
+    FolderUnwritableError,
+    NotAnEntityError,
+    RefusedError,
+    SettingInvalidError,
+    UnsafePathError,
+)
 from bumble.text.whole_text import HALF
 
 if TYPE_CHECKING:
@@ -168,7 +174,12 @@ def _tell_of_foreign(shell: Shell, root: Path) -> None:
 
 
 def open_entity(
-    ctx: typer.Context, folder_option: Path | None, *, incognito: bool = False, **flags: object
+    ctx: typer.Context,
+    folder_option: Path | None,
+    *,
+    incognito: bool = False,
+    reads: bool = False,
+    **flags: object,
 ) -> Opened:
     """Open the entity a command is about.
 
@@ -178,6 +189,7 @@ def open_entity(
         ctx: Of the command.
         folder_option: --entity behind the command.
         incognito: Whether the folder must stay as it is in every byte.
+        reads: Whether the command only looks.
         flags: Settings that flags of this command override: `llm__model="…"` for `llm.model`.
 
     Raises:
@@ -197,7 +209,9 @@ def open_entity(
         )
     wait = flags.get("limits__lock_timeout_seconds")
     default = changes.DEFAULT_LOCK_TIMEOUT_SECONDS
-    changes.recover(root, timeout_seconds=wait if isinstance(wait, float) else default)
+    timeout = wait if isinstance(wait, float) else default
+    changes.recover(root, timeout_seconds=timeout)
+    settle_git(shell, root, timeout_seconds=timeout, reads=reads or incognito)
     _tell_of_foreign(shell, root)
     settings_of_entity = _settings(shell, entity, flags)
     for warning in settings_of_entity.warnings:
@@ -210,6 +224,30 @@ def open_entity(
         _settle_clone(opened)
         forget_again(opened)
     return opened
+
+
+def settle_git(shell: Shell, root: Path, *, timeout_seconds: float, reads: bool = False) -> None:
+    """Bring to an end what git was cut off in; for who only reads, say that it waits.
+
+    The settings can't be read first: they may be half merged.
+    """
+    from bumble.entity import changes, git_operations, settings
+
+    operations = git_operations.cut_off(root)
+    if not operations:
+        return
+    if reads:
+        output.warn(shell, git_operations.warning(operations.values()))
+        return
+    trusted = False
+    with suppress(SettingInvalidError):  # half merged, they are nobody's
+        trusted = settings.load(root / ENTITY_FILE, shell.user_file, shell.environ).trusted
+    place = git.at(root, trusted=trusted)
+    if place is not None:
+        with files.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
+            settled = git_operations.settle(root, place)
+        if settled.sentence:
+            output.warn(shell, settled.sentence)
 
 
 def _settle_clone(opened: Opened) -> None:

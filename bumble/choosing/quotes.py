@@ -30,7 +30,7 @@ _HEADING = re.compile(r"#{1,6}\s+(.*?)\s*#*")
 _CITED = re.compile(r"> ?([^,:]+)[,:].*?[„“«\"](.+)[“”»\"]")
 _ASKING = ("requested", "confided")  # cues of what is asked of the listener
 _STOPPED = re.compile(r"([.!?…][”“»\"]*)\.(?=\s)")  # a full stop behind another
-_NOT_IN_TITLES = re.compile(r"https?://\S+|\S+@\S+")
+_NOT_IN_TITLES = re.compile(r"https?://\S+|(?<!\S)\S+@\S+")
 
 
 class Quote(Struct, frozen=True):

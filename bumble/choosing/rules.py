@@ -49,8 +49,10 @@ _SENTENCE_END = re.compile(r"[.?!]")
 _PARTS = re.compile(r" [.?!,:] ")
 _HA = re.compile(r"(?:^|[.!?…]\s+)ha\s*(?:[.!]|$)", re.IGNORECASE)  # a sentence of its own
 _LETTERS = re.compile(r"[^\W\d_]+")
-_PART = re.compile(r"(?<=[^\d\s])[.?!;,]+\s+|\n+")
-_SENTENCE = re.compile(r"(?<=[^\d\s])[.?!;]+\s+|\n+")
+# Signs that don't stand behind a number; each run of them is looked at once.
+_RUN_OF = r"(?:(?<=[^\d\s{0}])|(?<=[\d\s][{0}])|(?<=\A[{0}]))[{0}]+\s+|\n+"
+_PART = re.compile(_RUN_OF.format(".?!;,"))
+_SENTENCE = re.compile(_RUN_OF.format(".?!;"))
 _TIME = re.compile(r"\b\d{1,2}\.\s?\d{0,2}\.?(?=\D|$)|\b\d{1,2}/\d{1,2}\b|\b\d{1,2}:\d{2}\b")
 
 

@@ -99,7 +99,12 @@ def _command(
         shell.set_now(values.pop("now"))
         shell.set_seed(values.pop("seed", None))
         wait = values.pop("lock_timeout", None)
-        opened = open_entity(ctx, values.pop("entity"), limits__lock_timeout_seconds=wait)
+        opened = open_entity(
+            ctx,
+            values.pop("entity"),
+            reads=options in (READING, LOOKING_BACK),
+            limits__lock_timeout_seconds=wait,
+        )
         if then is not None:
             opened = open_past(opened, then)
         values.pop("json")  # the process knows it already, from its arguments

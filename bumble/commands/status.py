@@ -17,7 +17,7 @@ from bumble.app import body_view, index_place, model_choice, opening, output, we
 from bumble.app.opening import Opened
 from bumble.cli import listing, people, waiting_imports
 from bumble.cli.entity_command import reads
-from bumble.entity import commits, git_locks
+from bumble.entity import commits, git_operations
 from bumble.errors import UserError
 from bumble.llm import engine_probe
 from bumble.records import kinds, session_files, sessions, state
@@ -207,7 +207,7 @@ def _uncommitted(opened: Opened) -> dict[str, Any] | None:
     place = git.at(opened.entity.root)
     if not waiting or place is None:
         return None
-    locks = git_locks.locks(place.repository)
+    locks = git_operations.locks(place.repository)
     under_way = place.repository.under_way
     why = f"{under_way} is under way; finish it first" if under_way else ""
     if not why and locks:

@@ -52,7 +52,7 @@ TEMPERATURE = 0.2
 MAX_TOUCHED = 16
 MOST_QUOTES = 6  # of a brief by form
 QUESTION_MARKS = ("?", "？", "؟")
-_FILE = re.compile(r"[\w./-]*\w\.[A-Za-z]\w{0,4}\b")
+_FILE = re.compile(r"(?<![\w./-])[\w./-]*\w\.[A-Za-z]\w{0,4}\b")
 
 
 class HandoverJob(Struct, frozen=True):

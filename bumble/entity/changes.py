@@ -77,6 +77,9 @@ class Version(Struct, frozen=True):
 class History(Protocol):
     """What keeps earlier versions; told of a set before and after, while the lock is held."""
 
+    def settle(self) -> None:
+        """Put right what a kill left, before the files are looked at."""
+
     def begin(self, change_set: ChangeSet, steps: Sequence[IntentStep]) -> None:
         """Take note of what will be written; may refuse it."""
 
@@ -129,6 +132,8 @@ def apply(
     files.enclose(root)
     with files.lock(lock_path(root), place=root, timeout_seconds=timeout_seconds):
         write_ahead.recover(root)
+        if history is not None:
+            history.settle()
         planned = _plan(root, change_set.changes)
         if history is not None and planned:
             history.begin(change_set, [step for step, _ in planned])

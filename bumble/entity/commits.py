@@ -22,9 +22,10 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from bumble import files, git
-from bumble.entity import changes, git_locks, installation, write_ahead
+from bumble.entity import changes, git_operations, installation, write_ahead
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import ENTITY_FILE
+from bumble.entity.git_operations import Operation
 from bumble.entity.write_ahead import IntentStep
 from bumble.errors import MergeUnfinishedError, UnsafePathError
 from bumble.git import Git, GitResult
@@ -36,6 +37,9 @@ CYCLE = "Cycle"  # the trailer that every commit of a change set has
 BY_HAND = "by hand"
 NOTES = "uncommitted"  # below `.bumble/`
 REAL_NAME = ("-c", "user.useConfigOnly=true")  # a guessed name would stand there for ever
+STATUS = ("status", "--porcelain=v2", "--branch", "-z", "--no-renames")
+# Records lie in folders by date: git must not take one folder for another's new name.
+MERGING = ("-c", "merge.directoryRenames=false")
 MAX_BODY_LINES = 100
 MAX_LINE_CHARS = 300
 MAX_PATHSPECS = 500  # beyond, the whole folder is looked at
@@ -117,6 +121,7 @@ def catch_up(
         return Waiting()
     with files.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
         write_ahead.recover(root)
+        made.settle()
         return made.catch_up()
 
 
@@ -249,6 +254,10 @@ class Commits:
         self.blind = False  # git could not be asked how the files stand
         self.own: list[PendingCommit] = []  # what goes into the commit of this set
 
+    def settle(self) -> None:
+        """Bring to an end what git was cut off in: a file may become what it was before."""
+        git_operations.settle(self.root, self.git)
+
     def begin(self, change_set: ChangeSet, steps: Sequence[IntentStep]) -> None:
         """Commit what was there before, and note what comes.
 
@@ -347,7 +356,7 @@ class Commits:
         status = self.git.call(
             "--no-optional-locks",
             "--literal-pathspecs",
-            *("status", "--porcelain=v2", "--branch", "-z", "--no-renames"),
+            *STATUS,
             *("--untracked-files=all", "--ignore-submodules=all", "--", *specs),
         )
         self.blind = status.code != 0
@@ -363,8 +372,8 @@ class Commits:
     def _let_others_finish(self) -> None:
         """Wait a moment for another git, such as that of a writer which was killed."""
         for _ in range(BUSY_TRIES):
-            git_locks.clear(self.root, self.git)
-            if not git_locks.locks(self.repository):
+            self.settle()
+            if not git_operations.locks(self.repository):
                 break
             time.sleep(BUSY_WAIT_SECONDS)
 
@@ -420,7 +429,7 @@ class Commits:
         dates = {"GIT_AUTHOR_DATE": at, "GIT_COMMITTER_DATE": at}
         author: dict[str, str] = {}
         for _ in range(BUSY_TRIES):
-            with git_locks.noted(self.root) as results:
+            with git_operations.noted(self.root, Operation("commit")):
                 result = self.git.call(
                     *REAL_NAME,
                     *("-c", "i18n.commitEncoding=UTF-8"),
@@ -429,7 +438,6 @@ class Commits:
                     stdin="\0".join(paths).encode(errors="surrogateescape"),
                     environ={**dates, **author},
                 )
-                results.append(result)
             if result.code == 0 or (result.code == 1 and not result.err):
                 return  # or there is nothing left to commit: the git of a killed writer did it
             if _is_held(result):
@@ -442,7 +450,7 @@ class Commits:
 
     @property
     def _busy(self) -> str:
-        locks = git_locks.locks(self.repository)
+        locks = git_operations.locks(self.repository)
         lock = next(iter(locks), self.repository.private / "index.lock")
         return f"another git is at work; if none is, remove {lock}"
 
@@ -487,6 +495,14 @@ def conclude(place: Git, keeping: Keeping) -> str:
     return result.why
 
 
+def merging(place: Git, incoming: str) -> Operation:
+    """Return what is to be noted of a merge: where it begins, and what is edited there."""
+    head, commit = place.call("rev-parse", "HEAD", incoming).text.split()
+    status = place.call("--no-optional-locks", *STATUS, "--untracked-files=all")
+    edited = tuple(entry.path for entry in _entries(status, "")[1])
+    return Operation(git_operations.MERGE, head=head, incoming=commit, edited=edited)
+
+
 def merge(place: Git, keeping: Keeping, commit: str, key: str, driver: str) -> GitResult:
     """Merge a commit, in one of ours; conflicts stay in the index.
 
@@ -502,7 +518,7 @@ def merge(place: Git, keeping: Keeping, commit: str, key: str, driver: str) -> G
     options = ("--no-edit", "--quiet", "--no-verify", "--no-gpg-sign", "--no-stat")
     for author in ({}, _author(keeping.name)):
         result = place.call(
-            *(*REAL_NAME, "-c", f"{key}={driver}", "merge", *options, commit),
+            *(*REAL_NAME, *MERGING, "-c", f"{key}={driver}", "merge", *options, commit),
             environ={**dates, **author},
             timeout_seconds=git.NETWORK_TIMEOUT_SECONDS,  # our driver runs once a file
         )

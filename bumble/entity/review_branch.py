@@ -15,9 +15,10 @@ from pathlib import Path
 from msgspec import Struct
 
 from bumble import git
-from bumble.entity import changes, commits, git_locks
+from bumble.entity import changes, commits, git_operations
 from bumble.entity.changes import ChangeSet, History, Version
 from bumble.entity.commits import Keeping
+from bumble.entity.git_operations import Operation
 from bumble.entity.write_ahead import IntentStep
 from bumble.errors import ReviewError
 from bumble.git import Git
@@ -36,6 +37,11 @@ class Proposing(Struct):
     make: Callable[[], None]
     drop: Callable[[], None]
     commits: History | None  # what makes the commit of the set
+
+    def settle(self) -> None:
+        """Bring to an end what git was cut off in."""
+        if self.commits is not None:
+            self.commits.settle()
 
     def begin(self, change_set: ChangeSet, steps: Sequence[IntentStep]) -> None:
         """Make the branch; a set that is refused then has none."""
@@ -85,10 +91,8 @@ def make(root: Path, place: Git, name: str, proposed: ChangeSet, keeping: Keepin
     why = _filtered(place, [version.path for version in versions])
     if not why:
         stream = b"".join(_stream(place, name, versions, commits.message(proposed), keeping))
-        git_locks.clear(root, place)
-        with git_locks.noted(root) as results:
+        with git_operations.noted(root, Operation("review")):
             done = place.call("fast-import", "--quiet", "--done", stdin=stream)
-            results.append(done)
         why = f"git refuses: {done.why}" if done.code != 0 else ""
     if why:
         cycle = proposed.title.partition(":")[0]
@@ -225,6 +229,6 @@ def drop(root: Path, which: Collection[str]) -> None:
         return
     for name in which:
         if NAME.fullmatch(name):
-            with git_locks.noted(root) as results:
+            with git_operations.noted(root, Operation("review")):
                 options = ("--delete", "--force", "--quiet")
-                results.append(place.call("branch", *options, f"{FOLDER}/{name}"))
+                place.call("branch", *options, f"{FOLDER}/{name}")

@@ -25,7 +25,7 @@ MOST_ECHOED, LEAST_ECHOED = 0.7, 3  # share and number of telling words that wer
 MOST_CHARS = 400
 _HELLO = "hi|hello|hey|hallo|ola|oi|hola|ciao|salut|bonjour|dear|liebe|lieber"
 _MARKUP = re.compile(
-    r"```|https?://|</?\w+>|[{}<>|\\]|\[\w|\*\*|^\s*(?:[-*#]|\d+\.)\s", re.MULTILINE
+    r"```|https?://|</?\w+>|[{}<>|\\]|\[\w|\*\*|^[^\S\n]*(?:[-*#]|\d+\.)\s", re.MULTILINE
 )
 _GREETED = re.compile(rf"\b(?:{_HELLO}) $")
 _CALLED = re.compile(r"\s*(?:$|[,.!?:;…)–—])")  # behind a name that somebody is called by

@@ -61,7 +61,7 @@ IN_TALK = frozenset(stop_words.words(_IN_TALK))
 # Say nothing of their own: "I love sailing" is about sailing.
 EMPTY = stop_words.WORDS | frozenset(stop_words.words(_OF_SOMETHING))
 REACH = 4  # words between "I" and what it is said of: "I have got a small dog"
-_QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»|„[^“”]*[“”]|(?<!\w)['‘][^'’]*['’](?!\w)")
+_QUOTED = re.compile(r"\"[^\"]*\"|“[^“”]*”|«[^«»]*»|„[^„“”]*[“”]|(?<!\w)['‘][^'‘’]*['’](?!\w)")
 
 
 class Speakers(Struct, frozen=True):

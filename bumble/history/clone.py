@@ -67,10 +67,11 @@ def mend(root: Path, keeping: Keeping, *, timeout_seconds: float) -> Mended:
     if place.foreign or place.trap or (place.strays and not keeping.trusted):
         return Mended()
     with files.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
-        return _mend_conflicts(root, place, keeping)
+        return mend_conflicts(root, place, keeping)
 
 
-def _mend_conflicts(root: Path, place: Git, keeping: Keeping) -> Mended:
+def mend_conflicts(root: Path, place: Git, keeping: Keeping) -> Mended:
+    """Merge by meaning what git left in conflict; call it with the entity's lock held."""
     paths, left = [], []
     for path, stages in _unmerged(place).items():
         inner = path.removeprefix(place.repository.prefix)

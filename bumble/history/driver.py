@@ -11,6 +11,8 @@ import sys
 from pathlib import Path
 
 from bumble import git, gitdir
+from bumble.entity import git_operations
+from bumble.entity.git_operations import Operation
 from bumble.git import Git
 from bumble.gitdir import Repository
 
@@ -28,8 +30,9 @@ def command() -> str:
 
 def install(root: Path) -> bool:
     """Tell the repository that a folder lies in; whether that worked."""
-    named = git.run(root, "config", f"merge.{NAME}.name", "bumble: by meaning")
-    return named is not None and git.run(root, "config", KEY, command()) is not None
+    with git_operations.noted(root, Operation("config")):
+        named = git.run(root, "config", f"merge.{NAME}.name", "bumble: by meaning")
+        return named is not None and git.run(root, "config", KEY, command()) is not None
 
 
 def is_installed(root: Path) -> bool:

@@ -12,8 +12,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from bumble import files, git
-from bumble.entity import changes, commits
+from bumble.entity import changes, commits, git_operations
 from bumble.entity.commits import Keeping
+from bumble.entity.git_operations import Operation
 from bumble.errors import HistoryMissingError, MergeUnfinishedError, SyncError
 from bumble.git import Git
 from bumble.history import clone, driver
@@ -80,11 +81,12 @@ def fetch(root: Path, place: Git, target: Upstream) -> None:
     Raises:
         SyncError: If that fails.
     """
-    options = ("--quiet", "--no-recurse-submodules", "--no-auto-maintenance")
-    result = place.reach("fetch", *options, target.remote)
-    shallow = result.code == 0 and (place.repository.common / "shallow").exists()
-    if shallow and place.call("merge-base", "HEAD", target.tracking).code != 0:
-        result = place.reach("fetch", *options, "--unshallow", target.remote)
+    options = ("--no-recurse-submodules", "--no-auto-maintenance")
+    with git_operations.noted(root, Operation("fetch")):
+        result = place.reach("fetch", *options, target.remote)
+        shallow = result.code == 0 and (place.repository.common / "shallow").exists()
+        if shallow and place.call("merge-base", "HEAD", target.tracking).code != 0:
+            result = place.reach("fetch", *options, "--unshallow", target.remote)
     if result.code != 0:
         raise SyncError(root, result.why, "Nothing was changed; try `git fetch` there by hand.")
 
@@ -92,7 +94,7 @@ def fetch(root: Path, place: Git, target: Upstream) -> None:
 def merge(
     root: Path, place: Git, target: Upstream, keeping: Keeping, *, timeout_seconds: float
 ) -> Merging:
-    """Merge what was fetched, by meaning.
+    """Merge what was fetched, by meaning; a kill on the way leaves the folder as it was before.
 
     Raises:
         MergeUnfinishedError: If both sides changed one thing, and nothing says which is right.
@@ -102,18 +104,25 @@ def merge(
     if count == "0":
         return Merging(0, Mended())
     with files.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
-        result = commits.merge(place, keeping, target.tracking, driver.KEY, driver.command())
+        git_operations.settle(root, place)
+        with git_operations.noted(root, commits.merging(place, target.tracking)):
+            return Merging(int(count), _merged(root, place, target, keeping))
+
+
+def _merged(root: Path, place: Git, target: Upstream, keeping: Keeping) -> Mended:
+    """Merge, to the end: what this returns is committed."""
+    result = commits.merge(place, keeping, target.tracking, driver.KEY, driver.command())
     if result.code == 0:
-        return Merging(int(count), Mended())
+        return Mended()
     if not place.repository.under_way:
         advice = "Nothing was changed. `bumble diff` shows what is not committed."
         if "unrelated histories" in result.err:
             advice = "One of them was begun anew, after forgetting say: clone that one afresh."
         raise SyncError(root, result.why, advice)
-    mended = clone.mend(root, keeping, timeout_seconds=timeout_seconds)
+    mended = clone.mend_conflicts(root, place, keeping)
     if mended.left or place.repository.under_way:
         raise MergeUnfinishedError(root, mended.left or ("the index",))
-    return Merging(int(count), mended)
+    return mended
 
 
 def push(root: Path, place: Git, target: Upstream) -> None:
@@ -122,6 +131,8 @@ def push(root: Path, place: Git, target: Upstream) -> None:
     Raises:
         SyncError: If that fails.
     """
-    result = place.reach("push", "--quiet", "--no-verify", target.remote, f"HEAD:{target.branch}")
+    pushed = f"HEAD:{target.branch}"
+    with git_operations.noted(root, Operation("push")):
+        result = place.reach("push", "--no-verify", target.remote, pushed)
     if result.code != 0:
         raise SyncError(root, result.why, "It was merged here; push again.")

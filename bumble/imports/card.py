@@ -31,7 +31,7 @@ FIRST_FIELDS = ("name", "description", "personality", "scenario", "first_mes", "
 MAX_PNG_BYTES = 100_000_000
 _CHAR = re.compile(r"\{\{char\}\}|<char>|<bot>", re.IGNORECASE)
 _USER = re.compile(r"\{\{user\}\}|<user>", re.IGNORECASE)
-_START = re.compile(r"^\s*<START>\s*$", re.IGNORECASE | re.MULTILINE)
+_START = re.compile(r"^[^\S\n]*<START>[^\S\n]*$", re.IGNORECASE | re.MULTILINE)
 # Comments, and where the prompt of the program that showed the card would stand.
 _DROPPED = re.compile(r"\{\{//.*?\}\}|\{\{original\}\}", re.DOTALL | re.IGNORECASE)
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 MAX_TOKENS = 220  # all-MiniLM-L6-v2 reads 256; date and speaker come on top
 OVERLAP_TOKENS = 40  # a part that is no longer than this begins the next piece as well
-_PARAGRAPH = re.compile(r"(?:[^\n]*\S[^\n]*(?:\n|$))+")
+_PARAGRAPH = re.compile(r"^(?:[^\S\n]*\S[^\n]*(?:\n|\Z))+", re.MULTILINE)
 # Rougher than `words.sentences`: every sign of a text is in one, and where the passages of long
 # texts end stands in each index, with a vector of its own.
 SENTENCE = re.compile(r".+?(?:[.!?…]+[\"'”’)\]]*(?=\s)|[。！？]+|\n|$)", re.DOTALL)

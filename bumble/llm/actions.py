@@ -62,6 +62,10 @@ def parse(text: str) -> tuple[Action, ...]:
     """
     if not text.strip():
         return ()
+    reader = SayReader()
+    shown = reader.feed(text) + reader.finish()
+    if reader.too_deep:
+        raise AnswerInvalidError("The model's answer is nested too deep.", answer=text)
     calls = _read_calls(text)
     spoken = [
         str(arguments["text"])
@@ -69,7 +73,6 @@ def parse(text: str) -> tuple[Action, ...]:
         if tool == "say" and arguments.get("text")
     ]
     spoken_text = "\n\n".join(dict.fromkeys(spoken))
-    shown = said_in(text)
     if not calls and not shown:
         if '"actions"' not in text:
             return _calls([("say", {"text": text.strip()}), ("end_turn", {})])

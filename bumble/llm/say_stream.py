@@ -12,6 +12,7 @@ from msgspec import Struct, field
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "\\": "\\", "/": "/"}
 _BARE = frozenset("0123456789+-.eEtrufalsn")  # what numbers, true, false and null are made of
 _ACTIONS = re.compile(r'\{\s*"actions"\s*:\s*\[')  # where an answer in the full shape begins
+MOST_DEEP = 200  # lists and objects within each other; nobody asks for more than a few
 _FENCE_CHARS = 16  # as long as the opening of a code fence may be
 
 
@@ -24,13 +25,13 @@ class _Frame(Struct):
     key: str = ""  # the member that is being read
     wants_key: bool = False
     tool: str | None = None  # of an action, once read
-    held: str = ""  # of an action: its text, while the tool is not known yet
+    held: list[str] = field(default_factory=list)  # of an action: its text, before its tool
 
 
 class _String(Struct):
     """A string that is open."""
 
-    text: str = ""  # decoded so far; not kept for a text that streams
+    kept: list[str] = field(default_factory=list)  # decoded so far; none of a text that streams
     escape: str = ""  # an escape sequence that is not complete
     high: str = ""  # the first half of a surrogate pair
     pending: list[str] = field(default_factory=list)  # decoded and not yet shown
@@ -53,23 +54,25 @@ class SayReader:
             earlier: What was said before it; what it says is added.
         """
         self._earlier = [] if earlier is None else earlier
-        self._saying = ""  # the text of the action that is being read
-        self._shown = 0  # how many characters of it were returned
+        self._saying: list[str] = []  # the text of the action that is being read
+        self._is_shown = False  # whether what there is of it was returned
         self._mode = "start"  # then "json" or "plain", at last "done"
-        self._raw = ""  # plain text; else until something was said: it may be speech yet
+        self._start = ""  # the beginning, until it is known what it is of
+        self._raw: list[str] = []  # plain text; else until something was said: it may be speech
         self._frames: list[_Frame] = []
         self._string: _String | None = None
         self._has_spoken = False
         self._break_due = False
         self._acted = False  # a tool has been named: this is a JSON of actions
+        self.too_deep = False  # it is nested so deep that it is no answer; nothing more is said
 
     def feed(self, piece: str) -> str:
         """Take the next piece of an answer; return what it adds to what is said."""
         if self._mode == "start":
-            self._raw = (self._raw + piece).lstrip()
+            self._start = (self._start + piece).lstrip()
             return self._begin()
         if self._mode == "plain":
-            self._raw += piece
+            self._raw.append(piece)
             return ""
         return self._json(piece) if self._mode == "json" else ""  # after the JSON: nothing is said
 
@@ -77,25 +80,28 @@ class SayReader:
         """End the answer; return what turns out to be speech after all."""
         mode, self._mode = self._mode, "done"
         if mode == "start":
-            return self._raw.strip()
+            return self._start.strip()
+        raw = "".join(self._raw)
         if mode == "plain":
-            self._earlier.append(self._raw.strip())
-            return self._spoken()
-        return self._raw if mode == "json" and self._may_be_speech() else ""
+            self._earlier.append(raw.strip())
+            return self._spoken(raw)
+        return raw if mode == "json" and self._may_be_speech() else ""
 
-    def _spoken(self) -> str:
+    def _spoken(self, raw: str) -> str:
         """Return what plain text says: all of it, unless actions follow."""
-        begins = _ACTIONS.search(self._raw)
+        begins = _ACTIONS.search(raw)
         if begins is None:
-            return self._raw
+            return raw
         reader = SayReader()
-        return reader.feed(self._raw[begins.start() :]) + reader.finish()
+        return reader.feed(raw[begins.start() :]) + reader.finish()
 
     def _may_be_speech(self) -> bool:
-        return not self._acted and not self._has_spoken and '"actions"' not in self._raw
+        if self._acted or self._has_spoken or self.too_deep:
+            return False
+        return '"actions"' not in "".join(self._raw)
 
     def _begin(self) -> str:
-        text = self._raw
+        text = self._start
         if text.startswith("```"):
             body = text.partition("\n")[2].lstrip()
             if not body and len(text) <= _FENCE_CHARS:
@@ -107,14 +113,14 @@ class SayReader:
         if not text:
             return ""
         if text.startswith(("{", "[")):
-            self._mode, self._raw = "json", ""
+            self._mode = "json"
             return self._json(text)
-        self._mode, self._raw = "plain", text
+        self._mode, self._raw = "plain", [text]
         return ""
 
     def _json(self, piece: str) -> str:
         if not self._acted:
-            self._raw += piece
+            self._raw.append(piece)
         out: list[str] = []
         for char in piece:
             out.append(self._take(char))
@@ -156,6 +162,8 @@ class SayReader:
             frame.is_action = depth == 0 or (depth == 1 and self._in_list()) or in_actions
             frame.is_arguments = top is not None and top.is_action and top.key == "arguments"
         self._frames.append(frame)
+        if len(self._frames) > MOST_DEEP:
+            self.too_deep, self._mode = True, "done"
 
     def _in_list(self) -> bool:
         return self._frames[-1].kind == "["
@@ -170,7 +178,7 @@ class SayReader:
             self._drop_half(string)
             shown = self._show(string)
             self._string = None
-            return shown + self._end_say() + self._close(string.text)
+            return shown + self._end_say() + self._close("".join(string.kept))
         else:
             self._drop_half(string)
             string.pending.append(char)
@@ -215,11 +223,11 @@ class SayReader:
             return ""
         top = self._frames[-1] if self._frames else None
         if top is None or not top.is_arguments or top.wants_key or top.key != "text":
-            string.text += text
+            string.kept.append(text)
             return ""
         action = self._frames[-2]
         if action.tool is None:
-            action.held += text
+            action.held.append(text)
             return ""
         return self._say(text) if action.tool == "say" else ""
 
@@ -232,28 +240,31 @@ class SayReader:
             top.key = text
         elif top.is_action and top.key == "tool":
             top.tool, self._acted = text, True
-            held, top.held = top.held, ""
+            held, top.held = "".join(top.held), []
             if text == "say" and held:
                 self._break_due = self._has_spoken
                 return self._say(held) + self._end_say()
         return ""
 
     def _say(self, text: str) -> str:
-        self._saying += text
-        may_repeat = any(one.startswith(self._saying) for one in self._earlier)
-        return "" if may_repeat and not self._shown else self._rest()
+        self._saying.append(text)
+        if self._is_shown:
+            return text
+        saying = "".join(self._saying)
+        return "" if any(one.startswith(saying) for one in self._earlier) else self._begun(saying)
 
     def _end_say(self) -> str:
         """End a text; return what of it has waited, if it is none that was said before."""
-        is_new = bool(self._saying) and self._saying not in self._earlier
-        rest = self._rest() if is_new and not self._shown else ""
+        saying = "".join(self._saying)
+        is_new = bool(saying) and saying not in self._earlier
+        rest = self._begun(saying) if is_new and not self._is_shown else ""
         if is_new:
-            self._earlier.append(self._saying)
-        self._saying, self._shown = "", 0
+            self._earlier.append(saying)
+        self._saying, self._is_shown = [], False
         return rest
 
-    def _rest(self) -> str:
+    def _begun(self, saying: str) -> str:
+        """Return the beginning of a text, set apart from one before."""
         before = "\n\n" if self._break_due else ""
-        self._break_due, self._has_spoken = False, True
-        rest, self._shown = self._saying[self._shown :], len(self._saying)
-        return before + rest
+        self._break_due, self._has_spoken, self._is_shown = False, True, True
+        return before + saying

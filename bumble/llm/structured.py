@@ -6,6 +6,7 @@ forced tool, else JSON mode); what came is repaired; the model is told once what
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import re
@@ -16,15 +17,16 @@ from msgspec.structs import replace
 
 from bumble.errors import AnswerInvalidError
 from bumble.llm.protocol import Model, PromptMessage, Request
+from bumble.llm.say_stream import MOST_DEEP
 from bumble.text import json_schema, tokens
 
 _FENCE = re.compile(r"```[a-zA-Z0-9]*[ \t]*\n(.*?)(?:\n[ \t]*```|\Z)", re.DOTALL)
 ONE_LINE = "The JSON in one line, without line breaks."
 _SHOWN_CHARS = 2000  # of an unusable answer, when the model is asked again
-_MOST_REPAIRED_CHARS, _MOST_OPENINGS = 200_000, 5_000
+_MOST_CHARS, _MOST_OPENINGS = 200_000, 5_000  # of a text that is repaired
 _CUT = "}" * 8  # what may lack at the end of a text that breaks off: more than any action is deep
 _NUMBERS = ("integer", "number", "boolean")
-_MOST_DEEP = 64  # lists and objects within each other; nobody asks for more than a few
+_MOST_FENCES = 8  # that are looked into
 
 
 def answer(model: Model, request: Request, schema: Mapping[str, Any]) -> Any:
@@ -173,9 +175,10 @@ def load(text: str) -> tuple[Any, str]:
 
 def _readings(text: str) -> Iterator[tuple[Any, str]]:
     """Yield every value the text may stand for, the most literal first, with what it lacked."""
-    candidates = [text.strip(), *(match.group(1).strip() for match in _FENCE.finditer(text))]
+    fences = itertools.islice(_FENCE.finditer(text), _MOST_FENCES)
+    candidates = [text.strip(), *(match.group(1).strip() for match in fences)]
     candidates += [text[start:] for start in _openings(text)]
-    for candidate in candidates:
+    for candidate in dict.fromkeys(candidates):
         for repaired, missing in ((candidate, ""), _mend(candidate)):
             try:
                 value, end = _DECODER.raw_decode(repaired)
@@ -188,8 +191,6 @@ def _readings(text: str) -> Iterator[tuple[Any, str]]:
                 yield value, missing
                 if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
                     yield from _readings(value)  # JSON within a text of JSON
-    if text.strip()[:1] not in ("{", "[") and not re.search(r"[{\[]", text):
-        return
     repaired_value = _repaired(text)
     if repaired_value is not None:
         yield repaired_value, "" if text.rstrip(" \n`").endswith(("}", "]")) else _CUT
@@ -197,10 +198,10 @@ def _readings(text: str) -> Iterator[tuple[Any, str]]:
 
 def _repaired(text: str) -> Any:
     """Read what a model wrote in a form of its own: Python's, with comments, curly quotes."""
+    if not 0 < len(re.findall(r"[{\[]", text)) <= _MOST_OPENINGS or len(text) > _MOST_CHARS:
+        return None
     import json_repair  # takes a tenth of a second, for what is rare
 
-    if len(text) > _MOST_REPAIRED_CHARS or len(re.findall(r"[{\[]", text)) > _MOST_OPENINGS:
-        return None
     try:
         value = json_repair.loads(re.sub("[“”„]", '"', text))
     except (ValueError, RecursionError):
@@ -214,7 +215,7 @@ _DECODER = json.JSONDecoder(strict=False)  # small models put raw line breaks in
 def _is_deep(value: Any) -> bool:
     """Tell whether a value is nested so deep that what walks it could run out of stack."""
     level = [value]
-    for _ in range(_MOST_DEEP):
+    for _ in range(MOST_DEEP):
         level = [
             item
             for each in level
@@ -228,7 +229,7 @@ def _is_deep(value: Any) -> bool:
 
 def _openings(text: str) -> list[int]:
     """Find where an object or a list may begin inside prose: the first few of each."""
-    return [match.start() for match in re.finditer(r"[{\[]", text)][:8]
+    return [match.start() for match in itertools.islice(re.finditer(r"[{\[]", text), 8)]
 
 
 def _mend(text: str) -> tuple[str, str]:
@@ -252,6 +253,8 @@ def _mend(text: str) -> tuple[str, str]:
             continue
         if char in "{[":
             closers.append("}" if char == "{" else "]")
+            if len(closers) > MOST_DEEP:
+                return text, ""
         elif char in "}]":
             _drop_comma(out)
             if not closers or closers.pop() != char:

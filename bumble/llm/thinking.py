@@ -41,26 +41,36 @@ class ThinkFilter:
 
     def __init__(self, *, opened: bool = False) -> None:
         """Start outside a think block, or inside one whose opening tag the template supplied."""
-        self.text = ""  # all that is visible so far
-        self.reasoning = ""  # all that is not
+        self._visible: list[str] = []
+        self._hidden: list[str] = []
         self.unopened = False  # a block was closed that was never opened: the template opens it
         self._inside = opened
         self._held = ""
         self._resumed = False  # a tag has just been taken out of the visible text
 
+    @property
+    def text(self) -> str:
+        """All that is visible so far."""
+        return "".join(self._visible)
+
+    @property
+    def reasoning(self) -> str:
+        """All that is not."""
+        return "".join(self._hidden)
+
     def feed(self, piece: str) -> str:
         """Take the next piece; return the part of it (and of what was held) that may be shown."""
-        self._held += piece
-        shown = ""
-        while match := _TAG.search(self._held):
-            shown += self._keep(self._held[: match.start()])
-            self._held = self._held[match.end() :]
+        held = self._held + piece
+        shown, at = [], 0
+        for match in _TAG.finditer(held):
+            shown.append(self._keep(held[at : match.start()]))
+            at = match.end()
             if match.group() not in _SIGNS:
                 self._turn(match.group())
-        cut = len(self._held) - _tag_start_length(self._held)
-        shown += self._keep(self._held[:cut])
-        self._held = self._held[cut:]
-        return shown
+        cut = len(held) - _tag_start_length(held[at:])
+        shown.append(self._keep(held[at:cut]))
+        self._held = held[cut:]
+        return "".join(shown)
 
     def finish(self) -> str:
         """End the text; return what was held back after all."""
@@ -72,21 +82,23 @@ class ThinkFilter:
         if mark in _SUPPLIED and not self._inside:
             # What came before was reasoning. It may have been shown already; it is never stored.
             self.unopened = True
-            self.reasoning, self.text = self.reasoning + self.text, ""
+            self._hidden += self._visible
+            self._visible = []
         self._inside = not closing
         self._resumed = True
 
     def _keep(self, text: str) -> str:
         if self._inside:
-            self.reasoning += text
+            self._hidden.append(text)
             return ""
-        if not self.text:
+        if not self._visible:
             text = text.lstrip()  # templates put blank lines after the closing tag
         if text and self._resumed:
             # What stood around a block must not join into a tag: `<<think></think>think>`.
-            text = " " + text if _tag_start_length(self.text) else text
+            before = "".join(self._visible[-_LONGEST:])
+            text = " " + text if _tag_start_length(before) else text
             self._resumed = False
-        self.text += text
+        self._visible += [text] if text else []
         return text
 
 

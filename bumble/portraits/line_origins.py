@@ -20,7 +20,7 @@ from bumble.records.sessions import Message
 from bumble.text import markdown, words
 
 HEADING = "#"
-_GAPS = re.compile(r"(?:[ \t]*(?:\r\n|\r|\n)){3,}")
+_GAPS = re.compile(r"(?<![ \t])(?:[ \t]*(?:\r\n|\r|\n)){3,}")
 
 
 class LineSource(Struct, frozen=True):

@@ -22,7 +22,7 @@ from bumble.text.markdown import Document
 PATH = "narrative.md"
 EXCERPT = "excerpt"  # the value of `summary_source` where no model has told it yet
 _OWN = ("model", "from", "trust", "audience", "fingerprint", "summary_source")
-_CITED = re.compile(r"[ \t]*\((?:ep_\w+(?:, )?)+\)")
+_CITED = re.compile(r"(?<![ \t])[ \t]*\((?:ep_\w+(?:, )?)+\)")
 
 
 class Narrative(Struct, frozen=True):

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 
-from bumble import files, git
-from bumble.entity import create, settings
+from bumble import files, git, gitdir
+from bumble.entity import create, git_operations, settings
 from bumble.entity.folder import Entity
 from bumble.entity.settings import Settings
 from bumble.errors import (
@@ -26,6 +26,7 @@ from bumble.errors import (
     UsageError,
     UserError,
 )
+from bumble.git import Git
 from bumble.history import driver
 from bumble.index import search, sync
 from bumble.index.place import Place
@@ -272,6 +273,7 @@ def check_git(entity: Entity, *, trusted: bool = False) -> Iterator[Finding]:
         trust = f"bumble config trust {shlex.quote(str(root))}"
         yield Finding("git-strays", place.astray, ".", fix=trust)
         return
+    yield from _find_under_way(root, place)
     missing = missing_lines(root, ".gitignore")
     if missing:
         sentence = f"it does not name {', '.join(missing)}"
@@ -288,6 +290,30 @@ def check_git(entity: Entity, *, trusted: bool = False) -> Iterator[Finding]:
         sentence = "git keeps it, though it is derived; take it out of the index"
         fix = f"git -C {shlex.quote(str(root))} rm -r --cached --ignore-unmatch {' '.join(DERIVED)}"
         yield Finding("git-tracked", sentence, tracked.splitlines()[0], fix=fix)
+
+
+def _find_under_way(root: Path, place: Git) -> Iterator[Finding]:
+    """Find what git was cut off in, by bumble's own note; and what the owner began or left."""
+    cut_off = git_operations.cut_off(root)
+    if cut_off:
+        sentence = git_operations.warning(cut_off.values())
+        yield Finding("git-cut-off", sentence, ".", fix="bumble doctor --fix")
+        return
+    git_here = f"git -C {shlex.quote(str(root))}"
+    under_way = place.repository.under_way
+    if under_way:
+        on, back = gitdir.ENDINGS[under_way]
+        sentence = (
+            f"{under_way} is under way that bumble did not begin, and nothing is committed until "
+            f"it ends: settle what is in conflict and go on with `{git_here} {on}`, or take it back"
+        )
+        yield Finding("git-under-way", sentence, ".", fix=f"{git_here} {back}")
+    for lock in git_operations.locks(place.repository):
+        if not git_operations.is_at_work(lock):
+            sentence = f"{lock} keeps commits back: another git is at work, or was killed; if none"
+            yield Finding(
+                "git-locked", f"{sentence} is, remove it", ".", fix=f"rm {shlex.quote(str(lock))}"
+            )
 
 
 def missing_lines(root: Path, name: str) -> list[str]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import sys
 import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -20,9 +19,6 @@ from bumble.entity.folder import PRIVATE, Entity
 from bumble.entity.write_ahead import INTENT
 from bumble.errors import UnsafePathError
 from bumble.upkeep.findings import Finding
-
-if sys.platform != "win32":
-    import fcntl
 
 FORBIDDEN = frozenset('<>:"|?*\\')  # in names, on Windows
 LONGEST_NAME_BYTES = 255
@@ -101,7 +97,7 @@ def check_leftovers(entity: Entity) -> Iterator[Finding]:
     """Yield what killed writers left; while somebody writes nothing can be told from their work."""
     if _leads_out(entity.root / changes.FOLDER):
         return  # what the link is, is said elsewhere
-    if is_locked(changes.lock_path(entity.root)):
+    if files.is_locked(changes.lock_path(entity.root)):
         sentence = "another process is writing; what it leaves for a moment was not looked at"
         yield Finding("lock-held", sentence, ".bumble/lock")
         return
@@ -164,21 +160,4 @@ def _is_readable(intent: Path) -> bool:
         return True
     with suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
         return isinstance(json.loads(files.read(intent))["steps"], list)
-    return False
-
-
-def is_locked(path: Path) -> bool:
-    """Whether another process holds a lock; asks in a way that leaves no trace on the file."""
-    if sys.platform == "win32":
-        return False  # there is no asking without writing
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe is no lock
-    except OSError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(descriptor)
     return False

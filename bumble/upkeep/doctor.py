@@ -15,7 +15,8 @@ from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
-from bumble.entity import changes, commits
+from bumble import files, git
+from bumble.entity import changes, commits, git_operations
 from bumble.entity.changes import ChangeSet
 from bumble.entity.commits import Keeping
 from bumble.entity.config import IndexConfig
@@ -128,6 +129,11 @@ def mend_files(
         RecordInvalidError: If the record of a cut-off change can't be read.
         FolderUnwritableError: If the system refuses a write.
     """
+    place = git.at(entity.root, trusted=keeping.trusted)
+    if place is not None and git_operations.cut_off(entity.root):
+        wait = timeout_seconds
+        with files.lock(changes.lock_path(entity.root), place=entity.root, timeout_seconds=wait):
+            git_operations.settle(entity.root, place)
     changes.recover(entity.root, timeout_seconds=timeout_seconds)
     changes.sweep(entity.root, timeout_seconds=timeout_seconds)
     if adopts:

@@ -100,6 +100,13 @@ CODES: dict[str, Code] = {
         "note", "Its `.git` leads to a repository that does not know of the folder."
     ),
     "git-trap": Code("problem", "A pipe or a device lies where git reads a file."),
+    "git-cut-off": Code(
+        "problem", "git was cut off in the middle of what bumble began there.", mends=True
+    ),
+    "git-under-way": Code(
+        "problem", "git is in the middle of what its owner began; nothing is committed until then."
+    ),
+    "git-locked": Code("problem", "A lock of another git keeps commits back."),
     "git-ignores": Code("problem", ".gitignore does not name what is derived.", mends=True),
     "git-attributes": Code("note", ".gitattributes lacks lines that let clones merge.", mends=True),
     "git-driver": Code(

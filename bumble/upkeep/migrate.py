@@ -15,9 +15,10 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bumble import files
-from bumble.entity import changes
+from bumble.entity import changes, git_operations
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import ENTITY_FILE, Entity
+from bumble.entity.git_operations import Operation
 from bumble.entity.settings import SCHEMA_VERSION
 from bumble.errors import NotAnEntityError, SettingInvalidError
 from bumble.exports import bundle
@@ -122,13 +123,11 @@ def keep(entity: Entity, version: int, at: datetime, place: Git | None) -> str:
         place: Its repository; None without git.
     """
     name = TAG.format(version=version)
-    is_tagged = (
-        place is not None
-        and _is_committed(place)
-        and place.call("tag", "--force", name, "HEAD").code == 0
-    )
-    if is_tagged:
-        return f"git's tag {name}"
+    if place is not None and _is_committed(place):
+        with git_operations.noted(entity.root, Operation("migrate")):
+            tagged = place.call("tag", "--force", name, "HEAD")
+        if tagged.code == 0:
+            return f"git's tag {name}"
     whole = bundle.collect(entity, UTC, EVERYTHING, encrypted=True)
     path = changes.HISTORY / "formats" / f"{version}.{at:%Y%m%d-%H%M%S}.zip"
     files.write_atomic(files.inside(entity.root, str(path)), bundle.packed(whole))

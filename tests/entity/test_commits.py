@@ -240,9 +240,9 @@ def test_while_git_is_busy_it_waits_and_says_so(root: Path) -> None:
 def killed_writer(root: Path) -> subprocess.Popen[bytes]:
     """Start and kill a bumble whose git had begun to write."""
     code = (
-        "import sys, time; from pathlib import Path; from bumble.entity import git_locks\n"
+        "import sys, time; from pathlib import Path; from bumble.entity import git_operations\n"
         "root = Path(sys.argv[1])\n"
-        "with git_locks.noted(root):\n"
+        "with git_operations.noted(root, git_operations.Operation('commit')):\n"
         "    (root / '.git' / 'index.lock').touch(); print(flush=True); time.sleep(60)\n"
     )
     writer = subprocess.Popen(

@@ -126,6 +126,7 @@ class Sweep(Struct):
         child = os.fork()
         if child == 0:
             os.setsid()
+            os.environ["KILLER_LEADER"] = str(os.getpid())
             os._exit(self._command(words, minutes))
         _, status = os.waitpid(child, 0)
         return os.waitstatus_to_exitcode(status)

@@ -80,6 +80,8 @@ static int counts(const char *name, int folder, const char *path) {
 }
 
 static void end(void) {
+    const char *leader = getenv("KILLER_LEADER"); /* what reaches out is a group of its own */
+    if (leader) syscall(SYS_kill, -atoi(leader), SIGKILL);
     syscall(SYS_kill, 0, SIGKILL);
     for (;;) pause();
 }

@@ -93,7 +93,7 @@ def hold(path: Path, taken: Event, done: Event) -> None:
 
 def test_lock_of_another_process_is_seen_and_left_alone(entity: Entity) -> None:
     path = changes.lock_path(entity.root)
-    assert not check_tree.is_locked(path)
+    assert not files.is_locked(path)
     assert not path.exists()
     context = multiprocessing.get_context("spawn")
     taken, done = context.Event(), context.Event()
@@ -101,14 +101,14 @@ def test_lock_of_another_process_is_seen_and_left_alone(entity: Entity) -> None:
     other.start()
     assert taken.wait(30)
     before = path.stat()
-    assert check_tree.is_locked(path)
+    assert files.is_locked(path)
     assert (path.stat().st_mtime_ns, path.stat().st_ctime_ns) == (
         before.st_mtime_ns,
         before.st_ctime_ns,
     )
     done.set()
     other.join(30)
-    assert not check_tree.is_locked(path)
+    assert not files.is_locked(path)
 
 
 def test_leftovers_of_a_writer_at_work_are_not_looked_at(entity: Entity) -> None:

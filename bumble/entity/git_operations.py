@@ -1,0 +1,333 @@
+"""What bumble begins in git: noted before, forgotten after, and brought to an end after a kill.
+
+While git works for us, a note in `.bumble/` says what was begun, and we and every git that we start
+hold the note's file, which the system frees when the last of them dies. So a note that nobody holds
+is of an operation that was cut off. Its locks go then, and a merge that had not become a commit is
+taken back to where it began. What the owner began has no note, and is left alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from bumble import files, git
+from bumble.entity import installation
+from bumble.entity.folder import PRIVATE
+from bumble.errors import FolderUnwritableError, UnsafePathError, UserError
+from bumble.git import Git, Holding
+from bumble.gitdir import Repository
+
+if sys.platform != "win32":
+    import fcntl
+
+NOTE = re.compile(r"git\.[0-9a-f]{16}\.json")  # below `.bumble/`
+LOCKS = (
+    *("index.lock", "HEAD.lock", "next-index-*.lock"),
+    *("refs/heads/**/*.lock", "packed-refs.lock", "config.lock"),
+)
+# With those of what git does behind a commit, or where no commit has to wait for them.
+ALL_LOCKS = (*LOCKS, "*.lock", "refs/**/*.lock", "objects/maintenance.lock")
+SIDES = re.compile(r"\.merge_file_\w{6}")  # the files git gives a merge driver
+SLACK_SECONDS = 2.0  # of the clock of a file system
+MERGE = "merge"
+
+
+class Operation(Struct, frozen=True):
+    """Something that bumble began in git."""
+
+    what: str  # "commit", "merge", "fetch", …
+    began: float = 0.0
+    head: str = ""  # of a merge: the commit that it began at
+    incoming: str = ""  # of a merge: the commit that is merged
+    edited: tuple[str, ...] = ()  # of a merge: files that differed from `head`, from the top
+
+
+class Settled(Struct, frozen=True):
+    """What became of operations that were cut off."""
+
+    locks: tuple[Path, ...] = ()  # that were removed
+    undone: bool = False  # a merge was taken back
+    kept: tuple[str, ...] = ()  # copies of what somebody wrote to its files since
+
+    @property
+    def sentence(self) -> str:
+        """Say what its owner should know; empty if that is nothing."""
+        if not self.undone:
+            return ""
+        text = "A merge that was cut off was taken back; `bumble sync` does it again."
+        edits = f"\nWhat was edited since is kept: {', '.join(self.kept)}" if self.kept else ""
+        return text + edits
+
+
+@contextmanager
+def noted(root: Path, operation: Operation) -> Iterator[None]:
+    """Have it noted what git does for us; the note stays if we are killed, or git had to be."""
+    note = root / PRIVATE / f"git.{secrets.token_hex(8)}.json"
+    text = json.dumps(asdict(operation) | {"began": time.time()})
+    signed = json.dumps({"note": text, "mark": installation.mark(f"{note.name} {text}")})
+    with suppress(FolderUnwritableError):
+        files.write_atomic(note, signed.encode())
+    with _held(note) as holding:
+        try:
+            yield
+        except UserError:  # it came to an end, if not to a good one
+            _forget(root, note, operation, holding)
+            raise
+        _forget(root, note, operation, holding)
+
+
+@contextmanager
+def _held(note: Path) -> Iterator[Holding]:
+    """Hold a note, and have every git hold it that is started meanwhile."""
+    try:
+        descriptor = files.open_descriptor(note, os.O_RDWR)
+    except OSError:  # it could not be written
+        yield Holding()
+        return
+    try:
+        if sys.platform != "win32":
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with git.holding(descriptor) as holding:
+            yield holding
+    finally:
+        os.close(descriptor)
+
+
+def _forget(root: Path, note: Path, operation: Operation, holding: Holding) -> None:
+    """Remove a note, unless git had to be ended and left something."""
+    place = git.at(root) if holding.killed else None
+    if place is not None and (operation.what == MERGE or any(locks(place.repository, ALL_LOCKS))):
+        return
+    with suppress(FolderUnwritableError):
+        files.remove(note)
+
+
+def cut_off(root: Path) -> dict[Path, Operation]:
+    """Return what this installation began and nobody is at any more, by its note, oldest first."""
+    try:
+        names = os.listdir(root / PRIVATE)  # noqa: PTH208  (each command does it)
+    except OSError:
+        return {}
+    notes = (root / PRIVATE / name for name in names if NOTE.fullmatch(name))
+    read = {note: _read(note) for note in notes if not files.is_locked(note)}
+    found = {note: operation for note, operation in read.items() if operation is not None}
+    return dict(sorted(found.items(), key=lambda pair: pair[1].began))
+
+
+def _read(note: Path) -> Operation | None:
+    with suppress(OSError, UnsafePathError, ValueError, KeyError, TypeError, RecursionError):
+        signed = json.loads(files.read(note))
+        if installation.is_own(f"{note.name} {signed['note']}", signed["mark"]):
+            data = json.loads(signed["note"])
+            return Operation(**{**data, "edited": tuple(data["edited"])})
+    return None
+
+
+def warning(operations: Iterable[Operation]) -> str:
+    """Say to who only reads what was cut off; empty if nothing was."""
+    whats = sorted({operation.what for operation in operations})
+    if not whats:
+        return ""
+    half = "; until then files may be half merged" if MERGE in whats else ""
+    return (
+        f"git was cut off in the middle of what bumble began ({', '.join(whats)}): the next "
+        f"command that writes brings it to an end{half}."
+    )
+
+
+def settle(root: Path, place: Git) -> Settled:
+    """Bring to an end what was cut off; call it with the entity's lock held."""
+    operations = cut_off(root)
+    if not operations or place.foreign or place.trap or (place.strays and not place.trusted):
+        return Settled()
+    cleared: list[Path] = []
+    kept: list[str] = []
+    undone = False
+    for note, operation in operations.items():
+        cleared += _clear_locks(place, operation)
+        if any(map(is_at_work, locks(place.repository))):
+            continue  # somebody else's git: the next time
+        if operation.what == MERGE:
+            taken_back = _end_merge(root, place, operation)
+            undone = undone or taken_back is not None
+            kept += taken_back or ()
+        files.remove(note)
+    return Settled(tuple(cleared), undone, tuple(kept))
+
+
+def _clear_locks(place: Git, operation: Operation) -> list[Path]:
+    """Remove the locks that were made since an operation began and that nobody holds."""
+    cleared = []
+    for lock in locks(place.repository, ALL_LOCKS):
+        with suppress(OSError):
+            made = lock.lstat().st_mtime
+            is_ours = operation.began - SLACK_SECONDS <= made <= operation.began + _limit(operation)
+            if is_ours and not is_at_work(lock):
+                _end_lock(lock, place, operation)
+                cleared.append(lock)
+    return cleared
+
+
+def _limit(operation: Operation) -> float:
+    """Return after how long git was ended, had it gone on."""
+    is_long = operation.what in (MERGE, "fetch", "push")
+    return git.NETWORK_TIMEOUT_SECONDS if is_long else git.TIMEOUT_SECONDS
+
+
+def _end_lock(lock: Path, place: Git, operation: Operation) -> None:
+    """Remove a lock; an index in it whose commit is made already is put in its place first.
+
+    Else the old index would say that the owner has staged the contrary, and keep all commits back.
+    """
+    index = place.repository.private / "index"
+    if operation.what != MERGE and lock == index.with_name("index.lock"):
+        there, new = _staged(place, index), _staged(place, lock)
+        if there is not None and new is not None and new < there:
+            lock.replace(index)
+            return
+    lock.unlink()
+
+
+def _staged(place: Git, index: Path) -> frozenset[str] | None:
+    """Return the paths in which an index differs from the last commit; None: it can't be read."""
+    arguments = ("diff-index", "--cached", "--name-only", "-z", "HEAD")
+    result = place.call(*arguments, environ={"GIT_INDEX_FILE": str(index)})
+    return frozenset(filter(None, result.text.split("\0"))) if result.code == 0 else None
+
+
+def _end_merge(root: Path, place: Git, merge: Operation) -> list[str] | None:
+    """Take back a merge that had not become a commit.
+
+    Returns:
+        Copies of what was written to its files since; None if there was nothing to take back.
+    """
+    repository = place.repository
+    for path in repository.top.glob(".merge_file_*"):
+        if SIDES.fullmatch(path.name):
+            files.remove(path)
+    merging = repository.merging
+    if repository.under_way not in ("", "a merge") or merging not in ("", merge.incoming):
+        return None  # the owner's own, begun since
+    top = Git(Repository(repository.top, repository.top, repository.private), place.trusted)
+    head = top.call("rev-parse", "--verify", "--quiet", "HEAD").text.strip()
+    if head != merge.head:  # it is a commit, and only its end is missing
+        if merging and top.call("merge-base", "--is-ancestor", merging, "HEAD").code == 0:
+            top.call("merge", "--quit")
+        return None
+    between = ("--name-only", "--no-renames", "-z", merge.head)
+    touched = {
+        *_rows(top.call("diff-tree", "-r", *between, merge.incoming).text),
+        *_rows(top.call("diff-index", "--cached", *between).text),
+    }
+    kept, left = _keep_edits(root, top, merge, touched - set(merge.edited))
+    _put_back(top, merge, touched - set(merge.edited) - left)
+    return kept
+
+
+def _rows(text: str) -> list[str]:
+    return [row for row in text.split("\0") if row]
+
+
+def _keep_edits(
+    root: Path, top: Git, merge: Operation, touched: Iterable[str]
+) -> tuple[list[str], set[str]]:
+    """Copy what somebody wrote since to the files of a merge: bytes that git has nowhere.
+
+    Returns:
+        The copies, and the files that stay as they are instead: they lie outside of the entity.
+    """
+    kept, left = [], set()
+    for path in _unknown(top, sorted(touched)):
+        data = files.read_if_there(top.repository.top / path) or b""
+        names = [f"{commit}:./{path}" for commit in (merge.head, merge.incoming)]
+        versions = git.blobs(top.repository.top, names)
+        if any(version is not None and version.startswith(data) for version in versions):
+            continue  # half of what git was writing
+        file = top.repository.top / path
+        if versions[0] is None or not file.is_relative_to(os.path.realpath(root)):
+            left.add(path)
+            continue
+        copy = f".history/{secrets.token_hex(8)}.{file.name}"
+        files.write_atomic(files.inside(root, copy), data)
+        kept.append(copy)
+    return kept, left
+
+
+def _unknown(top: Git, paths: Sequence[str]) -> list[str]:
+    """Return those of some files whose bytes git has under no name."""
+    there = [path for path in paths if "\n" not in path and _is_plain(top.repository.top / path)]
+    stdin = "".join(f"{path}\n" for path in there).encode(errors="surrogateescape")
+    hashed = top.call("hash-object", "--stdin-paths", stdin=stdin)
+    checked = top.call("cat-file", "--batch-check", stdin=hashed.out)
+    rows = checked.text.splitlines()
+    if len(rows) != len(there):
+        return there
+    return [path for path, row in zip(there, rows, strict=True) if row.endswith(" missing")]
+
+
+def _is_plain(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink()
+
+
+def _put_back(top: Git, merge: Operation, touched: Iterable[str]) -> None:
+    """Bring some files, and what the index says of them, to what they were before a merge."""
+    names = sorted(touched)
+    listed = top.call("ls-tree", "-r", "--name-only", "-z", merge.head).text.split("\0")
+    there = set(names) & set(listed)
+    stdin = "\0".join(names).encode(errors="surrogateescape")
+    from_stdin = ("--pathspec-from-file=-", "--pathspec-file-nul")
+    top.call("merge", "--quit")
+    if names:
+        top.call("--literal-pathspecs", "reset", "-q", *from_stdin, merge.head, stdin=stdin)
+    old = "\0".join(sorted(there)).encode(errors="surrogateescape")
+    top.call("checkout-index", "-f", "-q", "-z", "--stdin", stdin=old)
+    for path in set(names) - there:
+        _remove(top.repository.top, path)
+
+
+def _remove(top: Path, path: str) -> None:
+    """Remove a file that a merge brought, and the folders that it was alone in."""
+    file = top / path
+    with suppress(OSError, FolderUnwritableError):
+        if not file.is_dir() or file.is_symlink():
+            file.unlink()
+        for folder in file.relative_to(top).parents[:-1]:
+            (top / folder).rmdir()
+
+
+def locks(repository: Repository, patterns: Sequence[str] = LOCKS) -> list[Path]:
+    """Return the locks that lie in a repository, whosever they are."""
+    tops = dict.fromkeys((repository.private, repository.common))
+    found = dict.fromkeys(
+        path for top in tops for pattern in patterns for path in sorted(top.glob(pattern))
+    )
+    return [path for path in found if path.is_file() and not path.is_symlink()]
+
+
+def is_at_work(lock: Path) -> bool:
+    """Whether a process has a lock open, as git has its own; where that can't be seen, by age."""
+    try:
+        wanted = lock.stat()
+    except OSError:
+        return False
+    if not Path("/proc/self/fd").exists():
+        return time.time() - wanted.st_mtime < git.TIMEOUT_SECONDS
+    for process in Path("/proc").glob("[0-9]*/fd"):
+        with suppress(OSError):
+            for descriptor in process.iterdir():
+                with suppress(OSError):
+                    status = descriptor.stat()
+                    if (status.st_dev, status.st_ino) == (wanted.st_dev, wanted.st_ino):
+                        return True
+    return False

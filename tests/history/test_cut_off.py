@@ -1,0 +1,139 @@
+"""Merges that a kill cuts off, at the calls of git: the next commands end or undo them."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bumble.entity import git_operations
+from bumble.gitdir import find
+from tests.support import clones, git_kills
+from tests.support.clones import check_whole, lived
+from tests.support.git_kills import GitKiller, needs_killer
+from tests.support.repository import git
+from tests.support.running import Run
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+
+
+@pytest.fixture
+def life(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    """A life that another clone went on with, and a server between both."""
+    clones.begun(run, monkeypatch)
+    root = run.entity.root
+    run.ok("status")
+    git(tmp_path, "clone", "-q", "--bare", str(root), "server")
+    git(root, "remote", "add", "origin", str(tmp_path / "server"))
+    git(root, "push", "-qu", "origin", "main")
+    git(tmp_path, "clone", "-q", str(tmp_path / "server"), "away")
+    lived(tmp_path / "away", 2)
+    (tmp_path / "away" / "notes.md").write_text("New there.\n")
+    git(tmp_path / "away", "add", "-A")
+    git(tmp_path / "away", "commit", "-qm", "notes")
+    git(tmp_path / "away", "push", "-q")
+    return run
+
+
+def truth(root: Path) -> dict[str, bytes]:
+    """Return every file that is neither git's nor derived."""
+    return {
+        str(path.relative_to(root)): path.read_bytes()
+        for path in sorted(root.rglob("*"))
+        if path.is_file()
+        and path.relative_to(root).parts[0] not in (".git", ".bumble", "memory.db")
+    }
+
+
+def left_over(root: Path) -> list[str]:
+    """Return what of git's work lies there that has no end."""
+    repository = find(root)
+    assert repository is not None
+    left = [str(path) for path in (root / ".git").rglob("*.lock")]
+    left += [str(path) for path in root.glob(".merge_file_*")]
+    left += [str(note) for note in git_operations.cut_off(root)]
+    left += [repository.under_way] if repository.under_way else []
+    return left + git(root, "status", "--porcelain").splitlines()
+
+
+def check_ended(life: Run, before: dict[str, bytes], *, merges: bool) -> None:
+    """Check what commands make of a folder that a kill has left."""
+    root = life.entity.root
+    found, left = truth(root), left_over(root)
+    done = life.ok("status")
+    assert truth(root) == found
+    assert ("cut off" in done.err) == bool(git_operations.cut_off(root))
+    codes = {one["code"] for one in life("doctor", "--json").data["findings"]}
+    assert ("git-cut-off" in codes) or not left
+    life.ok("journal", "add", "It rained.")
+    assert left_over(root) == []
+    now = truth(root)
+    assert git(root, "log", "-1", "--format=%s").startswith("journal")
+    if "notes.md" not in now:  # it was taken back, to the byte
+        assert {**now, "journal.md": b""} == {**before, "journal.md": b""}
+    assert life.ok("sync").code == 0
+    assert left_over(root) == []
+    assert "git-cut-off" not in life.ok("doctor").out
+    if merges:
+        check_whole(life)
+    assert (root / "notes.md").read_text() == "New there.\n"
+    assert "It rained." in life.entity.journal.read_text()
+
+
+def some(calls: list[tuple[str, str]]) -> list[int]:
+    """Choose calls: one of each kind of moment in a merge."""
+
+    def first(fits: Callable[[str, str], bool]) -> int:
+        return next((n for n, call in enumerate(calls, 1) if fits(*call)), 0)
+
+    def last(fits: Callable[[str, str], bool]) -> int:
+        return max((n for n, call in enumerate(calls, 1) if fits(*call)), default=0)
+
+    chosen = {
+        first(lambda name, path: ".merge_file_" in path and name == "unlink"),
+        last(lambda name, path: "/.git/" not in path and ".merge_file" not in path),
+        last(lambda name, path: path.endswith("MERGE_HEAD")),
+    }
+    return sorted(chosen - {0})
+
+
+def sweep(
+    life: Run,
+    killer: GitKiller,
+    choose: Callable[[list[tuple[str, str]]], list[int]],
+    aside: Path,
+    *,
+    merges: bool,
+) -> None:
+    """Kill a sync at the calls that are chosen, each time from the same beginning."""
+    root = life.entity.root
+    before = truth(root)
+    shutil.copytree(root, aside, symlinks=True)
+    for number in choose(killer.calls(life, "sync")):
+        shutil.rmtree(root)
+        shutil.copytree(aside, root, symlinks=True)
+        assert killer.run(life, number, "sync") == -signal.SIGKILL
+        check_ended(life, before, merges=merges)
+
+
+@needs_killer
+def test_a_merge_that_is_cut_off_is_taken_back_and_done_again(life: Run, tmp_path: Path) -> None:
+    lived(life.entity.root, 1)
+    sweep(life, git_kills.made(tmp_path / "killer"), some, tmp_path / "aside", merges=True)
+
+
+@needs_killer
+@pytest.mark.slow
+@pytest.mark.timeout(3_600)
+@pytest.mark.parametrize("merges", [True, False])
+def test_a_merge_may_be_cut_off_anywhere(life: Run, tmp_path: Path, merges: bool) -> None:
+    if merges:
+        lived(life.entity.root, 1)
+
+    def every(calls: list[tuple[str, str]]) -> list[int]:
+        return [n for n, (name, path) in enumerate(calls, 1) if "/objects/" not in path]
+
+    sweep(life, git_kills.made(tmp_path / "killer"), every, tmp_path / "aside", merges=merges)

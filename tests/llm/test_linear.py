@@ -1,0 +1,99 @@
+"""What a model or another machine sends is read in time that grows with its length, no faster."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable
+
+import pytest
+
+from bumble.agent import acts, route_words
+from bumble.choosing import quotes, rules
+from bumble.context import handover
+from bumble.errors import AnswerInvalidError
+from bumble.grounding import replies, speakers
+from bumble.imports import card
+from bumble.index import splitting
+from bumble.llm import actions, structured
+from bumble.llm.say_stream import MOST_DEEP, SayReader
+from bumble.llm.thinking import ThinkFilter
+from bumble.portraits import line_origins
+from bumble.records import narrative
+
+CHARS = 50_000
+PATTERNS = [
+    (acts._FILE, "a-"),
+    (route_words._OFFERS, "["),
+    (quotes._NOT_IN_TITLES, "a"),
+    (rules._PART, "?"),
+    (rules._SENTENCE, ".."),
+    (handover._FILE, "1."),
+    (replies._MARKUP, "\n"),
+    (speakers._QUOTED, "„"),
+    (speakers._QUOTED, "‘"),
+    (card._START, "\n"),
+    (splitting._PARAGRAPH, "\t"),
+    (line_origins._GAPS, " "),
+    (narrative._CITED, "\t"),
+]
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """Return how long something takes, at its best of three: a shared machine is slow at times."""
+    best = float("inf")
+    for _ in range(3):
+        began = time.process_time()
+        work()
+        best = min(best, time.process_time() - began)
+    return best
+
+
+@pytest.mark.parametrize(("pattern", "unit"), PATTERNS)
+def test_no_pattern_looks_at_one_place_again_and_again(pattern: re.Pattern[str], unit: str) -> None:
+    text = (unit * CHARS)[:CHARS]
+    assert seconds(lambda: sum(1 for _ in pattern.finditer(text))) < 0.5  # squared: 10 s
+
+
+def fed(reader: SayReader | ThinkFilter, text: str) -> None:
+    for start in range(0, len(text), 4):
+        reader.feed(text[start : start + 4])
+    reader.finish()
+
+
+@pytest.mark.parametrize(
+    "form", ['{{"actions":[{{"tool":"say","arguments":{{"text":"{}', '{{"x":"{}', "{}", "[{}"]
+)
+def test_a_stream_of_twice_the_length_takes_twice_the_time(form: str) -> None:
+    short, long = (form.format("1,2 " * (chars // 4)) for chars in (100_000, 400_000))
+    assert seconds(lambda: fed(SayReader(), long)) < 8 * seconds(lambda: fed(SayReader(), short))
+    assert seconds(lambda: fed(ThinkFilter(), long)) < 8 * seconds(
+        lambda: fed(ThinkFilter(), short)
+    )
+
+
+def test_a_hundred_thousand_brackets_are_no_answer_and_cost_nothing() -> None:
+    text = "[" * 100_000
+
+    def read() -> None:
+        with pytest.raises(AnswerInvalidError):
+            actions.parse(text)
+        with pytest.raises(ValueError, match="no JSON"):
+            structured.read(text, {"type": "object"})
+        reader = SayReader()
+        fed(reader, text)
+        assert reader.finish() == ""
+
+    assert seconds(read) < 0.2
+
+
+@pytest.mark.parametrize(("deep", "is_read"), [(MOST_DEEP - 5, True), (MOST_DEEP + 1, False)])
+def test_what_is_nested_deeper_than_the_limit_is_refused(deep: int, is_read: bool) -> None:
+    nested = json.loads("[" * deep + "]" * deep)
+    text = json.dumps({"actions": [{"tool": "note", "arguments": {"text": nested}}]})
+    if is_read:
+        assert actions.parse(text)[0].name == "note"
+    else:
+        with pytest.raises(AnswerInvalidError, match="nested too deep"):
+            actions.parse(text)

@@ -1,0 +1,88 @@
+"""Another machine that says nothing, or not enough, keeps no git of ours waiting."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from bumble import git
+from tests.support.running import Run
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+
+
+@contextmanager
+def silent() -> Iterator[int]:
+    """Serve on a port, which it yields: take every connection, and say nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        taken: list[socket.socket] = []
+
+        def take() -> None:
+            try:
+                while True:
+                    taken.append(server.accept()[0])
+            except OSError:
+                return
+
+        threading.Thread(target=take, daemon=True).start()
+        yield server.getsockname()[1]
+        for connection in taken:
+            connection.close()
+
+
+def follows(root: Path, address: str) -> None:
+    """Let a folder's branch follow that of an address."""
+    for words in (
+        ("init", "-q", "-b", "main"),
+        ("add", "-A"),
+        ("-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "x"),
+        ("remote", "add", "origin", address),
+        ("config", "branch.main.remote", "origin"),
+        ("config", "branch.main.merge", "refs/heads/main"),
+    ):
+        subprocess.run(["git", "-C", str(root), *words], check=True)
+
+
+@pytest.mark.parametrize("form", ["git://127.0.0.1:{}/x", "http://127.0.0.1:{}/x"])
+def test_a_remote_that_says_nothing_ends_sync(
+    run: Run, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    monkeypatch.setattr(git, "SILENCE_SECONDS", 0.5)
+    with silent() as port:
+        follows(run.entity.root, form.format(port))
+        began = time.monotonic()
+        done = run("sync")
+        assert time.monotonic() - began < 20
+    assert (done.code, "nothing came for 0.5 s" in done.err) == (13, True)
+    assert "cut off" not in run.ok("status").err
+
+
+def test_what_a_remotes_program_leaves_running_is_ended_too(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(git, "SILENCE_SECONDS", 0.5)
+    program = tmp_path / "ssh"
+    beats = tmp_path / "beats"
+    program.write_text(f"#!/bin/sh\nwhile :; do echo >> {beats}; sleep 0.05; done\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("GIT_SSH", str(program))
+    follows(run.entity.root, "ssh://nobody@example.invalid/x")
+    began = time.monotonic()
+    assert "nothing came" in run("sync").err
+    assert time.monotonic() - began < 20
+    size = beats.stat().st_size
+    time.sleep(0.3)
+    assert beats.stat().st_size == size
+
+
+def test_what_git_complains_of_is_told_and_not_how_far_it_was(run: Run, tmp_path: Path) -> None:
+    follows(run.entity.root, str(tmp_path / "nowhere"))
+    assert "does not appear to be a git repository" in run("sync").err
