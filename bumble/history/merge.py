@@ -17,6 +17,7 @@ from bumble.history.merge_rules import Values
 from bumble.history.merge_values import CLASHED, moment
 from bumble.portraits import portrait
 from bumble.records import (
+    forgotten,
     kinds,
     mapping_files,
     narrative,
@@ -55,7 +56,10 @@ def merge(path: str, base: str, current: str, incoming: str) -> Merged:
 def _merger_for(path: str) -> Merge:
     parts = PurePosixPath(path).parts
     for number in reversed(range(len(parts))):  # the entity's folder may lie below the repository's
-        kind = kinds.of_path("/".join(parts[number:]))
+        inner = "/".join(parts[number:])
+        kind = kinds.of_path(inner)
+        if inner == forgotten.PATH:
+            return merge_lines.merge_notes
         if kind and PurePosixPath(kind.patterns[0]).suffix == PurePosixPath(path).suffix:
             return MERGERS.get(kind.name, merge_lines.merge)
     return merge_lines.merge
@@ -257,6 +261,7 @@ MERGERS: Mapping[str, Merge] = {  # by kind
     "handover": _later_text,
     "scratch": merge_lines.merge_notes,
     "topic": _merge_drawn,
+    "working": merge_lines.union,
     "session": merge_transcripts.merge,
     "belief": _record_merger(kinds.BELIEF, merge_rules.belief),
     "person": _merge_person,

@@ -16,6 +16,15 @@ class Merged(Struct, frozen=True):
 
 def merge(base: str, current: str, incoming: str) -> Merged:
     """Join what each side changed of a base."""
+    return _merged(base, current, incoming)
+
+
+def union(base: str, current: str, incoming: str) -> Merged:
+    """Join lists of lines under headings, as git's union merge does: nothing can clash."""
+    return _merged(base, current, incoming, "--union")
+
+
+def _merged(base: str, current: str, incoming: str, *options: str) -> Merged:
     if current == incoming or incoming == base:
         return Merged(current, True)
     if current == base:
@@ -25,7 +34,7 @@ def merge(base: str, current: str, incoming: str) -> Merged:
         for name, text in sides.items():
             (folder / name).write_bytes(text.encode(errors="surrogateescape"))
         labels = [word for name in sides for word in ("-L", name)]
-        result = git.merge_file(folder, "-p", *labels, *sides)
+        result = git.merge_file(folder, "-p", *options, *labels, *sides)
     if 0 <= result.code < git.NOT_INSTALLED:
         return Merged(result.text, result.code == 0)
     markers = f"<<<<<<< ours\n{_ended(current)}=======\n{_ended(incoming)}>>>>>>> theirs\n"
