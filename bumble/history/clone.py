@@ -3,11 +3,14 @@
 git leaves the sides of a conflict in its index, and marks in the file. What has a meaning is merged
 from the sides; what one side changed and the other deleted stays, whichever side that was, and what
 was forgotten goes again after that (`upkeep/returned`). Where both changed one thing, and where
-somebody has been at the file since, it is left to them. Knows nothing of commands.
+somebody has been at the file since, it is left to them; marks that were committed are settled all
+the same, with both sides of a text, since nothing reads a file that has them. Knows nothing of
+commands.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
@@ -21,7 +24,7 @@ from bumble.entity.commits import Keeping
 from bumble.errors import UnsafePathError
 from bumble.git import Git
 from bumble.history import merge
-from bumble.records import kinds
+from bumble.records import forgotten, kinds
 from bumble.text import merge_marks
 
 _BASE, _OURS, _INCOMING = 1, 2, 3  # stages of git's index
@@ -59,7 +62,7 @@ class Mended(Struct, frozen=True):
 def mend(root: Path, keeping: Keeping, *, timeout_seconds: float) -> Mended:
     """Merge by meaning what git left in conflict, and end the merge if nothing else is left.
 
-    Marks are settled too where they were committed, or added to be.
+    Marks are settled too where they were committed, or added to be: in the files of records.
 
     Args:
         root: Of the entity.
@@ -204,15 +207,35 @@ def _marked(place: Git) -> list[str]:
 
 
 def _without_marks(root: Path, path: str) -> Change | None:
-    """Plan to merge what the marks in a file tell apart; None where that can't be done."""
-    old = _there(root, path)
+    """Plan to merge what the marks in a record tell apart; None where that can't be done."""
+    kind, old = kinds.of_path(path), _there(root, path)
     text = (old or b"").decode(errors="surrogateescape")
     if old is None or merge_marks.line_of(text) is None:
         return None
     base, ours, incoming = merge_marks.sides(text)
-    for start in (base, ""):
-        merged = merge.merge(path, start, ours, incoming)
-        if merged.clean:
-            data = merged.text.encode(errors="surrogateescape")
-            return Change(path, "merge what both sides changed", data, files.sha256(old))
-    return None
+    merges = [merge.merge(path, start, ours, incoming) for start in (base, "")]
+    merged = next((one for one in merges if one.clean), merges[0])
+    new = merged.text if merged.clean else _with_both(path, merged.text)
+    try:
+        if kind is not None:
+            kind.parse(new, kind.stem(Path(path)))
+        elif path != forgotten.PATH:
+            return None  # no record: whoever wrote it knows
+    except ValueError:
+        return None
+    data = new.encode(errors="surrogateescape")
+    return Change(path, "merge what both sides changed", data, files.sha256(old))
+
+
+def _with_both(path: str, text: str) -> str:
+    """Hold both sides of what clashes in a text, but one of a value; from either side the same."""
+    values_end = len(text) if path.endswith(".yaml") else 0
+    if text.startswith("---\n"):
+        values_end = text.find("\n---\n", 3)
+
+    def settled(match: re.Match[str]) -> str:
+        if match.start() < values_end:
+            return max(match[1], match[3])
+        return "".join(sorted({match[1], match[3]}))
+
+    return merge_marks.replaced(text, settled, fenced=True)

@@ -20,7 +20,6 @@ from bumble.git import Git
 from bumble.history import clone, driver
 from bumble.history.clone import Mended
 from bumble.records import forgotten, kinds
-from bumble.records.kinds import Kind
 
 
 class Upstream(Struct, frozen=True):
@@ -146,16 +145,16 @@ def gone(root: Path, place: Git, before: str) -> tuple[dict[str, int], list[str]
         and record not in here
         and not any(record[1] in entry.ids or entry.is_named(record[1]) for entry in entries)
     ]
-    counts = Counter(record[0].name for path in paths if (record := _record(path)))
+    counts = Counter(record[0] for path in paths if (record := _record(path)))
     return dict(counts), list(dict.fromkeys(_topmost_gone(root, path) for path in paths))
 
 
-def _record(path: str) -> tuple[Kind, str] | None:
-    """Return the kind and the stem of a record's own file; None for what lies beside one."""
+def _record(path: str) -> tuple[str, str] | None:
+    """Return the name of the kind and the stem of a record's file; None for what lies beside."""
     kind, place = kinds.of_path(path), PurePosixPath(path)
     if kind is None or kind.forgetting == "beside" or not any(map(place.match, kind.patterns)):
         return None
-    return kind, kind.stem(Path(path))
+    return kind.name, kind.stem(Path(path))
 
 
 def _topmost_gone(root: Path, path: str) -> str:
