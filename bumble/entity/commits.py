@@ -36,7 +36,8 @@ CYCLE = "Cycle"  # the trailer that every commit of a change set has
 BY_HAND = "by hand"
 NOTES = "uncommitted"  # below `.bumble/`
 REAL_NAME = ("-c", "user.useConfigOnly=true")  # a guessed name would stand there for ever
-NO_RENAMES = "merge.renames=false"  # two short records are so alike that git takes one for another
+# Two short records are so alike that git would take one for another by a new name.
+EXACT_RENAMES = ("-X", "find-renames=100%")
 MAX_BODY_LINES = 100
 MAX_LINE_CHARS = 300
 MAX_PATHSPECS = 500  # beyond, the whole folder is looked at
@@ -500,10 +501,10 @@ def merge(place: Git, keeping: Keeping, commit: str, key: str, driver: str) -> G
     """
     at = keeping.clock().isoformat(timespec="seconds")
     dates = {"GIT_AUTHOR_DATE": at, "GIT_COMMITTER_DATE": at}
-    options = ("--no-edit", "--quiet", "--no-verify", "--no-gpg-sign", "--no-stat")
+    options = ("--no-edit", "--quiet", "--no-verify", "--no-gpg-sign", "--no-stat", *EXACT_RENAMES)
     for author in ({}, _author(keeping.name)):
         result = place.call(
-            *(*REAL_NAME, "-c", f"{key}={driver}", "-c", NO_RENAMES, "merge", *options, commit),
+            *(*REAL_NAME, "-c", f"{key}={driver}", "merge", *options, commit),
             environ={**dates, **author},
             timeout_seconds=git.NETWORK_TIMEOUT_SECONDS,  # our driver runs once a file
         )

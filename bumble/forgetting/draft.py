@@ -86,12 +86,14 @@ class ForgettingDraft(Struct):
         """Whether something is of or for them alone, or rests on nothing but what goes."""
         if view.id in self.gone:
             return True
-        if {self.person} in (set(view.origin.audience), set(view.people)):
-            return self.is_past(view.at)
         ids = set(view.sources)
         mark = f"{sessions.PREFIX}_"
         rests_on = {record_id for record_id in ids if not record_id.startswith(mark)} or ids
-        return bool(rests_on) and rests_on <= self.gone
+        if rests_on and rests_on <= self.gone:
+            return True
+        is_theirs = {self.person} in (set(view.origin.audience), set(view.people))
+        is_older = self.is_past(view.at) or (view.at is None and not ids)
+        return is_theirs and is_older
 
     def touches(self, view: RecordView) -> bool:
         """Whether something rests on what goes, or was for them too."""

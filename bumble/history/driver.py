@@ -11,7 +11,6 @@ import sys
 from pathlib import Path
 
 from bumble import git, gitdir
-from bumble.entity.commits import NO_RENAMES
 from bumble.git import Git
 from bumble.gitdir import Repository
 
@@ -29,9 +28,6 @@ def command() -> str:
 
 def install(root: Path) -> bool:
     """Tell the repository that a folder lies in; whether that worked."""
-    repository = gitdir.find(root)
-    if repository is not None and is_own(repository):
-        git.run(root, "config", *NO_RENAMES.split("="))
     named = git.run(root, "config", f"merge.{NAME}.name", "bumble: by meaning")
     return named is not None and git.run(root, "config", KEY, command()) is not None
 

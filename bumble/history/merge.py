@@ -125,8 +125,16 @@ def _yaml_merger(kind: Kind, rules: Rules) -> Merge:
 
 
 def _merge_person(base: str, current: str, incoming: str) -> Merged:
-    """Merge a portrait; of two that the entity wrote itself since then, the later comes first."""
+    """Merge a portrait; of two that the entity wrote itself since then, the later comes first.
+
+    One that was begun anew, by somebody who was forgotten and is met again, is of one side alone.
+    """
     people = [relationships.parse(text, "person") for text in (base, current, incoming)]
+    met = [person.first_met for person in people]
+    if met[0] and met[1] and met[2] and met[1] != met[2] and met[0] in met[1:]:
+        anew = incoming if met[1] == met[0] else current
+        if max(met[1], met[2]) > met[0]:
+            return Merged(anew, True)
     merged = _merge_document((base, current, incoming), merge_rules.person)
     times = [person.last_reflection for person in people]
     written = [person.provenance.by for person in people[1:]]

@@ -131,10 +131,8 @@ def _joined(sides: list[SplitFile], order: list[object]) -> tuple[str, bool]:
     text, clean = head.text, head.clean
     for key in order:
         three = [_spaced(side.parts.get(key, "")) for side in sides]
-        if three[1] and three[2]:
-            three[0] = three[0] or _common(three[1], three[2])  # both made it
-        elif three[0] not in three[1:]:
-            three[0] = ""  # what was changed outlives its removal
+        if not three[0] and three[1] and three[2]:  # both made it
+            three[0] = _common(three[1], three[2])
         merged = merge_lines.merge(*three)
         clean = clean and merged.clean
         text = _on_a_new_line(text, markdown.newline_of(text)) + merged.text

@@ -28,6 +28,11 @@ def line_of(text: str) -> int | None:
     return None if first is None else text.count("\n", 0, first.start()) + 1
 
 
+def has_any(text: str) -> bool:
+    """Whether a text that was merged just now has a block of marks anywhere."""
+    return next(_blocks(text, fenced=True), None) is not None
+
+
 def replaced(text: str, put: Callable[[re.Match[str]], str], *, fenced: bool = False) -> str:
     """Put something in the place of each block: group 1 is ours, 2 the base or None, 3 theirs.
 
