@@ -258,6 +258,11 @@ def test_marks_in_a_fence_are_shown_and_not_meant(life: Run, tmp_path: Path) -> 
     assert "Merge" in life.ok("skill", "list").out
 
 
+def test_settings_that_are_half_merged_say_so(life: Run) -> None:
+    life.write("entity.yaml", life.text("entity.yaml") + MARKS.format("x: 1\n", "x: 2\n"))
+    assert "a merge is open: its two sides stand here" in life("status").err
+
+
 def test_a_half_merged_file_is_left_out_of_prompts_and_named(life: Run) -> None:
     life.write("PROTOCOLS.md", "Calm.\n" + MARKS.format("Kind.\n", "Stern.\n"))
     script(life, "Hello.")
