@@ -63,13 +63,22 @@ class RecordInvalidError(UserError):
     """A file cannot be read as the record it should hold."""
 
     exit_code = 12
+    advice = "Mend the file by hand; nothing has been written to it."
 
     def __init__(self, path: Path, problem: str, line: int | None = None) -> None:
         self.path, self.problem, self.line = path, problem, line
         where = f"{path}:{line}" if line is not None else f"{path}"
-        super().__init__(
-            f"{where}: {problem}\nMend the file by hand; nothing has been written to it."
-        )
+        super().__init__(f"{where}: {problem}\n{self.advice}")
+
+
+class HalfMergedError(RecordInvalidError):
+    """A file holds the two sides of a merge; nothing is taken from it until they are settled."""
+
+    exit_code = 13
+    advice = "Settle them in an editor, `git add` the file, and run this again."
+
+    def __init__(self, path: Path, line: int) -> None:
+        super().__init__(path, "the two sides of a merge stand here: keep one", line)
 
 
 class DraftInvalidError(UserError):

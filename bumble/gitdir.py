@@ -187,11 +187,18 @@ def _mentions(file: Path, words: Iterable[bytes], *, unread: bool) -> bool:
     return len(data) > MAX_BYTES or any(word in data for word in words)
 
 
-def content(file: Path, most: int = -1) -> bytes | None:
-    """Return what a plain file of git's holds; None where there is none that can be read."""
+def content(file: Path, most: int = -1, *, start: int = 0) -> bytes | None:
+    """Return what a plain file of git's holds; None where there is none that can be read.
+
+    Args:
+        file: Which.
+        most: How many bytes of it at most; by default all.
+        start: From which on; in a file that has become shorter than that, from the first.
+    """
     with suppress(OSError):
         if S_ISREG(_mode(file)):  # no pipe, which would be waited for
             with file.open("rb") as opened:
+                opened.seek(start if start <= os.fstat(opened.fileno()).st_size else 0)
                 return opened.read(most)
     return None
 

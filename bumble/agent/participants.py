@@ -13,7 +13,8 @@ from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.config import Identity
 from bumble.entity.folder import Entity
 from bumble.errors import RefusedError, UsageError
-from bumble.records import base, relationships, session_files, sessions
+from bumble.records import base, forgotten, relationships, session_files, sessions
+from bumble.records.forgotten import Forgotten
 from bumble.records.sessions import Message, Session
 from bumble.runtime import people
 from bumble.runtime.runtime import Runtime
@@ -179,6 +180,8 @@ def _store(
     runtime: Runtime, session: Session, is_new: bool, who: Person, text: str, delivery: Delivery
 ) -> Session:
     at = runtime.clock()
+    nobody: tuple[Forgotten, ...] = ()
+    known = runtime.read_or(lambda: forgotten.read(runtime.entity.root), nobody)
     message = Message(
         id=base.new_id(sessions.MESSAGE_PREFIX, at, runtime.rng),
         at=at,
@@ -186,7 +189,7 @@ def _store(
         text=text,
         speaker=who.id,
         trust=who.trust,
-        extra={"name": who.name},
+        extra={"name": who.name, **forgotten.met_after(known, who.id, who.name)},
     )
     messages = [*delivery.messages, message]
     if runtime.writes:

@@ -7,7 +7,7 @@ uses.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -17,7 +17,7 @@ import typer
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble import files, git
+from bumble import files, git, gitdir
 from bumble.app import index_place, output
 from bumble.app.process import Shell
 from bumble.entity import folder
@@ -27,7 +27,6 @@ from bumble.errors import (
     NotAnEntityError,
     RefusedError,
     SettingInvalidError,
-    UnsafePathError,
 )
 from bumble.text.whole_text import HALF
 
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
     from bumble.entity.config import Config, Identity
     from bumble.entity.settings import Settings
 
-MAPPINGS = ("soma.yaml", "state.yaml")  # nothing works while these can't be read
 FORGOTTEN = "forgotten.jsonl"
 CLONE_MARK = "clone"  # in `.bumble/`: that it was said that git does not know how to merge
 
@@ -221,8 +219,8 @@ def open_entity(
     shell.entity_name = settings_of_entity.identity.name
     opened = Opened(shell, entity, why, settings_of_entity, settings_of_entity.identity)
     if not incognito:
-        _settle_clone(opened)
-        forget_again(opened)
+        settle_merges(opened)
+        _teach_git(opened)
     return opened
 
 
@@ -250,22 +248,13 @@ def settle_git(shell: Shell, root: Path, *, timeout_seconds: float, reads: bool 
             output.warn(shell, settled.sentence)
 
 
-def _settle_clone(opened: Opened) -> None:
-    """Tell git how to merge the folder, and mend what it merged without that; say so."""
+def _teach_git(opened: Opened) -> None:
+    """Tell git how to merge the folder, or say that it has not been told."""
     from bumble.history import driver
 
     root = opened.entity.root
     place = git.at(root, trusted=opened.settings.trusted)
-    if place is None:
-        return
-    if place.repository.under_way or any(map(_has_markers, (root / name for name in MAPPINGS))):
-        from bumble.history import clone
-
-        timeout = opened.config.limits.lock_timeout_seconds
-        mended = clone.mend(root, keeping(opened), timeout_seconds=timeout)
-        if mended.sentence:
-            output.warn(opened.shell, mended.sentence)
-    if not driver.is_missing(root, place.repository):
+    if place is None or not driver.is_missing(root, place.repository):
         return
     if driver.may_install(place):
         driver.install(root)
@@ -279,26 +268,37 @@ def _settle_clone(opened: Opened) -> None:
         )
 
 
-def _has_markers(path: Path) -> bool:
-    """Whether a file holds the two sides of a merge; a link that leads out is not looked behind."""
-    with suppress(UnsafePathError, OSError):
-        return b"<<<<<<< " in (files.read_if_there(path) or b"")
-    return False
-
-
-def forget_again(opened: Opened, *, brought_by: str = "") -> None:
-    """Forget what a merge has brought back of people who were forgotten, or what else did.
+def settle_merges(opened: Opened, kept: Sequence[str] = ()) -> None:
+    """End what git merged without us, and forget again what it brought back; say so.
 
     Args:
         opened: The entity.
-        brought_by: What just wrote: `The import`; empty: git may have.
+        kept: What a merge of ours has just kept, to be told with the rest.
     """
+    from bumble.entity import brought
+
+    root = opened.entity.root
+    repository = gitdir.find(root)
+    if repository is None or not brought.may_be_half_merged(root, repository):
+        return
+    from bumble.history import clone
+
+    timeout = opened.config.limits.lock_timeout_seconds
+    mended = clone.mend(root, keeping(opened), timeout_seconds=timeout)
+    forget_again(opened)
+    here = tuple(path for path in (*kept, *mended.kept) if (root / path).exists())
+    if sentence := replace(mended, kept=here).sentence:
+        output.warn(opened.shell, sentence)
+    if not (mended.left or brought.is_open(repository)):
+        brought.note_look(root, repository)
+
+
+def forget_again(opened: Opened, *, brought_by: str = "A merge") -> None:
+    """Forget what something has brought back of people who were forgotten."""
     if not (opened.entity.root / FORGOTTEN).exists():
         return
     from bumble.upkeep import returned
 
-    if not (brought_by or returned.may_be_back(opened.entity)):
-        return
     plan = returned.forget_again(
         opened.entity,
         keeping(opened),
@@ -308,8 +308,8 @@ def forget_again(opened: Opened, *, brought_by: str = "") -> None:
         timeout_seconds=opened.config.limits.lock_timeout_seconds,
     )
     if plan.changes:
-        what = brought_by or "A merge"
-        output.warn(opened.shell, f"{what} brought back what was forgotten: {plan.summary}. Gone.")
+        told = f"{brought_by} brought back what was forgotten: {plan.summary}. Gone."
+        output.warn(opened.shell, told)
 
 
 def keeping(opened: Opened) -> Keeping:

@@ -136,6 +136,7 @@ def _mend(
     adopts: bool,
 ) -> None:
     """Put right what can be; what can't be is a warning, and found again."""
+    from bumble.history import clone
     from bumble.upkeep import doctor, returned
 
     limits = report.settings.config.limits if report.settings else None
@@ -147,6 +148,12 @@ def _mend(
             timeout_seconds=waits if lock_timeout is None else lock_timeout,
             adopts=adopts,
         )
+        if any(finding.code == "conflict-marker" for finding in report.findings):
+            clone.mend(
+                inputs.entity.root,
+                _keeping(shell, report),
+                timeout_seconds=waits if lock_timeout is None else lock_timeout,
+            )
         if any(finding.code == "forgotten-back" for finding in report.findings):
             returned.forget_again(
                 inputs.entity,

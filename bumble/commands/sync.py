@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shlex
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,7 +13,7 @@ from bumble.app.opening import Opened
 from bumble.cli.entity_command import writes
 from bumble.entity import commits
 from bumble.errors import RecordInvalidError
-from bumble.records import knowledge
+from bumble.records import forgotten, kinds, knowledge
 from bumble.records.knowledge import Knowledge
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from bumble.upkeep.doctor import DoctorReport
     from bumble.upkeep.findings import Finding
 
+MOST_PATHS = 10  # that are named
 app = typer.Typer(rich_markup_mode=None)
 PushOption = Annotated[
     bool, typer.Option("--push", help="Push what this clone has, once it is merged.")
@@ -55,8 +57,7 @@ def sync(opened: Opened, *, push: PushOption = False) -> None:
     remote.fetch(root, place, target)
     locked = _locked(opened)
     merging = remote.merge(root, place, target, keeping, timeout_seconds=timeout)
-    if merging.mended.sentence:
-        output.warn(shell, merging.mended.sentence)
+    opening.settle_merges(opened, merging.mended.kept)
     changed = knowledge.changed_locked(locked, _locked(opened))
     for title in changed:
         output.warn(
@@ -64,12 +65,14 @@ def sync(opened: Opened, *, push: PushOption = False) -> None:
             f"another clone changed the locked section “{title}”:"
             f" `bumble diff {knowledge.PATH}` shows how",
         )
-    opening.forget_again(opened)
+    gone, paths = remote.gone(root, place, merging.before) if merging.before else ({}, [])
+    if gone:
+        output.warn(shell, _sentence_of_gone(opened, gone, paths, merging.before))
     problems = _examine(opened).problems
     pushed = push and not problems
     if pushed:
         remote.push(root, place, target)
-    _tell(opened, merging, changed, problems, pushed=pushed)
+    _tell(opened, merging, gone, changed, problems, pushed=pushed)
     if problems:
         raise typer.Exit(RecordInvalidError.exit_code)
 
@@ -96,9 +99,33 @@ def _examine(opened: Opened) -> DoctorReport:
     )
 
 
+def _sentence_of_gone(
+    opened: Opened, gone: Mapping[str, int], paths: Sequence[str], before: str
+) -> str:
+    """Say what was deleted elsewhere, and how to have it back."""
+    root = opened.entity.root
+    told = ", ".join(
+        kind.file_name or f"{number:,} {kind.singular if number == 1 else kind.plural}"
+        for name, number in gone.items()
+        for kind in (kinds.BY_NAME[name],)
+    )
+    where, commit = f"git -C {shlex.quote(str(root))}", before[:12]
+    shown = " ".join(shlex.quote(path) for path in paths[:MOST_PATHS])
+    back = f"{where} restore --source={commit} --staged --worktree -- {shown}"
+    lines = [f"deleted in another clone, and so gone here: {told}. This brings it back:"]
+    lines += [f"    {back} && {where} commit -m 'bring back'"]
+    if len(paths) > MOST_PATHS:
+        more = f"{where} diff --name-only --diff-filter=D {commit} HEAD"
+        lines += [f"and so {len(paths) - MOST_PATHS} more, which `{more}` names"]
+    if (root / forgotten.PATH).exists():
+        lines += ["`bumble doctor --fix` then forgets again who was forgotten."]
+    return "\n".join(lines)
+
+
 def _tell(
     opened: Opened,
     merging: Merging,
+    gone: Mapping[str, int],
     changed: Sequence[str],
     problems: Sequence[Finding],
     *,
@@ -111,6 +138,7 @@ def _tell(
     data = {
         "merged": merging.commits,
         "mended": list(merging.mended.paths),
+        "gone": dict(gone),
         "locked_changed": list(changed),
         "pushed": pushed,
         "problems": [finding.code for finding in problems],

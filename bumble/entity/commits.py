@@ -40,6 +40,8 @@ REAL_NAME = ("-c", "user.useConfigOnly=true")  # a guessed name would stand ther
 STATUS = ("status", "--porcelain=v2", "--branch", "-z", "--no-renames")
 # Records lie in folders by date: git must not take one folder for another's new name.
 MERGING = ("-c", "merge.directoryRenames=false")
+# Two short records are so alike that git would take one for another by a new name.
+EXACT_RENAMES = ("-X", "find-renames=100%")
 MAX_BODY_LINES = 100
 MAX_LINE_CHARS = 300
 MAX_PATHSPECS = 500  # beyond, the whole folder is looked at
@@ -515,7 +517,7 @@ def merge(place: Git, keeping: Keeping, commit: str, key: str, driver: str) -> G
     """
     at = keeping.clock().isoformat(timespec="seconds")
     dates = {"GIT_AUTHOR_DATE": at, "GIT_COMMITTER_DATE": at}
-    options = ("--no-edit", "--quiet", "--no-verify", "--no-gpg-sign", "--no-stat")
+    options = ("--no-edit", "--quiet", "--no-verify", "--no-gpg-sign", "--no-stat", *EXACT_RENAMES)
     for author in ({}, _author(keeping.name)):
         result = place.call(
             *(*REAL_NAME, *MERGING, "-c", f"{key}={driver}", "merge", *options, commit),

@@ -25,7 +25,7 @@ from bumble.errors import (
     UsageError,
     UserError,
 )
-from bumble.text import schema, urls, yaml_edit
+from bumble.text import merge_marks, schema, urls, yaml_edit
 from bumble.text.schema import Keys, UnknownKeyProblem, ValueProblem
 
 SCHEMA_VERSION = 2  # of the folder, as entity.yaml names it
@@ -232,6 +232,9 @@ def _read(path: Path) -> tuple[Plain, str] | None:
     except UnicodeDecodeError as error:
         raise SettingInvalidError(str(path), "is not UTF-8 text") from error
     except yaml_edit.SourceError as error:
+        if marks := merge_marks.line_of(source or ""):
+            problem = "a merge is open: its two sides stand here; keep one, then `git add` it"
+            raise SettingInvalidError(f"{path}:{marks}", problem) from error
         place = str(path) if error.line is None else f"{path}:{error.line}"
         raise SettingInvalidError(place, error.problem) from error
 

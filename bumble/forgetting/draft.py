@@ -21,7 +21,9 @@ from bumble.entity.folder import Entity
 from bumble.forgetting import repeated_words
 from bumble.forgetting.repeated_words import PersonSpeech
 from bumble.records import base, sessions
+from bumble.records.forgotten import Forgotten
 from bumble.records.record_view import RecordView
+from bumble.records.sessions import Message
 from bumble.text import stop_words
 
 SOMEBODY = "somebody"  # in the place of a name
@@ -34,7 +36,8 @@ class ForgettingDraft(Struct):
     person: str
     names: tuple[str, ...]
     zone: tzinfo
-    until: datetime | None = None  # what they said later stays; None: nothing does
+    entry: Forgotten | None = None  # of an earlier forgetting, to be done once more
+    until: datetime | None = None  # what is of later stays; None: nothing does
     gone: set[str] = field(default_factory=set)  # ids of messages, sessions and records
     speech: PersonSpeech = repeated_words.SILENT
     last: datetime | None = None  # when they last said something that goes
@@ -71,18 +74,26 @@ class ForgettingDraft(Struct):
         """Whether the bytes of a file have one of their names."""
         return self.is_named(data.decode(errors="replace"))
 
+    def is_met_anew(self, message: Message) -> bool:
+        """Whether a message of theirs was said after the forgetting, by one who knew of it."""
+        return self.entry is not None and self.entry.is_met_after(message)
+
     def is_past(self, at: datetime | None) -> bool:
         """Whether something was said or written by the time that is forgotten."""
         return self.until is None or (not self.is_back if at is None else at <= self.until)
 
     def is_own(self, view: RecordView) -> bool:
         """Whether something is of or for them alone, or rests on nothing but what goes."""
-        if {self.person} in (set(view.origin.audience), set(view.people)):
-            return view.id in self.gone or self.is_past(view.at)
+        if view.id in self.gone:
+            return True
         ids = set(view.sources)
         mark = f"{sessions.PREFIX}_"
         rests_on = {record_id for record_id in ids if not record_id.startswith(mark)} or ids
-        return bool(rests_on) and rests_on <= self.gone
+        if rests_on and rests_on <= self.gone:
+            return True
+        is_theirs = {self.person} in (set(view.origin.audience), set(view.people))
+        is_older = self.is_past(view.at) or (view.at is None and not ids)
+        return is_theirs and is_older
 
     def touches(self, view: RecordView) -> bool:
         """Whether something rests on what goes, or was for them too."""

@@ -28,6 +28,7 @@ from bumble.forgetting.draft import ForgettingDraft
 from bumble.forgetting.repeated_words import PersonSpeech
 from bumble.forgetting.undecided import STILL_NAMED, Undecided
 from bumble.records import forgotten, kinds
+from bumble.records.forgotten import Forgotten
 from bumble.records.kinds import Forgetting as Way
 from bumble.records.kinds import Kind
 
@@ -69,8 +70,8 @@ def plan(
     names: Sequence[str],
     zone: tzinfo,
     *,
+    entry: Forgotten | None = None,
     until: datetime | None = None,
-    ids: frozenset[str] = frozenset(),
 ) -> Forgetting:
     """Plan to forget a person; a second time there is nothing left to plan.
 
@@ -79,14 +80,16 @@ def plan(
         person: Their id.
         names: What they are called; each is looked for in any case.
         zone: The entity's time zone.
-        until: What they said later stays; None: nothing of them does.
-        ids: Of messages and records that go whoever they are from.
+        entry: Of the forgetting that is done once more: what they said to an entity that knew of
+            it stays, and what has an id of it goes, whoever it is from.
+        until: What is of later, and no message, stays; None: nothing does.
 
     Raises:
         RecordInvalidError: If a file can't be read: nothing may be forgotten by half.
     """
     spelt = tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
-    draft = ForgettingDraft(entity, person, spelt, zone, until, set(ids))
+    gone = set(entry.ids) if entry else set()
+    draft = ForgettingDraft(entity, person, spelt, zone, entry, until, gone)
     transcripts.hear(draft)
     transcripts.forget(draft, kinds.SESSION)
     _read_views(draft)

@@ -45,7 +45,7 @@ def hear(draft: ForgettingDraft) -> None:
             elif message.role == "user" or draft.person not in session.people:
                 of_others.append((message.at, message.text))
         draft.gone |= lost
-        if lost and session.people == (draft.person,) and draft.is_past(session.last_at):
+        if lost and session.people == (draft.person,) and len(lost) == len(session.messages):
             draft.gone.add(session.id)
     draft.speech = repeated_words.of(own, of_others)
 
@@ -63,15 +63,15 @@ def is_emptied(message: Message) -> bool:
 def _lost_messages(draft: ForgettingDraft, session: Session) -> set[str]:
     """Return the ids of the messages that go: theirs, and what was answered to them alone."""
     lost: set[str] = set()
-    answers = False  # whether the entity is answering them
+    answers = anew = False  # whether the entity is answering them, and whether as one met anew
     alone = session.people == (draft.person,)
     for message in session.messages:
         if message.role == "user":
             answers = speaker(session, message) == draft.person
+            anew = answers and draft.is_met_anew(message)
         elif message.unprompted:
             answers = False
-        wanted = (answers or alone) and draft.is_past(message.at)
-        if wanted or message.id in draft.gone:
+        if ((answers or alone) and not anew) or message.id in draft.gone:
             lost.add(message.id)
     return lost
 
@@ -203,7 +203,8 @@ def _redact_line(
 
 def _redact_head(draft: ForgettingDraft, data: dict[str, Any], *, near: bool) -> dict[str, Any]:
     """Take them out of the first line of a conversation."""
-    if not near or (draft.is_back and not draft.is_past(time_of(data))):
+    is_theirs = data.get("id") in draft.gone
+    if not near or (draft.is_back and not is_theirs and not draft.is_past(time_of(data))):
         return data
     new = {key: draft.scrub_values(value, near=True) for key, value in data.items()}
     new["by"] = "" if data.get("by") == draft.person else data.get("by", "")

@@ -1,15 +1,19 @@
-"""A clone of an entity: told how to merge, and mended where git merged without that.
+"""A clone of an entity: mended where git merged without knowing how, or can't know.
 
-git leaves the sides of a conflict in its index, and markers in the file. What has a meaning is
-merged from the sides; where both changed one thing, and where somebody has been at the file since,
-it is left to them. Knows nothing of commands.
+git leaves the sides of a conflict in its index, and marks in the file. What has a meaning is merged
+from the sides; what one side changed and the other deleted stays, whichever side that was, and what
+was forgotten goes again after that (`upkeep/returned`). Where both changed one thing, and where
+somebody has been at the file since, it is left to them; marks that were committed are settled all
+the same, with both sides of a text, since nothing reads a file that has them. Knows nothing of
+commands.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
 
@@ -20,39 +24,45 @@ from bumble.entity.commits import Keeping
 from bumble.errors import UnsafePathError
 from bumble.git import Git
 from bumble.history import merge
-from bumble.records import kinds, soma, state
+from bumble.records import forgotten, kinds
+from bumble.text import merge_marks
 
-MAPPINGS = (soma.PATH, state.PATH)  # nothing works while these can't be read
-MARKERS = re.compile(
-    r"^<{7} [^\n]*\n(.*?)(?:^\|{7}[^\n]*\n(.*?))?^={7}\n(.*?)^>{7} [^\n]*(?:\n|\Z)",
-    re.MULTILINE | re.DOTALL,
-)
 _BASE, _OURS, _INCOMING = 1, 2, 3  # stages of git's index
+_FILES = ("100644", "100755")  # modes of what is no link
+_INCOMING_HEADS = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REBASE_HEAD", "refs/stash")
 
 
 class Mended(Struct, frozen=True):
     """What became of the conflicts of a merge."""
 
     paths: tuple[str, ...] = ()  # merged by meaning
+    kept: tuple[str, ...] = ()  # changed on one side, deleted on the other
     left: tuple[str, ...] = ()  # for a person to settle
     under_way: str = ""  # what git is still in the middle of: "a rebase"
 
     @property
     def sentence(self) -> str:
         """Say what was done; empty if nothing was."""
-        if not self.paths:
+        if not (self.paths or self.kept):
             return ""
-        text = f"git merged without bumble; merged by meaning now: {', '.join(self.paths)}."
+        lines = []
+        if self.paths:
+            lines += [f"git merged without bumble; merged by meaning now: {', '.join(self.paths)}."]
+        if self.kept:
+            kept = ", ".join(self.kept)
+            lines += [f"Changed on one side and deleted on the other, so kept: {kept}."]
         if self.left:
-            return f"{text}\nYours to settle, then `git add`: {', '.join(self.left)}"
-        if not self.under_way:
-            return text
-        go_on = "git rebase --continue" if self.under_way == "a rebase" else "git commit"
-        return f"{text}\n{self.under_way} is under way: go on with `{go_on}`."
+            lines += [f"Yours to settle, then `git add`: {', '.join(self.left)}"]
+        elif self.under_way:
+            go_on = "git rebase --continue" if self.under_way == "a rebase" else "git commit"
+            lines += [f"{self.under_way} is under way: go on with `{go_on}`."]
+        return "\n".join(lines)
 
 
 def mend(root: Path, keeping: Keeping, *, timeout_seconds: float) -> Mended:
     """Merge by meaning what git left in conflict, and end the merge if nothing else is left.
+
+    Marks are settled too where they were committed, or added to be: in the files of records.
 
     Args:
         root: Of the entity.
@@ -62,89 +72,170 @@ def mend(root: Path, keeping: Keeping, *, timeout_seconds: float) -> Mended:
     place = git.at(root, trusted=keeping.trusted)
     if place is None:
         return Mended()
-    if not place.repository.under_way:
-        return _mend_markers(root, keeping, timeout_seconds)
-    if place.foreign or place.trap or (place.strays and not keeping.trusted):
-        return Mended()
-    with files.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
-        return mend_conflicts(root, place, keeping)
-
-
-def mend_conflicts(root: Path, place: Git, keeping: Keeping) -> Mended:
-    """Merge by meaning what git left in conflict; call it with the entity's lock held."""
-    paths, left = [], []
-    for path, stages in _unmerged(place).items():
-        inner = path.removeprefix(place.repository.prefix)
-        is_inside = path.startswith(place.repository.prefix)
-        if is_inside and _mend_path(root, place, inner, stages):
-            paths.append(inner)
-        else:
-            left.append(path)
-    if paths and not left and place.repository.under_way == "a merge":
-        commits.conclude(place, keeping)
-    return Mended(tuple(paths), tuple(left), place.repository.under_way)
-
-
-def _unmerged(place: Git) -> dict[str, dict[int, str]]:
-    """Return the files in conflict, from the top of the repository: a blob for each stage."""
-    result = place.call("ls-files", "--unmerged", "--full-name", "-z")
-    unmerged: dict[str, dict[int, str]] = {}
-    for row in filter(None, result.text.split("\0")):
-        about, _, path = row.partition("\t")
-        _, name, stage = about.split(" ")
-        unmerged.setdefault(path, {})[int(stage)] = name
-    return unmerged
-
-
-def _mend_path(root: Path, place: Git, path: str, stages: Mapping[int, str]) -> bool:
-    """Merge one file by meaning; whether that could be done."""
-    kind = kinds.of_path(path)
-    if kind is None or not kind.merging or not {_OURS, _INCOMING} <= stages.keys():
-        return False
-    file = files.inside(root, path)
-    there = files.read_if_there(file, anew=True) or b""
-    if not MARKERS.search(there.decode(errors="surrogateescape")):
-        return False  # somebody has been at it
-    names = [stages.get(stage, git.NOWHERE) for stage in (_BASE, _OURS, _INCOMING)]
-    texts = [
-        (data or b"").decode(errors="surrogateescape")
-        for data in git.blobs(place.repository.folder, names)
+    settled = Mended()
+    if not (place.foreign or place.trap or (place.strays and not keeping.trusted)):
+        with files.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
+            settled = mend_conflicts(root, place, keeping)
+    planned = [
+        change
+        for path in _marked(place)
+        if path not in settled.left and (change := _without_marks(root, path))
     ]
-    merged = merge.merge(path, texts[0], texts[1], texts[2])
-    if not merged.clean:
-        return False
-    files.write_atomic(file, merged.text.encode(errors="surrogateescape"))
-    return place.call("--literal-pathspecs", "add", "--", path).code == 0
-
-
-def _mend_markers(root: Path, keeping: Keeping, timeout_seconds: float) -> Mended:
-    """Merge the files without which nothing works, where their markers were committed."""
-    planned = [change for path in MAPPINGS if (change := _without_markers(root, path))]
     if planned:
         change_set = ChangeSet("git-merge: what a merge left", tuple(planned))
         commits.apply(root, change_set, keeping, timeout_seconds=timeout_seconds)
-    return Mended(tuple(change.path for change in planned))
+    paths = (*settled.paths, *(change.path for change in planned))
+    return Mended(paths, settled.kept, settled.left, place.repository.under_way)
 
 
-def _without_markers(root: Path, path: str) -> Change | None:
+def mend_conflicts(root: Path, place: Git, keeping: Keeping) -> Mended:
+    """Settle what the index holds several stages of; call it with the entity's lock held."""
+    prefix, unmerged = place.repository.prefix, _unmerged(place)
+    merged, kept, left = list[str](), list[str](), list[str]()
+    for path, stages in unmerged.items():
+        inner = path.removeprefix(prefix)
+        if not path.startswith(prefix) or not stages:
+            left.append(path)
+        elif {_OURS, _INCOMING} <= stages.keys():
+            (merged if _merge_path(root, place, inner, stages) else left).append(inner)
+        else:
+            (kept if _keep_path(root, place, inner, stages) else left).append(inner)
+    settled = (*merged, *kept)
+    if settled and not left and place.repository.under_way == "a merge":
+        commits.conclude(place, keeping)
+    elif settled and not place.repository.under_way:  # a stash: what it held stays uncommitted
+        _unstage(place, [prefix + path for path in settled])
+    return Mended(tuple(merged), tuple(kept), tuple(left), place.repository.under_way)
+
+
+def _unmerged(place: Git) -> dict[str, dict[int, str]]:
+    """Return the files in conflict, from the top of the repository: a blob for each stage.
+
+    What is a link or a repository on a side has none.
+    """
+    result = place.call("ls-files", "--unmerged", "--full-name", "-z")
+    unmerged: dict[str, dict[int, str]] = {}
+    odd = set()
+    for row in filter(None, result.text.split("\0")):
+        about, _, path = row.partition("\t")
+        mode, name, stage = about.split(" ")
+        unmerged.setdefault(path, {})[int(stage)] = name
+        odd |= {path} if mode not in _FILES else set()
+    return {path: {} if path in odd else stages for path, stages in unmerged.items()}
+
+
+def _blob(place: Git, name: str) -> bytes:
+    return git.blobs(place.repository.folder, [name])[0] or b""
+
+
+def _there(root: Path, path: str) -> bytes | None:
+    """Return a file's bytes; None where there is none, or a link leads out."""
+    with suppress(UnsafePathError, OSError):
+        return files.read_if_there(files.inside(root, path), anew=True)
+    return None
+
+
+def _add(place: Git, *paths: str) -> bool:
+    return place.call("--literal-pathspecs", "add", "--", *paths).code == 0
+
+
+def _merge_path(root: Path, place: Git, path: str, stages: Mapping[int, str]) -> bool:
+    """Merge one file by meaning; whether that could be done."""
+    kind, there = kinds.of_path(path), _there(root, path)
+    if kind is None or not kind.merging or there is None:
+        return False
+    if merge_marks.line_of(there.decode(errors="surrogateescape")) is None:
+        return False  # somebody has been at it
+    sides = [
+        _blob(place, stages[stage]).decode(errors="surrogateescape") if stage in stages else ""
+        for stage in (_BASE, _OURS, _INCOMING)
+    ]
+    merged = merge.merge(path, sides[0], sides[1], sides[2])
+    if not merged.clean:
+        return False
+    files.write_atomic(files.inside(root, path), merged.text.encode(errors="surrogateescape"))
+    return _add(place, path)
+
+
+def _keep_path(root: Path, place: Git, path: str, stages: Mapping[int, str]) -> bool:
+    """Keep what one side changed or named so and the other did not; whether that could be done."""
+    stage = next((stage for stage in (_OURS, _INCOMING) if stage in stages), None)
+    if stage is None:  # both took it away, or gave it another name each
+        return place.call("--literal-pathspecs", "rm", "--cached", "-q", "--", path).code == 0
+    if _there(root, path) != _blob(place, stages[stage]):
+        return False  # somebody has been at it
+    return _add(place, path) and _bring_beside(root, place, path, ours=stage == _OURS)
+
+
+def _bring_beside(root: Path, place: Git, path: str, *, ours: bool) -> bool:
+    """Bring back what lay beside a record that has a folder: the other side deleted that too."""
+    kind, folder = kinds.of_path(path), PurePosixPath(path).parent
+    private = place.repository.private
+    heads = ("HEAD",) if ours else _INCOMING_HEADS
+    side = next((head for head in heads if (private / head).exists()), "")
+    if kind is None or PurePosixPath(path).name != kind.folder_file or not side:
+        return True
+    listed = place.call("--literal-pathspecs", "ls-tree", "-rz", "--name-only", side, f"{folder}/")
+    gone = [
+        name
+        for name in filter(None, listed.text.split("\0"))
+        if not (root / name).exists() and kinds.of_path(name) is not None
+    ]
+    for name in gone:
+        files.write_atomic(files.inside(root, name), _blob(place, f"{side}:./{name}"))
+    return not gone or _add(place, *gone)
+
+
+def _unstage(place: Git, paths: Sequence[str]) -> None:
+    """Make the index hold of some files what the last commit does; `git reset` would run filters.
+
+    Args:
+        place: Where.
+        paths: From the top of the repository.
+    """
+    head = place.call("--literal-pathspecs", "ls-tree", "-z", "--full-tree", "HEAD", "--", *paths)
+    nothing = "".join(f"0 {git.NOWHERE}\t{path}\0" for path in paths)
+    stdin = f"{nothing}{head.text}".encode(errors="surrogateescape")
+    place.call("update-index", "-z", "--index-info", stdin=stdin)
+
+
+def _marked(place: Git) -> list[str]:
+    """Return the files of the folder that git knows and that may hold marks."""
+    options = ("-l", "-z", "-I", "--no-textconv", "--no-recurse-submodules")
+    result = place.call("grep", *options, "-e", f"^{merge_marks.BEGIN}")
+    return [path for path in result.text.split("\0") if path] if result.code == 0 else []
+
+
+def _without_marks(root: Path, path: str) -> Change | None:
+    """Plan to merge what the marks in a record tell apart; None where that can't be done."""
+    kind, old = kinds.of_path(path), _there(root, path)
+    text = (old or b"").decode(errors="surrogateescape")
+    if old is None or merge_marks.line_of(text) is None:
+        return None
+    base, ours, incoming = merge_marks.sides(text)
+    merges = [merge.merge(path, start, ours, incoming) for start in (base, "")]
+    merged = next((one for one in merges if one.clean), merges[0])
+    new = merged.text if merged.clean else _with_both(path, merged.text)
     try:
-        old = files.read_if_there(files.inside(root, path)) or b""
-    except UnsafePathError:  # a link leads out: a finding of doctor's
+        if kind is not None:
+            kind.parse(new, kind.stem(Path(path)))
+        elif path != forgotten.PATH:
+            return None  # no record: whoever wrote it knows
+    except ValueError:
         return None
-    if b"<<<<<<< " not in old:
-        return None
-    text = old.decode(errors="surrogateescape")
-    merged = merge.merge(path, *sides(text))
-    if not merged.clean or merged.text == text:
-        return None
-    data = merged.text.encode(errors="surrogateescape")
+    data = new.encode(errors="surrogateescape")
     return Change(path, "merge what both sides changed", data, files.sha256(old))
 
 
-def sides(text: str) -> tuple[str, str, str]:
-    """Take a text with markers apart: as it was before, where that is told, and both sides."""
-    ours = MARKERS.sub(lambda match: match[1], text)
-    incoming = MARKERS.sub(lambda match: match[3], text)
-    has_base = all(match[2] is not None for match in MARKERS.finditer(text))
-    base = MARKERS.sub(lambda match: match[2] or "", text) if has_base else ""
-    return base, ours, incoming
+def _with_both(path: str, text: str) -> str:
+    """Hold both sides of what clashes in a text, but one of a value; from either side the same."""
+    values_end = len(text) if path.endswith(".yaml") else 0
+    if text.startswith("---\n"):
+        values_end = text.find("\n---\n", 3)
+
+    def settled(match: re.Match[str]) -> str:
+        if match.start() < values_end:
+            return max(match[1], match[3])
+        return "".join(sorted({match[1], match[3]}))
+
+    return merge_marks.replaced(text, settled, fenced=True)

@@ -17,6 +17,7 @@ from bumble.history.merge_rules import Values
 from bumble.history.merge_values import CLASHED, moment
 from bumble.portraits import portrait
 from bumble.records import (
+    forgotten,
     kinds,
     mapping_files,
     narrative,
@@ -55,7 +56,10 @@ def merge(path: str, base: str, current: str, incoming: str) -> Merged:
 def _merger_for(path: str) -> Merge:
     parts = PurePosixPath(path).parts
     for number in reversed(range(len(parts))):  # the entity's folder may lie below the repository's
-        kind = kinds.of_path("/".join(parts[number:]))
+        inner = "/".join(parts[number:])
+        kind = kinds.of_path(inner)
+        if inner == forgotten.PATH:
+            return merge_lines.merge_notes
         if kind and PurePosixPath(kind.patterns[0]).suffix == PurePosixPath(path).suffix:
             return MERGERS.get(kind.name, merge_lines.merge)
     return merge_lines.merge
@@ -121,8 +125,16 @@ def _yaml_merger(kind: Kind, rules: Rules) -> Merge:
 
 
 def _merge_person(base: str, current: str, incoming: str) -> Merged:
-    """Merge a portrait; of two that the entity wrote itself since then, the later comes first."""
+    """Merge a portrait; of two that the entity wrote itself since then, the later comes first.
+
+    One that was begun anew, by somebody who was forgotten and is met again, is of one side alone.
+    """
     people = [relationships.parse(text, "person") for text in (base, current, incoming)]
+    met = [person.first_met for person in people]
+    if met[0] and met[1] and met[2] and met[1] != met[2] and met[0] in met[1:]:
+        anew = incoming if met[1] == met[0] else current
+        if max(met[1], met[2]) > met[0]:
+            return Merged(anew, True)
     merged = _merge_document((base, current, incoming), merge_rules.person)
     times = [person.last_reflection for person in people]
     written = [person.provenance.by for person in people[1:]]
@@ -257,6 +269,7 @@ MERGERS: Mapping[str, Merge] = {  # by kind
     "handover": _later_text,
     "scratch": merge_lines.merge_notes,
     "topic": _merge_drawn,
+    "working": merge_lines.union,
     "session": merge_transcripts.merge,
     "belief": _record_merger(kinds.BELIEF, merge_rules.belief),
     "person": _merge_person,

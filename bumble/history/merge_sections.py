@@ -1,7 +1,7 @@
 """Merging files of sections: knowledge by title, the journal by entry.
 
-What only one side added, changed or took out is taken over; a section that both changed is merged
-line by line, so that a conflict stays within it.
+What only one side added, changed or took out is taken over, what one changed and the other took out
+stays; a section that both changed is merged line by line, so that a conflict stays within it.
 """
 
 from __future__ import annotations
@@ -130,10 +130,10 @@ def _joined(sides: list[SplitFile], order: list[object]) -> tuple[str, bool]:
     head = merge_lines.merge(base.preamble, current.preamble, incoming.preamble)
     text, clean = head.text, head.clean
     for key in order:
-        three = [side.parts.get(key, "") for side in sides]
+        three = [_spaced(side.parts.get(key, "")) for side in sides]
         if not three[0] and three[1] and three[2]:  # both made it
             three[0] = _common(three[1], three[2])
-        merged = merge_lines.merge(*[_spaced(part) for part in three])
+        merged = merge_lines.merge(*three)
         clean = clean and merged.clean
         text = _on_a_new_line(text, markdown.newline_of(text)) + merged.text
     end = {_end(side) for side in sides[1:]}

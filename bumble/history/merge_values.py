@@ -78,6 +78,8 @@ def mapping(
                 value = rules.get(str(key), otherwise)(*values)
             except (Clash, *_MISSHAPEN):
                 value = CLASHED
+        if value is CLASHED and ABSENT in values[1:]:  # what was changed outlives its removal
+            value = values[1] if values[2] is ABSENT else values[2]
         if value is not ABSENT:
             merged[key] = value
     return merged

@@ -7,7 +7,8 @@ config names is run for that, unless the folder is trusted.
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
+from collections import Counter
+from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
 
@@ -19,6 +20,7 @@ from bumble.errors import HistoryMissingError, MergeUnfinishedError, SyncError
 from bumble.git import Git
 from bumble.history import clone, driver
 from bumble.history.clone import Mended
+from bumble.records import forgotten, kinds
 
 
 class Upstream(Struct, frozen=True):
@@ -34,6 +36,7 @@ class Merging(Struct, frozen=True):
 
     commits: int  # of other clones
     mended: Mended
+    before: str = ""  # the commit that was merged into; empty: nothing was merged
 
 
 def place_of(root: Path, *, trusted: bool) -> Git:
@@ -103,10 +106,11 @@ def merge(
     count = place.call("rev-list", "--count", f"HEAD..{target.tracking}").text.strip()
     if count == "0":
         return Merging(0, Mended())
+    before = place.call("rev-parse", "HEAD").text.strip()
     with files.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
         git_operations.settle(root, place)
         with git_operations.noted(root, commits.merging(place, target.tracking)):
-            return Merging(int(count), _merged(root, place, target, keeping))
+            return Merging(int(count), _merged(root, place, target, keeping), before)
 
 
 def _merged(root: Path, place: Git, target: Upstream, keeping: Keeping) -> Mended:
@@ -123,6 +127,48 @@ def _merged(root: Path, place: Git, target: Upstream, keeping: Keeping) -> Mende
     if mended.left or place.repository.under_way:
         raise MergeUnfinishedError(root, mended.left or ("the index",))
     return mended
+
+
+def gone(root: Path, place: Git, before: str) -> tuple[dict[str, int], list[str]]:
+    """Tell which records a merge took away, but for what was forgotten.
+
+    Args:
+        root: Of the entity.
+        place: Its repository.
+        before: The commit that was merged into.
+
+    Returns:
+        How many of each kind, by its name, and the paths that bring them back; a folder that is
+        gone as a whole stands for what was in it.
+    """
+    options = ("--name-status", "--no-renames", "--relative", "-z")
+    rows = place.call("diff", *options, before, "HEAD").text.split("\0")
+    changed = list(zip(rows[1::2], rows[::2], strict=False))
+    here = {_record(path) for path, action in changed if action != "D"}
+    entries = forgotten.read(root)
+    paths = [
+        path
+        for path, action in changed
+        if action == "D"
+        and (record := _record(path)) is not None
+        and record not in here
+        and not any(record[1] in entry.ids or entry.is_named(record[1]) for entry in entries)
+    ]
+    counts = Counter(record[0] for path in paths if (record := _record(path)))
+    return dict(counts), list(dict.fromkeys(_topmost_gone(root, path) for path in paths))
+
+
+def _record(path: str) -> tuple[str, str] | None:
+    """Return the name of the kind and the stem of a record's file; None for what lies beside."""
+    kind, place = kinds.of_path(path), PurePosixPath(path)
+    if kind is None or kind.forgetting == "beside" or not any(map(place.match, kind.patterns)):
+        return None
+    return kind.name, kind.stem(Path(path))
+
+
+def _topmost_gone(root: Path, path: str) -> str:
+    above = [folder for folder in PurePosixPath(path).parents if folder.parts]
+    return str(next((one for one in reversed(above) if not (root / one).exists()), path))
 
 
 def push(root: Path, place: Git, target: Upstream) -> None:

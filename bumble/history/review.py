@@ -18,11 +18,11 @@ from bumble.entity import review_branch
 from bumble.entity.changes import Change, ChangeSet, Version
 from bumble.entity.commits import CYCLE
 from bumble.errors import RecordMissingError, RefusedError, UsageError
-from bumble.history import clone, log, merge
+from bumble.history import log, merge
 from bumble.history.log import Commit
 from bumble.records import kinds, knowledge
 from bumble.runtime import review_queue
-from bumble.text import markdown
+from bumble.text import markdown, merge_marks
 
 ACCEPTS = "Accepts"  # the trailer that names the commit a proposal was
 GONE = "it was removed since, and stays so"
@@ -205,10 +205,11 @@ def _with_both(base: str, merged: str) -> str | None:
         values = merged[: markdown.parse(merged).body_start]
     except ValueError:
         return None
-    beside = clone.MARKERS.sub("", merged).splitlines()
-    if clone.MARKERS.search(values) or Counter(filter(str.strip, before)) - Counter(beside):
+    beside = merge_marks.replaced(merged, lambda _: "", fenced=True).splitlines()
+    is_value = merge_marks.line_of(values) is not None
+    if is_value or Counter(filter(str.strip, before)) - Counter(beside):
         return None
-    return clone.MARKERS.sub(lambda sides: f"{sides[1]}\n{sides[3]}", merged)
+    return merge_marks.replaced(merged, lambda sides: f"{sides[1]}\n{sides[3]}", fenced=True)
 
 
 def _text(data: bytes | None) -> str:

@@ -33,7 +33,15 @@ from bumble.imports.items import (
     Recipe,
 )
 from bumble.imports.report import ImportReport
-from bumble.records import base, knowledge, relationships, session_files, sessions, skills
+from bumble.records import (
+    base,
+    forgotten,
+    knowledge,
+    relationships,
+    session_files,
+    sessions,
+    skills,
+)
 from bumble.records.base import Provenance
 from bumble.records.sessions import Message
 from bumble.records.skills import Skill
@@ -96,6 +104,7 @@ class Importer:
         self._paths: set[str] = set()  # of what is planned
         self._bytes = 0
         self._there = _imported(entity, form)
+        self._forgotten = forgotten.read(entity.root)
         self._book = self._book_read = knowledge.read(entity.knowledge)
         self._skills: list[Skill] = list(skills.read(entity.skills))
         self._titles: dict[str, int] = {}  # how many of this import have a title, by its key
@@ -242,14 +251,19 @@ class Importer:
             extra=extra,
         )
         if turn.by == PERSON:
-            own, trust = self.speaker, self.speaker.trust
-            return replace(
-                message, role="user", speaker=own.id, trust=trust, extra={"name": own.name}
-            )
+            own, extra = self.speaker, {"name": self.speaker.name}
+            said = replace(message, role="user", speaker=own.id, trust=own.trust, extra=extra)
+            return self._known(said)
         if turn.by == GUEST:
             guest = relationships.person_id(name or "somebody")
-            return replace(message, role="user", speaker=guest, trust="person")
+            return self._known(replace(message, role="user", speaker=guest, trust="person"))
         return message
+
+    def _known(self, message: Message) -> Message:
+        """Note of a message by somebody who was forgotten before that they are met anew."""
+        before = [entry for entry in self._forgotten if entry.at < message.at]
+        anew = forgotten.met_after(before, message.speaker, str(message.extra.get("name", "")))
+        return replace(message, extra={**message.extra, **anew})
 
     def _safe(self, text: str) -> str:
         """Return a text without secrets, and count it if it had one."""

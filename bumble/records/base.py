@@ -22,8 +22,8 @@ from msgspec import Struct
 from bumble import files
 from bumble.entity import changes
 from bumble.entity.changes import Change
-from bumble.errors import RecordInvalidError, UnsafePathError
-from bumble.text import markdown, moments
+from bumble.errors import HalfMergedError, RecordInvalidError, UnsafePathError
+from bumble.text import markdown, merge_marks, moments
 from bumble.text.markdown import Document
 from bumble.text.yaml_edit import SourceError
 
@@ -292,7 +292,7 @@ def read_text(path: Path, *, max_bytes: int = markdown.MAX_BYTES, errors: str = 
         errors: What becomes of bytes that are not UTF-8, as `bytes.decode` has it.
 
     Raises:
-        RecordInvalidError: If it is not UTF-8, too large, or can't be read.
+        RecordInvalidError: If it is not UTF-8, too large, half merged, or can't be read.
     """
     try:
         data = files.read(path, most=max_bytes + 1)
@@ -300,7 +300,7 @@ def read_text(path: Path, *, max_bytes: int = markdown.MAX_BYTES, errors: str = 
             size = path.stat().st_size
             told = f"{size / 1e6:.0f} MB; bumble reads such files up to {max_bytes / 1e6:.0f} MB"
             raise RecordInvalidError(path, told)
-        return data.decode(errors=errors)
+        text = data.decode(errors=errors)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise RecordInvalidError(
@@ -308,6 +308,9 @@ def read_text(path: Path, *, max_bytes: int = markdown.MAX_BYTES, errors: str = 
         ) from error
     except OSError as error:
         raise RecordInvalidError(path, f"can't be read: {error.strerror}") from error
+    if marks := merge_marks.line_of(text):
+        raise HalfMergedError(path, marks)
+    return text
 
 
 def load(

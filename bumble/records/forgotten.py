@@ -1,8 +1,9 @@
 """The file `forgotten.jsonl`: whom an entity has forgotten, so that no merge brings them back.
 
-One JSON object a line, only added to: until when what they said is forgotten, the ids of what went,
-and a keyed hash of each name. The key stands beside it: who has the folder can try a name, but
-nobody reads one out of it. Knows nothing of how forgetting is done.
+One JSON object a line, only added to: when that was, the ids of what went, and a keyed hash of each
+name. The key stands beside it: who has the folder can try a name, but nobody reads one out of it.
+What they say later, to an entity that knows of it, names the line: a clone that does not know of it
+writes no such message. Knows nothing of how forgetting is done.
 """
 
 from __future__ import annotations
@@ -20,23 +21,40 @@ from bumble.entity import changes
 from bumble.entity.changes import Change
 from bumble.errors import RecordInvalidError
 from bumble.records import base, jsonl
+from bumble.records.sessions import Message
 from bumble.text.yaml_edit import SourceError
 
 PATH = "forgotten.jsonl"
 TYPE = "forgotten"
+PREFIX = "fgt"
+MET_AFTER = "met_after"  # of a message: ids of lines that name who says it, met anew since
 
 
 class Forgotten(Struct, frozen=True):
     """One person who was forgotten."""
 
-    at: datetime  # what they said later is not forgotten
+    at: datetime
     key: str  # of the hashes, hexadecimal
     people: frozenset[str]  # hashes of their id and names
     ids: frozenset[str]  # of the messages, conversations and records that went
+    id: str = ""  # empty: an older version's; then all that was said later is of one met anew
 
     def is_named(self, name: str) -> bool:
         """Whether somebody of this id or name is meant, however it is spelt."""
         return bool(name) and _hash(self.key, name) in self.people
+
+    def is_met_after(self, message: Message) -> bool:
+        """Whether a message of somebody who is named was said to an entity that knew of this."""
+        if not self.id:
+            return message.at > self.at
+        known = message.extra.get(MET_AFTER)
+        return isinstance(known, list) and self.id in known
+
+
+def met_after(entries: Iterable[Forgotten], *names: str) -> dict[str, list[str]]:
+    """Return the field of a message of somebody who was forgotten and is met anew, if they were."""
+    known = [entry.id for entry in entries if entry.id and any(map(entry.is_named, names))]
+    return {MET_AFTER: known} if known else {}
 
 
 def _hash(key: str, name: str) -> str:
@@ -62,6 +80,7 @@ def parse(source: str) -> tuple[Forgotten, ...]:
                         key,
                         frozenset(base.texts(line.data, "people")),
                         frozenset(base.texts(line.data, "ids")),
+                        base.field(line.data, "id", str, ""),
                     )
                 )
         except ValueError as error:
@@ -88,7 +107,7 @@ def plan_add(at: datetime, names: Iterable[str], ids: Iterable[str], key: str, w
     """Plan to add a person.
 
     Args:
-        at: Until when what they said is forgotten.
+        at: When they said something last, or the present.
         names: Their id, and what they are called.
         ids: Of all that goes.
         key: Of the hashes, hexadecimal, made of chance.
@@ -97,6 +116,7 @@ def plan_add(at: datetime, names: Iterable[str], ids: Iterable[str], key: str, w
     hashes = sorted({_hash(key, name) for name in names if name.strip()})
     line = {
         "type": TYPE,
+        "id": base.stable_id(PREFIX, at, key),
         "at": at.isoformat(timespec="milliseconds"),
         "key": key,
         "people": hashes,

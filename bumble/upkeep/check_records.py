@@ -18,7 +18,7 @@ from bumble import files
 from bumble.context import prompt_files
 from bumble.entity.config import PromptConfig
 from bumble.entity.folder import Entity
-from bumble.errors import RecordInvalidError, UnsafePathError
+from bumble.errors import HalfMergedError, RecordInvalidError, UnsafePathError
 from bumble.grounding import secrets
 from bumble.records import base, kinds, knowledge, session_files, sessions, soma
 from bumble.records.kinds import Kind
@@ -33,7 +33,6 @@ from bumble.upkeep.findings import Finding
 
 AHEAD = timedelta(days=1)  # clocks of two machines differ, and so do people's time zones
 MOST_LINES = 20  # of one transcript that are named; beyond, the file is none
-_BEGIN, _END = re.compile(rb"^<{7} .*$", re.MULTILINE), re.compile(rb"^>{7} .*$", re.MULTILINE)
 _BLOB_NAME = re.compile(r"[0-9a-f]{64}")
 _EARLIER = re.compile(r"\.[0-9a-f]{12}\.\w+$")  # an earlier version, by `changes.history_path`
 _REFERENCE = re.compile(r"[0-9a-f]{12,64}")
@@ -121,7 +120,6 @@ def _check_file(context: CheckContext, file: _File, registry: _Registry) -> Iter
     except UnsafePathError:
         return  # the link is a finding of its own
     try:
-        yield from _find_conflict(file, relative)
         reading = _read(context, file, relative, registry)
         for at, line in reading.times:
             if at - context.now > AHEAD:
@@ -130,19 +128,8 @@ def _check_file(context: CheckContext, file: _File, registry: _Registry) -> Iter
         yield from reading.findings
         yield from _find_secret(file, relative)
     except RecordInvalidError as error:
-        yield Finding("record-invalid", error.problem, relative, error.line, file.edit)
-
-
-def _find_conflict(file: _File, relative: str) -> Iterator[Finding]:
-    try:
-        data = files.read(file.path)
-    except OSError as error:
-        raise RecordInvalidError(file.path, f"can't be read: {error.strerror}") from error
-    begin = _BEGIN.search(data)
-    if begin and _END.search(data, begin.end()):
-        line = data.count(b"\n", 0, begin.start()) + 1
-        sentence = "the two sides of a merge stand here: keep one"
-        yield Finding("conflict-marker", sentence, relative, line, file.edit)
+        code = "conflict-marker" if isinstance(error, HalfMergedError) else "record-invalid"
+        yield Finding(code, error.problem, relative, error.line, file.edit)
 
 
 def _find_secret(file: _File, relative: str) -> Iterator[Finding]:

@@ -138,4 +138,4 @@ def test_a_real_clash_leaves_markers_and_doctor_names_them(ada: Run, tmp_path: P
     assert "conflict-marker" in ada("doctor").out
     ran = ada("knowledge", "set", "Home", "Lisbon.")
     assert ran.code == 13
-    assert "in the middle of a merge" in ran.err
+    assert "the two sides of a merge stand here" in ran.err

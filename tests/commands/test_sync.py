@@ -44,6 +44,7 @@ def test_two_clones_are_brought_together_and_nothing_is_pushed_unasked(
     assert life.ok("sync", "--push", "--json").data == {
         "merged": 0,
         "mended": [],
+        "gone": {},
         "locked_changed": [],
         "pushed": True,
         "problems": [],

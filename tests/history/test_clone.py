@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from bumble.history import clone, driver
+from bumble.history import driver
 from bumble.records import soma, state
+from bumble.text import merge_marks
 from tests.support import clones
 from tests.support.clones import check_whole, lived
 from tests.support.repository import git
@@ -80,7 +81,7 @@ def test_markers_that_were_committed_leave_soma_and_state_readable(
 
 def test_a_text_with_markers_is_taken_apart() -> None:
     text = "a: 1\n<<<<<<< HEAD\nb: 2\n||||||| base\nb: 1\n=======\nb: 3\n>>>>>>> other\nc: 4\n"
-    assert clone.sides(text) == (
+    assert merge_marks.sides(text) == (
         "a: 1\nb: 1\nc: 4\n",
         "a: 1\nb: 2\nc: 4\n",
         "a: 1\nb: 3\nc: 4\n",

@@ -649,8 +649,7 @@ def test_git_merges_a_kind_as_it_says(kind: Kind, entity: Entity) -> None:
     command = ["git", "check-attr", "merge", "--", path]
     said = subprocess.run(command, cwd=entity.root, check=True, capture_output=True, text=True)
     assert said.stdout.rsplit(" ", 1)[1].strip() == (kind.merging or "unspecified")
-    by_bumble = kind.merging == "bumble" or kind is kinds.SCRATCH  # by git where lines only grow
-    assert by_bumble == (kind.name in merge.MERGERS)
+    assert bool(kind.merging) == (kind.name in merge.MERGERS)
 
 
 @every_kind

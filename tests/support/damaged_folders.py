@@ -25,11 +25,10 @@ from zoneinfo import ZoneInfo
 
 from bumble.app.process import Shell
 from bumble.cli.app import main
-from bumble.entity import create, settings
+from bumble.entity import brought, create, settings
 from bumble.entity.create import NewEntity
 from bumble.entity.folder import Entity
 from bumble.errors import UserError
-from bumble.history import clone
 from bumble.records import forgotten, kinds
 from tests.support import damage
 from tests.support.kind_samples import record
@@ -120,7 +119,7 @@ def unreadable(entity: Entity) -> dict[Path, bytes]:
         settings.load(entity.file)
     with _keeping(entity.root / forgotten.PATH, bad):
         forgotten.read(entity.root)
-    return {path: data for path, data in bad.items() if not _may_be_mended(path, data)}
+    return {path: data for path, data in bad.items() if not _may_be_mended(data)}
 
 
 @contextlib.contextmanager
@@ -132,9 +131,9 @@ def _keeping(path: Path, bad: dict[Path, bytes]) -> Iterator[None]:
             bad[path] = path.read_bytes()
 
 
-def _may_be_mended(path: Path, data: bytes) -> bool:
+def _may_be_mended(data: bytes) -> bool:
     """Whether the next command merges a file: its markers are taken out where they can be."""
-    return path.name in clone.MAPPINGS and b"<<<<<<< " in data
+    return brought.MARK in data
 
 
 def one_folder(template: Path, place: Path, seed: str) -> dict[str, Any]:

@@ -33,7 +33,7 @@ from bumble.errors import UserError
 from bumble.exports import restore
 from bumble.forms import forms
 from bumble.grounding import claims, secrets
-from bumble.history import clone, merge
+from bumble.history import merge
 from bumble.imports import card, formats, json_stream, lorebook, notes, source
 from bumble.imports.items import ImportContext
 from bumble.index import chunks, form, fulltext, splitting
@@ -45,7 +45,7 @@ from bumble.recollection import pattern
 from bumble.records import base, forgotten, jsonl, kinds, mapping_files
 from bumble.records.kinds import Kind
 from bumble.sleep import dream_text
-from bumble.text import languages, markdown, stop_words, words, yaml_plain, yaml_read
+from bumble.text import languages, markdown, merge_marks, stop_words, words, yaml_plain, yaml_read
 from bumble.upkeep import runs, schedule
 from bumble.weights import catalog
 from tests.support import exports, repository
@@ -339,7 +339,9 @@ READERS: Mapping[str, Reader] = {
     "mapping": of_text(_edited, record("soma", "x")[1], SETTINGS),
     "yaml": of_text(yaml_read.parse, SETTINGS),
     "yaml of settings": of_text(yaml_plain.read, SETTINGS),
-    "markers": of_text(clone.sides, "a\n<<<<<<< o\nb\n||||||| x\nc\n=======\nd\n>>>>>>> t\ne\n"),
+    "markers": of_text(
+        merge_marks.sides, "a\n<<<<<<< o\nb\n||||||| x\nc\n=======\nd\n>>>>>>> t\ne\n"
+    ),
     "forms": of_file(
         "forms/en.yaml", _forms, "memory:\n  today: today\ntalk:\n  today: It is {day}.\n"
     ),
