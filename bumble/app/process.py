@@ -231,5 +231,15 @@ def spawn_detached(arguments: Sequence[str]) -> None:
         **detached,
     )
     if sys.platform != "win32":
-        with suppress(OSError):  # it has ended already
-            os.setpriority(os.PRIO_PROCESS, started.pid, NICENESS)
+        make_nice(started.pid)
+
+
+def make_nice(pid: int) -> None:
+    """Have the leader of a session go behind what others wait for, as far as the system lets it.
+
+    Where Linux groups by session, niceness counts among the processes of one session alone.
+    """
+    with suppress(OSError):  # it has ended already
+        os.setpriority(os.PRIO_PROCESS, pid, NICENESS)
+    with suppress(OSError):  # no such groups here, or one was changed within the last 0.1 s
+        Path(f"/proc/{pid}/autogroup").write_text(str(NICENESS), "utf-8")
