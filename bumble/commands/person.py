@@ -115,6 +115,7 @@ def add(
     ] = None,
     editor: EditorOption = False,
     dry_run: DryRunOption = False,
+    yes: YesOption = False,
 ) -> None:
     """Introduce somebody; TEXT is the portrait the entity begins with."""
     names = [text_input.one_line(label, "name") for label in (name, *(also or ()))]
@@ -125,6 +126,12 @@ def add(
             Path(relationships.path(match.id)),
             f"{match.name} is called that already. Change it with `bumble person edit`.",
         )
+    for label in names:
+        like = relationships.alike(everybody, label)
+        if like is not None:
+            question = f"{like.name} is known. Is {label} somebody else?"
+            advice = f"Introduce them with --yes; if they are one, say {like.name}."
+            commit.confirm(opened.shell, question, advice, yes=yes)
     at = opened.shell.now().astimezone(zone(opened))
     person = relationships.new(names[0], at)
     with text_input.collect(
