@@ -240,6 +240,18 @@ class RecordMissingError(UserError):
         super().__init__(f'There is no {what} "{" ".join(name.split())}".{hint}')
 
 
+class NameUnclearError(RefusedError):
+    """A name is that of somebody known but for its marks: a guess could tell one the other's."""
+
+    def __init__(self, name: str, known: str) -> None:
+        self.name, self.known = name, known
+        super().__init__(
+            f"It is unclear who {name} is: {known}, or somebody else?\n"
+            f"Say {known} if they are one; else introduce the other first: "
+            f"`bumble person add {shlex.quote(name)} --yes`."
+        )
+
+
 class SectionLockedError(RefusedError):
     """A locked section of knowledge can't be changed this way."""
 

@@ -40,6 +40,19 @@ MAX_NAME_BYTES = 80  # leaves room for a suffix under every common limit of 255
 RESERVED_NAMES = frozenset(
     ["con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))]
 )
+# What a sign of a name counts as, by code point: apostrophes and what is typed for one, dashes,
+# Arabic letters without their hamza, no tatweel.
+_ONE_SIGN = {
+    **dict.fromkeys(map(ord, "’‘‛`´′ʹʻʼʽʾʿˈ՚׳ꞌ᾽᾿῾＇"), "'"),
+    **dict.fromkeys(map(ord, "‐‑‒–—―−"), "-"),
+    **dict.fromkeys(map(ord, "أإآٱ"), "ا"),
+    ord("ؤ"): "و",
+    ord("ئ"): "ي",
+    **dict.fromkeys((0x640, 0x653, 0x654, 0x655)),  # tatweel, madda and hamza above and below
+}
+_DOTTED_I = re.compile("ı|i\u0307+")
+_BETWEEN_WORDS = re.compile(r"[\s\-_]+")
+_UNMARKED = str.maketrans("øđłħŧðıىیکة", "odlhtdiييكه", "'") | {ord("æ"): "ae", ord("œ"): "oe"}
 
 
 def sha256(data: bytes) -> str:
@@ -662,15 +675,26 @@ def readable(name: str) -> str:
 
 
 def same_name(name: str) -> str:
-    """Return what two spellings of one name have in common.
+    """Return the normal form of a name: what two spellings of one name have in common.
 
-    Case, spaces, hyphens, invisible characters and typographic variants do not count.
+    Case (Turkish i and ı too), spaces, hyphens, apostrophes, invisible characters, typographic
+    variants, and with what hamza an Arabic name is written do not count.
     """
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    plain = unicodedata.normalize("NFKC", name.translate(_ONE_SIGN)).casefold()
+    folded = _DOTTED_I.sub("i", unicodedata.normalize("NFKC", plain).translate(_ONE_SIGN))
     visible = "".join(
         c for c in folded if unicodedata.category(c) not in ("Cf", "Cc") or c.isspace()
     )
-    return " ".join(re.split(r"[\s\-_]+", unicodedata.normalize("NFC", visible))).strip()
+    return " ".join(_BETWEEN_WORDS.split(unicodedata.normalize("NFC", visible))).strip()
+
+
+def without_marks(name: str) -> str:
+    """Return a name's normal form without accents, strokes and apostrophes.
+
+    Two names of one such form may be two people, so nobody is taken for the other unasked.
+    """
+    plain = unicodedata.normalize("NFKD", same_name(name)).translate(_UNMARKED)
+    return "".join(c for c in plain if not unicodedata.combining(c))
 
 
 def file_name(title: str) -> str:

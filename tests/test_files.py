@@ -149,10 +149,39 @@ def test_a_name_is_the_same_as_its_own_spelling(title: str) -> None:
         ("Ａｄａ", "ada"),
         ("a-b", "a  b"),
         ("ﬁn", "fin"),
+        ("O'Brien", "O’Brien"),
+        ("O'Brien", "Oʼbrien"),
+        ("O'Brien", "O´Brien"),
+        ("D‘Angelo", "d`angelo"),
+        ("İbrahim", "ibrahim"),
+        ("IŞIK", "Işık"),
+        ("أحمد", "احمد"),
+        ("آمنة", "امنة"),
+        ("مؤمن", "مومن"),
+        ("أحـمد", "احمد"),
+        ("ا\u0654حمد", "احمد"),
+        ("Anne\u2011Marie", "Anne-Marie"),
     ],
 )
 def test_spellings_of_one_name_are_the_same(one: str, other: str) -> None:
     assert files.same_name(one) == files.same_name(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Zoë", "Zoe"),
+        ("Łukasz", "Lukasz"),
+        ("Jørgen", "Jorgen"),
+        ("Пётр", "Петр"),
+        ("علي", "على"),
+        ("O'Brien", "OBrien"),
+        ("Renée", "Renee"),
+    ],
+)
+def test_names_that_differ_by_marks_are_alike_and_not_the_same(one: str, other: str) -> None:
+    assert files.same_name(one) != files.same_name(other)
+    assert files.without_marks(one) == files.without_marks(other)
 
 
 @pytest.mark.parametrize(("one", "other"), [("C", "C++"), ("C++", "C#"), ("a", "ä"), ("🐝", "🐛")])

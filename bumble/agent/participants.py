@@ -12,7 +12,7 @@ from bumble import files
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.config import Identity
 from bumble.entity.folder import Entity
-from bumble.errors import RefusedError, UsageError
+from bumble.errors import NameUnclearError, RefusedError, UsageError
 from bumble.records import base, forgotten, relationships, session_files, sessions
 from bumble.records.forgotten import Forgotten
 from bumble.records.sessions import Message, Session
@@ -31,16 +31,26 @@ class Person(Struct, frozen=True):
 
 
 def person(entity: Entity, identity: Identity, name: str | None) -> Person:
-    """Return who speaks: somebody the entity knows, a new name, or the owner."""
+    """Return who speaks: somebody the entity knows, a new name, or the owner.
+
+    Raises:
+        UsageError: If the name is none.
+        NameUnclearError: If it is that of somebody known but for its marks.
+    """
     if name is not None and not (name.strip() and name.isprintable()):
         raise UsageError("A person's name should be one line of text.")
     owner = identity.owner.name or "you"
     known_people = list(relationships.read(entity.relationships))
-    match = relationships.match(known_people, name or owner)
-    shown = match.names[0] if match and match.names else (name or owner)
+    called = name or owner
+    own_name = files.same_name(called) == files.same_name(owner)
+    find = relationships.match if own_name else relationships.match_surely
+    match = find(known_people, called)
+    is_like_owner = files.without_marks(owner) == files.without_marks(called)
+    if match is None and is_like_owner and not own_name:
+        raise NameUnclearError(called, owner)
+    shown = match.names[0] if match and match.names else called
     owner_id = people.owner_among(known_people, entity, identity)
-    own_name = files.same_name(name or owner) == files.same_name(owner)
-    new_id = owner_id if own_name else relationships.person_id(name or owner)
+    new_id = owner_id if own_name else relationships.person_id(called)
     person_id = match.id if match else new_id
     is_owner = person_id == owner_id
     return Person(person_id, shown, "owner" if is_owner else "person")

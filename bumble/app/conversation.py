@@ -17,7 +17,7 @@ from bumble.agent import attachments, context_report, participants, turn
 from bumble.agent.attachments import Attached
 from bumble.agent.participants import NOTHING, Person
 from bumble.agent.turn_record import Turn
-from bumble.app import abilities, mcp, models, output, runtimes, warming
+from bumble.app import abilities, mcp, models, output, runtimes, speakers, warming
 from bumble.app.model_choice import choose_model
 from bumble.app.opening import Opened, with_settings
 from bumble.app.warming import Warming
@@ -367,6 +367,13 @@ def last_request(entity: Entity) -> list[tuple[str, str]]:
         return []  # damaged: it is only a cache
 
 
+def last_talk(entity: Entity) -> str:
+    """Return the id of the conversation that the last request was of; empty: it is not kept."""
+    reports = (entity.private / "cache" / REPORTS).glob("*.json")
+    newest = max(reports, key=lambda path: path.stat().st_mtime_ns, default=None)
+    return newest.stem if newest else ""
+
+
 def last_report(entity: Entity, session_id: str = "") -> context_report.ContextReport | None:
     """Return the report of the last request, or of the last in a conversation; None: not kept."""
     found = _cached(entity, f"{REPORTS}/{session_id}.json" if session_id else LAST_REPORT)
@@ -391,8 +398,8 @@ def open_to_talk(
     present: Sequence[str] = (),
 ) -> Iterator[Conversation]:
     """Open everything a conversation needs, and close it behind it."""
-    person = participants.person(opened.entity, opened.identity, speaker)
-    others = [participants.person(opened.entity, opened.identity, name) for name in present]
+    person = speakers.person(opened, speaker)
+    others = [speakers.person(opened, name) for name in present]
     if writes:  # at once: what settles takes the time that opening a model needs
         locks.stop_all_settling(opened.shell.settling)
     chosen = choose_model(opened, yes=yes)
@@ -419,7 +426,7 @@ def open_to_look(
     opened: Opened, speaker: str | None, session_id: str | None = None
 ) -> Iterator[Conversation]:
     """Open what a request is built from; no weights are fetched, and nothing is written."""
-    person = participants.person(opened.entity, opened.identity, speaker)
+    person = speakers.person(opened, speaker)
     chosen, model = None, None
     try:
         chosen = choose_model(opened)

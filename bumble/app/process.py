@@ -43,6 +43,7 @@ class Shell(Struct):
     cwd: Path
     entity: Path | None = None  # --entity in front of the command
     json: bool = False  # --json somewhere in the arguments: errors are JSON too
+    everything: bool = False  # --all: what others told in confidence is shown, too
     now_given: datetime | None = None  # --now
     rng: random.Random = field(default_factory=random.Random)  # which the system seeds
     warnings: list[str] = field(default_factory=list)  # said on stderr, repeated in JSON
@@ -236,5 +237,15 @@ def spawn_detached(arguments: Sequence[str]) -> None:
         **detached,
     )
     if sys.platform != "win32":
-        with suppress(OSError):  # it has ended already
-            os.setpriority(os.PRIO_PROCESS, started.pid, NICENESS)
+        make_nice(started.pid)
+
+
+def make_nice(pid: int) -> None:
+    """Have the leader of a session go behind what others wait for, as far as the system lets it.
+
+    Where Linux groups by session, niceness counts among the processes of one session alone.
+    """
+    with suppress(OSError):  # it has ended already
+        os.setpriority(os.PRIO_PROCESS, pid, NICENESS)
+    with suppress(OSError):  # no such groups here, or one was changed within the last 0.1 s
+        Path(f"/proc/{pid}/autogroup").write_text(str(NICENESS), "utf-8")

@@ -70,9 +70,9 @@ def path(opened: Opened, name: str) -> Path:
 
 def id_of(opened: Opened, name: str) -> str:
     """Return the id of somebody the entity knows, or the one a new name would get."""
-    line = text_input.one_line(name, "name")
-    person = relationships.match(everybody(opened).records, line)
-    return person.id if person else relationships.person_id(_owner(opened, line))
+    from bumble.app import speakers
+
+    return speakers.person(opened, text_input.one_line(name, "name")).id
 
 
 def names(opened: Opened) -> dict[str, str]:

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from bumble.agent import participants
-from bumble.app import opening, output
+from bumble.app import opening, output, speakers
 from bumble.app.opening import Opened
 from bumble.cli import commit, listing, text_input
 from bumble.cli.entity_command import writes
@@ -57,7 +56,7 @@ def command(
     often as you like: what is there already stays as it is.
     """
     name = text_input.one_line(speaker, "name") if speaker is not None else None
-    who = participants.person(opened.entity, opened.identity, name)
+    who = speakers.person(opened, name)
     first = listing.moment(since, opened, "--from") if since else None
     place = opened.shell.real_path(path)
     if not place.exists():

@@ -131,9 +131,9 @@ def _server(opened: Opened, speaker: str | None, *, write: bool) -> MCPServer[An
 
 
 def _reader(opened: Opened, speaker: str | None) -> Person:
-    from bumble.agent import participants
+    from bumble.app import speakers
 
-    return participants.person(opened.entity, opened.identity, speaker)
+    return speakers.person(opened, speaker)
 
 
 def _memory(opened: Opened) -> Callable[[], Memory]:

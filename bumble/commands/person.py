@@ -13,7 +13,7 @@ from msgspec.structs import asdict
 from bumble import git
 from bumble.app import index_place, output
 from bumble.app.opening import Opened, zone
-from bumble.cli import commit, people, text_input
+from bumble.cli import commit, people, text_input, viewing
 from bumble.cli.commit import FromOption
 from bumble.cli.entity_command import looks_back, writes
 from bumble.cli.listing import counted, details, origin, show_list, when
@@ -66,7 +66,7 @@ def show(
     from bumble.runtime import people as standings
     from bumble.runtime import spoken
 
-    person = people.find(opened, name)
+    person = viewing.Viewer(opened).seen(people.find(opened, name))
     stages = opened.config.memory.relational.stages
     language = spoken.by_person(opened.entity, opened.config.language, person.id)
     bond = standings.standing(person, stages, opened.shell.now())
@@ -115,6 +115,7 @@ def add(
     ] = None,
     editor: EditorOption = False,
     dry_run: DryRunOption = False,
+    yes: YesOption = False,
 ) -> None:
     """Introduce somebody; TEXT is the portrait the entity begins with."""
     names = [text_input.one_line(label, "name") for label in (name, *(also or ()))]
@@ -125,6 +126,12 @@ def add(
             Path(relationships.path(match.id)),
             f"{match.name} is called that already. Change it with `bumble person edit`.",
         )
+    for label in names:
+        like = relationships.alike(everybody, label)
+        if like is not None:
+            question = f"{like.name} is known. Is {label} somebody else?"
+            advice = f"Introduce them with --yes; if they are one, say {like.name}."
+            commit.confirm(opened.shell, question, advice, yes=yes)
     at = opened.shell.now().astimezone(zone(opened))
     person = relationships.new(names[0], at)
     with text_input.collect(

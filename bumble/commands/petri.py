@@ -47,12 +47,13 @@ def petri(
     """
     from bumble.topics import survey
 
+    readers = _readers(opened, speaker)
     if query is not None:
         query = memory_query.text_of([query])
     embedder = weights.embedder(opened) if query is not None else None
     _, place = index_sync.up_to_date(opened, embedder, wait_seconds=memory_query.WAIT_SECONDS)
     memory, now = memory_query.memory_of(opened, lambda: embedder, place), _now(opened)
-    taken = survey.take(memory, now, _readers(opened, speaker))
+    taken = survey.take(memory, now, readers)
     if topic is not None:
         _show(opened, taken, topic, now, limit)
         return

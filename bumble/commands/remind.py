@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from bumble.app import opening, output
 from bumble.app.opening import Opened
 from bumble.cli import commit, listing, people, run_job, text_input
-from bumble.cli.entity_command import reads, runs_job, writes
+from bumble.cli.entity_command import runs_job, shows, writes
 from bumble.cli.listing import LimitOption
 from bumble.cli.options import DryRunOption, IdArgument, YesOption
 from bumble.cli.run_job import JobFlags
@@ -77,15 +77,13 @@ def add(
     dry_run: DryRunOption = False,
 ) -> None:
     """Add a reminder: said in the next talk once it is due, or by `bumble tick` on a terminal."""
-    from bumble.agent import participants
+    from bumble.app import speakers
 
     made_at = opened.shell.now().astimezone(opening.zone(opened))
     due = _due(opened, at, after, cron, made_at)
     how = deliver or (COMMAND if command else SESSION)
     for_owner = how == SESSION and not person
-    whom = (
-        participants.person(opened.entity, opened.identity, person) if person or for_owner else None
-    )
+    whom = speakers.person(opened, person) if person or for_owner else None
     audience = (whom.id,) if whom and not for_owner else ()
     with text_input.collect(opened.shell, text, in_editor=editor, name="reminder.md") as draft:
         try:
@@ -176,11 +174,10 @@ def _duration(text: str) -> tuple[timedelta, timedelta]:
 
 
 @app.command("list")
-@reads
+@shows
 def list_(
     opened: Opened,
     *,
-    everything: Annotated[bool, typer.Option("--all", help="Those that were said, too.")] = False,
     limit: LimitOption = 20,
 ) -> None:
     """List reminders that are still to come, the next one first."""
@@ -188,7 +185,7 @@ def list_(
         opened,
         reminders.paths(opened.entity.reminders),
         reminders.load,
-        keep=lambda reminder: everything or not reminder.done,
+        keep=lambda reminder: opened.shell.everything or not reminder.done,
     )
     ordered = sorted(listed.records, key=lambda reminder: (reminder.at, reminder.id))
     more = len(ordered) > limit

@@ -189,6 +189,8 @@ def _plan_notes(
     for name in dict.fromkeys(note.person for note in notes):
         their_notes = [note for note in notes if note.person == name]
         file = relationships.match(everybody, name)
+        if file is None and relationships.alike(everybody, name):
+            continue  # whether they are one, nobody is here to say
         origin = Provenance(by=BY, sources=(window.session,), audience=window.people)
         person = file or relationships.new(name, at, provenance=origin)
         waiting = [

@@ -159,6 +159,8 @@ def _plan_spoken_of(quoting: Quoting, sayings: Sequence[Saying]) -> list[Change 
         note = PendingNote(quotes.plain(wording.line(saying)), quoting.at, origin)
         for name in spoken_of.names_in(saying.quote.words, wording.language):
             file = relationships.match(everybody, name)
+            if file is None and relationships.alike(everybody, name):
+                continue  # whether they are one, nobody is here to say
             person = file or relationships.new(name, quoting.at, provenance=origin)
             if person.id in session.people or files.same_name(name) == files.same_name(
                 wording.entity

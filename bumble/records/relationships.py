@@ -21,7 +21,7 @@ from msgspec.structs import asdict
 
 from bumble import files
 from bumble.entity.changes import Change
-from bumble.errors import RecordMissingError
+from bumble.errors import NameUnclearError, RecordMissingError
 from bumble.records import base
 from bumble.records.base import Provenance
 from bumble.text import markdown
@@ -230,18 +230,49 @@ def read(folder: Path) -> Iterator[Relationship]:
 
 
 def match(people: Iterable[Relationship], name: str) -> Relationship | None:
-    """Return the person of an id or a name; case, spaces and hyphens do not count.
+    """Return the person of an id or a name, by their normal forms (`files.same_name`).
 
-    An id goes before a name, and a name before the later names of somebody else.
+    An id goes before a name, a name before the later names of somebody else, and before all of them
+    goes what is spelt so to the letter: older folders may hold two people of one normal form.
     """
     wanted = files.same_name(name)
     everybody = list(people)
     spellings = [
-        [(files.same_name(one.id), one) for one in everybody],
-        [(files.same_name(one.name), one) for one in everybody],
-        [(files.same_name(other), one) for one in everybody for other in one.names],
+        [(one.id, one) for one in everybody],
+        [(one.name, one) for one in everybody],
+        [(other, one) for one in everybody for other in one.names],
     ]
-    return next((one for tier in spellings for key, one in tier if key == wanted), None)
+    exact = next((one for tier in spellings for key, one in tier if key == name), None)
+    same = (one for tier in spellings for key, one in tier if files.same_name(key) == wanted)
+    return exact or next(same, None)
+
+
+def alike(people: Iterable[Relationship], name: str) -> Relationship | None:
+    """Return whom a name that nobody has may mean: Zoë where it is Zoe."""
+    wanted = files.without_marks(name)
+    return next(
+        (
+            one
+            for one in people
+            for own in (one.id, *one.names)
+            if wanted and files.without_marks(own) == wanted
+        ),
+        None,
+    )
+
+
+def match_surely(people: Iterable[Relationship], name: str) -> Relationship | None:
+    """Return the person of a name; None: nobody has it, or one like it.
+
+    Raises:
+        NameUnclearError: If a name that somebody has differs from it by marks alone.
+    """
+    everybody = list(people)
+    found = match(everybody, name)
+    like = None if found else alike(everybody, name)
+    if like is not None:
+        raise NameUnclearError(name, like.name)
+    return found
 
 
 def find(folder: Path, name: str) -> Relationship:

@@ -22,8 +22,8 @@ from bumble.entity.git_operations import Operation
 from bumble.entity.settings import SCHEMA_VERSION
 from bumble.errors import NotAnEntityError, SettingInvalidError
 from bumble.exports import bundle
-from bumble.exports.memories import EVERYTHING
 from bumble.git import Git
+from bumble.records.provenance import EVERYTHING
 from bumble.text import yaml_edit
 from bumble.upkeep import check_machine
 

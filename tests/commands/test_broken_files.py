@@ -61,3 +61,33 @@ def test_nor_does_it_stop_one_in_the_short_prompt(run: Run, path: str) -> None:
     for words in ("I had some tea today.", "What did I drink today?"):
         assert run.ok("chat", words).out
     assert file.read_bytes() == b"\xff\xfe## Pets\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "head"),
+    [
+        ("relationships/sam.md", "---\nnames: [Sam]\n---\n\n"),
+        ("knowledge.md", "## Tea\n\n"),
+        ("GENOME.md", ""),
+        ("working/MEMORY.md", "# Memory\n\n"),
+    ],
+)
+def test_a_file_with_both_sides_of_a_merge_is_left_out_of_the_prompt_and_named(
+    run: Run, path: str, head: str
+) -> None:
+    run.write("script.yaml", "- text: Fine.\n  always: true\n")
+    run.ok("config", "set", "llm.model", f"script:{run.file('script.yaml')}")
+    run.ok("chat", "I am Sam.")
+    sides = "<<<<<<< HEAD\nSam likes oolong.\n=======\nSam likes assam.\n>>>>>>> theirs\n"
+    run.write(path, f"{head}{sides}")
+    asked = ("-m", "Hello, what tea do I like?")
+    assert "oolong" not in run.ok("context", "prompt", *asked).out
+    ran = run.ok("chat", "Hello, what tea do I like?")
+    assert f"{run.file(path).name}:{head.count(chr(10)) + 1}: both sides of a merge" in ran.err
+    run.write(path, f"{head}Sam likes oolong.\n")
+    assert "oolong" in run.ok("context", "prompt", *asked).out
+
+
+def test_a_text_that_only_speaks_of_the_marks_is_no_merge(run: Run) -> None:
+    run.write("knowledge.md", "## Git\n\n`<<<<<<< HEAD` begins a conflict.\n\n=======\n")
+    assert "begins a conflict" in run.ok("knowledge", "show").out

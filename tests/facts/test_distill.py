@@ -252,6 +252,17 @@ def test_a_guest_changes_neither_what_others_said_nor_what_the_owner_wrote(
     assert len(outcome.data["refused"]) == 1
 
 
+def test_no_note_is_kept_on_a_name_that_may_be_that_of_somebody_known(ada: Entity) -> None:
+    said(ada, [("Sam", "My sister Fenja plays handball."), ("Ada", "Oh?"), *TALK])
+    note = {"from": [1], "person": "Fenja", "note": "Fenja plays handball."}
+    runtime = at_one(ada, answering(relational=[note]))
+    known = relationships.new("Fénja", runtime.clock())
+    runtime.apply(ChangeSet("", (relationships.plan_new(known, ""),)))
+    once(runtime)
+    assert relationships.find(ada.relationships, "Fénja").pending == ()
+    assert "Fenja" not in [one.name for one in relationships.read(ada.relationships)]
+
+
 def test_after_a_reflection_notes_are_kept_on_those_who_are_only_spoken_of(ada: Entity) -> None:
     said(ada, [("Sam", "My sister Fenja plays handball."), ("Ada", "Oh?"), *TALK])
     notes = [
