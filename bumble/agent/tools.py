@@ -26,7 +26,7 @@ from bumble.entity.folder import Entity
 from bumble.errors import RecordMissingError, RefusedError, UserError
 from bumble.grounding import grounded, secrets
 from bumble.llm.protocol import Tool
-from bumble.records import base, journal, knowledge, projects, provenance, scratch, skills
+from bumble.records import base, journal, knowledge, projects, provenance, rules, scratch, skills
 from bumble.records.base import Provenance
 from bumble.records.projects import Project
 from bumble.records.sessions import Message
@@ -456,7 +456,7 @@ def _read_skill(arguments: Mapping[str, str], context: ToolContext) -> Result:
 
 def _skills(context: ToolContext) -> list[Skill]:
     """Return the skills that everybody who takes part may meet."""
-    everything = skills.read(context.entity.skills)
+    everything = rules.obeyed(context.entity, skills.read(context.entity.skills), rules.of_skill)
     return [one for one in everything if base.may_read(one.provenance.audience, context.readers)]
 
 

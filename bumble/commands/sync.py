@@ -12,10 +12,11 @@ from bumble.app.opening import Opened
 from bumble.cli.entity_command import writes
 from bumble.entity import commits
 from bumble.errors import RecordInvalidError
-from bumble.records import knowledge
+from bumble.records import knowledge, rules
 from bumble.records.knowledge import Knowledge
 
 if TYPE_CHECKING:
+    from bumble.entity.approvals import Rule
     from bumble.history.remote import Merging
     from bumble.upkeep.doctor import DoctorReport
     from bumble.upkeep.findings import Finding
@@ -65,11 +66,12 @@ def sync(opened: Opened, *, push: PushOption = False) -> None:
             f" `bumble diff {knowledge.PATH}` shows how",
         )
     opening.forget_again(opened)
+    waiting = opening.rules_from_elsewhere(opened)
     problems = _examine(opened).problems
     pushed = push and not problems
     if pushed:
         remote.push(root, place, target)
-    _tell(opened, merging, changed, problems, pushed=pushed)
+    _tell(opened, merging, changed, waiting, problems, pushed=pushed)
     if problems:
         raise typer.Exit(RecordInvalidError.exit_code)
 
@@ -100,18 +102,21 @@ def _tell(
     opened: Opened,
     merging: Merging,
     changed: Sequence[str],
+    waiting: Sequence[Rule],
     problems: Sequence[Finding],
     *,
     pushed: bool,
 ) -> None:
     brought = f"{merging.commits} commits" if merging.commits != 1 else "1 commit"
     lines = [f"Merged {brought} of other clones." if merging.commits else "Nothing new elsewhere."]
+    lines += [f"not obeyed until you trust it: {rules.line(rule)}" for rule in waiting]
     lines += ["Pushed."] if pushed else []
     lines += [f"{finding.where}: {finding.sentence} [{finding.code}]" for finding in problems]
     data = {
         "merged": merging.commits,
         "mended": list(merging.mended.paths),
         "locked_changed": list(changed),
+        "not_obeyed": [rule.name for rule in waiting],
         "pushed": pushed,
         "problems": [finding.code for finding in problems],
     }

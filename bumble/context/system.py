@@ -22,7 +22,7 @@ from bumble.entity.config import Identity, Persona, PromptConfig
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
 from bumble.llm.protocol import PromptMessage, Tool
-from bumble.records import base, provenance
+from bumble.records import base, provenance, rules
 from bumble.records import knowledge as knowledge_store
 from bumble.records import narrative as narrative_store
 from bumble.records import skills as skills_store
@@ -95,20 +95,18 @@ def of_entity(
         mood: The mood, if it goes there.
         topics: The overview of what memory is about.
 
-    A file that a hand has broken is left out; the index names it.
+    A file that a hand has broken is left out; the index names it. So is a rule that came from
+    elsewhere, until its owner approves it.
     """
     story = None
     with suppress(RecordInvalidError):
         story = narrative_store.read(entity.narrative)
+    skills = rules.obeyed(entity, skills_store.read(entity.skills), rules.of_skill)
     return stable(
-        identity,
+        rules.own_identity(entity, identity),
         tools,
-        [
-            skill
-            for skill in skills_store.read(entity.skills)
-            if base.may_read(skill.provenance.audience, readers)
-        ],
-        readable_book(entity),
+        [skill for skill in skills if base.may_read(skill.provenance.audience, readers)],
+        rules.own_book(entity, readable_book(entity)),
         narrative_store.told_to(story, readers) if story and _is_told(story) else "",
         prompt_files.read(entity, config, readers),
         mood,

@@ -20,7 +20,7 @@ from bumble.context.recalled import QUOTED_FROM, Search
 from bumble.errors import RecordInvalidError, RecordMissingError, UsageError, UserError
 from bumble.index.memory import Memory
 from bumble.index.search import Hit
-from bumble.records import base, journal, knowledge, provenance, relationships
+from bumble.records import base, journal, knowledge, provenance, relationships, rules
 from bumble.records.base import Provenance
 from bumble.records.relationships import Relationship
 from bumble.runtime import people
@@ -187,7 +187,7 @@ def _somebody(desk: Desk, name: str) -> Relationship:
 
 def whoami(desk: Desk) -> dict[str, Any]:
     """Return who the entity is, and for whom it takes who asks."""
-    identity = desk.opened.identity
+    identity = rules.own_identity(desk.opened.entity, desk.opened.identity)
     return {
         "name": identity.name,
         "timezone": identity.timezone,

@@ -23,7 +23,7 @@ from bumble.forms import forms
 from bumble.grounding import grounded, secrets
 from bumble.grounding.speakers import Speakers
 from bumble.llm import structured
-from bumble.records import base, proposals, relationships, state
+from bumble.records import base, proposals, relationships, rules, state
 from bumble.records.base import Provenance
 from bumble.records.episodes import Episode
 from bumble.records.proposals import Item, Proposal
@@ -169,7 +169,8 @@ def _asked(runtime: Runtime, job: EvolveJob) -> Items:
     Raises:
         AnswerInvalidError: If the answer can't be used.
     """
-    persona, labels = runtime.identity.identity, job.sources.labels
+    persona = rules.own_identity(runtime.entity, runtime.identity).identity
+    labels = job.sources.labels
     levels = [
         f"{name}: {persona.traits.get(name, persona_edits.NEUTRAL):g}" for name in _traits(runtime)
     ]

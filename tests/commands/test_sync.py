@@ -45,6 +45,7 @@ def test_two_clones_are_brought_together_and_nothing_is_pushed_unasked(
         "merged": 0,
         "mended": [],
         "locked_changed": [],
+        "not_obeyed": [],
         "pushed": True,
         "problems": [],
     }
