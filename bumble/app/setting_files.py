@@ -189,7 +189,7 @@ class Trusted(Struct, frozen=True):
     @property
     def digests(self) -> set[str]:
         """The hashes that the user's own config keeps."""
-        return {item.digest for item in (*self.runnable, *self.rules)}
+        return {item.digest for item in self.runnable} | {rule.digest for rule in self.rules}
 
 
 def to_trust(shell: Shell, root: Path) -> Trusted:

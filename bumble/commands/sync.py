@@ -66,12 +66,12 @@ def sync(opened: Opened, *, push: PushOption = False) -> None:
             f" `bumble diff {knowledge.PATH}` shows how",
         )
     opening.forget_again(opened)
-    waiting = opening.rules_from_elsewhere(opened)
+    rules_waiting = opening.rules_from_elsewhere(opened)
     problems = _examine(opened).problems
     pushed = push and not problems
     if pushed:
         remote.push(root, place, target)
-    _tell(opened, merging, changed, waiting, problems, pushed=pushed)
+    _tell(opened, merging, changed, rules_waiting, problems, pushed=pushed)
     if problems:
         raise typer.Exit(RecordInvalidError.exit_code)
 
