@@ -97,7 +97,7 @@ def environ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
         "HOME": str(home),
         "XDG_CONFIG_HOME": str(home / ".config"),
         "XDG_CACHE_HOME": str(home / ".cache"),
-        "XDG_STATE_HOME": str(home / ".local" / "state"),
+        "XDG_STATE_HOME": str(tmp_path / "state"),
         "TMPDIR": str(tmp_path / "tmp"),
         "PATH": "",
     }

@@ -28,8 +28,8 @@ from bumble.grounding import replies
 from bumble.grounding.replies import Situation
 from bumble.llm import actions
 from bumble.llm.protocol import Completion
-from bumble.records import rules as own_rules
 from bumble.records import session_files
+from bumble.runtime import rules as own_rules
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, words
 

@@ -26,11 +26,12 @@ from bumble.entity.folder import Entity
 from bumble.errors import RecordMissingError, RefusedError, UserError
 from bumble.grounding import grounded, secrets
 from bumble.llm.protocol import Tool
-from bumble.records import base, journal, knowledge, projects, provenance, rules, scratch, skills
+from bumble.records import base, journal, knowledge, projects, provenance, scratch, skills
 from bumble.records.base import Provenance
 from bumble.records.projects import Project
 from bumble.records.sessions import Message
 from bumble.records.skills import Skill
+from bumble.runtime import rules
 from bumble.runtime.outside import OutsideResult
 from bumble.text import json_schema, passed_on, stop_words
 

@@ -224,7 +224,7 @@ def _with_rules(opened: Opened, flags: Mapping[str, object]) -> Opened:
     """Ask the owner once about rules that came from elsewhere; who isn't there is told of them."""
     from bumble.app import setting_files
     from bumble.entity import approvals
-    from bumble.records import rules
+    from bumble.runtime import rules
 
     shell, root = opened.shell, opened.root
     there = rules.read(opened.entity, opened.settings)
@@ -244,7 +244,7 @@ def _with_rules(opened: Opened, flags: Mapping[str, object]) -> Opened:
 
 def rules_from_elsewhere(opened: Opened) -> list[Rule]:
     """Return the rules that don't count, as the files are now, and say what makes them count."""
-    from bumble.records import rules
+    from bumble.runtime import rules
 
     with suppress(SettingInvalidError):  # a finding of doctor's
         now = with_settings(opened)
@@ -340,7 +340,7 @@ def with_settings(opened: Opened, **flags: object) -> Opened:
 def _settings(shell: Shell, entity: Entity, flags: Mapping[str, object]) -> tuple[Settings, Entity]:
     """Read the settings that count, and say of the entity which of its rules do."""
     from bumble.entity import settings
-    from bumble.records import rules
+    from bumble.runtime import rules
 
     overriding = {
         key.replace("__", "."): value for key, value in flags.items() if value is not None

@@ -25,7 +25,7 @@ from bumble.entity.folder import ENTITY_FILE, Entity
 from bumble.entity.runnable import Runnable
 from bumble.entity.settings import Settings
 from bumble.errors import FileChangedError, SettingInvalidError, UsageError, UserError
-from bumble.records import rules
+from bumble.runtime import rules
 from bumble.text import schema, urls, yaml_edit
 from bumble.text.schema import ValueProblem
 

@@ -18,7 +18,7 @@ from bumble.entity.config import Identity
 from bumble.entity.folder import ENTITY_FILE
 from bumble.entity.settings import Settings
 from bumble.errors import NotAnEntityError, UsageError
-from bumble.records import rules
+from bumble.runtime import rules
 from bumble.text import schema, yaml_edit, yaml_render
 from bumble.text.schema import ValueProblem
 

@@ -20,8 +20,8 @@ from bumble.cli.options import DryRunOption
 from bumble.entity import review_branch
 from bumble.entity.changes import Version
 from bumble.errors import RefusedError, ReviewError, UserError
-from bumble.records import rules
 from bumble.runtime import review_queue as held
+from bumble.runtime import rules
 
 if TYPE_CHECKING:
     from bumble.history.review import HeldProposal, ReviewDecision

@@ -12,8 +12,9 @@ from bumble.app.opening import Opened
 from bumble.cli.entity_command import writes
 from bumble.entity import commits
 from bumble.errors import RecordInvalidError
-from bumble.records import knowledge, rules
+from bumble.records import knowledge
 from bumble.records.knowledge import Knowledge
+from bumble.runtime import rules
 
 if TYPE_CHECKING:
     from bumble.entity.approvals import Rule

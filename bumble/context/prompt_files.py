@@ -15,7 +15,8 @@ from bumble import files
 from bumble.entity.config import PromptConfig
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, UnsafePathError
-from bumble.records import base, rules, working
+from bumble.records import base, working
+from bumble.runtime import rules
 from bumble.runtime.runtime import Runtime
 
 LIVING_MEMORY = working.PATH  # capped by lines too, and beside the cached part: it is rewritten

@@ -34,7 +34,6 @@ from bumble.records import (
     knowledge,
     projects,
     provenance,
-    rules,
     sessions,
     skills,
 )
@@ -44,7 +43,7 @@ from bumble.records.knowledge import Knowledge
 from bumble.records.projects import Project
 from bumble.records.relationships import Relationship
 from bumble.records.sessions import Session
-from bumble.runtime import body_state, people
+from bumble.runtime import body_state, people, rules
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, tokens, words
 from bumble.text.words import one_line

@@ -15,7 +15,7 @@ from bumble.context.system import Block, Stable
 from bumble.entity.config import Identity, PromptConfig
 from bumble.entity.folder import Entity
 from bumble.llm.protocol import PromptMessage
-from bumble.records import rules
+from bumble.runtime import rules
 from bumble.text import tokens, words
 from bumble.text.words import one_line
 

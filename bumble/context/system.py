@@ -22,7 +22,7 @@ from bumble.entity.config import Identity, Persona, PromptConfig
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
 from bumble.llm.protocol import PromptMessage, Tool
-from bumble.records import base, provenance, rules
+from bumble.records import base, provenance
 from bumble.records import knowledge as knowledge_store
 from bumble.records import narrative as narrative_store
 from bumble.records import skills as skills_store
@@ -30,6 +30,7 @@ from bumble.records.base import Provenance
 from bumble.records.knowledge import Knowledge, KnowledgeSection
 from bumble.records.narrative import Narrative
 from bumble.records.skills import Skill
+from bumble.runtime import rules
 from bumble.text import tokens
 
 _OPENING = re.compile(r"<[^/<>][^<>]*>")  # a tag on a line of its own

@@ -20,10 +20,10 @@ from bumble.context.recalled import QUOTED_FROM, Search
 from bumble.errors import RecordInvalidError, RecordMissingError, UsageError, UserError
 from bumble.index.memory import Memory
 from bumble.index.search import Hit
-from bumble.records import base, journal, knowledge, provenance, relationships, rules
+from bumble.records import base, journal, knowledge, provenance, relationships
 from bumble.records.base import Provenance
 from bumble.records.relationships import Relationship
-from bumble.runtime import people
+from bumble.runtime import people, rules
 from bumble.upkeep import why
 from bumble.upkeep.lookup import Library, LibraryRecord
 from bumble.upkeep.why import SourceNode

@@ -23,11 +23,11 @@ from bumble.forms import forms
 from bumble.grounding import grounded, secrets
 from bumble.grounding.speakers import Speakers
 from bumble.llm import structured
-from bumble.records import base, proposals, relationships, rules, state
+from bumble.records import base, proposals, relationships, state
 from bumble.records.base import Provenance
 from bumble.records.episodes import Episode
 from bumble.records.proposals import Item, Proposal
-from bumble.runtime import job_request, people
+from bumble.runtime import job_request, people, rules
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, traced
 from bumble.runtime.runtime import Runtime
 from bumble.sleep import narrative_sources

@@ -6,8 +6,9 @@ from datetime import datetime
 from pathlib import Path
 
 from bumble.errors import RecordInvalidError
-from bumble.records import automations, base, rules
+from bumble.records import automations, base
 from bumble.records.automations import Automation
+from bumble.runtime import rules
 from bumble.runtime.job import Condition, Due
 from bumble.runtime.runtime import Runtime
 from bumble.upkeep import schedule

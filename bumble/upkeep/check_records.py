@@ -22,11 +22,11 @@ from bumble.entity.folder import Entity
 from bumble.entity.settings import Settings
 from bumble.errors import RecordInvalidError, UnsafePathError
 from bumble.grounding import secrets
-from bumble.records import base, kinds, knowledge, rules, session_files, sessions, soma
+from bumble.records import base, kinds, knowledge, session_files, sessions, soma
 from bumble.records.kinds import Kind
 from bumble.records.record_view import RecordView
 from bumble.records.sessions import Session
-from bumble.runtime import body_state
+from bumble.runtime import body_state, rules
 from bumble.text import markdown
 from bumble.text.yaml_edit import SourceError
 from bumble.upkeep import schedule
