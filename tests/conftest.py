@@ -18,7 +18,7 @@ import platformdirs
 import pytest
 from hypothesis import settings
 
-from bumble.entity import changes, create
+from bumble.entity import approvals, changes, create
 from bumble.entity.changes import ChangeSet
 from bumble.entity.create import NewEntity
 from bumble.entity.folder import Entity
@@ -97,7 +97,7 @@ def environ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
         "HOME": str(home),
         "XDG_CONFIG_HOME": str(home / ".config"),
         "XDG_CACHE_HOME": str(home / ".cache"),
-        "XDG_STATE_HOME": str(home / ".local" / "state"),
+        "XDG_STATE_HOME": str(tmp_path / "state"),
         "TMPDIR": str(tmp_path / "tmp"),
         "PATH": "",
     }
@@ -108,6 +108,7 @@ def environ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
         if name != "PATH":
             monkeypatch.setenv(name, value)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    approvals.begin(tmp_path / "ada")  # `entity` is a copy of what was made elsewhere
     return variables
 
 

@@ -29,6 +29,7 @@ from bumble.grounding.replies import Situation
 from bumble.llm import actions
 from bumble.llm.protocol import Completion
 from bumble.records import session_files
+from bumble.runtime import rules as own_rules
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, words
 
@@ -223,7 +224,8 @@ def scene(runtime: Runtime, turn: Turn, act: Act) -> FormScene:
 
 def _own_words(runtime: Runtime, language: str) -> tuple[str, ...]:
     """Return what the owner let the entity say of itself, where that is in a language."""
-    text = words.one_line(runtime.identity.identity.monologue)
+    who = own_rules.own_identity(runtime.entity, runtime.identity).identity
+    text = words.one_line(who.monologue)
     speaks = not (stop_words.SAYING_I | stop_words.SAYING_MY).isdisjoint(stop_words.words(text))
     if not speaks or words.language(text, default="") != language:
         return ()

@@ -31,6 +31,7 @@ from bumble.records.base import Provenance
 from bumble.records.projects import Project
 from bumble.records.sessions import Message
 from bumble.records.skills import Skill
+from bumble.runtime import rules
 from bumble.runtime.outside import OutsideResult
 from bumble.text import json_schema, passed_on, stop_words
 
@@ -456,7 +457,7 @@ def _read_skill(arguments: Mapping[str, str], context: ToolContext) -> Result:
 
 def _skills(context: ToolContext) -> list[Skill]:
     """Return the skills that everybody who takes part may meet."""
-    everything = skills.read(context.entity.skills)
+    everything = rules.obeyed(context.entity, skills.read(context.entity.skills), rules.of_skill)
     return [one for one in everything if base.may_read(one.provenance.audience, context.readers)]
 
 

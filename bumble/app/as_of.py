@@ -60,7 +60,7 @@ def open_past(opened: Opened, text: str) -> Opened:
     shell, live = opened.shell, opened.entity
     moment = moment_of(opened, text)
     folder = past_folder.make(live, moment, shell.past(live.root), opening.zone(opened))
-    entity = Entity(folder.root)
+    entity = Entity(folder.root, live.approval)
     # What was is for this process: its index lies beside it, and never on a server.
     flags = opened.settings.flags() | {"index.backend": "sqlite"}
     then = settings.load(entity.file, shell.user_file, shell.environ, flags, home=live.root)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from zoneinfo import ZoneInfo
@@ -31,6 +32,7 @@ from bumble.errors import (
 from bumble.text.whole_text import HALF
 
 if TYPE_CHECKING:
+    from bumble.entity.approvals import Rule
     from bumble.entity.commits import Keeping
     from bumble.entity.config import Config, Identity
     from bumble.entity.settings import Settings
@@ -199,7 +201,6 @@ def open_entity(
 
     shell = shell_of(ctx)
     root, why = locate(shell, folder_option)
-    entity = Entity(root)
     if incognito and changes.leftovers(root).own:
         raise RefusedError(
             f"{root}: a change is being written, or was cut off\n"
@@ -211,7 +212,7 @@ def open_entity(
     changes.recover(root, timeout_seconds=timeout)
     settle_git(shell, root, timeout_seconds=timeout, reads=reads or incognito)
     _tell_of_foreign(shell, root)
-    settings_of_entity = _settings(shell, entity, flags)
+    settings_of_entity, entity = _settings(shell, Entity(root), flags)
     for warning in settings_of_entity.warnings:
         output.warn(shell, warning)
     if settings_of_entity.identity is None:
@@ -221,7 +222,43 @@ def open_entity(
     if not incognito:
         settle_merges(opened)
         _teach_git(opened)
+        return _with_rules(opened, flags)
     return opened
+
+
+def _with_rules(opened: Opened, flags: Mapping[str, object]) -> Opened:
+    """Ask the owner once about rules that came from elsewhere; who isn't there is told of them."""
+    from bumble.app import setting_files
+    from bumble.entity import approvals
+    from bumble.runtime import rules
+
+    shell, root = opened.shell, opened.root
+    there = rules.read(opened.entity, opened.settings)
+    waiting = rules.pending(opened.entity, there, whole=True)
+    if not waiting:
+        return opened
+    if shell.interactive and not shell.json and approvals.are_new(root, waiting):
+        output.say(f"Came to {root} from elsewhere, and counts only if you say so:")
+        for rule in waiting:
+            output.say(f"  {rules.line(rule)}")
+        if output.agrees("Trust the folder as it is?", default=False):
+            setting_files.trust(shell, root, setting_files.to_trust(shell, root))
+            return with_settings(opened, **flags)
+    output.warn(shell, rules.warning(root, waiting))
+    return opened
+
+
+def rules_from_elsewhere(opened: Opened) -> list[Rule]:
+    """Return the rules that don't count, as the files are now, and say what makes them count."""
+    from bumble.runtime import rules
+
+    with suppress(SettingInvalidError):  # a finding of doctor's
+        now = with_settings(opened)
+        waiting = rules.pending(now.entity, rules.read(now.entity, now.settings), whole=True)
+        if waiting:
+            output.warn(now.shell, rules.warning(now.root, waiting))
+        return waiting
+    return []
 
 
 def settle_git(shell: Shell, root: Path, *, timeout_seconds: float, reads: bool = False) -> None:
@@ -328,18 +365,23 @@ def keeping(opened: Opened) -> Keeping:
 
 def with_settings(opened: Opened, **flags: object) -> Opened:
     """Return an entity with settings overridden, as further flags of its command would."""
-    return replace(
-        opened, settings=_settings(opened.shell, opened.entity, opened.settings.flags() | flags)
-    )
+    loaded, entity = _settings(opened.shell, opened.entity, opened.settings.flags() | flags)
+    return replace(opened, settings=loaded, entity=entity)
 
 
-def _settings(shell: Shell, entity: Entity, flags: Mapping[str, object]) -> Settings:
+def _settings(shell: Shell, entity: Entity, flags: Mapping[str, object]) -> tuple[Settings, Entity]:
+    """Read the settings that count, and say of the entity which of its rules do."""
     from bumble.entity import settings
+    from bumble.runtime import rules
 
     overriding = {
         key.replace("__", "."): value for key, value in flags.items() if value is not None
     }
-    return settings.load(entity.file, shell.user_file, shell.environ, overriding)
+    load = partial(settings.load, entity.file, shell.user_file, shell.environ, overriding)
+    loaded = load()
+    entity = replace(entity, approval=loaded.approval)
+    acting = [rule for rule in loaded.rules if settings.is_acting(rule)]
+    return (load(acts=False) if rules.pending(entity, acting) else loaded), entity
 
 
 def zone(opened: Opened) -> ZoneInfo:

@@ -21,9 +21,9 @@ from bumble.errors import FULL, UserError
 CONTROL = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|[\x00-\x08\x0b-\x1f]"
 )
-# Characters that delete, command or turn the text around them; plain direction marks and joiners,
-# which words and emoji are written with, are none of them.
-DECEIVING = re.compile(r"[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# Characters that delete, command or turn the text around them, or are nothing at all; plain
+# direction marks and joiners, which words and emoji are written with, are none of them.
+DECEIVING = re.compile(r"[\x7f-\x9f\u200b\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
 
 MOST_OF_A_LINE = 1000  # characters of a message, which may quote whatever was typed
 

@@ -17,13 +17,15 @@ from bumble import files
 from bumble.app import output
 from bumble.app.process import Shell
 from bumble.entity import changes, commits, folder_trust, layers, runnable, setting_edits, settings
+from bumble.entity.approvals import Rule
 from bumble.entity.changes import ChangeSet
 from bumble.entity.commits import Keeping
 from bumble.entity.config import Config, Identity
-from bumble.entity.folder import ENTITY_FILE
+from bumble.entity.folder import ENTITY_FILE, Entity
 from bumble.entity.runnable import Runnable
 from bumble.entity.settings import Settings
 from bumble.errors import FileChangedError, SettingInvalidError, UsageError, UserError
+from bumble.runtime import rules
 from bumble.text import schema, urls, yaml_edit
 from bumble.text.schema import ValueProblem
 
@@ -177,16 +179,41 @@ def diff(before: str, after: str) -> list[str]:
     return [urls.masked(line) for line in lines]
 
 
-def runnable_in(root: Path) -> tuple[dict[str, Any], list[Runnable]]:
-    """Return what counts, or may run, only where an entity is trusted: settings, and all of it.
+class Trusted(Struct, frozen=True):
+    """What counts, or may run, only where an entity is trusted."""
+
+    settings: dict[str, Any]  # by dotted key
+    runnable: list[Runnable]
+    rules: list[Rule]  # that count where its owner made or approved them
+
+    @property
+    def digests(self) -> set[str]:
+        """The hashes that the user's own config keeps."""
+        return {item.digest for item in self.runnable} | {rule.digest for rule in self.rules}
+
+
+def to_trust(shell: Shell, root: Path) -> Trusted:
+    """Return what trusting an entity lets it do.
 
     Raises:
         SettingInvalidError: If its entity.yaml can't be read.
     """
-    settings.load(root / ENTITY_FILE)
+    loaded = settings.load(root / ENTITY_FILE, shell.user_file, shell.environ)
     reaching = folder_trust.reaching(yaml_edit.parse_mapping(entitys(root).read()))
     shown = {key: urls.masked(value) for key, value in reaching.items()}
-    return shown, runnable.read(root, reaching)
+    return Trusted(shown, runnable.read(root, reaching), rules.read(Entity(root), loaded))
+
+
+def trust(shell: Shell, root: Path, what: Trusted, *, dry_run: bool = False) -> bool:
+    """Trust an entity as it is; return whether that is new."""
+    before, after = edit(
+        shell,
+        users(shell),
+        lambda source, _: folder_trust.plan(source, root, what.digests),
+        f"trust {root}",
+        dry_run=dry_run,
+    )
+    return before != after
 
 
 @contextmanager
@@ -207,14 +234,17 @@ def trust_renewed(shell: Shell, root: Path, paths: Collection[str]) -> Iterator[
         return
     trusted, files_there = before
     try:
-        now = {item.path: item.digest for item in runnable_in(root)[1]}
+        there = to_trust(shell, root)
     except UserError:  # what can't be read runs nothing
         return
-    renewed = {
-        digest
-        for path, digest in now.items()
-        if digest in trusted
-        or (path in paths and (path not in files_there or files_there[path] in trusted))
+    renewed = {rule.digest for rule in there.rules if rule.digest in trusted} | {
+        item.digest
+        for item in there.runnable
+        if item.digest in trusted
+        or (
+            item.path in paths
+            and (item.path not in files_there or files_there[item.path] in trusted)
+        )
     }
     place = users(shell)
     text = place.read()
@@ -232,7 +262,7 @@ def _seen_and_there(shell: Shell, root: Path) -> tuple[frozenset[str], dict[str,
         if not folder_trust.holds(trusted, root):
             return None
         return folder_trust.seen_in(trusted, root), {
-            item.path: item.digest for item in runnable_in(root)[1]
+            item.path: item.digest for item in to_trust(shell, root).runnable
         }
     except (UserError, ValueError):
         return None  # what can't be read was not trusted, so there is nothing to renew

@@ -56,7 +56,7 @@ def make(
         What was made: folder, name, archetype, owner, timezone, and the git repository that keeps
         its history, if one does.
     """
-    from bumble.entity import create
+    from bumble.entity import approvals, create
 
     root = root_of(shell, folder)
     kinds = list(create.archetypes())
@@ -78,6 +78,7 @@ def make(
     with _drafted(root) as draft:
         create.write(draft, planned)
         kept_by = _look_after(shell, draft, newborn, planned) if use_git else None
+        approvals.begin(root)
     return {
         "folder": str(root),
         "name": newborn.name,

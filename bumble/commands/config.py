@@ -18,6 +18,7 @@ from bumble.entity.config import Identity
 from bumble.entity.folder import ENTITY_FILE
 from bumble.entity.settings import Settings
 from bumble.errors import NotAnEntityError, UsageError
+from bumble.runtime import rules
 from bumble.text import schema, yaml_edit, yaml_render
 from bumble.text.schema import ValueProblem
 
@@ -257,29 +258,25 @@ def trust_(
     dry_run: DryRunOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Let an entity, as it is now, run programs and reach beyond its folder.
+    """Let an entity, as it is now, run programs, reach beyond its folder, and obey its rules.
 
     Shows what that lets it do. When something of it is new or changed, by a pull or by hand, it is
-    asked again; your own bumble commands renew the trust.
+    asked again; your own bumble commands renew the trust, and rules that you write here need none.
     """
     shell = shell_of(ctx)
     root, _ = opening.locate(shell, folder)
-    counts, items = setting_files.runnable_in(root)  # what can't be read is not trusted
-    before, after = setting_files.edit(
-        shell,
-        setting_files.users(shell),
-        lambda source, file: folder_trust.plan(source, root, {item.digest for item in items}),
-        f"trust {root}",
-        dry_run=dry_run,
-    )
-    changed = before != after
+    what = setting_files.to_trust(shell, root)  # what can't be read is not trusted
+    changed = setting_files.trust(shell, root, what, dry_run=dry_run)
     verb = "Trusted already" if not changed else "Would trust" if dry_run else "Trusted"
     lines = [f"{verb}: {root}"]
-    lines += [f"  {key}: {yaml_render.inline(value)}" for key, value in counts.items()]
-    runs = {item.path: item.summary for item in items if item.path != ENTITY_FILE}
+    lines += [f"  {key}: {yaml_render.inline(value)}" for key, value in what.settings.items()]
+    runs = {item.path: item.summary for item in what.runnable if item.path != ENTITY_FILE}
     lines += [f"  {path}: {' '.join(summary.split())}" for path, summary in runs.items()]
-    data = {"folder": str(root), "changed": changed, "dry_run": dry_run, "counts": counts}
-    output.result(shell, "config trust", {**data, "runs": runs}, lines)
+    obeyed = [rule for rule in what.rules if rule.file not in runs]
+    lines += [f"  {rules.line(rule)}" for rule in obeyed]
+    data = {"folder": str(root), "changed": changed, "dry_run": dry_run, "counts": what.settings}
+    data |= {"runs": runs, "obeys": {rule.name: rule.summary for rule in obeyed}}
+    output.result(shell, "config trust", data, lines)
 
 
 @app.command()

@@ -16,6 +16,7 @@ from bumble.app.opening import shell_of
 from bumble.app.process import Shell
 from bumble.cli import new_entity, passphrases
 from bumble.cli.options import JsonOption
+from bumble.entity import approvals
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import BundleInvalidError, UsageError
 
@@ -89,6 +90,7 @@ def _restore(
     restore.check(root)
     source = shell.real_path(archive)
     is_kept = use_git and gitdir.find(root) is None
+    approvals.forget(root)
     with (
         _opened(shell, source, key_file) as plain,
         destination.folder(root, last=ENTITY_FILE) as draft,
@@ -98,6 +100,8 @@ def _restore(
             driver.install(draft)
     kept_by = str(root) if is_kept else None
     data = {"folder": str(root), "files": len(names), "repository": kept_by}
+    advice = f"bumble config trust {shlex.quote(str(root))}"
+    output.say(f"What it is to obey, and who it is, counts once you trust it: {advice}")
     lines = [f"Made {root} of {len(names)} files", "Its history begins with its next change."]
     output.result(shell, "new", data, lines[: 2 if kept_by else 1])
 

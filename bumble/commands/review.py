@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,6 +22,7 @@ from bumble.entity.changes import Version
 from bumble.errors import RefusedError, ReviewError, UserError
 from bumble.records.provenance import EVERYTHING  # who decides on it has to see it
 from bumble.runtime import review_queue as held
+from bumble.runtime import rules
 
 if TYPE_CHECKING:
     from bumble.history.review import HeldProposal, ReviewDecision
@@ -38,6 +40,7 @@ NamesArgument = Annotated[
 ]
 AllOption = Annotated[bool, typer.Option("--all", help="All that wait.")]
 NONE = "Nothing waits for review."
+NOT_OURS = "[not made here: accept or reject it by its whole name]"
 
 
 @app.callback(invoke_without_command=True)
@@ -67,11 +70,12 @@ def _list(opened: Opened) -> None:
         more = "; ".join(filter(None, [holds, model]))
         title = output.shorten(proposal.title, 70)
         when = listing.when(proposal.at, opened)
-        return [proposal.name, when, f"{title} ({more})" if more else title]
+        sentence = f"{title} ({more})" if more else title
+        return [proposal.name, when, sentence if proposal.is_own else f"{sentence} {NOT_OURS}"]
 
     proposals = _waiting(opened)
     everything = Listing(tuple(proposals), broken=0, more=False)
-    listing.show_list(opened, "review list", everything, _data, line, NONE)
+    listing.show_list(opened, "review list", everything, partial(_data, opened), line, NONE)
 
 
 @app.command()
@@ -88,15 +92,17 @@ def show(
     chosen = _chosen(opened, names, every=every)
     lines: list[str] = []
     for proposal in chosen:
-        data = _data(proposal)
+        data = _data(opened, proposal)
         head = f"{proposal.name}, {listing.when(proposal.at, opened)}: {proposal.title}"
         rows = [
             ("by", data["model"] or ""),
             ("from", ", ".join(data["evidence"])),
             ("why", "; ".join(data["why"])),
+            ("beware", "" if proposal.is_own else "this installation did not make it"),
+            *(("a rule", text) for text in data["rules"]),
         ]
         lines += [head, *listing.details(rows), *commits_view.lines(data["changes"]), ""]
-    output.result(opened.shell, "review show", [_data(each) for each in chosen], lines[:-1])
+    output.result(opened.shell, "review show", [_data(opened, each) for each in chosen], lines[:-1])
     if not chosen:
         output.say(NONE)
 
@@ -167,10 +173,11 @@ def _decide(
             refused.append(error)
             continue
         rows = commits_view.actions(versions, EVERYTHING)
-        done.append(_data(proposal) | {"changes": rows, "stays": list(decision.stays)})
+        done.append(_data(opened, proposal) | {"changes": rows, "stays": list(decision.stays)})
         lines += [_sentence(verb, proposal, dry_run=dry_run), *commits_view.lines(rows)]
         lines += [f"  left as it is: {path}" for path in decision.stays]
     if not dry_run:
+        opening.rules_from_elsewhere(opened)  # looked at while their branches are there
         held.sweep(root, timeout_seconds=opened.config.limits.lock_timeout_seconds)
     if refused and not done:
         raise refused[0]
@@ -211,9 +218,10 @@ def _waiting(opened: Opened) -> list[HeldProposal]:
     return proposals.waiting(root)
 
 
-def _data(proposal: HeldProposal) -> dict[str, Any]:
+def _data(opened: Opened, proposal: HeldProposal) -> dict[str, Any]:
     from bumble.cli import commits_view
 
+    names = opened.config.prompt.bootstrap_files
     commit = proposal.commit
     return {
         "id": proposal.name,
@@ -226,5 +234,7 @@ def _data(proposal: HeldProposal) -> dict[str, Any]:
         "model": (commit.trailer("Model") if commit else "") or None,
         "evidence": [v for key, v in commit.trailers if key == "Evidence"] if commit else [],
         "why": list(commit.body) if commit else [],
+        "own": proposal.is_own,
+        "rules": [rules.line(rule) for rule in rules.brought(proposal.versions, names)],
         "changes": commits_view.actions(proposal.versions, EVERYTHING),
     }

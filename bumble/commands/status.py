@@ -69,6 +69,7 @@ def status(
         "today": _today(opened),
         "uncommitted": _uncommitted(opened),
         "review": _or(opened, lambda: list(review_queue.waiting(opened.entity.root)), None),
+        "not_obeyed": [rule.name for rule in opening.rules_from_elsewhere(opened)],
         "counts": _counts(opened),
         "index": _index(opened),
     }
@@ -293,6 +294,7 @@ def _lines(opened: Opened, data: dict[str, Any]) -> list[str]:
         ("due", _due_line(data["due"])),
         ("to commit", _uncommitted_line(data["uncommitted"])),
         ("to review", _review_line(data["review"])),
+        ("not obeyed", ", ".join(data["not_obeyed"])),
         ("imported", waiting_imports.line(data["imports"])),
         ("remembers", _counts_line(data["counts"])),
         ("index", _index_line(data["index"])),

@@ -15,8 +15,10 @@ from bumble.entity import commits
 from bumble.errors import RecordInvalidError
 from bumble.records import forgotten, kinds, knowledge
 from bumble.records.knowledge import Knowledge
+from bumble.runtime import rules
 
 if TYPE_CHECKING:
+    from bumble.entity.approvals import Rule
     from bumble.history.remote import Merging
     from bumble.upkeep.doctor import DoctorReport
     from bumble.upkeep.findings import Finding
@@ -68,11 +70,12 @@ def sync(opened: Opened, *, push: PushOption = False) -> None:
     gone, paths = remote.gone(root, place, merging.before) if merging.before else ({}, [])
     if gone:
         output.warn(shell, _sentence_of_gone(opened, gone, paths, merging.before))
+    rules_waiting = opening.rules_from_elsewhere(opened)
     problems = _examine(opened).problems
     pushed = push and not problems
     if pushed:
         remote.push(root, place, target)
-    _tell(opened, merging, gone, changed, problems, pushed=pushed)
+    _tell(opened, merging, gone, changed, rules_waiting, problems, pushed=pushed)
     if problems:
         raise typer.Exit(RecordInvalidError.exit_code)
 
@@ -127,12 +130,14 @@ def _tell(
     merging: Merging,
     gone: Mapping[str, int],
     changed: Sequence[str],
+    waiting: Sequence[Rule],
     problems: Sequence[Finding],
     *,
     pushed: bool,
 ) -> None:
     brought = f"{merging.commits} commits" if merging.commits != 1 else "1 commit"
     lines = [f"Merged {brought} of other clones." if merging.commits else "Nothing new elsewhere."]
+    lines += [f"not obeyed until you trust it: {rules.line(rule)}" for rule in waiting]
     lines += ["Pushed."] if pushed else []
     lines += [f"{finding.where}: {finding.sentence} [{finding.code}]" for finding in problems]
     data = {
@@ -140,6 +145,7 @@ def _tell(
         "mended": list(merging.mended.paths),
         "gone": dict(gone),
         "locked_changed": list(changed),
+        "not_obeyed": [rule.name for rule in waiting],
         "pushed": pushed,
         "problems": [finding.code for finding in problems],
     }

@@ -16,10 +16,11 @@ from bumble.entity.config import PromptConfig
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, UnsafePathError
 from bumble.records import base, working
+from bumble.runtime import rules
 from bumble.runtime.runtime import Runtime
 
 LIVING_MEMORY = working.PATH  # capped by lines too, and beside the cached part: it is rewritten
-Status = Literal["OK", "TRUNCATED", "MISSING", "UNREADABLE"]
+Status = Literal["OK", "TRUNCATED", "MISSING", "UNREADABLE", "UNAPPROVED"]
 
 
 class BootstrapFile(Struct, frozen=True):
@@ -62,6 +63,8 @@ def _read(
         return BootstrapFile(name, "UNREADABLE", 0, "", str(error))
     if raw is None:
         return BootstrapFile(name, "MISSING", 0, "")
+    if name != LIVING_MEMORY and rules.pending(entity, [rules.of_prompt_file(name, raw)]):
+        return BootstrapFile(name, "UNAPPROVED", len(raw), "")  # it came from elsewhere
     shown = working.shown(raw, readers) if name == LIVING_MEMORY else raw
     return _fitted(name, shown, left, config)
 

@@ -27,14 +27,23 @@ from bumble.index.filters import Filter
 from bumble.index.memory import Memory
 from bumble.index.rerank import RerankTurn
 from bumble.index.search import Hit
-from bumble.records import base, episodes, kinds, knowledge, projects, provenance, sessions, skills
+from bumble.records import (
+    base,
+    episodes,
+    kinds,
+    knowledge,
+    projects,
+    provenance,
+    sessions,
+    skills,
+)
 from bumble.records import beliefs as store
 from bumble.records.kinds import RECALLED
 from bumble.records.knowledge import Knowledge
 from bumble.records.projects import Project
 from bumble.records.relationships import Relationship
 from bumble.records.sessions import Session
-from bumble.runtime import body_state, people
+from bumble.runtime import body_state, people, rules
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, tokens, words
 from bumble.text.words import one_line
@@ -255,7 +264,7 @@ def _skills(entity: Entity, config: Config, session: Session) -> list[Block]:
     limits = config.memory.skills
     readable = [
         skill
-        for skill in skills.read(entity.skills)
+        for skill in rules.obeyed(entity, skills.read(entity.skills), rules.of_skill)
         if base.may_read(skill.provenance.audience, session.people)
     ]
     hits = skills.query(readable, recent, limit=limits.max_results)
@@ -355,7 +364,7 @@ def find(
         return touches(hit, config, asked) and not (hit.kind == "belief" and hit.id in gave_way())
 
     def look(*, with_faded: bool) -> list[Hit]:
-        return memory.search(
+        found = memory.search(
             query,
             kinds=kinds or RECALLED,
             limit=limit,
@@ -373,6 +382,7 @@ def find(
             before=search.before,
             fits=fits if touching or unasked else None,
         )
+        return _without_waiting(memory.entity, found)
 
     hits = look(with_faded=bool(faded))
     wants_faded = faded is None and not unasked and not _answers(hits, config)
@@ -500,6 +510,16 @@ def _believed(entity: Entity, config: Config, hits: Sequence[Hit], at: datetime)
             unsure = beliefs.strength(belief, at, settings) < beliefs.UNSURE_BELOW
             standing.append(replace(hit, text=f"{hit.text} (unsure)") if unsure else hit)
     return standing
+
+
+def _without_waiting(entity: Entity, hits: Sequence[Hit]) -> list[Hit]:
+    """Leave out locked sections that came from elsewhere, until their owner approves them."""
+    if not any(hit.kind == "knowledge" for hit in hits):
+        return list(hits)
+    book = system.readable_book(entity)
+    own = rules.own_book(entity, book).sections
+    waiting = {section.title for section in book.sections if section not in own}
+    return [hit for hit in hits if hit.kind != "knowledge" or hit.id not in waiting]
 
 
 def _unasked(

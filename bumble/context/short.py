@@ -15,6 +15,7 @@ from bumble.context.system import Block, Stable
 from bumble.entity.config import Identity, PromptConfig
 from bumble.entity.folder import Entity
 from bumble.llm.protocol import PromptMessage
+from bumble.runtime import rules
 from bumble.text import tokens, words
 from bumble.text.words import one_line
 
@@ -30,12 +31,11 @@ def has(language: str) -> bool:
 def stable(entity: Entity, identity: Identity, config: PromptConfig, language: str) -> Stable:
     """Make the short prompt from an entity's files as they are."""
     own_files = tuple(prompt_files.read(entity, config))
-    who = identity.identity
+    who = rules.own_identity(entity, identity).identity
+    book = rules.own_book(entity, system.readable_book(entity))
     parts = {
         "monologue": _monologue(one_line(who.monologue), language),
-        "always": "\n".join(
-            filter(None, (system.locked(system.readable_book(entity)), system.files(own_files)))
-        ),
+        "always": "\n".join(filter(None, (system.locked(book), system.files(own_files)))),
     }
     page = prompts.load(NAME.format(language=language))
     (_, text), *turns = page.turns(name=identity.name, **parts)

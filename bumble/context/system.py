@@ -30,6 +30,7 @@ from bumble.records.base import Provenance
 from bumble.records.knowledge import Knowledge, KnowledgeSection
 from bumble.records.narrative import Narrative
 from bumble.records.skills import Skill
+from bumble.runtime import rules
 from bumble.text import tokens
 
 _OPENING = re.compile(r"<[^/<>][^<>]*>")  # a tag on a line of its own
@@ -98,20 +99,18 @@ def of_entity(
         topics: The overview of what memory is about.
         native: Whether the model has tools of its own, so that none is told of here.
 
-    A file that a hand has broken is left out; the index names it.
+    A file that a hand has broken is left out; the index names it. So is a rule that came from
+    elsewhere, until its owner approves it.
     """
     story = None
     with suppress(RecordInvalidError):
         story = narrative_store.read(entity.narrative)
+    skills = rules.obeyed(entity, skills_store.read(entity.skills), rules.of_skill)
     return stable(
-        identity,
+        rules.own_identity(entity, identity),
         tools,
-        [
-            skill
-            for skill in skills_store.read(entity.skills)
-            if base.may_read(skill.provenance.audience, readers)
-        ],
-        readable_book(entity),
+        [skill for skill in skills if base.may_read(skill.provenance.audience, readers)],
+        rules.own_book(entity, readable_book(entity)),
         narrative_store.told_to(story, readers) if story and _is_told(story) else "",
         prompt_files.read(entity, config, readers),
         mood,

@@ -14,7 +14,7 @@ from string import Template
 from msgspec import Struct
 
 from bumble import files
-from bumble.entity import changes
+from bumble.entity import approvals, changes
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.folder import ENTITY_FILE, Entity
 from bumble.errors import RecordExistsError
@@ -106,7 +106,9 @@ def create(folder: Path, newborn: NewEntity) -> Entity:
         RecordExistsError: If one of the files it would make is there already.
     """
     root = folder.resolve()
-    return write(root, plan(newborn, root))
+    made = write(root, plan(newborn, root))
+    approvals.begin(root)
+    return made
 
 
 def write(root: Path, planned: ChangeSet) -> Entity:

@@ -16,10 +16,19 @@ ENTITY_FILE = "entity.yaml"
 PRIVATE = ".bumble"
 
 
+class Approval(Struct, frozen=True):
+    """What the user's own config says of a folder's rules."""
+
+    home: Path  # the folder; that of now, where an entity is looked at as it was
+    is_listed: bool = False  # among the trusted
+    digests: frozenset[str] = frozenset()  # of the rules that were approved
+
+
 class Entity(Struct, frozen=True):
     """An entity folder. Paths only; nothing is read until somebody asks a store."""
 
     root: Path  # absolute
+    approval: Approval | None = None  # None: nobody asked whose its rules are, and all count
 
     def __post_init__(self) -> None:
         files.enclose(self.root)

@@ -16,6 +16,7 @@ from typing import Any, TypeGuard
 
 from bumble.entity import runnable
 from bumble.entity.config import OWNERS, YOURS, Config
+from bumble.entity.folder import Approval
 from bumble.entity.layers import Layer
 from bumble.entity.runnable import Runnable
 from bumble.errors import SettingInvalidError
@@ -76,6 +77,11 @@ def holds(trusted: Collection[str], folder: Path) -> bool:
 def seen_in(trusted: Trusted, folder: Path) -> frozenset[str]:
     """Return the hashes of what could run in a folder when the user trusted it."""
     return trusted.get(os.path.realpath(folder), frozenset())
+
+
+def approval(trusted: Trusted, folder: Path) -> Approval:
+    """Return what the user's config says of the rules of a folder."""
+    return Approval(folder, holds(trusted, folder), seen_in(trusted, folder))
 
 
 def unseen(trusted: Trusted, folder: Path, values: Mapping[str, Any]) -> list[Runnable]:

@@ -41,10 +41,17 @@ def _mark(key: bytes, text: str) -> str:
     return hmac.new(key, text.encode(errors="replace"), hashlib.sha256).hexdigest()
 
 
+def folder() -> Path | None:
+    """Return the user's state folder; None without a home, not even in the list of users."""
+    place = Path(PlatformDirs("bumble", appauthor=False).user_state_dir)
+    return place if place.is_absolute() else None
+
+
 def _key(*, makes: bool) -> bytes | None:
-    place = Path(PlatformDirs("bumble", appauthor=False).user_state_dir) / NAME
-    if not place.is_absolute():  # no home, not even in the list of users
+    state = folder()
+    if state is None:
         return None
+    place = state / NAME
     key = _read(place)
     if key is None and makes:
         try:

@@ -13,9 +13,10 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble import git
-from bumble.entity import changes, commits, git_operations
+from bumble.entity import changes, commits, git_operations, installation, write_ahead
 from bumble.entity.changes import ChangeSet, History, Version
 from bumble.entity.commits import Keeping
 from bumble.entity.git_operations import Operation
@@ -26,6 +27,7 @@ from bumble.git import Git
 FOLDER = "bumble-review"  # of branches
 HEADS = f"refs/heads/{FOLDER}/"
 NAME = re.compile(r"[a-z-]{1,40}-[0-9a-f]{8}")
+MARK = "Made-here"  # the trailer that only this installation can write
 AS_IT_WAS = "as it was: what the next commit was planned on"
 MAIL = "bumble@localhost"  # of the entity, who proposes
 FILE_MODE = "100644"
@@ -88,6 +90,9 @@ def make(root: Path, place: Git, name: str, proposed: ChangeSet, keeping: Keepin
         ReviewError: If git can't hold it.
     """
     versions = _named_for_git(root, place, proposed)
+    own = installation.mark(_marked(name, versions))
+    if own is not None:
+        proposed = replace(proposed, trailers=(*proposed.trailers, (MARK, own)))
     why = _filtered(place, [version.path for version in versions])
     if not why:
         stream = b"".join(_stream(place, name, versions, commits.message(proposed), keeping))
@@ -97,6 +102,26 @@ def make(root: Path, place: Git, name: str, proposed: ChangeSet, keeping: Keepin
     if why:
         cycle = proposed.title.partition(":")[0]
         raise ReviewError(root, cycle, why, "`bumble doctor` says what is wrong with the folder")
+
+
+def is_own(name: str, versions: Sequence[Version], given: str) -> bool:
+    """Whether this installation made a proposal.
+
+    Args:
+        name: Of its branch.
+        versions: What it holds.
+        given: The mark that it bears.
+    """
+    return installation.is_own(_marked(name, versions), given)
+
+
+def _marked(name: str, versions: Sequence[Version]) -> str:
+    """Return what the mark of a proposal is of."""
+    told = sorted(
+        (one.path, write_ahead.digest(one.before), write_ahead.digest(one.after))
+        for one in versions
+    )
+    return repr((name, told))
 
 
 def _named_for_git(root: Path, place: Git, proposed: ChangeSet) -> list[Version]:

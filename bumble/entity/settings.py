@@ -10,13 +10,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble import files
-from bumble.entity import defaults, folder_trust
+from bumble.entity import approvals, defaults, folder_trust
 from bumble.entity import layers as setting_layers
+from bumble.entity.approvals import Rule
 from bumble.entity.config import Config, Identity
+from bumble.entity.folder import ENTITY_FILE, Approval
 from bumble.entity.layers import Layer, Plain
 from bumble.errors import (
     FolderOutdatedError,
@@ -25,9 +28,11 @@ from bumble.errors import (
     UsageError,
     UserError,
 )
-from bumble.text import merge_marks, schema, urls, yaml_edit
+from bumble.text import merge_marks, schema, urls, yaml_edit, yaml_render
 from bumble.text.schema import Keys, UnknownKeyProblem, ValueProblem
 
+ACTING = ("wake", "tools")  # sections by which an entity acts by itself
+ACTING_RULE = f"{ENTITY_FILE}: {', '.join(ACTING)}"
 SCHEMA_VERSION = 2  # of the folder, as entity.yaml names it
 
 
@@ -40,6 +45,8 @@ class Settings(Struct, frozen=True):
     layers: tuple[Layer, ...]  # the later wins
     warnings: tuple[str, ...]
     trusted: bool = False  # whether what came with the entity's folder may reach beyond it
+    approval: Approval | None = None  # what the user's file says of the folder's rules
+    rules: tuple[Rule, ...] = ()  # in entity.yaml
 
     def get(self, key: str) -> Any:
         """Return a setting or a section as plain data, to be shown: without passwords.
@@ -89,6 +96,7 @@ def load(
     flags: Mapping[str, Any] | None = None,
     *,
     home: Path | None = None,
+    acts: bool = True,
 ) -> Settings:
     """Read every layer, hold each against its types, and put the later over the earlier.
 
@@ -98,6 +106,7 @@ def load(
         environ: The environment; only names that begin with `BUMBLE_` count.
         flags: Dotted key to value, as the command line gave them.
         home: The folder whose trust counts, where the entity file is a copy of what it held.
+        acts: Whether what entity.yaml says of acting unasked counts.
 
     Raises:
         NotAnEntityError: If the entity file is not there.
@@ -115,6 +124,10 @@ def load(
         layers.append(_layer(user_file, plain, source, name=str(user_file)))
     if entity_file is not None:
         identity, own, warnings = _entity_layer(entity_file)
+        found = [identity_rule(identity), *acting(own.values)]
+        if not acts:
+            aside = [(name,) for name in ACTING]
+            own = replace(own, values=folder_trust.without(own.values, aside))
         layers.append(own)
     layers.append(Layer("environment", setting_layers.from_environment(environ or {})))
     layers.append(Layer("flag", setting_layers.from_flags(flags or {})))
@@ -124,7 +137,40 @@ def load(
     layers, doubts = _as_trusted(layers, own, entity_file, home, trusted)
     assembled = _assemble(tuple(layers), identity, (*warnings, *doubts))
     as_it_is = folder_trust.doubt(trusted, home, own.values) is None
-    return replace(assembled, trusted=as_it_is)
+    approval = folder_trust.approval(trusted, home) if user_file else None
+    return replace(assembled, trusted=as_it_is, approval=approval, rules=tuple(found))
+
+
+def rules(values: Mapping[str, Any]) -> list[Rule]:
+    """Return the rules in an entity.yaml, read as plain data.
+
+    Raises:
+        ValueError: If it does not say who the entity is.
+    """
+    plain = folder_trust.without(values, folder_trust.only_owners(values))
+    own = {key: plain[key] for key in schema.fields(Identity) if key in plain}
+    return [identity_rule(schema.build(Identity, own)), *acting(plain)]
+
+
+def identity_rule(identity: Identity) -> Rule:
+    """Return the rule that says who an entity is, and whose."""
+    who = identity.identity
+    told = msgspec.to_builtins((identity.owner, who))
+    shown = (f"belongs to {identity.owner.name or 'nobody'}", *who.behaviours, *who.curiosity)
+    summary = ". ".join((*shown, who.monologue, who.voice))
+    return approvals.rule(f"{ENTITY_FILE}: identity", ENTITY_FILE, summary, told)
+
+
+def acting(values: Mapping[str, Any]) -> list[Rule]:
+    """Return the rule by which an entity.yaml has the entity act, if it does."""
+    told = {name: values[name] for name in ACTING if values.get(name)}
+    summary = yaml_render.inline(told)
+    return [approvals.rule(ACTING_RULE, ENTITY_FILE, summary, told)] if told else []
+
+
+def is_acting(rule: Rule) -> bool:
+    """Whether a rule of an entity.yaml is that by which the entity acts."""
+    return rule.name == ACTING_RULE
 
 
 def _as_trusted(

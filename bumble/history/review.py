@@ -39,6 +39,7 @@ class HeldProposal(Struct, frozen=True):
     at: datetime
     commit: Commit | None  # None: its branch is in another clone, or was deleted
     versions: tuple[Version, ...] = ()
+    is_own: bool = True  # False: another installation made it, or somebody who says so
 
     @property
     def title(self) -> str:
@@ -81,13 +82,17 @@ def _read(root: Path, name: str, at: datetime) -> HeldProposal:
         commit = log.find(root, commit_id)
     except RecordMissingError:  # it touches nothing of this folder
         return HeldProposal(name, at, None)
-    return HeldProposal(name, at, commit, tuple(log.versions(root, commit)))
+    versions = tuple(log.versions(root, commit))
+    is_own = review_branch.is_own(name, versions, commit.trailer(review_branch.MARK))
+    return HeldProposal(name, at, commit, versions, is_own)
 
 
 def choose(
     proposals: Sequence[HeldProposal], wanted: Sequence[str], *, every: bool
 ) -> list[HeldProposal]:
     """Return the proposals that are meant, in the order in which they were made.
+
+    One that was not made here is meant only by its whole name.
 
     Args:
         proposals: All that wait.
@@ -98,11 +103,14 @@ def choose(
         RecordMissingError: If nothing of a name waits.
         UsageError: If it is not clear which are meant.
     """
-    unclear = (every and wanted) or not (every or wanted or len(proposals) < 2)
+    own = [proposal for proposal in proposals if proposal.is_own]
+    unclear = (every and wanted) or not (every or wanted or len(own) < 2)
     if unclear:
-        raise UsageError(f"Say which, or --all: {_listed(proposals)}.")
+        raise UsageError(f"Say which, or --all: {_listed(own)}.")
+    if not own and proposals and not wanted:
+        raise UsageError(f"Not made here; name what you mean in full: {_listed(proposals)}.")
     if not wanted:
-        return list(proposals)
+        return own
     chosen = {_one_of(proposals, name).name for name in wanted}
     return [proposal for proposal in proposals if proposal.name in chosen]
 
@@ -112,7 +120,9 @@ def _one_of(proposals: Sequence[HeldProposal], wanted: str) -> HeldProposal:
     fitting = exact or [
         proposal
         for proposal in proposals
-        if wanted and (proposal.name.startswith(wanted) or proposal.name.endswith(wanted))
+        if wanted
+        and proposal.is_own
+        and (proposal.name.startswith(wanted) or proposal.name.endswith(wanted))
     ]
     if not fitting:
         raise RecordMissingError("proposal", wanted)
@@ -155,7 +165,8 @@ def plan_accept(root: Path, proposal: HeldProposal) -> ReviewDecision:
             "by hand what you want of it, then reject it."
         )
     decided = review_queue.plan_decided(root, proposal.name, f"{proposal.name} is accepted")
-    trailers = tuple(pair for pair in commit.trailers if pair[0] != ACCEPTS)
+    dropped = (ACCEPTS, review_branch.MARK)
+    trailers = tuple(pair for pair in commit.trailers if pair[0] not in dropped)
     change_set = ChangeSet(
         commit.title,
         (*planned, *([decided] if decided else [])),

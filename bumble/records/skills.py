@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from msgspec import Struct
 
@@ -77,18 +77,19 @@ def of(document: Document, slug: str, path: str) -> Skill:
 def paths(folder: Path) -> list[Path]:
     """Return the files of all skills, by slug."""
     found = [*base.paths(folder, "*.md"), *base.paths(folder, f"*/{FOLDER_FILE}")]
-    return sorted(found, key=lambda file: (_slug(file), file.name))
+    return sorted(found, key=lambda file: (slug(file), file.name))
 
 
-def _slug(file: Path) -> str:
+def slug(file: PurePath) -> str:
+    """Return the short name of the skill in a file: its stem, or its folder's name."""
     return file.parent.name if file.name == FOLDER_FILE else file.stem
 
 
 def load(file: Path) -> Skill:
     """Read the skill in a file, of either form."""
     in_folder = file.name == FOLDER_FILE
-    path = f"{FOLDER}/{_slug(file)}/{FOLDER_FILE}" if in_folder else f"{FOLDER}/{file.name}"
-    return base.load(file, lambda source, _: of(markdown.parse(source), _slug(file), path))
+    path = f"{FOLDER}/{slug(file)}/{FOLDER_FILE}" if in_folder else f"{FOLDER}/{file.name}"
+    return base.load(file, lambda source, _: of(markdown.parse(source), slug(file), path))
 
 
 def read(folder: Path) -> Iterator[Skill]:

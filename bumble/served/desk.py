@@ -23,7 +23,7 @@ from bumble.index.search import Hit
 from bumble.records import base, journal, knowledge, provenance, relationships
 from bumble.records.base import Provenance
 from bumble.records.relationships import Relationship
-from bumble.runtime import people
+from bumble.runtime import people, rules
 from bumble.upkeep import why
 from bumble.upkeep.lookup import Library, LibraryRecord
 from bumble.upkeep.why import SourceNode
@@ -187,7 +187,7 @@ def _somebody(desk: Desk, name: str) -> Relationship:
 
 def whoami(desk: Desk) -> dict[str, Any]:
     """Return who the entity is, and for whom it takes who asks."""
-    identity = desk.opened.identity
+    identity = rules.own_identity(desk.opened.entity, desk.opened.identity)
     return {
         "name": identity.name,
         "timezone": identity.timezone,

@@ -37,11 +37,11 @@ def remember(desk: Desk, text: str, title: str = "") -> dict[str, Any]:
     _check(text, title)
     book = knowledge.read(desk.opened.entity.knowledge)
     head = shorten(one_line(title) or one_line(text), MAX_TITLE_CHARS)
-    same = next(
-        (part for part in book.sections if part.text == text.strip() and part.provenance.by == BY),
-        None,
-    )
-    if same is not None and same.provenance == _origin(desk):
+    if desk.reader.trust != "owner":  # a number would tell of a section of that title, not shown
+        head = f"{head} ({desk.reader.name})"
+    own = (part for part in book.sections if part.provenance == _origin(desk))
+    same = next((part for part in own if part.text == text.strip()), None)
+    if same is not None:
         return {"changed": False, "id": same.title, "trust": TRUST}
     _check_room(book, text)
     name = _free_title(book, head)

@@ -27,7 +27,7 @@ from bumble.records import base, proposals, relationships, state
 from bumble.records.base import Provenance
 from bumble.records.episodes import Episode
 from bumble.records.proposals import Item, Proposal
-from bumble.runtime import job_request, people
+from bumble.runtime import job_request, people, rules
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, traced
 from bumble.runtime.runtime import Runtime
 from bumble.sleep import narrative_sources
@@ -169,7 +169,8 @@ def _asked(runtime: Runtime, job: EvolveJob) -> Items:
     Raises:
         AnswerInvalidError: If the answer can't be used.
     """
-    persona, labels = runtime.identity.identity, job.sources.labels
+    persona = rules.own_identity(runtime.entity, runtime.identity).identity
+    labels = job.sources.labels
     levels = [
         f"{name}: {persona.traits.get(name, persona_edits.NEUTRAL):g}" for name in _traits(runtime)
     ]

@@ -8,6 +8,7 @@ from pathlib import Path
 from bumble.errors import RecordInvalidError
 from bumble.records import automations, base
 from bumble.records.automations import Automation
+from bumble.runtime import rules
 from bumble.runtime.job import Condition, Due
 from bumble.runtime.runtime import Runtime
 from bumble.upkeep import schedule
@@ -23,7 +24,8 @@ def check(runtime: Runtime) -> Due[Automation | Path]:
         return one, one.enabled and due_at(runtime, one, at) <= at
 
     known, broken = base.load_all(paths, read)
-    due = [one for one, is_due in known if is_due]
+    waiting = [one for one, is_due in known if is_due]
+    due = rules.obeyed(runtime.entity, waiting, rules.of_automation)
     told = f"{len(due)} of {len(known)}" + (f", {len(broken)} can't be read" if broken else "")
     return Due((Condition("due", told, "at least 1", bool(due or broken)),), (*due, *broken))
 

@@ -13,18 +13,20 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble import files
 from bumble.context import prompt_files
 from bumble.entity.config import PromptConfig
 from bumble.entity.folder import Entity
+from bumble.entity.settings import Settings
 from bumble.errors import HalfMergedError, RecordInvalidError, UnsafePathError
 from bumble.grounding import secrets
 from bumble.records import base, kinds, knowledge, session_files, sessions, soma
 from bumble.records.kinds import Kind
 from bumble.records.record_view import RecordView
 from bumble.records.sessions import Session
-from bumble.runtime import body_state
+from bumble.runtime import body_state, rules
 from bumble.text import markdown
 from bumble.text.yaml_edit import SourceError
 from bumble.upkeep import schedule
@@ -90,6 +92,14 @@ def check_prompt_files(entity: Entity, config: PromptConfig) -> Iterator[Finding
         if own_file.problem and kinds.of_path(own_file.name) is None:
             why = own_file.problem.partition("\n")[0].partition(": ")[2]
             yield Finding("record-invalid", why, own_file.name)
+
+
+def check_rules(entity: Entity, read: Settings) -> Iterator[Finding]:
+    """Find the rules that came from elsewhere, and that the owner has not approved."""
+    asked = replace(entity, approval=read.approval)
+    for rule in rules.pending(asked, rules.read(asked, read), whole=True):
+        fix = f"bumble config trust {shlex.quote(str(entity.root))}"
+        yield Finding("rule-elsewhere", f"not obeyed: {rules.line(rule)}", rule.file, fix=fix)
 
 
 def count(entity: Entity) -> int:

@@ -73,7 +73,7 @@ class DoctorReport(Struct, frozen=True):
 
 
 def examine(inputs: DoctorInput, report_progress: ProgressCallback) -> DoctorReport:
-    """Run every check; nothing is written, inside the folder or out of it.
+    """Run every check; nothing is written, save which rules were found to be written here.
 
     Args:
         inputs: What to check.
@@ -86,6 +86,7 @@ def examine(inputs: DoctorInput, report_progress: ProgressCallback) -> DoctorRep
     context = CheckContext(entity, inputs.now, zone_of(read), _owner(read))
     findings += check_records.check(context, report_progress)
     findings += check_records.check_prompt_files(entity, read.config.prompt) if read else ()
+    findings += check_records.check_rules(entity, read) if read else ()
     findings += returned.check(entity, context.zone)
     findings += check_tree.check(entity)
     findings += check_tree.check_leftovers(entity)

@@ -41,6 +41,10 @@ CODES: dict[str, Code] = {
     ),
     "clock-ahead": Code("problem", "A record is dated more than a day after the present."),
     "schedule-invalid": Code("problem", "A reminder or automation has a schedule that is none."),
+    "rule-elsewhere": Code(
+        "note",
+        "A rule came from elsewhere: it counts for nothing until you trust it.",
+    ),
     "line-torn": Code("note", "The last line of a transcript was cut off; it is passed over."),
     "blob-missing": Code("problem", "A message refers to an original that is not there."),
     "blob-damaged": Code("problem", "An original's bytes are not those it is named for."),

@@ -46,6 +46,7 @@ def test_two_clones_are_brought_together_and_nothing_is_pushed_unasked(
         "mended": [],
         "gone": {},
         "locked_changed": [],
+        "not_obeyed": [],
         "pushed": True,
         "problems": [],
     }

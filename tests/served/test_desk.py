@@ -141,3 +141,16 @@ def test_a_reminder_is_for_who_asked_and_of_the_lowest_trust(full: Run) -> None:
     assert (reminder.person, reminder.deliver, reminder.text) == ("sam", "session", "Pay the rent")
     assert reminder.provenance.trust == "tool"
     assert made["at"] == "2026-05-25T09:00:00+01:00"
+
+
+def test_a_note_of_one_person_tells_nothing_of_sections_that_are_hidden_from_them(
+    full: Run,
+) -> None:
+    full.ok("knowledge", "set", "Bees", "Sam fears bees.")
+    hidden = full.text("knowledge.md").replace("## Bees\n", "## Bees\n<!-- {audience: [sam]} -->\n")
+    full.write("knowledge.md", hidden)
+    guest = desk(full, "Bo")
+    first = writing.remember(guest, "Bo keeps bees", "Bees")
+    assert first["id"] == writing.remember(guest, "Bo keeps bees", "Bees")["id"] == "Bees (Bo)"
+    assert writing.remember(guest, "Bo keeps wasps", "Wasps")["id"] == "Wasps (Bo)"
+    assert writing.remember(guest, "Bo has two hives", "Bees")["id"] == "Bees (Bo) (2)"

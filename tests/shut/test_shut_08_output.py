@@ -9,7 +9,18 @@ from tests.support.chatting import act, script
 from tests.support.running import Run
 
 BIDI = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-DECEIVING = ["\x7f", "\x80", "\x85", "\x9b31m", "\x9d0;title\x9c", "\x9f", *BIDI]
+DECEIVING = [
+    "\x7f",
+    "\x80",
+    "\x85",
+    "\x9b31m",
+    "\x9d0;title\x9c",
+    "\x9f",
+    "\u200b",
+    "\u2060",
+    "\ufeff",
+    *BIDI,
+]
 PLAIN = [
     "می\u200cخواهم",  # a joiner, in a word
     "क्\u200dष",

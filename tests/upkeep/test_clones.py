@@ -62,6 +62,7 @@ def test_two_clones_live_through_different_days_and_merge_without_a_conflict(
 ) -> None:
     away = Stretch(Entity(tmp_path / "away"), ada.server, ada.environ, random.Random(8))
     git(tmp_path, "clone", "-q", str(ada.entity.root), str(away.entity.root))
+    away.ok(NIGHT, "config", "trust", str(away.entity.root))
     away.ok(NIGHT, "doctor", "--fix")
     before = ids(ada)
     live_a_day(ada, "Sam", month.SAM[1], 0)

@@ -1,0 +1,192 @@
+"""Which rules of a folder count: those written on this installation, and those its owner approved.
+
+A rule is a text that the entity obeys, or by which it acts unasked; it is known by its hash. What
+stands in the user's own config is approved. Of the rest a rule is its owner's where the folder was
+made here or is trusted, and no commit that came from elsewhere holds it: git's reflog, which no
+fetch writes, says which were made here. What was found out, a note in the user's state folder
+keeps. A rule that came from elsewhere waits: an edit of it is no approval.
+Knows nothing of what rules there are.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bumble import files, git, gitdir
+from bumble.entity import installation
+from bumble.entity.folder import Approval
+from bumble.errors import FolderUnwritableError, HistoryUnreadableError
+from bumble.git import Git
+from bumble.gitdir import Repository
+
+FOLDER = "approvals"  # in the user's state folder: a note for each folder
+DIGEST_CHARS = 32  # of 64: 128 bits
+MOST_KEPT = 2_000  # hashes of a folder; the oldest go
+OBJECT = re.compile("[0-9a-f]{40,64}")
+MADE_HERE = ("commit: ", "commit (initial): ", "commit (amend): ")  # a commit, in the reflog
+
+
+class Rule(Struct, frozen=True):
+    """A text that the entity obeys, or by which it acts by itself."""
+
+    name: str  # "knowledge.md: Evil rule"; what edits of it have in common
+    file: str  # relative to the folder
+    summary: str  # for its owner to look at
+    digest: str
+
+
+Held = Callable[[str, bytes], Iterable[str]]  # the hashes of the rules in a version of a file
+
+
+class Note(Struct, frozen=True):
+    """What is known of a folder."""
+
+    made_here: bool = False
+    ours: tuple[str, ...] = ()  # hashes of what was written here
+    waiting: dict[str, str] = {}  # what was not: hash by name
+    asked: tuple[str, ...] = ()  # hashes of what its owner was asked about
+
+
+def rule(name: str, file: str, summary: str, *parts: object) -> Rule:
+    """Make a rule of all that decides what it says."""
+    text = repr((name, *parts)).encode(errors="surrogatepass")
+    return Rule(name, file, summary, files.sha256(text)[:DIGEST_CHARS])
+
+
+def begin(root: Path) -> None:
+    """Note that a folder is made here, so that what is written in it is its owner's."""
+    _write(root, Note(made_here=True))
+
+
+def forget(root: Path) -> None:
+    """Note that a folder comes from elsewhere, whatever lay in its place before."""
+    _write(root, Note())
+
+
+def are_new(root: Path, rules: Sequence[Rule]) -> bool:
+    """Whether the owner was not asked about some rules yet; they are now."""
+    note = _read(root)
+    new = [one.digest for one in rules if one.digest not in note.asked]
+    if new:
+        _write(root, replace(note, asked=(*note.asked, *new)[-MOST_KEPT:]))
+    return bool(new)
+
+
+def pending(
+    approval: Approval | None, rules: Sequence[Rule], held: Held, *, whole: bool = False
+) -> list[Rule]:
+    """Return the rules that don't count, and note which were written here.
+
+    Args:
+        approval: What the user's config says of the folder; None: everything counts.
+        rules: Some of those that stand in it.
+        held: Tells the rules in a version of a file.
+        whole: Whether these are all.
+    """
+    if approval is None:
+        return []
+    note = _read(approval.home)
+    is_own = note.made_here or approval.is_listed
+    known = approval.digests | frozenset(note.ours if is_own else ())
+    unknown = [one for one in rules if one.digest not in known]
+    asked = [one for one in unknown if is_own and one.name not in note.waiting]
+    brought = _brought(approval.home, {one.file for one in asked}, held)
+    ours = [one.digest for one in asked if brought is not None and one.digest not in brought]
+    left = [one for one in unknown if one.digest not in ours]
+    noted = left if brought is not None else [one for one in left if one not in asked]
+    names = {one.name for one in rules}
+    still = {} if whole else {k: v for k, v in note.waiting.items() if k not in names}
+    found = replace(
+        note,
+        ours=(*note.ours, *ours)[-MOST_KEPT:],
+        waiting=still | {one.name: one.digest for one in noted},
+    )
+    if found != note:
+        _write(approval.home, found)
+    return left
+
+
+def _brought(root: Path, paths: Collection[str], held: Held) -> frozenset[str] | None:
+    """Return the hashes of what commits from elsewhere hold in some files; None: nobody can say."""
+    place = git.at(root) if paths else None
+    if place is None:
+        return frozenset()
+    if place.repository.under_way:
+        return None
+    digests: set[str] = set()
+    own, fetched = _made_here(place.repository), _fetched(place.repository)
+    for path in sorted(paths):
+        blobs = _blobs_from_elsewhere(place, path, own, fetched)
+        try:
+            versions = [] if not blobs else git.blobs(root, blobs)
+        except HistoryUnreadableError:
+            return None
+        if blobs is None or None in versions:
+            return None
+        digests.update(digest for data in versions if data for digest in held(path, data))
+    return frozenset(digests)
+
+
+def _blobs_from_elsewhere(
+    place: Git, path: str, own: Collection[str], fetched: Sequence[str]
+) -> list[str] | None:
+    """Return the versions of a file in commits from elsewhere; None if git can't say."""
+    result = place.call(
+        *("--literal-pathspecs", "log", "--format=%H", "--root", "-m", "--no-renames", "--raw"),
+        *("--no-abbrev", "--ignore-missing", "--exclude=refs/stash", "--all"),
+        *(*fetched, "--", path),
+    )
+    if result.code != 0:
+        return None
+    blobs: dict[str, None] = {}
+    is_own = False
+    for line in result.text.splitlines():
+        if line.startswith(":") and not is_own:
+            blobs[line.split(" ")[3]] = None
+        elif OBJECT.fullmatch(line):
+            is_own = line in own
+    return [blob for blob in blobs if set(blob) != {"0"}]
+
+
+def _fetched(repository: Repository) -> list[str]:
+    """Return the commits that the last fetch brought, be they on a branch or not."""
+    rows = (gitdir.content(repository.private / "FETCH_HEAD") or b"").decode(errors="replace")
+    names = (row.partition("\t")[0] for row in rows.splitlines())
+    return [name for name in names if OBJECT.fullmatch(name)][: git.MAX_NAMES]
+
+
+def _made_here(repository: Repository) -> frozenset[str]:
+    """Return the commits that were made in this folder, by hand or by bumble; no merge is one."""
+    log = (gitdir.content(repository.private / "logs/HEAD") or b"").decode(errors="replace")
+    rows = (line.partition("\t") for line in log.splitlines())
+    return frozenset(about.split(" ")[1] for about, _, what in rows if what.startswith(MADE_HERE))
+
+
+def _place(root: Path) -> Path | None:
+    name = files.sha256(os.path.realpath(root).encode(errors="surrogatepass"))[:DIGEST_CHARS]
+    folder = installation.folder()
+    return None if folder is None else folder / FOLDER / f"{name}.json"
+
+
+def _read(root: Path) -> Note:
+    place = _place(root)
+    with suppress(OSError, msgspec.MsgspecError):
+        if place is not None:
+            return msgspec.json.decode(place.read_bytes(), type=Note)
+    return Note()
+
+
+def _write(root: Path, note: Note) -> None:
+    place = _place(root)
+    with suppress(FolderUnwritableError):  # it is looked up anew each time
+        if place is not None:
+            files.write_atomic(place, json.dumps(msgspec.to_builtins(note)).encode(), mode=0o600)
