@@ -43,6 +43,7 @@ class Shell(Struct):
     cwd: Path
     entity: Path | None = None  # --entity in front of the command
     json: bool = False  # --json somewhere in the arguments: errors are JSON too
+    everything: bool = False  # --all: what others told in confidence is shown, too
     now_given: datetime | None = None  # --now
     rng: random.Random = field(default_factory=random.Random)  # which the system seeds
     warnings: list[str] = field(default_factory=list)  # said on stderr, repeated in JSON

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from bumble.app import opening, output
 from bumble.app.opening import Opened
+from bumble.cli import viewing
 from bumble.cli.listing import readable, when
 from bumble.entity import commits
 from bumble.entity.changes import Version
@@ -14,6 +17,8 @@ from bumble.entity.commits import Waiting
 from bumble.history import describe, log
 from bumble.history.log import Commit
 from bumble.records import relationships
+from bumble.records.provenance import Reader, withheld
+from bumble.runtime import audiences
 
 
 def look(opened: Opened) -> Waiting:
@@ -29,6 +34,26 @@ def look(opened: Opened) -> Waiting:
     log.require(opened.entity.root)
     timeout = opened.config.limits.lock_timeout_seconds
     return commits.catch_up(opened.entity.root, opening.keeping(opened), timeout_seconds=timeout)
+
+
+def seen(opened: Opened, commits: Sequence[Commit]) -> list[Commit]:
+    """Return commits as whoever looks may see them: of some only what made them, and when."""
+    reader, root = viewing.reader(opened), opened.entity.root
+    if not reader.id:
+        return list(commits)
+    return [_seen(each, reader, log.versions(root, each)) for each in commits]
+
+
+def _seen(commit: Commit, reader: Reader, versions: Sequence[Version]) -> Commit:
+    hidden = audiences.hides(reader, versions)
+    if hidden is None:
+        return commit
+    touched = tuple(
+        replace(each, path=audiences.named(each.path, audiences.hides(reader, [version])))
+        for each, version in zip(commit.touched, versions, strict=True)
+    )
+    made_by = commit.title.partition(":")[0] if ":" in commit.title else commit.cycle or "commit"
+    return replace(commit, title=f"{made_by}: {withheld(hidden)}", body=(), touched=touched)
 
 
 def data(commit: Commit, undone: Collection[str] = ()) -> dict[str, Any]:
@@ -75,14 +100,14 @@ def wanted(opened: Opened, what: str) -> list[str]:
     return [f":(literal){relationships.path(person.id)}"] if person else log.pathspecs(what)
 
 
-def actions(versions: Sequence[Version]) -> list[dict[str, Any]]:
-    """Return what changed in some files as data."""
+def actions(versions: Sequence[Version], reader: Reader) -> list[dict[str, Any]]:
+    """Return what changed in some files as data, as far as a reader may see it."""
     return [
         {
-            "path": version.path,
+            "path": audiences.named(version.path, audiences.hides(reader, [version])),
             "holds": describe.kind_names(version.path)[0],
             "action": _action(version),
-            "said": describe.describe(version),
+            "said": describe.describe(version, reader),
         }
         for version in versions
         if version.before != version.after

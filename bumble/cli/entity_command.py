@@ -19,6 +19,7 @@ from bumble.cli.options import (
     CheckOption,
     DryRunOption,
     EntityOption,
+    EverythingOption,
     ExitCodeOption,
     JsonOption,
     LockTimeoutOption,
@@ -36,7 +37,8 @@ READING = {  # whatever opens an entity may have to finish what a killed process
     "now": (NowOption, None),
     "json": (JsonOption, False),
 }
-LOOKING_BACK = {"as_of": (AsOfOption, None), **READING}
+SHOWING = {"everything": (EverythingOption, False), **READING}
+LOOKING_BACK = {"as_of": (AsOfOption, None), **SHOWING}
 WRITING = {"seed": (SeedOption, None), **READING}
 FLAGS = {
     "check": (CheckOption, False),
@@ -45,7 +47,7 @@ FLAGS = {
     "verbose": (VerboseOption, False),
     "yes": (YesOption, False),
 }
-JOB = {**FLAGS, **WRITING}
+JOB = {**FLAGS, "everything": (EverythingOption, False), **WRITING}
 
 
 def reads(body: Body) -> Body:
@@ -53,8 +55,13 @@ def reads(body: Body) -> Body:
     return _command(body, READING)
 
 
+def shows(body: Body) -> Body:
+    """Make a command that shows what an entity keeps, of which some may be for others alone."""
+    return _command(body, SHOWING)
+
+
 def looks_back(body: Body) -> Body:
-    """Make a command that looks at an entity as it is, or as it was."""
+    """Make a command that shows what an entity keeps, or kept then."""
     return _command(body, LOOKING_BACK)
 
 
@@ -98,6 +105,7 @@ def _command(
         then = values.pop("as_of", None)
         shell.set_now(values.pop("now"))
         shell.set_seed(values.pop("seed", None))
+        shell.everything = values.pop("everything", False)
         wait = values.pop("lock_timeout", None)
         opened = open_entity(ctx, values.pop("entity"), limits__lock_timeout_seconds=wait)
         if then is not None:

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from bumble.app import opening, output
 from bumble.app.opening import Opened
+from bumble.cli import viewing
 from bumble.errors import RecordInvalidError, RecordMissingError, UsageError, UserError
 from bumble.records import base
 from bumble.text import moments
@@ -123,7 +124,8 @@ def show_list(
     Raises:
         Exit: With the code of a broken file, if there was one.
     """
-    shown = listing.records[::-1] if newest_first else listing.records
+    records = tuple(map(viewing.Viewer(opened).seen, listing.records))
+    shown = records[::-1] if newest_first else records
     rows = [] if opened.shell.json else [line(record) for record in shown]
     table = output.table([[output.clean(cell) for cell in row] for row in rows])
     output.result(opened.shell, command, [data(record) for record in shown], table)

@@ -60,15 +60,16 @@ def memory_of(opened: Opened, open_embedder: Callable[[], Embedder | None], plac
 def search_of(
     opened: Opened, speaker: str | None, person: str | None, session: str | None
 ) -> Search:
-    """Return the talk that a search is for: with who asks, else the person, else the owner."""
+    """Return the talk that a search is for: with who asks, by default the owner, and the person."""
     from bumble.app import body_view
     from bumble.context.recalled import Search
     from bumble.runtime.people import owner_id
 
     about = () if person is None else (people.id_of(opened, person),)
-    asker = () if speaker is None else (people.id_of(opened, speaker),)
+    owner = () if opened.shell.everything else (owner_id(opened.entity, opened.identity),)
+    asker = (*owner, *about) if speaker is None else (people.id_of(opened, speaker),)
     return Search(
-        readers=asker or about or (owner_id(opened.entity, opened.identity),),
+        readers=tuple(dict.fromkeys(asker)),
         mood=body_view.look(opened).mood.name,
         at=opened.shell.now(),
         people=about,

@@ -26,6 +26,9 @@ EntityOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+EverythingOption = Annotated[
+    bool, typer.Option("--all", help="What others told in confidence, too; and what is over.")
+]
 DryRunOption = Annotated[
     bool, typer.Option("--dry-run", help="Show what would change; write nothing.")
 ]

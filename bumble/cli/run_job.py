@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +17,14 @@ from msgspec.structs import replace
 
 from bumble.app import output
 from bumble.app.opening import Opened
-from bumble.cli import commit
+from bumble.cli import commit, viewing
 from bumble.cli.options import NOTHING_DUE
-from bumble.runtime import job
+from bumble.errors import UserError
+from bumble.records import sessions
+from bumble.records.base import Provenance
+from bumble.records.provenance import withheld
+from bumble.records.session_files import find
+from bumble.runtime import audiences, job
 from bumble.runtime.job import Condition, Due, JobResult
 
 if TYPE_CHECKING:
@@ -68,13 +74,14 @@ def carry_out(
     for settled in _settled(opened, runtime, command, due, run, limit, dry_run=flags.dry_run):
         if settled.outcome is None:
             raise settled.problem or TypeError("a command's job is not held back")
-        late = {"late": list(settled.outcome.late)} if settled.outcome.late else {}
-        held = {"review": True} if settled.outcome.held else {}
-        data = {**settled.outcome.report, **late, **held}
-        runs.append({**data, "changes": settled.outcome.written})
-        ran = ran or settled.outcome.ran  # a job may find that there was nothing in it
-        lines += settled.outcome.told
-        lines += described(settled.outcome.written) if flags.dry_run else []
+        outcome = seen(opened, settled.outcome)
+        late = {"late": list(outcome.late)} if outcome.late else {}
+        held = {"review": True} if outcome.held else {}
+        data = {**outcome.report, **late, **held}
+        runs.append({**data, "changes": outcome.written})
+        ran = ran or outcome.ran  # a job may find that there was nothing in it
+        lines += outcome.told
+        lines += described(outcome.written) if flags.dry_run else []
     if not due.due:
         lines = [f"Nothing to do: {why_not(due)}."]
     data = {"ran": ran, "dry_run": flags.dry_run, "gates": gates(due), "done": runs}
@@ -108,7 +115,34 @@ def planned(opened: Opened, runtime: Runtime, outcome: JobResult) -> JobResult:
     """Show the changes of a result as data, with their diffs; nothing is written."""
     result, change_set = outcome.planned()
     shown = [commit.shown_change(opened, change) for change in change_set.changes]
-    return replace(result, written=shown)
+    origins = audiences.of_changes(opened.entity.root, change_set.changes)
+    return replace(result, written=shown, origins=origins)
+
+
+def seen(opened: Opened, outcome: JobResult) -> JobResult:
+    """Return a result as whoever looks may see it: of what is for others only that it was made."""
+    viewer = viewing.Viewer(opened)
+    hidden = next((one for one in _origins(opened, outcome) if not viewer.may_see(one)), None)
+    if hidden is None:
+        return outcome
+    said, paths = withheld(hidden), (one for one in outcome.written if isinstance(one, Mapping))
+    return replace(
+        outcome,
+        title=f"{outcome.title.partition(':')[0]}: {said}",
+        lines=(said,),
+        late=(),
+        data={},
+        written=[{"path": one["path"], "why": said, "diff": []} for one in paths],
+    )
+
+
+def _origins(opened: Opened, outcome: JobResult) -> Iterator[Provenance]:
+    yield from outcome.origins
+    if not outcome.about.startswith(f"{sessions.PREFIX}_"):
+        yield Provenance(audience=tuple(filter(None, [outcome.about])))
+        return
+    with suppress(UserError):  # a person forgot it meanwhile
+        yield Provenance(audience=find(opened.entity.sessions, outcome.about).people)
 
 
 def _written(opened: Opened, runtime: Runtime, outcome: JobResult) -> JobResult:

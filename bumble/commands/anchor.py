@@ -14,8 +14,8 @@ from bumble.body import anchoring
 from bumble.body.config import HORMONE_NAMES
 from bumble.body.hormones import shown_name
 from bumble.body.soma import Soma
-from bumble.cli import commit, listing, text_input
-from bumble.cli.entity_command import reads, writes
+from bumble.cli import commit, listing, text_input, viewing
+from bumble.cli.entity_command import shows, writes
 from bumble.cli.listing import Listing
 from bumble.cli.options import DryRunOption, YesOption
 from bumble.errors import RecordExistsError
@@ -77,7 +77,7 @@ def add(
 
 
 @app.command("list")
-@reads
+@shows
 def list_(opened: Opened) -> None:
     """List anchors, each with what time has left of it."""
 
@@ -93,10 +93,10 @@ def list_(opened: Opened) -> None:
 
 
 @app.command()
-@reads
+@shows
 def show(opened: Opened, label: LabelArgument) -> None:
     """Show an anchor, and what recalling it would do to the body now."""
-    anchor = _find(opened, label)
+    anchor = viewing.Viewer(opened).seen(_find(opened, label))
     last = listing.when(anchor.last_recalled, opened)
     rows = [
         ("made", listing.when(anchor.at, opened)),

@@ -12,7 +12,7 @@ import typer
 from bumble import files
 from bumble.app import output
 from bumble.app.opening import Opened, within, zone
-from bumble.cli import commit, conversations, text_input
+from bumble.cli import commit, conversations, text_input, viewing
 from bumble.cli.commit import FromOption
 from bumble.cli.conversations import OfSessionOption
 from bumble.cli.entity_command import looks_back, writes
@@ -58,7 +58,7 @@ def list_(
     *,
     category: CategoryOption = None,
     archived: Annotated[
-        bool, typer.Option("--archived", "--all", help="Those that were put away, too.")
+        bool, typer.Option("--archived", help="Those that were put away, too, as with --all.")
     ] = False,
     session: OfSessionOption = None,
     limit: LimitOption = 20,
@@ -68,6 +68,7 @@ def list_(
         _check_category(category)
 
     talk = conversations.find(opened, session).id if session is not None else None
+    archived = archived or opened.shell.everything
 
     def wanted(belief: Belief) -> bool:
         is_of_talk = talk is None or talk in belief.provenance.sources
@@ -82,7 +83,8 @@ def list_(
         )
 
     paths = beliefs.paths(opened.entity.beliefs)
-    listing = readable(opened, paths, _load, keep=wanted, limit=limit)
+    load = viewing.Viewer(opened).seeing(_load)
+    listing = readable(opened, paths, load, keep=wanted, limit=limit)
     short = short_ids([record.id for record in listing.records], _by_id(opened))
 
     def line(belief: Belief) -> list[str]:
@@ -105,7 +107,7 @@ def show(
 ) -> None:
     """Show a belief, how sure it is of it now, and what it rests on."""
     path = _path(opened, belief_id)
-    belief = _load(path)
+    belief = viewing.Viewer(opened).seen(_load(path))
     rows = [
         ("id", belief.id),
         ("category", belief.category),

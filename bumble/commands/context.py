@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from difflib import unified_diff
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,10 +13,14 @@ from bumble.agent import context_report
 from bumble.agent.context_report import ContextReport
 from bumble.app import conversation, output
 from bumble.app.opening import Opened
-from bumble.cli import context_view, conversations, directives
+from bumble.cli import context_view, conversations, directives, viewing
 from bumble.cli.conversations import OfSessionOption
-from bumble.cli.entity_command import looks_back, reads
-from bumble.errors import UsageError
+from bumble.cli.entity_command import looks_back, shows
+from bumble.errors import UsageError, UserError
+from bumble.records import session_files
+from bumble.records.base import Provenance
+from bumble.records.provenance import withheld
+from bumble.records.sessions import Session
 
 if TYPE_CHECKING:
     from bumble.agent.turn_record import Turn
@@ -105,8 +110,10 @@ def prompt(
 ) -> None:
     """Print the next request, word for word."""
     turn = _estimated(opened, speaker, message, session)[1]
+    hidden = None if speaker else _hidden(opened, turn.session)
     messages = [
-        {"role": message.role, "content": message.content} for message in turn.request.messages
+        {"role": message.role, "content": hidden or message.content}
+        for message in turn.request.messages
     ]
     data = {"messages": messages, "schema": turn.request.schema}
     text = [f"--- {message['role']} ---\n{message['content']}" for message in messages]
@@ -114,7 +121,7 @@ def prompt(
 
 
 @app.command()
-@reads
+@shows
 def diff(
     opened: Opened,
     *,
@@ -127,13 +134,24 @@ def diff(
     before = _joined(sent)
     turn = _estimated(opened, speaker, message, session)[1]
     after = _joined([(message.role, message.content) for message in turn.request.messages])
+    hidden = None if speaker else _hidden(opened, turn.session)
+    with suppress(UserError):  # forgotten, or in a folder that came from elsewhere
+        last = session_files.find(opened.entity.sessions, conversation.last_talk(opened.entity))
+        hidden = hidden or _hidden(opened, last)
     shared = len(files.common_prefix(before.encode(), after.encode()))
     lines = list(unified_diff(before.splitlines(), after.splitlines(), "last", "next", n=1))
+    lines = [hidden] if hidden else lines
     data = {"sent_before": bool(sent), "first_different_byte": shared, "diff": lines}
     head = f"{shared} bytes shared from the beginning"
     shown = [head, *(line.rstrip("\n") for line in lines)]
     text = shown if sent else ["Nothing has been sent yet."]
     output.result(opened.shell, "context diff", data, text)
+
+
+def _hidden(opened: Opened, session: Session) -> str | None:
+    """Say that a conversation is not for whoever looks; None: it is."""
+    heard = Provenance(audience=session.people)
+    return None if viewing.Viewer(opened).may_see(heard) else withheld(heard)
 
 
 def _joined(messages: list[tuple[str, str]]) -> str:

@@ -8,7 +8,7 @@ import typer
 
 from bumble.app import output
 from bumble.app.opening import Opened
-from bumble.cli.entity_command import reads
+from bumble.cli.entity_command import shows
 from bumble.errors import RecordMissingError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ LAST = "last"
 
 
 @app.command()
-@reads
+@shows
 def diff(
     opened: Opened,
     what: Annotated[
@@ -32,13 +32,15 @@ def diff(
     ] = None,
 ) -> None:
     """Show what changed, in memories rather than lines."""
-    from bumble.cli import commits_view
+    from bumble.cli import commits_view, viewing
     from bumble.history import log
 
     commits_view.look(opened)
     root = opened.entity.root
     commit = _meant(opened, what) if what else None
-    actions = commits_view.actions(log.versions(root, commit) if commit else log.uncommitted(root))
+    versions = log.versions(root, commit) if commit else log.uncommitted(root)
+    actions = commits_view.actions(versions, viewing.reader(opened))
+    commit = commits_view.seen(opened, [commit])[0] if commit else None
     head = [" ".join(commits_view.line(opened, commit))] if commit else []
     data = {"commit": commits_view.data(commit) if commit else None, "changes": actions}
     output.result(opened.shell, "diff", data, [*head, *commits_view.lines(actions)])

@@ -19,9 +19,10 @@ from bumble.cli.listing import counted
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import UsageError
 from bumble.exports import bundle, card, destination, memories, okf, png, reading_copy
-from bumble.exports.memories import EVERYTHING, STRANGER, Pages, Reader
+from bumble.exports.memories import Pages
 from bumble.imports import lenient
 from bumble.records import relationships
+from bumble.records.provenance import EVERYTHING, STRANGER, Reader
 from bumble.text import yaml_edit
 
 app = typer.Typer(rich_markup_mode=None)

@@ -10,9 +10,9 @@ import typer
 
 from bumble.app import opening, output
 from bumble.app.opening import Opened
-from bumble.cli import commit, listing, text_input
+from bumble.cli import commit, listing, text_input, viewing
 from bumble.cli.commit import FromOption
-from bumble.cli.entity_command import reads, writes
+from bumble.cli.entity_command import shows, writes
 from bumble.cli.listing import LimitOption, Listing, SinceOption
 from bumble.cli.options import DryRunOption, TagOption
 from bumble.cli.text_input import EditorOption, TextArgument
@@ -35,7 +35,7 @@ TAG = re.compile(r"[^\s#]+")
 
 
 @app.command("list")
-@reads
+@shows
 def list_(
     opened: Opened,
     *,
@@ -49,7 +49,7 @@ def list_(
 
 
 @app.command()
-@reads
+@shows
 def show(
     opened: Opened,
     *,
@@ -69,7 +69,7 @@ def show(
 
 
 @app.command()
-@reads
+@shows
 def search(
     opened: Opened,
     query: Annotated[list[str], typer.Argument(metavar="WORDS", help="Words an entry must have.")],
@@ -139,7 +139,8 @@ def _entries(opened: Opened, since: str | None, tags: Sequence[str] | None) -> l
     file = opening.within(opened, opened.entity.journal)
     start = listing.moment(since, opened, "--since") if since is not None else None
     wanted = {_tag(tag).casefold() for tag in tags or ()}
-    entries = journal.read(file, opening.zone(opened)).entries
+    written = journal.read(file, opening.zone(opened)).entries
+    entries = map(viewing.Viewer(opened).seen, written)
     return sorted(
         (
             entry

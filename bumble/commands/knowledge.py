@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from msgspec.structs import replace
 
 from bumble.app import opening, output
 from bumble.app.opening import Opened
-from bumble.cli import commit, listing, text_input
+from bumble.cli import commit, listing, text_input, viewing
 from bumble.cli.commit import FromOption
 from bumble.cli.entity_command import looks_back, writes
 from bumble.cli.listing import Listing
@@ -59,7 +60,8 @@ def show(
     ] = None,
 ) -> None:
     """Show a section, or all."""
-    book = _read(opened)
+    whole, viewer = _read(opened), viewing.Viewer(opened)
+    book = replace(whole, sections=tuple(map(viewer.seen, whole.sections)))
     if title is not None:
         section = _find(book, title)
         output.result(opened.shell, "knowledge show", _data(section), _text(section))

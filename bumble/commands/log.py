@@ -8,13 +8,13 @@ import typer
 
 from bumble.app import output
 from bumble.app.opening import Opened
-from bumble.cli.entity_command import reads
+from bumble.cli.entity_command import shows
 
 app = typer.Typer(rich_markup_mode=None)
 
 
 @app.command()
-@reads
+@shows
 def log(
     opened: Opened,
     what: Annotated[
@@ -37,7 +37,7 @@ def log(
     commits_view.look(opened)
     wanted = commits_view.wanted(opened, what) if what else []
     root = opened.entity.root
-    commits = read(root, limit=limit, cycle=cycle, wanted=wanted)
+    commits = commits_view.seen(opened, read(root, limit=limit, cycle=cycle, wanted=wanted))
     undone = undo.taken_back(read(root, cycle=undo.UNDO))
     rows = output.table([commits_view.line(opened, commit, undone) for commit in commits])
     output.result(

@@ -8,7 +8,7 @@ from bumble.app import body_view
 from bumble.app.opening import Opened
 from bumble.body import noise
 from bumble.cli import run_job
-from bumble.cli.entity_command import reads, runs_job
+from bumble.cli.entity_command import runs_job, shows
 from bumble.cli.listing import Listing, show_list, when
 from bumble.cli.run_job import JobFlags
 
@@ -21,7 +21,7 @@ NONE = "No stray thoughts yet. `bumble noise tick` lets some come."
 
 
 @app.callback(invoke_without_command=True)
-@reads
+@shows
 def list_(opened: Opened) -> None:
     """Look at stray thoughts, and let some come.
 

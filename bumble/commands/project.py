@@ -10,9 +10,9 @@ import typer
 from bumble import files
 from bumble.app import output
 from bumble.app.opening import Opened, within
-from bumble.cli import commit, listing, people, text_input
+from bumble.cli import commit, listing, people, text_input, viewing
 from bumble.cli.commit import FromOption
-from bumble.cli.entity_command import reads, writes
+from bumble.cli.entity_command import shows, writes
 from bumble.cli.listing import Listing
 from bumble.cli.options import DryRunOption
 from bumble.errors import RecordExistsError, UsageError
@@ -41,12 +41,14 @@ TagOption = Annotated[
     list[str] | None, typer.Option("--tag", metavar="TAG", help="A tag; may be repeated.")
 ]
 StatusOption = Annotated[str | None, typer.Option(help=f"One of {', '.join(projects.STATUSES)}.")]
-DoneOption = Annotated[bool, typer.Option("--done", "--all", help="Those that are done, too.")]
+DoneOption = Annotated[
+    bool, typer.Option("--done", help="Those that are done, too, as with --all.")
+]
 NONE = "No projects. Begin one with `bumble project add TITLE --next STEP`."
 
 
 @app.command("list")
-@reads
+@shows
 def list_(
     opened: Opened,
     *,
@@ -58,15 +60,15 @@ def list_(
         step = project.steps[0] if project.steps else ""
         return [project.title, project.status, output.shorten(step)]
 
-    everything = _all(opened, done=done)
+    everything = _all(opened, done=done or opened.shell.everything)
     listing.show_list(opened, "project list", everything, _data, line, NONE)
 
 
 @app.command()
-@reads
+@shows
 def show(opened: Opened, title: TitleArgument) -> None:
     """Show a project: why it is worked on, its next steps, and who has part in it."""
-    project = _find(opened, title)
+    project = viewing.Viewer(opened).seen(_find(opened, title))
     rows = [
         ("status", project.status),
         ("people", ", ".join(project.people)),

@@ -15,6 +15,8 @@ from bumble.cli.entity_command import looks_back
 from bumble.cli.memory_query import AsOption, QueryArgument
 from bumble.cli.options import LimitOption
 from bumble.errors import UsageError
+from bumble.records import base
+from bumble.records.session_files import infos
 
 if TYPE_CHECKING:
     from bumble.body.config import BodyConfig, FeltMemoryConfig
@@ -55,9 +57,7 @@ ExplainOption = Annotated[bool, typer.Option("--explain", help="Show what each s
 FadedOption = Annotated[bool, typer.Option("--faded", help="Search what has faded, too.")]
 PlainOption = Annotated[
     bool,
-    typer.Option(
-        "--plain", help="Search the bare index: all that matches, whoever may hear it, in no mood."
-    ),
+    typer.Option("--plain", help="Search the bare index: all that matches, in no mood."),
 ]
 
 
@@ -81,8 +81,8 @@ def recall(
 
     With --as, as in a talk with somebody else. By words and by meaning; without an embedding model
     by words alone. What left a feeling counts more, most when the mood is akin to it. What who asks
-    may not hear stays out, and so do beliefs that gave way to others; with --plain nothing does.
-    What has faded comes where nothing else answers, or with --faded.
+    may not hear stays out, but with --all, and so do beliefs that gave way to others, but with
+    --plain. What has faded comes where nothing else answers, or with --faded.
     """
     from bumble.context import emotion_weight
     from bumble.context.recalled import comes_to_mind
@@ -119,6 +119,8 @@ def recall(
     if explain and mood:
         lines = [f"mood     {mood}", "", *lines] if lines else []
     output.result(opened.shell, "recall", data, lines)
+    if not opened.shell.everything and _others_talked(opened, search.readers):
+        output.say("What others told alone was not searched; --all searches it, too.")
     if not hits:
         output.say(_nothing(opened, place, person=person, plain=plain))
 
@@ -145,6 +147,7 @@ def _hits(
             people=search.people,
             tags=search.tags,
             sessions=search.sessions,
+            audience=search.readers,
             faded=faded,
         )
     return recalled.find(
@@ -159,6 +162,12 @@ def _hits(
         faded=faded or None,
         touching=True,
     )
+
+
+def _others_talked(opened: Opened, readers: Sequence[str]) -> bool:
+    """Whether there is a conversation that who asks did not hear, whatever it was about."""
+    talks = infos(opened.entity.sessions)
+    return not all(base.may_read((talk.by, *talk.present), readers) for talk in talks)
 
 
 def _kinds(names: Sequence[str]) -> tuple[str, ...]:

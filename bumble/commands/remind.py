@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from bumble.app import opening, output
 from bumble.app.opening import Opened
 from bumble.cli import commit, listing, people, run_job, text_input
-from bumble.cli.entity_command import reads, runs_job, writes
+from bumble.cli.entity_command import runs_job, shows, writes
 from bumble.cli.listing import LimitOption
 from bumble.cli.options import DryRunOption, IdArgument, YesOption
 from bumble.cli.run_job import JobFlags
@@ -174,11 +174,10 @@ def _duration(text: str) -> tuple[timedelta, timedelta]:
 
 
 @app.command("list")
-@reads
+@shows
 def list_(
     opened: Opened,
     *,
-    everything: Annotated[bool, typer.Option("--all", help="Those that were said, too.")] = False,
     limit: LimitOption = 20,
 ) -> None:
     """List reminders that are still to come, the next one first."""
@@ -186,7 +185,7 @@ def list_(
         opened,
         reminders.paths(opened.entity.reminders),
         reminders.load,
-        keep=lambda reminder: everything or not reminder.done,
+        keep=lambda reminder: opened.shell.everything or not reminder.done,
     )
     ordered = sorted(listed.records, key=lambda reminder: (reminder.at, reminder.id))
     more = len(ordered) > limit

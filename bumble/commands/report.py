@@ -12,8 +12,8 @@ import typer
 from bumble import files
 from bumble.app import body_view, opening, output
 from bumble.app.opening import Opened
-from bumble.cli import people
-from bumble.cli.entity_command import reads
+from bumble.cli import people, viewing
+from bumble.cli.entity_command import shows
 from bumble.errors import (
     HistoryClosedError,
     HistoryMissingError,
@@ -24,8 +24,8 @@ from bumble.errors import (
 )
 
 if TYPE_CHECKING:
-    from bumble.exports.memories import Reader
     from bumble.history.log import Commit
+    from bumble.records.provenance import Reader
     from bumble.report.body_over_time import Moment
     from bumble.report.page import LifeReport
 
@@ -34,7 +34,7 @@ STDOUT = Path("-")
 
 
 @app.command()
-@reads
+@shows
 def report(
     opened: Opened,
     dest: Annotated[
@@ -57,7 +57,7 @@ def report(
     One file that loads nothing and sends nothing: a timeline, the body over time, people, beliefs
     down to what was said, dreams, what changed this month. An earlier report is replaced.
     """
-    from bumble.exports.memories import EVERYTHING, Reader
+    from bumble.records.provenance import Reader
     from bumble.report import page
 
     if dest == STDOUT and opened.shell.json:
@@ -65,7 +65,9 @@ def report(
     target = None if dest == STDOUT else _target(opened, dest)
     if target is not None:
         _check(target, opened.root, force=force)
-    reader = Reader(people.find(opened, person).id) if person is not None else EVERYTHING
+    reader = viewing.reader(opened)
+    if person is not None:
+        reader = Reader(people.find(opened, person).id)
     made = _report(opened, reader)
     text = page.render(made)
     for path in made.life.unread:
@@ -122,11 +124,11 @@ def _report(opened: Opened, reader: Reader) -> LifeReport:
     collector = Collector(opened.entity, zone, name, reader, now, config)
     life = collector.collect(progress)
     progress.clear()
-    commits, moments = (None, []) if reader.id else _history(opened)
-    present = None if reader.id else _present(opened)
+    commits, moments = _history(opened) if reader.is_owner else (None, [])
+    present = _present(opened) if reader.is_owner else None
     return LifeReport(
         shown(name),
-        collector.names.get(reader.id, shown(reader.id)),
+        "" if reader.is_owner else collector.names.get(reader.id, shown(reader.id)),
         now,
         life,
         body_over_time.of(life.of(kinds.EPISODE), moments, present),
@@ -173,7 +175,7 @@ def _tell(opened: Opened, made: LifeReport, target: Path, size: int, reader: Rea
     counts = {kind: len(entries) for kind, entries in sorted(life.entries.items())}
     data = {
         "to": str(target),
-        "for": reader.id or None,
+        "for": None if reader.is_owner else reader.id,
         "bytes": size,
         "counts": {**counts, "person": len(life.people)},
         "withheld": life.withheld,
@@ -183,5 +185,6 @@ def _tell(opened: Opened, made: LifeReport, target: Path, size: int, reader: Rea
     memories = f"{life.count:,} memor{'y' if life.count == 1 else 'ies'}"
     lines = [f"Wrote {target}", f"  {memories}, {output.size(size)}"]
     if life.withheld:
-        lines.append(f"  {life.withheld} that they may not know were left out")
+        whose = "only for others; --all has them" if reader.is_owner else "that they may not know"
+        lines.append(f"  {life.withheld} {whose} were left out")
     output.result(opened.shell, "report", data, lines)

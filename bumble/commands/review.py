@@ -19,6 +19,7 @@ from bumble.cli.options import DryRunOption
 from bumble.entity import review_branch
 from bumble.entity.changes import Version
 from bumble.errors import RefusedError, ReviewError, UserError
+from bumble.records.provenance import EVERYTHING  # who decides on it has to see it
 from bumble.runtime import review_queue as held
 
 if TYPE_CHECKING:
@@ -165,7 +166,7 @@ def _decide(
         except RefusedError as error:
             refused.append(error)
             continue
-        rows = commits_view.actions(versions)
+        rows = commits_view.actions(versions, EVERYTHING)
         done.append(_data(proposal) | {"changes": rows, "stays": list(decision.stays)})
         lines += [_sentence(verb, proposal, dry_run=dry_run), *commits_view.lines(rows)]
         lines += [f"  left as it is: {path}" for path in decision.stays]
@@ -225,5 +226,5 @@ def _data(proposal: HeldProposal) -> dict[str, Any]:
         "model": (commit.trailer("Model") if commit else "") or None,
         "evidence": [v for key, v in commit.trailers if key == "Evidence"] if commit else [],
         "why": list(commit.body) if commit else [],
-        "changes": commits_view.actions(proposal.versions),
+        "changes": commits_view.actions(proposal.versions, EVERYTHING),
     }

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from bumble.app import output
 from bumble.app.opening import Opened
-from bumble.cli import commit, people
-from bumble.cli.entity_command import reads, writes
+from bumble.cli import commit, people, viewing
+from bumble.cli.entity_command import shows, writes
 from bumble.cli.listing import (
     LAST,
     LimitOption,
@@ -30,6 +30,7 @@ from bumble.cli.options import (
 from bumble.entity.changes import ChangeSet
 from bumble.errors import RefusedError, UserError
 from bumble.records import session_files, sessions
+from bumble.records.base import Provenance
 from bumble.records.sessions import End, Message, Session
 
 app = typer.Typer(
@@ -46,7 +47,7 @@ CALL_CHARS = 160  # of a tool's call and result, in a conversation for people
 
 
 @app.command("list")
-@reads
+@shows
 def list_(
     opened: Opened,
     *,
@@ -54,7 +55,11 @@ def list_(
 ) -> None:
     """List conversations, the one that went on last first."""
     by_id, broken = _by_id(opened)
-    listing = readable(opened, list(by_id.values()), session_files.load, limit=limit)
+    viewer = viewing.Viewer(opened)
+    paths = list(by_id.values())
+    listing = readable(
+        opened, paths, lambda path: viewer.session(session_files.load(path)), limit=limit
+    )
     listing = replace(listing, broken=listing.broken + broken)
     names = people.names(opened)
     short = short_ids([record.id for record in listing.records], by_id)
@@ -74,7 +79,7 @@ def list_(
 
 
 @app.command()
-@reads
+@shows
 def show(
     opened: Opened,
     session_id: IdArgument = LAST,
@@ -85,14 +90,17 @@ def show(
     ] = None,
 ) -> None:
     """Show a conversation word for word, with the brief it left for the next."""
-    session = _load(opened, session_id)
+    viewer = viewing.Viewer(opened)
+    session = viewer.session(_load(opened, session_id))
     brief = session_files.read_handover(opened.entity.sessions, session.id)
-    data = _data(session) | {"handover": brief.body.strip() if brief else None}
+    heard = Provenance(audience=session.people)
+    left = viewer.text(brief.body.strip(), heard) if brief else None
+    data = _data(session) | {"handover": left}
     if limit is not None:
         data["messages"] = data["messages"][-limit:]
     text = [] if opened.shell.json else list(_conversation(opened, session, limit))
-    if brief and text:
-        text += ["", "brief for the next conversation:", *_indented(brief.body.strip(), "  ")]
+    if left and text:
+        text += ["", "brief for the next conversation:", *_indented(left, "  ")]
     output.result(opened.shell, "session show", data, text)
 
 

@@ -11,9 +11,9 @@ import typer
 from bumble import files
 from bumble.app import output
 from bumble.app.opening import Opened
-from bumble.cli import commit, listing, text_input
+from bumble.cli import commit, listing, text_input, viewing
 from bumble.cli.commit import FromOption
-from bumble.cli.entity_command import reads, writes
+from bumble.cli.entity_command import shows, writes
 from bumble.cli.listing import Listing
 from bumble.cli.options import DryRunOption, YesOption
 from bumble.cli.text_input import EditorOption, TextArgument
@@ -41,7 +41,7 @@ OWN_FIELDS = ("name", "description")
 
 
 @app.command("list")
-@reads
+@shows
 def list_(
     opened: Opened,
 ) -> None:
@@ -58,13 +58,13 @@ def list_(
 
 
 @app.command()
-@reads
+@shows
 def show(
     opened: Opened,
     name: NameArgument,
 ) -> None:
     """Show a skill: how it is done, what for, and who wrote that down."""
-    skill = _find(opened, name)
+    skill = viewing.Viewer(opened).seen(_find(opened, name))
     written = ("written", listing.origin(skill.provenance))
     rows = [("description", skill.description), written, ("file", skill.path)]
     text = [f"# {skill.name}", "", skill.text, "", *listing.details(rows)]

@@ -152,7 +152,7 @@ def _warned(opened: Opened, run: Iterator[Settled]) -> Iterator[Settled]:
 
 def _tell(opened: Opened, settled_jobs: Sequence[Settled], *, dry_run: bool, verbose: bool) -> None:
     runs = [
-        _run_data(settled, settled.outcome, dry_run=dry_run)
+        _run_data(opened, settled, settled.outcome, dry_run=dry_run)
         for settled in settled_jobs
         if settled.outcome is not None
     ]
@@ -186,7 +186,10 @@ def _held_lines(held: Mapping[str, str]) -> Iterator[str]:
         yield f"{', '.join(names)} {'wait' if len(names) > 1 else 'waits'}: {why}"
 
 
-def _run_data(settled: Settled, outcome: JobResult, *, dry_run: bool) -> dict[str, Any]:
+def _run_data(
+    opened: Opened, settled: Settled, outcome: JobResult, *, dry_run: bool
+) -> dict[str, Any]:
+    outcome = run_job.seen(opened, outcome)
     data: dict[str, Any] = {"pass": settled.name, **outcome.report}
     data |= {"review": True} if outcome.held else {}
     lines = [f"{settled.name}: {line}" for line in outcome.lines or (outcome.title,)]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from msgspec.structs import replace
 
 from bumble import files
 from bumble.app import output
@@ -49,7 +50,7 @@ def undo(
     Its files become what they were, in a commit of its own. What was written to them since stays,
     or the undo is refused with exit code 13. Conversations stay word for word.
     """
-    from bumble.cli import commits_view
+    from bumble.cli import commits_view, viewing
     from bumble.history import undo
 
     if sum((what is not None, last, bool(cycle))) != 1:
@@ -64,11 +65,12 @@ def undo(
         Version(change.path, files.read_if_there(root / change.path), change.data)
         for change in changes
     ]
-    rows = commits_view.actions(versions)
+    rows = commits_view.actions(versions, viewing.reader(opened))
     if changes and not dry_run:
         # what comes back may be what a pull once brought
         apply(opened, plan.change_set, trusts=False)
-    _tell(opened, plan, rows, passed, dry_run=dry_run)
+    (shown,) = commits_view.seen(opened, [plan.commit])
+    _tell(opened, replace(plan, commit=shown), rows, passed, dry_run=dry_run)
 
 
 def _tell(

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from msgspec.structs import replace
 
 from bumble.app import opening, output
 from bumble.app.opening import Opened
-from bumble.cli import listing
-from bumble.cli.entity_command import reads
+from bumble.cli import listing, viewing
+from bumble.cli.entity_command import shows
 from bumble.errors import RecordMissingError, UsageError
+from bumble.runtime import audiences
 
 if TYPE_CHECKING:
     from bumble.upkeep.lookup import Library, LibraryRecord
@@ -21,6 +23,7 @@ app = typer.Typer(rich_markup_mode=None)
 GONE = "not here any more: forgotten, or not merged yet"
 COMMIT_CHARS = 10
 MOST_NAMED = 4
+NAMED_BY_WORDS = ("knowledge", *audiences.NAMED_BY_WORDS)  # what their ids are made of
 WhatArgument = Annotated[
     list[str],
     typer.Argument(
@@ -35,7 +38,7 @@ KindOption = Annotated[
 
 
 @app.command()
-@reads
+@shows
 def why(
     opened: Opened,
     what: WhatArgument,
@@ -58,8 +61,9 @@ def why(
         near = listing.missing("kind of record", kind, lookup.KINDS)
         raise UsageError(f"{near}\nThere are {', '.join(lookup.KINDS)}.")
     shelf = lookup.Library(opened.entity, name=opened.identity.name, zone=opening.zone(opened))
-    item, *others = _meant(shelf, query, kind)
-    node = why.explain(shelf, item, why.GitHistory(opened.entity.root))
+    viewer = viewing.Viewer(opened)
+    item, *others = _meant(shelf, query, kind, viewer)
+    node = _seen(viewer, why.explain(shelf, item, why.GitHistory(opened.entity.root)))
     data = {
         **_data(node),
         "missing": list(node.missing),
@@ -75,14 +79,31 @@ def why(
         output.say(f"{listing.counted(len(node.missing), 'source')} {verb} {GONE}.")
 
 
-def _meant(shelf: Library, query: str, kind: str | None) -> list[LibraryRecord]:
+def _seen(viewer: viewing.Viewer, node: SourceNode) -> SourceNode:
+    """Return a record with what it rests on, each as it may be seen, and as its commits may."""
+    item, origin = node.item, node.item.origin
+    named = item.id if item.kind in NAMED_BY_WORDS else ""
+    path = audiences.named(item.path, None if viewer.may_see(origin) else origin)
+    seen = replace(viewer.seen(item), path=path, id=viewer.text(named, origin) or item.id)
+    edits = {
+        name: edit and replace(edit, subject=viewer.text(edit.subject, origin))
+        for name, edit in (("written", node.written), ("changed", node.changed))
+    }
+    below = tuple(_seen(viewer, each) for each in node.rests_on)
+    return replace(node, item=seen, rests_on=below, **edits)
+
+
+def _meant(
+    shelf: Library, query: str, kind: str | None, viewer: viewing.Viewer
+) -> list[LibraryRecord]:
     """Return the record that is meant, or those that hold the sentence."""
     from bumble.upkeep import sentences
 
     try:
         return [shelf.look_up(query, kind)]
     except RecordMissingError:
-        records = sentences.find(shelf, query, kind)
+        found = sentences.find(shelf, query, kind)
+        records = [record for record in found if viewer.may_see(record.origin)]
         if not records:
             raise
     return records

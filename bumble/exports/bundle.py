@@ -21,10 +21,10 @@ from msgspec import Struct, field
 from bumble import files
 from bumble.entity.folder import ENTITY_FILE, PRIVATE, Entity
 from bumble.errors import RecordInvalidError, UnsafePathError
-from bumble.exports.memories import Reader
 from bumble.grounding import secrets
 from bumble.records import kinds, sessions
 from bumble.records.kinds import Kind
+from bumble.records.provenance import Reader
 from bumble.records.record_view import RecordView
 from bumble.text import yaml_edit, yaml_render
 

@@ -26,26 +26,13 @@ from bumble.records import (
 )
 from bumble.records.base import Provenance
 from bumble.records.kinds import Kind
+from bumble.records.provenance import Reader
 from bumble.records.record_view import RecordView
 from bumble.records.sessions import Session
 from bumble.text.words import one_line, shorten
 
 FORMS = ("card", "okf", "markdown", "bundle")  # that an export can have
 TITLE_CHARS = 80
-
-
-class Reader(Struct, frozen=True):
-    """Whom an export is for."""
-
-    id: str = ""  # empty: its owner, who may see everything
-
-    def may_read(self, origin: Provenance) -> bool:
-        """Whether they may know of a memory."""
-        return not self.id or base.may_read(origin.audience, (self.id,))
-
-
-EVERYTHING = Reader()
-STRANGER = Reader("?")  # nobody has this id: only what is for everyone
 
 
 class Page(Struct, frozen=True):

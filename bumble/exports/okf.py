@@ -10,10 +10,11 @@ from datetime import datetime
 from typing import Any
 
 from bumble.entity.config_memory import BeliefsConfig
-from bumble.exports.memories import Page, Pages, Reader
+from bumble.exports.memories import Page, Pages
 from bumble.facts.beliefs import fades_on
 from bumble.imports.okf import VERSION
 from bumble.records import base, beliefs, kinds
+from bumble.records.provenance import Reader
 from bumble.text import markdown
 
 PRODUCER = "bumble"

@@ -35,6 +35,8 @@ from bumble.records import (
     sessions,
     skills,
 )
+from bumble.records.provenance import EVERYTHING, Reader, withheld
+from bumble.runtime import audiences
 from bumble.text import markdown
 from bumble.text.words import one_line
 
@@ -53,6 +55,7 @@ NAMES = (
     OTHER,
 )
 MAX_TEXT_LINES = 12
+BODY_WORDS = ("body:", "feels ", "no longer feels ")  # what lines begin with that quote nobody
 
 
 def kind_names(path: str) -> tuple[str, str]:
@@ -77,8 +80,26 @@ def list_kinds(paths: Sequence[str]) -> str:
     return ", ".join(phrases)
 
 
-def describe(version: Version) -> list[str]:
-    """Say what changed in a file, one line a change or a few."""
+def describe(version: Version, reader: Reader = EVERYTHING) -> list[str]:
+    """Say what changed in a file, one line a change or a few; of the rest that it did."""
+    hidden = audiences.hides(reader, [version])
+    if hidden is None:
+        return _described(version)
+    kind, some = kinds.of_path(version.path), Version(version.path, None, None)
+    if kind is not None and kind.name in audiences.SECTIONED:
+        before, after = (
+            audiences.without(version.path, data, reader)
+            for data in (version.before, version.after)
+        )
+        some = Version(version.path, before, after)
+    told = _described(some) if some.before != some.after else []
+    if kind is kinds.SOMA:
+        told = [line for line in _described(version) if line.startswith(BODY_WORDS)]
+    name = PurePosixPath(audiences.named(version.path, hidden)).stem
+    return [*told, f"{kind_names(version.path)[0]} {name}: {withheld(hidden)}"]
+
+
+def _described(version: Version) -> list[str]:
     texts = [
         None if data is None else data.decode(errors="replace")
         for data in (version.before, version.after)

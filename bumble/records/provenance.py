@@ -10,10 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msgspec import Struct
+
 from bumble.records import base
 from bumble.records.base import Provenance
 
 Audience = tuple[str, ...]  # ids of people; empty: everyone
+ITSELF = "wake"  # whom the entity talks with where it wakes for nobody
 BY_FORM = "by form"  # behind what wrote a record, where no model did
 UNTRUSTED = ("tool", "imported")  # tiers of what is read, not remembered
 
@@ -42,3 +45,24 @@ def fits(audience: Audience, circle: Audience) -> bool:
 def joined(audiences: Iterable[Audience]) -> Audience:
     """Return for whom a text is that is made of memories of one circle: theirs, or everyone's."""
     return next((audience for audience in audiences if audience), ())
+
+
+class Reader(Struct, frozen=True):
+    """Who is shown what an entity keeps: one person, or whoever may see everything."""
+
+    id: str = ""  # empty: nothing is kept from them
+    is_owner: bool = False  # who sees their own words to others, too, and talks with nobody
+
+    def may_read(self, origin: Provenance) -> bool:
+        """Whether they may be shown a text."""
+        own = self.is_owner and (origin.trust == "owner" or origin.audience == (ITSELF,))
+        return not self.id or own or base.may_read(origin.audience, (self.id,))
+
+
+EVERYTHING = Reader(is_owner=True)
+STRANGER = Reader("?")  # nobody has this id: only what is for everyone
+
+
+def withheld(origin: Provenance) -> str:
+    """Say in the place of a text that there is one, and for whom."""
+    return f"(only for {', '.join(origin.audience) or 'others'}; --all shows it)"

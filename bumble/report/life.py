@@ -21,7 +21,7 @@ from bumble.body.ebb import BodyTag
 from bumble.entity.config_memory import BeliefsConfig
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, UnsafePathError
-from bumble.exports.memories import Reader, safe
+from bumble.exports.memories import safe
 from bumble.facts.beliefs import strength
 from bumble.records import (
     base,
@@ -36,6 +36,7 @@ from bumble.records import (
 )
 from bumble.records.episodes import Imprint
 from bumble.records.kinds import Kind
+from bumble.records.provenance import Reader
 from bumble.records.record_view import RecordView
 from bumble.records.relationships import Scores
 from bumble.records.sessions import Session
@@ -358,7 +359,7 @@ class Collector:
         origin = view.origin
         by = f"by {origin.by}" if origin.by else ""
         model = f"with {origin.model}" if origin.model else ""
-        circle = "" if self.reader.id or not origin.audience else "for some only"
+        circle = "" if not self.reader.is_owner or not origin.audience else "for some only"
         parts = (by, model, f"trust: {origin.trust}" if origin.trust else "", circle)
         return tuple(_mark(part) for part in parts if part)
 
@@ -439,7 +440,11 @@ class Collector:
         bases = [
             basis for basis in map(self._basis, ids) if basis and basis.anchor not in _marks(talks)
         ]
-        lost = [] if self.reader.id else [source for source in ids if not self._is_here(source)]
+        lost = (
+            []
+            if not self.reader.is_owner
+            else [source for source in ids if not self._is_here(source)]
+        )
         more = max(0, len(bases) - MOST_BASES)
         return Ground(tuple(bases[:MOST_BASES]), more, len(lost))
 

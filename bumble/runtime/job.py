@@ -20,6 +20,8 @@ from bumble.errors import (
     ModelUnreachableError,
     WeightsMissingError,
 )
+from bumble.records.base import Provenance
+from bumble.runtime import audiences
 from bumble.runtime.review_queue import HELD_BACK
 
 if TYPE_CHECKING:
@@ -86,6 +88,8 @@ class JobResult(Struct, frozen=True):
     late: tuple[str, ...] = ()  # what its plan told, once there is one
     held: tuple[str, ...] = ()  # what a person is told where it was held back
     in_vain: bool = False  # whether the model answered and nothing could be made of it
+    origins: tuple[Provenance, ...] = ()  # of the records it wrote: for whom they are
+    about: str = ""  # id of the conversation, or the person, that it dealt with
     written: Sequence[Any] = ()  # what was applied, as whoever applied it shows it
 
     def whole_plan(self) -> JobPlan:
@@ -142,6 +146,7 @@ def apply(runtime: Runtime, outcome: JobResult) -> JobResult:
 
 def _write(runtime: Runtime, outcome: JobResult) -> JobResult:
     result, change_set = outcome.planned()
+    origins = audiences.of_changes(runtime.entity.root, change_set.changes)
     written = runtime.apply(change_set)
     held = (HELD_BACK,) if runtime.holds_back(change_set) else ()
-    return replace(result, written=written, held=held)
+    return replace(result, written=written, held=held, origins=origins)

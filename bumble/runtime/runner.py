@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.errors import LockedError, UserError
 from bumble.llm.budget import NO_MODEL
@@ -111,7 +112,8 @@ def _settle_kind(
         tried.append(job)
         try:
             runtime.check_review(kind.name)
-            outcome = apply(runtime, kind.run(runtime, job))
+            result = kind.run(runtime, job)
+            outcome = apply(runtime, replace(result, about=_about(job)))
         except UserError as error:
             failures += 1
             yield Settled(kind.name, problem=error)
@@ -121,3 +123,10 @@ def _settle_kind(
         failures += not outcome.written
         successes += outcome.asked
         yield Settled(kind.name, outcome)
+
+
+def _about(job: Any) -> str:
+    """Return the id of the conversation, or the person, that a job deals with; empty: of none."""
+    names = ("session_id", "session", "person", "episode")
+    found = next(filter(None, (getattr(job, name, None) for name in names)), "")
+    return found if isinstance(found, str) else getattr(found, "session", "") or found.id

@@ -21,8 +21,8 @@ from bumble.entity.folder import ENTITY_FILE, Entity
 from bumble.entity.settings import SCHEMA_VERSION
 from bumble.errors import NotAnEntityError, SettingInvalidError
 from bumble.exports import bundle
-from bumble.exports.memories import EVERYTHING
 from bumble.git import Git
+from bumble.records.provenance import EVERYTHING
 from bumble.text import yaml_edit
 from bumble.upkeep import check_machine
 

@@ -22,12 +22,13 @@ from bumble.entity.changes import Change
 from bumble.llm import budget
 from bumble.records import base, state
 from bumble.records.base import Provenance
+from bumble.records.provenance import ITSELF
 from bumble.runtime import body_state, last_activity
 from bumble.runtime.job import Condition
 from bumble.runtime.runtime import Runtime
 from bumble.upkeep import locks
 
-WAKE = "wake"  # the section of `state.yaml`, and who writes what comes of it
+WAKE = ITSELF  # the section of `state.yaml`, and who writes what comes of it
 JOURNAL, NOTE, LOOK_UP, MESSAGE, REST = "journal", "note", "look_up", "message", "rest"
 PROJECT = "project"
 INTENTS = (JOURNAL, NOTE, LOOK_UP, PROJECT, MESSAGE, REST)

@@ -252,9 +252,9 @@ def test_a_talk_of_somebody_forgotten_is_not_told_again(life: Run) -> None:
     git(life.entity.root, "commit", "-qm", "a talk")
     at(life, 900)
     then = f"{NOON + 800 * DAY:%Y-%m-%d}"
-    assert life.ok("recall", "marzipan", "--plain", "--as-of", then, "--json").data["hits"]
+    assert life.ok("recall", "marzipan", "--all", "--plain", "--as-of", then, "--json").data["hits"]
     life.ok("person", "forget", "Zelda", "--yes")
-    ran = life.ok("recall", "marzipan", "--plain", "--as-of", then, "--json")
+    ran = life.ok("recall", "marzipan", "--all", "--plain", "--as-of", then, "--json")
     assert ran.data["hits"] == []
     for path in cache(life).rglob("*"):
         assert not path.is_file() or b"marzipan" not in path.read_bytes(), path
@@ -336,7 +336,7 @@ def test_without_git_the_records_own_times_tell(run: Run) -> None:
     ran = run.ok("belief", "list", "--as-of", day(-4), "--json")
     assert "tea" in texts(ran.data) and "oak" not in texts(ran.data)
     assert "by the records' own times" in ran.json["warnings"][0]
-    hits = run.ok("recall", "tide", "--plain", "--as-of", day(-3), "--json").data["hits"]
+    hits = run.ok("recall", "tide", "--all", "--plain", "--as-of", day(-3), "--json").data["hits"]
     assert {hit["session"] for hit in hits} == {"ses_1"}
     assert run.ok("recall", "oak", "--as-of", day(-4), "--json").data["hits"] == []
     assert run.ok("soma", "--as-of", day(-4)).code == 0

@@ -168,7 +168,7 @@ def test_where_a_text_comes_from_is_shown(run: Run) -> None:
         "## Tea\n<!-- {by: chat, model: tiny, from: [msg_1], trust: person, audience: [bo]} -->\n"
         "\nHot.\n",
     )
-    shown = run.ok("knowledge", "show", "Tea").out
+    shown = run.ok("knowledge", "show", "Tea", "--all").out
     assert "chat, tiny, person; from msg_1; only for bo" in shown
 
 

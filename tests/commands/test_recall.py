@@ -103,7 +103,7 @@ def test_unknown_kind_is_a_usage_error_that_names_the_nearest(ada: Run) -> None:
 
 
 def test_person_narrows_the_search_by_any_name(ada: Run) -> None:
-    found = ada.ok("recall", "lighthouse", "--person", "KIM", "--json")
+    found = ada.ok("recall", "lighthouse", "--person", "KIM", "--all", "--json")
     assert paths(found) == {"sessions/ses_two/messages.jsonl"}
 
 
@@ -115,10 +115,12 @@ def test_who_asks_gets_what_they_may_hear_and_nothing_else(ada: Run) -> None:
     assert "sessions/ses_one/messages.jsonl" not in paths(about)
 
 
-def test_what_others_said_in_private_stays_out_unless_the_bare_index_is_asked(ada: Run) -> None:
+def test_what_others_said_in_private_stays_out_unless_all_is_asked_for(ada: Run) -> None:
     kims = "sessions/ses_two/messages.jsonl"
     assert kims not in paths(ada.ok("recall", "lighthouse", "--json"))
-    assert kims in paths(ada.ok("recall", "lighthouse", "--plain", "--json"))
+    assert kims not in paths(ada.ok("recall", "lighthouse", "--plain", "--json"))
+    assert kims in paths(ada.ok("recall", "lighthouse", "--all", "--json"))
+    assert kims in paths(ada.ok("recall", "lighthouse", "--plain", "--all", "--json"))
 
 
 def test_a_belief_that_gave_way_stays_out_unless_the_bare_index_is_asked(ada: Run) -> None:

@@ -12,9 +12,9 @@ import pytest
 
 from bumble.entity.folder import Entity
 from bumble.exports import memories
-from bumble.exports.memories import EVERYTHING
 from bumble.imports import card, notes, okf
 from bumble.imports.source import opened
+from bumble.records.provenance import EVERYTHING
 from tests.support import exports
 from tests.support.running import Run
 

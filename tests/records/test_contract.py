@@ -29,7 +29,6 @@ from bumble.entity.create import NewEntity
 from bumble.entity.folder import Entity
 from bumble.errors import RecordExistsError, RecordInvalidError
 from bumble.exports import bundle, memories, okf
-from bumble.exports.memories import Reader
 from bumble.forgetting import forget
 from bumble.history import describe, log, merge, merge_lines, undo
 from bumble.index import chunks, scan
@@ -60,6 +59,7 @@ from bumble.records import (
 )
 from bumble.records.base import Provenance
 from bumble.records.kinds import Kind
+from bumble.records.provenance import Reader
 from bumble.report import life
 from bumble.text import markdown
 from bumble.topics import catalysts, mentions

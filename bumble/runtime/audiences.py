@@ -1,0 +1,142 @@
+"""For whom is what changed in a file: the origins of its records that came, went or differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from bumble import files
+from bumble.entity.changes import Change, Version
+from bumble.records import (
+    base,
+    journal,
+    jsonl,
+    kinds,
+    knowledge,
+    mapping_files,
+    relationships,
+    scratch,
+)
+from bumble.records.base import Provenance
+from bumble.records.provenance import Reader
+from bumble.text import markdown
+
+Part = tuple[Provenance, str]  # where a part of a file comes from, and the part
+PORTRAIT = (
+    "dynamic",
+    "topics",
+    "unresolved",
+)  # of a person's front matter: what is thought of them
+
+
+def hides(reader: Reader, versions: Iterable[Version]) -> Provenance | None:
+    """Return the origin of something that changed and is not for a reader; None: all is."""
+    origins = (origin for version in versions for origin in origins_of(version))
+    return next((origin for origin in origins if not reader.may_read(origin)), None)
+
+
+def origins_of(version: Version) -> list[Provenance]:
+    """Return where the records come from that differ between two states of a file."""
+    old, new = (parts(version.path, data) for data in (version.before, version.after))
+    return [origin for origin, text in {*old} ^ {*new}]
+
+
+def of_changes(root: Path, changes: Iterable[Change]) -> tuple[Provenance, ...]:
+    """Return where the records come from that some changes make, change or remove."""
+    found: list[Provenance] = []
+    for change in changes:
+        before = files.read_if_there(root / change.path)
+        after = (before or b"") + (change.data or b"") if change.adds else change.data
+        found += origins_of(Version(change.path, before, after))
+    return tuple(dict.fromkeys(found))
+
+
+def parts(path: str, data: bytes | None) -> list[Part]:
+    """Return the parts of a file that are each for somebody; a broken file has none."""
+    kind = kinds.of_path(path)
+    if kind is None or data is None:
+        return []
+    try:
+        return list(READERS.get(kind.name, _document)(data.decode(errors="replace")))
+    except ValueError:  # not what it should be
+        return []
+
+
+def named(path: str, hidden: Provenance | None) -> str:
+    """Return what to call a file for whom what it tells is hidden from, which its name may tell."""
+    kind, place = kinds.of_path(path), PurePosixPath(path)
+    if hidden is None or kind is None or kind.name not in NAMED_BY_WORDS:
+        return path
+    return str(place.with_stem(f"only-for-{'-'.join(hidden.audience)}"))
+
+
+def without(path: str, data: bytes | None, reader: Reader) -> bytes | None:
+    """Return a file of sections without those that are not for a reader."""
+    text = (data or b"").decode(errors="replace")
+    for origin, part in parts(path, data):
+        text = text if reader.may_read(origin) else text.replace(part, "", 1)
+    return None if data is None else text.encode()
+
+
+def _document(text: str) -> Iterator[Part]:
+    yield base.provenance(markdown.parse(text).meta), text
+
+
+def _yaml(text: str) -> Iterator[Part]:
+    yield base.provenance(mapping_files.parse(text).values), text
+
+
+def _session(text: str) -> Iterator[Part]:
+    lines, _ = jsonl.read(text)
+    head = lines[0].data if lines else {}
+    heard = (head.get("by"), *(head.get("present") or ()))
+    spoke = (line.data.get("speaker") for line in lines if line.data.get("role") == "user")
+    people = tuple(str(one) for one in dict.fromkeys((*heard, *spoke)) if one)
+    yield Provenance(audience=people), text
+
+
+def _sections(text: str, parse: Callable[[str], Any], records: str) -> Iterator[Part]:
+    for record in getattr(parse(text), records):
+        yield record.provenance, record.source
+
+
+def _lines(text: str) -> Iterator[Part]:
+    yield from ((scratch.origin(line), line) for line in scratch.parse(text))
+
+
+def _person(text: str) -> Iterator[Part]:
+    person = relationships.parse(text, "")
+    portrait = (person.text, *(person.source.meta.get(key) for key in PORTRAIT))
+    yield person.provenance, repr(portrait)
+    yield from ((note.provenance, note.text) for note in person.pending)
+
+
+def _body(text: str) -> Iterator[Part]:
+    values = mapping_files.parse(text).values
+    noise, felt = values.get("noise"), values.get("felt")
+    thoughts = noise.get("fragments") if isinstance(noise, Mapping) else None
+    for one in (*(thoughts or ()), felt):
+        if isinstance(one, Mapping):
+            yield Provenance(audience=base.texts(one, "audience")), str(one.get("text"))
+
+
+READERS: Mapping[str, Callable[[str], Iterable[Part]]] = {  # by kind; else a file is one record
+    kinds.SESSION.name: _session,
+    kinds.KNOWLEDGE.name: partial(_sections, parse=knowledge.parse, records="sections"),
+    kinds.JOURNAL.name: partial(
+        _sections, parse=partial(journal.parse, zone=UTC), records="entries"
+    ),
+    kinds.PERSON.name: _person,
+    kinds.SOMA.name: _body,
+    kinds.SCRATCH.name: _lines,
+    kinds.WORKING.name: _lines,
+    kinds.ANCHOR.name: _yaml,
+}
+# Files that are called by words of theirs.
+NAMED_BY_WORDS = tuple(
+    kind.name for kind in (kinds.SKILL, kinds.PROJECT, kinds.ANCHOR, kinds.TOPIC)
+)
+SECTIONED = (kinds.KNOWLEDGE.name, kinds.JOURNAL.name)  # what is left without a part, can be shown

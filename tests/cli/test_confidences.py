@@ -1,0 +1,287 @@
+"""What is told in confidence, and every command that shows: by the owner, and by who told it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from zoneinfo import ZoneInfo
+
+import pytest
+import typer
+
+from bumble.body.config import HORMONE_NAMES
+from bumble.cli import app
+from bumble.entity.changes import Change, ChangeSet
+from bumble.history import driver
+from bumble.records import (
+    anchors,
+    beliefs,
+    dreams,
+    episodes,
+    journal,
+    knowledge,
+    narrative,
+    projects,
+    relationships,
+    reminders,
+    sessions,
+    skills,
+    soma,
+)
+from bumble.records.base import Provenance
+from bumble.records.projects import Edit
+from bumble.records.relationships import PendingNote
+from bumble.records.sessions import Message
+from tests.support.chatting import act, script
+from tests.support.command_line import leaves
+from tests.support.repository import body, git, write
+from tests.support.running import NOON, Run
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+ZONE = ZoneInfo("Europe/Lisbon")
+BO_ONLY = Provenance("distill", "m", ("msg_bo",), "person", ("bo",))
+SECRET = re.compile(r"lighthouse(\w+)", re.IGNORECASE)  # one word for each place it may lie in
+# Every command that has --all, with words that ask for what Bo told; below what it shows with it.
+SHOWING = {
+    ("anchor", "list"): ("anchor",),
+    ("anchor", "show", "Lighthouseanchor"): ("anchor",),
+    ("belief", "list"): ("belief",),
+    ("belief", "show", "bel_1"): ("belief",),
+    ("context", "list"): (),
+    ("context", "detail"): (),
+    ("context", "json"): (),
+    ("context", "prompt", "--session", "ses_bo"): ("message",),
+    ("context", "diff", "--session", "ses_bo"): (),
+    ("diff", "last"): ("skill",),
+    ("diff", "HEAD~1"): ("belief", "episode", "knowledge", "journal", "portrait", "message"),
+    ("episode", "list"): ("episode",),
+    ("episode", "list", "--tag", "lighthousetag"): ("tag",),
+    ("episode", "show", "ep_1"): ("episode", "tag", "imprint"),
+    ("journal", "list"): ("journal",),
+    ("journal", "search", "lighthousejournal"): ("journal",),
+    ("journal", "show"): ("journal",),
+    ("knowledge", "list"): ("title", "knowledge"),
+    ("knowledge", "show"): ("title", "knowledge"),
+    ("log",): ("title",),
+    ("log", "bo"): ("title",),
+    ("noise",): ("noise",),
+    ("person", "list"): ("dynamic",),
+    ("person", "show", "bo"): ("portrait", "dynamic", "topics", "pending"),
+    ("project", "list"): ("step",),
+    ("project", "show", "Lighthouseproject"): ("step", "why"),
+    ("recall", "lighthousebelief secret"): ("belief",),
+    ("recall", "--plain", "lighthousebelief secret"): ("belief",),
+    ("recall", "--person", "bo", "lighthousebelief secret"): ("belief",),
+    ("remind", "list"): ("reminder",),
+    ("report", "-"): ("belief", "episode", "journal", "portrait", "message", "dream"),
+    ("session", "list"): (),
+    ("session", "show", "ses_bo"): ("message", "brief", "call"),
+    ("skill", "list"): ("skill",),
+    ("skill", "show", "Lighthouseskill"): ("skill",),
+    ("soma",): ("felt", "noise"),
+    ("soma", "--as", "line"): (),
+    ("why", "ep_1"): ("episode",),
+    ("why", "bel_1"): ("belief", "message"),
+    ("why", "bo"): ("portrait", "pending"),
+    ("why", "msg_bo"): ("message",),
+}
+# What the owner decides on is shown to them whole; a cycle tells what it made (below).
+OTHERS = ("review accept", "review reject", "review show")
+CYCLES = (
+    *("catalysts", "compact", "consolidate", "distill", "dream", "evolve", "narrate", "noise tick"),
+    *("reflect", "remind run", "soma tick", "tick", "wake"),
+)
+
+
+def secret(place: str) -> str:
+    return f"The secret is lighthouse{place}."
+
+
+def put(run: Run, title: str, *planned: Change | None) -> None:
+    write(run, ChangeSet(title, tuple(change for change in planned if change is not None)))
+
+
+@pytest.fixture
+def ada(run: Run) -> Run:
+    """Ada under git, to whom Bo has told something in every place it may lie in."""
+    run.environ["BUMBLE_EMBEDDING_MODEL"] = "none"
+    script(run, *(act("say", text="I see.") for _ in range(3)))
+    run.environ["BUMBLE_LLM_ABILITIES_TALK"] = "{any: none}"  # what is made, is made by form
+    run.environ["BUMBLE_LLM_ABILITIES_MEMORY"] = "{any: none}"
+    root = run.entity.root
+    git(root, "init", "-q", "-b", "main")
+    git(root, "config", "user.name", "Sam")
+    git(root, "config", "user.email", "sam@example.org")
+    driver.install(root)
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "start")
+    run.ok("knowledge", "set", "Pets", "A dog.")
+    known = knowledge.read(run.entity.knowledge)
+    bo = relationships.new("Bo", NOON, provenance=BO_ONLY)
+    called = sessions.ToolCall("c1", "update_knowledge", {"body": secret("call")})
+    talk = sessions.new("ses_bo", NOON, "bo")
+    said = Message("msg_bo", NOON, "user", secret("message"), "bo", trust="person")
+    heard = Message("msg_ada", NOON, "assistant", secret("message"), tool_calls=(called,))
+    imprint = episodes.Imprint("joy", 0.5, secret("imprint"))
+    episode = episodes.new(
+        "ep_1",
+        NOON,
+        0.9,
+        secret("episode"),
+        people=("bo",),
+        provenance=BO_ONLY,
+        tags=("lighthousetag",),
+        imprints=(imprint,),
+        session="ses_bo",
+    )
+    belief = beliefs.new("bel_1", secret("belief"), "world_fact", 0.9, NOON, provenance=BO_ONLY)
+    project = projects.plan_new(
+        "Lighthouseproject", Edit(why=secret("why"), steps=("lighthousestep",)), ""
+    )
+    thoughts = body(50.0, secret("noise"))
+    thoughts["noise"]["fragments"][0]["audience"] = ["bo"]  # type: ignore[index]
+    thoughts["felt"] = {"text": secret("felt"), "at": NOON.isoformat(), "audience": ["bo"]}
+    thoughts["affects"] = [{"name": "calm", "intensity": 0.5, "at": NOON.isoformat()}]
+    feeling = anchors.new(
+        "Lighthouseanchor",
+        secret("anchor"),
+        dict.fromkeys(HORMONE_NAMES, 0.5),
+        NOON,
+        0.9,
+        provenance=BO_ONLY,
+    )
+    put(
+        run,
+        f"remember: {secret('title')}",
+        sessions.plan_start(talk, ""),
+        sessions.plan_append(talk, [said, heard], ""),
+        relationships.plan_new(bo, ""),
+        relationships.plan_update(
+            bo,
+            "",
+            dynamic=secret("dynamic"),
+            topics=("lighthousetopics",),
+            pending=(PendingNote(secret("pending"), NOON, BO_ONLY),),
+            text=secret("portrait"),
+        ),
+        episodes.plan_new(episode, ""),
+        beliefs.plan_new(belief, ""),
+        knowledge.plan_set(
+            known, "Lighthousetitle", secret("knowledge"), "", by_entity=False, provenance=BO_ONLY
+        ),
+        journal.plan_add(NOON, secret("journal"), ZONE, "", provenance=BO_ONLY),
+        dreams.plan_new(
+            dreams.new("drm_1", NOON, (), (secret("dream"),), secret("dream"), provenance=BO_ONLY),
+            "",
+        ),
+        narrative.plan_tell(None, secret("story"), NOON, BO_ONLY, ""),
+        soma.plan_write(soma.read(run.entity.soma), thoughts, ""),
+        anchors.plan_new(feeling, ""),
+        reminders.plan_new(
+            reminders.new(
+                "rem_1",
+                NOON.replace(year=2030),
+                secret("reminder"),
+                person="bo",
+                provenance=BO_ONLY,
+            ),
+            "",
+        ),
+        project,
+    )
+    front = "---\nby: distill\ntrust: person\naudience: [bo]\nat: 2026-05-24T12:00:00Z\n---\n"
+    run.write("sessions/ses_bo/handover.md", f"{front}\n{secret('brief')}\n")
+    where = run.file("projects/lighthouseproject.md")
+    where.write_text(where.read_text().replace("---\n", "---\naudience: [bo]\n", 1))
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "--amend", "--no-edit")
+    put(
+        run,
+        "skill: write one",
+        skills.plan_set(
+            [], "Lighthouseskill", "how", secret("skill"), "", overwrite=False, provenance=BO_ONLY
+        ),
+    )
+    return run
+
+
+def found(run: Run, *words: str) -> set[str]:
+    """Return the places whose secret a command tells; what was asked for is no answer."""
+    ran = run(*words)
+    assert ran.code == 0, ran.err
+    asked = " ".join(words).casefold()
+    places = {place.casefold() for place in SECRET.findall(ran.out + ran.err)}
+    return {place for place in places if f"lighthouse{place}" not in asked}
+
+
+def test_the_owner_is_shown_that_there_is_something_and_what_with_all(ada: Run) -> None:
+    leaks, missing = {}, {}
+    for words, places in SHOWING.items():  # none of them writes: one folder does for all
+        leaks[words] = found(ada, *words)
+        if words != ("report", "-"):
+            leaks[words] |= found(ada, *words, "--json")
+        asked = " ".join(words).casefold()
+        shown = {place for place in places if f"lighthouse{place}" not in asked}
+        missing[words] = shown - found(ada, *words, "--all")
+    assert {words: places for words, places in leaks.items() if places} == {}
+    assert {words: places for words, places in missing.items() if places} == {}
+
+
+def test_a_secret_can_not_be_guessed_by_asking_for_its_words(ada: Run) -> None:
+    for words in (
+        ("recall", "lighthousebelief"),
+        ("recall", "--plain", "lighthousebelief"),
+        ("journal", "search", "lighthousejournal"),
+        ("episode", "list", "--tag", "lighthousetag"),
+    ):
+        told = ada.ok(*words)
+        nothing = ada.ok(*(word.replace("lighthouse", "towerless") for word in words))
+        assert (told.out, told.err) == (nothing.out, nothing.err)
+    assert ada("knowledge", "show", "Lighthousetitle").code != 0
+    assert ada("why", "The secret is lighthousebelief").code != 0
+
+
+def test_who_told_it_finds_it(ada: Run) -> None:
+    ran = ada.ok("recall", "--as", "bo", "secret lighthousebelief", "--json")
+    assert "lighthousebelief" in json.dumps(ran.data["hits"])
+    assert "lighthousemessage" in ada.ok("context", "prompt", "--as", "bo").out
+
+
+def test_that_there_is_something_is_said(ada: Run) -> None:
+    for words in (("belief", "list"), ("soma",), ("session", "show", "ses_bo"), ("log",)):
+        assert "(only for bo; --all shows it)" in ada.ok(*words).out
+    assert "--all" in ada.ok("recall", "dog").err
+
+
+def test_what_the_owner_tells_is_shown_as_before(ada: Run) -> None:
+    ada.ok("chat", "My boat is called Albatross.")
+    assert "Albatross" in ada.ok("session", "show").out
+    ada.ok("tick", "--settle", "--now", "2026-06-01T12:00:00+01:00")
+    assert "Albatross" in ada.ok("episode", "list").out
+    assert "only for sam" not in ada.ok("log").out
+
+
+def test_what_a_cycle_made_of_it_is_not_told(ada: Run) -> None:
+    ada.ok("chat", "--as", "Bo", "Between us: I am engaged to Albatrossia, nobody knows yet.")
+    later = ("--now", "2026-06-01T12:00:00+01:00")
+    for more in (("--dry-run",), ()):
+        ran = ada.ok("tick", "-v", "--settle", *later, *more)
+        assert "remember" in ran.out
+        assert "only for bo" in ran.out
+        assert "Albatross" not in ran.out + ran.err
+    assert "Albatross" in ada.ok("episode", "list", "--all").out
+
+
+def test_every_command_with_all_is_in_the_table() -> None:
+    root = typer.main.get_command(app.app)
+
+    def has_all(words: tuple[str, ...]) -> bool:
+        command = root
+        for word in words:
+            command = command.get_command(None, word)  # type: ignore[attr-defined]
+        return any("--all" in option.opts for option in command.params)
+
+    asked = {" ".join(words) for words in leaves() if has_all(words)}
+    tabled = {name for name in asked for words in SHOWING if " ".join(words).startswith(name)}
+    assert asked - tabled - {*OTHERS, *CYCLES} == set()
