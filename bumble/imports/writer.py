@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 from msgspec import Struct
@@ -37,7 +37,7 @@ from bumble.records import base, knowledge, relationships, session_files, sessio
 from bumble.records.base import Provenance
 from bumble.records.sessions import Message
 from bumble.records.skills import Skill
-from bumble.text import markdown
+from bumble.text import markdown, moments
 from bumble.text.words import one_line, shorten
 
 BY = "import"
@@ -48,7 +48,6 @@ MAX_MESSAGES = 20_000  # of one conversation
 MAX_TRANSCRIPT_BYTES = 48_000_000
 MAX_TITLE_CHARS, MAX_DESCRIPTION_CHARS, MAX_ID_CHARS = 120, 1000, 200
 ID_TAIL = 16  # letters of an id that say what it is, not when
-AHEAD = timedelta(days=1)  # a time further ahead is none
 
 
 class Speaker(Struct, frozen=True):
@@ -220,7 +219,7 @@ class Importer:
         return placed
 
     def _time(self, at: datetime | None) -> datetime | None:
-        if at is None or at > self.now + AHEAD:
+        if at is None or moments.is_ahead(at, self.now):
             return None
         return at.astimezone(UTC).replace(microsecond=at.microsecond // 1000 * 1000)
 

@@ -37,7 +37,9 @@ CODES: dict[str, Code] = {
     "section-twice": Code("problem", "Two sections of knowledge.md have the same title."),
     "person-twice": Code("note", "Two portraits answer to the same name."),
     "conflict-marker": Code("problem", "A file still holds the two sides of a merge."),
-    "clock-ahead": Code("problem", "A record is dated more than a day after the present."),
+    "clock-ahead": Code(
+        "note", "A record is dated more than a day after the present: a clock was wrong."
+    ),
     "schedule-invalid": Code("problem", "A reminder or automation has a schedule that is none."),
     "line-torn": Code("note", "The last line of a transcript was cut off; it is passed over."),
     "blob-missing": Code("problem", "A message refers to an original that is not there."),
