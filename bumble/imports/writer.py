@@ -180,8 +180,12 @@ class Importer:
             self.report.messages += len(placed)
             return
         session = session_files.load(self.entity.root / sessions.path(session_id))
-        known = {message.id[-ID_TAIL:] for message in session.messages}
-        new = [self._message(one) for one in placed if one.id[-ID_TAIL:] not in known]
+        known = {message.id[-ID_TAIL:]: message.id for message in session.messages}
+        new, before = list[Message](), ""
+        for one in placed:
+            if one.id[-ID_TAIL:] not in known:
+                new.append(replace(self._message(one), after=before))
+            before = known.get(one.id[-ID_TAIL:], one.id)
         change = sessions.plan_append(session, new, why)
         size = len(session.source.encode("utf-8", "replace")) + len(change.data or b"")
         if not new:

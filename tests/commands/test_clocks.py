@@ -144,7 +144,11 @@ def test_a_kill_at_any_call_before_the_first_answer_loses_no_message(
     chatting.script(run, chatting.act("recall", query="bake"), chatting.act("recall", query="I"))
     monkeypatch.setenv("KILLED_AT", str(calls))
     monkeypatch.setattr(scripted, "ScriptedModel", Killed)
-    assert kills.in_child(lambda: run("chat", "--as", "Sam", "Are you there?")) == 9
+
+    def chat() -> None:
+        run("chat", "--as", "Sam", "Are you there?")
+
+    assert kills.in_child(chat) == 9
     newest = session_files.newest(run.entity.sessions, "sam", run.now)
     assert newest is not None and newest.id != "ses_old"
     talk = session_files.load(run.file(sessions.path(newest.id)))
