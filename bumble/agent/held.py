@@ -240,7 +240,7 @@ def earlier_replies(runtime: Runtime, turn: Turn) -> list[str]:
     """
     folder, own = runtime.entity.sessions, turn.session.id
     infos = (info for info in session_files.infos(folder) if info.id != own)
-    others = sorted(infos, key=lambda info: info.last_at)
+    others = session_files.by_recency(infos, runtime.now())
     talks = [session_files.find(folder, info.id) for info in others[-EARLIER_TALKS:]]
     return [
         message.text

@@ -105,6 +105,11 @@ class LoopOutcome(Struct):
         return "".join([*(step.said for step in spoken[:1]), *pieces])
 
     @property
+    def is_silent(self) -> bool:
+        """Whether no answer came, though neither the entity nor the bound of steps left it out."""
+        return not self.said and self.stopped not in ("waiting", "step_cap", "interrupted")
+
+    @property
     def plans(self) -> list[Plan]:
         """What the tools want written, in the order of their calls."""
         results = [result for step in self.steps for result in step.results]

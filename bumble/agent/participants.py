@@ -15,9 +15,11 @@ from bumble.entity.folder import Entity
 from bumble.errors import NameUnclearError, RefusedError, UsageError
 from bumble.records import base, forgotten, relationships, session_files, sessions
 from bumble.records.forgotten import Forgotten
+from bumble.records.session_files import SessionInfo
 from bumble.records.sessions import Message, Session
 from bumble.runtime import people
 from bumble.runtime.runtime import Runtime
+from bumble.text import moments
 
 BEGINNING = "beginning"  # below `.bumble/`: the lock of who begins a conversation
 
@@ -95,20 +97,18 @@ def open_session(
             )
         _refuse_strangers(runtime, session, who, other_ids)
         return session, False
-    latest = None if new else _going_on(runtime, who, at, other_ids)
-    if latest is not None:
-        return latest, False
+    latest = session_files.newest(folder, who.id, at, other_ids)
+    if not new and (going_on := _going_on(runtime, latest, at)):
+        return going_on, False
     new_id = base.new_id(sessions.PREFIX, at, runtime.rng)
-    return sessions.new(new_id, at, who.id, other_ids), True
+    after = base.filled({"after": latest.last if latest else ""})
+    return sessions.new(new_id, at, who.id, other_ids, **after), True
 
 
-def _going_on(
-    runtime: Runtime, who: Person, at: datetime, other_ids: Sequence[str]
-) -> Session | None:
+def _going_on(runtime: Runtime, latest: SessionInfo | None, at: datetime) -> Session | None:
     """Return the conversation that has not ended, by itself or because nobody said anything."""
-    latest = session_files.newest(runtime.entity.sessions, who.id, other_ids)
     idle = timedelta(hours=runtime.config.session.idle_hours)
-    if latest is None or latest.ended or at - latest.last_at > idle:
+    if latest is None or latest.ended or moments.gap(latest.last_at, at) > idle:
         return None
     return session_files.find(runtime.entity.sessions, latest.id)
 
@@ -174,7 +174,9 @@ def listen(
         return _store(runtime, session, is_new, who, text, met())
     place, wait = runtime.entity.private / BEGINNING, runtime.config.limits.lock_timeout_seconds
     with files.lock(place, place=runtime.entity.root, timeout_seconds=wait):
-        begun = _going_on(runtime, who, runtime.clock(), session.present) if joins else None
+        at, folder = runtime.clock(), runtime.entity.sessions
+        latest = session_files.newest(folder, who.id, at, session.present) if joins else None
+        begun = _going_on(runtime, latest, at)
         # others who begin at the same time have made those files by now, or will wait
         return _store(runtime, begun or session, begun is None, who, text, met())
 

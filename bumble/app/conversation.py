@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -21,25 +21,23 @@ from bumble.app import abilities, mcp, models, output, runtimes, speakers, warmi
 from bumble.app.model_choice import choose_model
 from bumble.app.opening import Opened, with_settings
 from bumble.app.warming import Warming
-from bumble.context import compact, flush, handover
+from bumble.context import compact, flush
 from bumble.entity.folder import Entity
 from bumble.errors import FileChangedError, UserError
 from bumble.llm.wrappers import AbsentModel
 from bumble.records import session_files
 from bumble.runtime import body_state
-from bumble.runtime.job import Due, apply
+from bumble.runtime.job import apply
 from bumble.runtime.outside import OutsideTools
-from bumble.runtime.runner import Pass
 from bumble.runtime.runtime import ProfileName, Runtime
 from bumble.text import tokens
-from bumble.upkeep import locks, reminders, tick
+from bumble.upkeep import locks, reminders
 from bumble.weights.choice import Choice
 
 if TYPE_CHECKING:
     from bumble.records.sessions import Session
 
 LAST_REQUEST = "last_request.json"
-HANDOVER_CALLS = 2  # an answer, and a second where the first is unusable
 LAST_REPORT = "last_report.json"
 REPORTS, MOST_REPORTS = "reports", 50  # of the last request of each conversation
 
@@ -125,8 +123,6 @@ class Conversation:
         thinking = output.Thinking(self.opened.identity.name, self.opened.shell.environ)
         thinking.wait("listens")
         last_spoke = self._last_spoke()
-        if self.is_new:
-            self._hand_over()
         heard = self._listen(text)
         self.session, self.is_new = heard, False
         abilities.say_once(self.opened, self.runtime, self.choice, heard, self.person.id)
@@ -164,21 +160,6 @@ class Conversation:
         return (
             f"wakes {self.runtime.model.name} and {reads}" if embedded and not self.last else reads
         )
-
-    def _hand_over(self) -> None:
-        """Leave the brief of the last conversation with this person, if nobody has yet."""
-        if not self.runtime.writes:
-            return
-        model = models.budgeted(self.opened, self.runtime.model, calls=HANDOVER_CALLS)
-        runtime = replace(self.runtime, model=model)
-        bar = output.Progress("looking back", self.opened.shell.environ)
-        with self._timed("handover"), suppress(UserError):  # `tick` tells of it
-            jobs = handover.check(runtime).jobs
-            due = Due((), tuple(job for job in jobs if job.session.by == self.person.id))
-            if due.due:
-                bar(0, 1)
-                list(tick.run(runtime, "chat", [Pass("handover", lambda _: due, handover.run)]))
-        bar.clear()
 
     def _listen(self, text: str) -> Session:
         """Store what was said, behind the reminders that were just shown."""
@@ -263,7 +244,9 @@ class Conversation:
     def _last_spoke(self) -> datetime | None:
         if self.session.messages:
             return self.session.last_at
-        newest = session_files.newest(self.opened.entity.sessions, self.person.id)
+        newest = session_files.newest(
+            self.opened.entity.sessions, self.person.id, self.runtime.now()
+        )
         return newest.last_at if newest else None
 
     @contextmanager

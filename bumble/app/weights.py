@@ -266,7 +266,8 @@ def embedded_by(opened: Opened) -> str:
 def _owners_language(opened: Opened) -> str:
     from bumble.runtime import people, spoken
 
-    return spoken.by_person(opened.entity, AUTO, people.owner_id(opened.entity, opened.identity))
+    owner = people.owner_id(opened.entity, opened.identity)
+    return spoken.by_person(opened.entity, AUTO, owner, opened.shell.now())
 
 
 def _lacking(

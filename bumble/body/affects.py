@@ -63,7 +63,7 @@ def slug(name: str) -> str:
 def faded(affects: Iterable[Affect], now: datetime, config: AffectsConfig) -> tuple[Affect, ...]:
     """Bring affects to `now`: weaker by their half-life, the strongest first, the faintest gone.
 
-    One whose time is not before `now` keeps it as it is.
+    One whose time is ahead is as strong now.
     """
     left = []
     for affect in affects:
@@ -71,6 +71,7 @@ def faded(affects: Iterable[Affect], now: datetime, config: AffectsConfig) -> tu
         if minutes > 0:
             intensity = affect.intensity * math.exp2(-(minutes / config.half_life_minutes))
             affect = Affect(affect.name, intensity, now)
+        affect = Affect(affect.name, affect.intensity, min(affect.at, now))
         if affect.intensity >= config.forget_below:
             left.append(affect)
     left.sort(key=lambda affect: (-affect.intensity, affect.name))

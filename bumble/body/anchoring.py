@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from bumble.body.circadian import seconds_between
 from bumble.body.config import HORMONE_NAMES, HormonesConfig
 from bumble.body.hormones import Hormones
+from bumble.text import moments
 
 MOST = 20  # anchors at once; the next one drops the weakest
 ASKED, WORDS, ALIKE = 0.3, 0.25, 0.15  # the anchor's share in the blend, by what recalls it
@@ -68,4 +69,4 @@ def left(strength: float, touched: datetime, now: datetime) -> float:
 
 def is_cooling(stirred: datetime | None, now: datetime) -> bool:
     """Whether one stirred so lately that no other may."""
-    return stirred is not None and now - stirred < COOL_DOWN
+    return stirred is not None and moments.gap(stirred, now) < COOL_DOWN

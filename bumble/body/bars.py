@@ -28,6 +28,7 @@ from msgspec.structs import replace
 
 from bumble.body import circadian
 from bumble.body.config import BAR_NAMES, BarsConfig, CouplingConfig, ImpulseConfig
+from bumble.text import moments
 
 FULL = 100.0  # the top of every bar
 CROSSING_HOURS = 1 / 3600  # how exactly the moment is found at which a coupling begins or ends
@@ -60,7 +61,7 @@ def birth(at: datetime, config: BarsConfig) -> Bars:
 
 
 def advance(bars: Bars, now: datetime, tz: tzinfo, config: BarsConfig) -> Bars:
-    """Let time pass until `now`; a clock that stands or goes back changes nothing.
+    """Let time pass until `now`; levels that are ahead of it are those of now.
 
     Args:
         bars: The levels as last saved.
@@ -71,7 +72,7 @@ def advance(bars: Bars, now: datetime, tz: tzinfo, config: BarsConfig) -> Bars:
         ValueError: If a time has no timezone.
     """
     if circadian.seconds_between(bars.at, now) <= 0:
-        return bars
+        return replace(bars, at=min(bars.at, now))
     levels, end = bars.levels, now.astimezone(UTC)
     moment = max(bars.at.astimezone(UTC), end - LONGEST)
     while moment < end:
@@ -141,7 +142,7 @@ def _cooling(bars: Bars, name: str, impulse: ImpulseConfig) -> bool:
     last = bars.fired.get(name)
     if last is None:
         return False
-    return circadian.seconds_between(last, bars.at) < impulse.cooldown_seconds
+    return moments.gap(last, bars.at).total_seconds() < impulse.cooldown_seconds
 
 
 def _leap(

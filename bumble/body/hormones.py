@@ -46,10 +46,10 @@ def birth(at: datetime, config: HormonesConfig) -> Hormones:
 
 
 def advance(hormones: Hormones, now: datetime, config: HormonesConfig) -> Hormones:
-    """Let every level relax until `now`; a clock that stands or goes back changes nothing."""
+    """Let every level relax until `now`; levels that are ahead of it are those of now."""
     minutes = seconds_between(hormones.at, now) / 60
     if minutes <= 0:
-        return hormones
+        return Hormones(min(hormones.at, now), hormones.levels)
     levels = {}
     for name, level in hormones.levels.items():
         hormone = config.levels[name]

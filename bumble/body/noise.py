@@ -11,8 +11,8 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from bumble.body.circadian import seconds_between
 from bumble.body.config import NoiseConfig
+from bumble.text import moments
 from bumble.text.words import one_line, shorten
 
 THOUGHT, DREAM = "thought", "dream"
@@ -67,8 +67,9 @@ def jaccard(text: str, other: str) -> float:
 
 def due(ticked_at: datetime | None, now: datetime, config: NoiseConfig) -> bool:
     """Tell whether it is time for a new thought."""
-    # a time far ahead was left by a clock that was wrong once
-    return ticked_at is None or abs(seconds_between(ticked_at, now)) >= config.interval_seconds
+    return (
+        ticked_at is None or moments.gap(ticked_at, now).total_seconds() >= config.interval_seconds
+    )
 
 
 def is_duplicate(ring: tuple[Fragment, ...], text: str, config: NoiseConfig) -> bool:
@@ -96,7 +97,7 @@ def push(ring: tuple[Fragment, ...], new: Fragment, config: NoiseConfig) -> tupl
 
 def is_protected(held: Fragment, now: datetime, config: NoiseConfig) -> bool:
     """Tell whether a fragment is a dream's and still young."""
-    hours = seconds_between(held.at, now) / 3600
+    hours = moments.gap(held.at, now).total_seconds() / 3600
     return held.kind == DREAM and hours < config.dream_protected_hours
 
 

@@ -56,7 +56,7 @@ def birth(at: datetime, config: SomaConfig) -> Soma:
 def advance(soma: Soma, now: datetime, tz: tzinfo, config: SomaConfig) -> Soma:
     """Bring the whole body to `now`, in the entity's time zone.
 
-    How often this is called makes no difference; a clock that stands or goes back changes nothing.
+    How often this is called makes no difference; a clock that goes back sets only the time.
     """
     return replace(
         soma,

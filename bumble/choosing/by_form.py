@@ -117,7 +117,7 @@ def wording(runtime: Runtime, session: Session, messages: Sequence[Message]) -> 
 
 def of_person(runtime: Runtime, person: str) -> Wording | None:
     """Return how memories of somebody are worded, by what was last said to or by them."""
-    latest = session_files.newest(runtime.entity.sessions, person)
+    latest = session_files.newest(runtime.entity.sessions, person, runtime.now())
     if latest is None:
         return in_language(runtime, words.DEFAULT_LANGUAGE)
     session = session_files.find(runtime.entity.sessions, latest.id)

@@ -10,6 +10,7 @@ from datetime import timedelta
 from bumble.choosing import language_file, rules
 from bumble.grounding import claims
 from bumble.records.sessions import Message, Session
+from bumble.text import moments
 from bumble.text.words import one_line
 
 NEAR = timedelta(minutes=15)  # between a question and its answer
@@ -28,7 +29,7 @@ def question(session: Session, message: Message, language: str) -> Message | Non
         language: That of its speaker.
     """
     before = _before(session, message)
-    if before is None or message.at - before.at > NEAR:
+    if before is None or moments.gap(before.at, message.at) > NEAR:
         return None
     verdict = rules.judge(message.text, language)
     if not _tells(message.text, language, by_itself=verdict.why == rules.TOLD):

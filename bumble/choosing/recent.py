@@ -36,11 +36,9 @@ class Remark(Struct, frozen=True):
 
 def remarks(runtime: Runtime) -> list[Remark]:
     """Return what people said in the newest conversations, the newest first."""
-    infos = sorted(
-        session_files.infos(runtime.entity.sessions), key=lambda info: info.last_at, reverse=True
-    )
+    infos = session_files.by_recency(session_files.infos(runtime.entity.sessions), runtime.now())
     found: list[Remark] = []
-    for info in infos[:SESSIONS]:
+    for info in infos[: -SESSIONS - 1 : -1]:
         try:
             session = session_files.load(runtime.entity.sessions / info.id / sessions.FILE)
         except RecordInvalidError:  # what can't be read is quoted by nobody

@@ -32,7 +32,7 @@ def of(opened: Opened, presence: Presence) -> AnchorsView:
     """Say how near each anchor is, and when one may come back by itself."""
     listed = listing.readable(opened, anchors.paths(opened.entity.anchors), anchors.load).records
     now, config = opened.shell.now(), presence.config.soma
-    stirred = anchor_recall.stirred_at(listed)
+    stirred = anchor_recall.stirred_at(listed, now)
     cooling = anchoring.is_cooling(stirred, now)
     entries = [
         {

@@ -26,7 +26,7 @@ def find(opened: Opened, session_id: str) -> SessionInfo:
     """
     paths = session_files.paths(opened.entity.sessions)
     infos = listing.readable(opened, paths, session_files.read_info).records
-    by_time = sorted(infos, key=lambda info: (info.last_at, info.id))
-    by_id = {info.id: opened.entity.sessions / info.id for info in by_time}
+    in_order = session_files.by_recency(infos, opened.shell.now())
+    by_id = {info.id: opened.entity.sessions / info.id for info in in_order}
     wanted = listing.pick(by_id, session_id, "conversation").name
     return next(info for info in infos if info.id == wanted)

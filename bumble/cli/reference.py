@@ -31,7 +31,7 @@ MEANINGS = {
     12: "a file does not hold what it should",
     13: "refused: it would lose data or break a lock",
     20: "no model answered, or its weights are missing",
-    21: "the model's answer can't be used",
+    21: "no answer came from the model, or none that can be used",
     22: "the limit on calls or tokens is reached",
     23: "a key is missing or wrong",
     30: "the search index can't be used",

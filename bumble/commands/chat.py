@@ -25,7 +25,7 @@ from bumble.cli.options import (
     YesOption,
 )
 from bumble.entity.folder import ENTITY_FILE
-from bumble.errors import UsageError
+from bumble.errors import AnswerInvalidError, UsageError
 
 if TYPE_CHECKING:
     from bumble.app.conversation import Conversation
@@ -255,6 +255,8 @@ def answer(
         raise KeyboardInterrupt
     if turn.outcome.problem is not None:
         raise typer.Exit(turn.outcome.problem.exit_code)
+    if turn.outcome.is_silent:
+        raise typer.Exit(AnswerInvalidError.exit_code)
 
 
 def _ignore(piece: str) -> None:

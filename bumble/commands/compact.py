@@ -115,5 +115,5 @@ def _session(opened: Opened, session_id: str | None) -> Session | None:
     paths = session_files.paths(opened.entity.sessions)
     infos = listing.readable(opened, paths, session_files.read_info).records
     lived = [info for info in infos if info.imported is None]
-    newest = max(lived, key=lambda info: info.last_at, default=None)
+    newest = next(reversed(session_files.by_recency(lived, opened.shell.now())), None)
     return session_files.find(opened.entity.sessions, newest.id) if newest else None

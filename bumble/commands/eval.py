@@ -28,6 +28,7 @@ from bumble.text import words
 
 if TYPE_CHECKING:
     from bumble.app.conversation import Conversation
+    from bumble.records.session_files import SessionInfo
     from bumble.upkeep.mind_checks import CheckOutcome, Summary, WrittenStatement
 
 HELP = """Check what the entity knows: what it finds, is shown and answers.
@@ -147,9 +148,13 @@ def _person(opened: Opened, check: Check) -> str:
     if not check.person:
         return owner_id(opened.entity, opened.identity)
     person, names = people.id_of(opened, check.person), people.names(opened)
-    if person not in names and not session_files.newest(opened.entity.sessions, person):
+    if person not in names and not _newest(opened, person):
         raise listing.missing("person", check.person, names.values())
     return person
+
+
+def _newest(opened: Opened, person: str) -> SessionInfo | None:
+    return session_files.newest(opened.entity.sessions, person, opened.shell.now())
 
 
 def _looked(
@@ -161,7 +166,7 @@ def _looked(
 
     if not {*places}.intersection(WITHOUT_MODEL):
         return
-    newest = session_files.newest(opened.entity.sessions, person)
+    newest = _newest(opened, person)
     session = session_files.find(opened.entity.sessions, newest.id) if newest else None
     with conversation.open_to_look(opened, person) as talk:
         talk.runtime.memory.sync(_no_progress)

@@ -68,7 +68,9 @@ def show(
 
     person = viewing.Viewer(opened).seen(people.find(opened, name))
     stages = opened.config.memory.relational.stages
-    language = spoken.by_person(opened.entity, opened.config.language, person.id)
+    language = spoken.by_person(
+        opened.entity, opened.config.language, person.id, opened.shell.now()
+    )
     bond = standings.standing(person, stages, opened.shell.now())
     scores = asdict(person.scores).items()
     rows = [

@@ -41,7 +41,7 @@ def route(
     with runtimes.open_runtime(opened, "route") as runtime:
         soma = body_state.read(runtime, runtime.now())
         owner = people.owner_id(runtime.entity, runtime.identity)
-        before = spoken.by_person(runtime.entity, runtime.config.language, owner)
+        before = spoken.by_person(runtime.entity, runtime.config.language, owner, runtime.now())
         language = languages.spoken([message], before) or before
         able = runtime.abilities.tier("talk", language) == "write"
         rules = opened.config.cognition.router

@@ -121,12 +121,11 @@ def end(
         raise RefusedError(
             f"{session.id} was imported: it is over\nName the conversation that is to end."
         )
-    at = max(opened.shell.now(), session.last_at)  # the end is never before the last word
     ending, lines = ChangeSet(""), list[str]()
     if session.ended is None:
         if not dry_run:
             ending, lines = _brief(opened, session)
-        last = sessions.plan_append(session, [End(at)], "end the conversation")
+        last = sessions.plan_append(session, [End(opened.shell.now())], "end the conversation")
         ending = replace(ending, changes=(last, *ending.changes))
     path = f"{sessions.FOLDER}/{session.id}/handover.md"
     commit.commit(
@@ -168,9 +167,10 @@ def _sentence(text: str) -> str:
 def _by_id(opened: Opened) -> tuple[dict[str, Path], int]:
     """Return the transcripts by id, the last one to go on at the end, and how many are broken."""
     paths = session_files.paths(opened.entity.sessions)
-    infos = readable(opened, paths, lambda path: (path, session_files.read_info(path)))
-    by_time = sorted(infos.records, key=lambda entry: (entry[1].last_at, entry[1].id))
-    return {info.id: path for path, info in by_time}, infos.broken
+    infos = readable(opened, paths, session_files.read_info)
+    in_order = session_files.by_recency(infos.records, opened.shell.now())
+    folder = opened.entity.sessions
+    return {info.id: folder / info.id / sessions.FILE for info in in_order}, infos.broken
 
 
 def _load(opened: Opened, session_id: str) -> Session:

@@ -88,7 +88,7 @@ def _or(opened: Opened, look: Callable[[], T], otherwise: T) -> T:
 def _newest_conversations(opened: Opened, infos: Sequence[SessionInfo]) -> list[Session]:
     """Read the newest conversation of each of the people who spoke last, the newest first."""
     lived = [info for info in infos if info.imported is None]
-    newest = sorted(lived, key=lambda info: (info.last_at, info.id), reverse=True)
+    newest = session_files.by_recency(lived, opened.shell.now())[::-1]
     by_person = {info.by: info.id for info in reversed(newest)}
     chosen = [info.id for info in newest if by_person[info.by] == info.id][:PEOPLE_LOOKED_AT]
     wanted = [opened.entity.sessions / talk_id / sessions.FILE for talk_id in chosen]

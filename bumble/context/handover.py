@@ -1,7 +1,8 @@
 """The brief that one conversation leaves for the next: when it is written, its headings.
 
 The model tells what was going on under six headings; what it names that nobody said is dropped, and
-a brief with too little in it is not written. The things that were touched (files, names, numbers)
+a brief with too little in it is not written. No answer waits for it: until a pass has made it, the
+last words of a talk stand for it. The things that were touched (files, names, numbers)
 are collected by code, so that "it" and "that file" can be told later. Where no model is trusted to
 write, what is worth keeping is quoted.
 """
@@ -9,11 +10,12 @@ write, what is worth keeping is quoted.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble import prompts
 from bumble.choosing import by_form, quotes
@@ -31,8 +33,7 @@ from bumble.records.sessions import Message, Session
 from bumble.runtime import job_request
 from bumble.runtime.job import Condition, Due, JobResult, traced
 from bumble.runtime.runtime import Runtime
-from bumble.text import tokens
-from bumble.text.markdown import Document
+from bumble.text import moments, tokens
 from bumble.text.words import one_line
 
 HEADINGS = {
@@ -43,9 +44,10 @@ HEADINGS = {
     "mood": "How it felt",
     "person": "What to remember of them",
 }
-TOUCHED = "Touched"
+TOUCHED, LAST = "Touched", "Said last"
 SECTION, WITHOUT = "handover", "without"  # in state.yaml
 LEAST_MESSAGES = 4  # a conversation of one exchange leaves nothing to hand over
+LINE_TOKENS = 60  # of a message, in a brief by rule
 TEXT_TOKENS = 1200  # of conversation that the brief is made from: its end
 MAX_TOKENS = 300
 TEMPERATURE = 0.2
@@ -90,11 +92,10 @@ def check(runtime: Runtime) -> Due[HandoverJob]:
 def _over(runtime: Runtime) -> list[SessionInfo]:
     """Return the last conversation with each person, of those that are over, oldest first."""
     now, idle = runtime.now(), timedelta(hours=runtime.config.session.idle_hours)
-    newest: dict[str, SessionInfo] = {}
-    for info in session_files.infos(runtime.entity.sessions):
-        if info.ended or now - info.last_at > idle:
-            newest[info.by] = max(newest.get(info.by, info), info, key=lambda talk: talk.last_at)
-    return sorted(newest.values(), key=lambda talk: talk.last_at)
+    infos = session_files.by_recency(session_files.infos(runtime.entity.sessions), now)
+    over = [info for info in infos if info.ended or moments.gap(info.last_at, now) > idle]
+    newest = {info.by: info.id for info in over}
+    return [info for info in over if newest[info.by] == info.id]
 
 
 def is_worth(session: Session) -> bool:
@@ -117,15 +118,10 @@ def run(runtime: Runtime, job: HandoverJob) -> JobResult:
     session = job.session
     least = runtime.config.session.handover_min_quality
     data: dict[str, Any] = {"session": session.id, "written": False}
-    sources = [
-        f"I answered: {message.text}"
-        if message.role == "assistant"
-        else f"{_name(runtime, message)} said: {message.text}"
-        for message in session.messages
-    ]
+    sources = _lines(runtime, session)
     wording = by_form.wording(runtime, session, session.messages)
     if wording is not None:
-        return _by_form(runtime, session, wording, data)
+        return replace(_by_form(runtime, session, wording, data), asked=False)
     try:
         values = _ask_brief(runtime, session, sources)
     except AnswerInvalidError as error:
@@ -147,6 +143,16 @@ def run(runtime: Runtime, job: HandoverJob) -> JobResult:
     )
 
     return _left(runtime, session, text, origin, headline, {**data, "written": True})
+
+
+def _lines(runtime: Runtime, session: Session) -> list[str]:
+    """Word each message so that a small model knows who said it."""
+    return [
+        f"I answered: {message.text}"
+        if message.role == "assistant"
+        else f"{_name(runtime, message)} said: {message.text}"
+        for message in session.messages
+    ]
 
 
 def _by_form(
@@ -298,27 +304,49 @@ def brief(runtime: Runtime, session: Session) -> Brief | None:
     first = next((message.text for message in session.messages if message.role == "user"), None)
     if first is None:
         return None
-    earlier = [
+    others = [
         info
         for info in session_files.infos(runtime.entity.sessions)
-        if info.by == session.by and info.id != session.id and info.at < session.at
+        if info.by == session.by and info.id != session.id
     ]
-    for info in sorted(earlier, key=lambda talk: talk.last_at, reverse=True)[:1]:
-        document = session_files.read_handover(runtime.entity.sessions, info.id)
-        if document is None or not _may_read(document, session):
-            return None
-        at = base.field(document.meta, "at", datetime)
-        likeness = _likeness(runtime.memory.embedder, document.body, first)
-        threshold = runtime.config.session.continuity_threshold
-        return Brief(
-            info.id, document.body, at, likeness, likeness is None or likeness >= threshold
-        )
-    return None
+    before = next(reversed(session_files.by_recency(others, session.at)), None)
+    left = runtime.read_or(lambda: _left_by(runtime, before, session.people), None)
+    if before is None or left is None:
+        return None
+    text, at = left
+    likeness = _likeness(runtime.memory.embedder, text, first)
+    threshold = runtime.config.session.continuity_threshold
+    return Brief(before.id, text, at, likeness, likeness is None or likeness >= threshold)
 
 
-def _may_read(document: Document, session: Session) -> bool:
-    allowed = base.provenance(document.meta).audience
-    return not allowed or set(session.people) <= set(allowed)
+def _left_by(
+    runtime: Runtime, info: SessionInfo | None, readers: Sequence[str]
+) -> tuple[str, datetime] | None:
+    """Return the brief that a talk left, and when; its last words, where no pass has made one."""
+    if info is None:
+        return None
+    document = session_files.read_handover(runtime.entity.sessions, info.id)
+    if document is not None:
+        allowed = base.provenance(document.meta).audience
+        text, at = document.body, base.field(document.meta, "at", datetime)
+    else:
+        talk = session_files.find(runtime.entity.sessions, info.id)
+        allowed, at = talk.people, talk.last_at
+        text = _last_words(runtime, talk) if is_worth(talk) else ""
+    return (text, at) if text and base.may_read(allowed, readers) else None
+
+
+def _last_words(runtime: Runtime, talk: Session) -> str:
+    """Return the end of a talk, as it was said: a brief by rule, which asks nothing."""
+    lines = [
+        tokens.cut(one_line(line), LINE_TOKENS)
+        for message, line in zip(talk.messages, _lines(runtime, talk), strict=True)
+        if message.role != "tool"
+        and message.text
+        and message.is_example
+        and secrets.find_secret(message.text) is None
+    ]
+    return "\n".join((f"## {LAST}", *lines[-LEAST_MESSAGES:])) if lines else ""
 
 
 def _likeness(embedder: Embedder | None, text: str, message: str) -> float | None:

@@ -18,7 +18,7 @@ from bumble.records.sessions import Session
 from bumble.runtime import people
 from bumble.runtime.anchor_recall import Stirring
 from bumble.runtime.runtime import ProfileName, Runtime
-from bumble.text import tokens
+from bumble.text import moments, tokens
 from bumble.text.words import one_line
 
 NAMED_FILES, NAME_CHARS = 8, 60  # of the workspace, named in every turn
@@ -102,7 +102,7 @@ def tools_text(runtime: Runtime, profile: ProfileName, names: Sequence[str], at:
         and tool.failed >= LEAST_FAILED
         and tool.failing_share >= SHAKY_SHARE
         and tool.last_failed is not None
-        and at - tool.last_failed < LATELY
+        and moments.gap(tool.last_failed, at) < LATELY
     ]
     return f"Of your tools, {', '.join(shaky)}." if shaky else ""
 

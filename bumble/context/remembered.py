@@ -171,7 +171,7 @@ def _heard(runtime: Runtime, session: Session) -> _Heard:
         for info in session_files.infos(folder)
         if info.id != session.id and base.may_read((info.by, *info.present), session.people)
     ]
-    infos = sorted(infos, key=lambda info: info.last_at)[-LATEST_TALKS:]
+    infos = session_files.by_recency(infos, runtime.now())[-LATEST_TALKS:]
     talks = [*(session_files.find(folder, info.id) for info in infos), session]
     messages = {
         message.id: message

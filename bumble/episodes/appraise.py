@@ -40,7 +40,7 @@ from bumble.records.sessions import Appraised, Message, Session
 from bumble.runtime import anchor_recall, body_state, cursors, job_request, people
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, traced
 from bumble.runtime.runtime import Runtime
-from bumble.text import stop_words, tokens, words
+from bumble.text import moments, stop_words, tokens, words
 from bumble.text.words import one_line
 
 KEY: cursors.Key = (cursors.APPRAISE,)
@@ -110,7 +110,7 @@ def _stretch(runtime: Runtime, waiting: Sequence[Message]) -> list[Message]:
     turns = 0
     for message in waiting:
         if message.role == "user":
-            if stretch and message.at - stretch[-1].at > pause:
+            if stretch and moments.gap(stretch[-1].at, message.at) > pause:
                 break
             if turns == runtime.config.memory.episode_max_turns:
                 break

@@ -158,7 +158,8 @@ def run(runtime: Runtime, job: RememberJob) -> JobResult:
         _note(runtime, job, sentence)
         return _passed_over(runtime, job, sentence, data, noticed)
     # who had been there by then: somebody who joins later was not told it
-    until = [message for message in session.messages if message.at <= job.messages[-1].at]
+    ids = [message.id for message in session.messages]
+    until = session.messages[: ids.index(job.messages[-1].id) + 1]
     audience = tuple(dict.fromkeys((session.by, *_heard_by(session, until))))
     if wording is not None:
         result = episode_text.quoted(sayings, wording)

@@ -13,7 +13,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from bumble.records.sessions import Message
-from bumble.text import stop_words
+from bumble.text import moments, stop_words
 
 PAUSE, TOPIC, LENGTH, END = "pause", "topic", "length", "end"
 SETTLED_TURNS = 3  # a shorter segment has no topic yet that could be left
@@ -88,7 +88,7 @@ def _closed_by(
     current: Sequence[Turn], coming: Sequence[Turn], rules: SegmentRules, likeness: Likeness | None
 ) -> str:
     """Say why the first of the coming turns does not belong to the current segment, if so."""
-    if coming[0][0].at - current[-1][-1].at >= rules.pause:
+    if moments.gap(current[-1][-1].at, coming[0][0].at) >= rules.pause:
         return PAUSE
     if len(current) >= rules.max_turns:
         return LENGTH
@@ -117,7 +117,7 @@ def _closed_since(
     last = current[-1]
     if ended:
         return END
-    if now - last[-1].at >= rules.pause:
+    if moments.gap(last[-1].at, now) >= rules.pause:
         return PAUSE
     if len(current) >= rules.max_turns and any(message.role == "assistant" for message in last):
         return LENGTH  # a last turn without an answer is still being answered

@@ -142,7 +142,7 @@ def _gates(
     intensity = body_state.intensity(runtime, body_state.read(runtime, now))
     enough = turns_needed(intensity, config)
     since = _since(file, session, waiting, now)
-    seconds = abs((now - since).total_seconds())  # a time ahead: a clock was wrong once
+    seconds = moments.gap(since, now).total_seconds()
     return (
         _enabled(config),
         Condition("new turns", f"{new} in {session.id}", "at least 1", new >= 1),

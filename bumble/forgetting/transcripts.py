@@ -21,7 +21,9 @@ from bumble.records.sessions import Message, Session
 
 # What a line of a transcript keeps when its words go; a later version may add words of any name.
 _BARE = {
-    "message": ("type", "id", "at", "role", "tool_call_id", "trust", "unanswered", "unprompted"),
+    "message": (
+        *("type", "id", "at", "role", "tool_call_id", "trust", "unanswered", "unprompted", "after"),
+    ),
     "appraisal": ("type", "at", "message", "points"),
     "compaction": ("type", "id", "at", "kind", "first", "last", "message_tokens", "result_tokens"),
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 from msgspec import Struct
@@ -45,7 +45,7 @@ from bumble.records import (
 from bumble.records.base import Provenance
 from bumble.records.sessions import Message
 from bumble.records.skills import Skill
-from bumble.text import markdown
+from bumble.text import markdown, moments
 from bumble.text.words import one_line, shorten
 
 BY = "import"
@@ -56,7 +56,6 @@ MAX_MESSAGES = 20_000  # of one conversation
 MAX_TRANSCRIPT_BYTES = 48_000_000
 MAX_TITLE_CHARS, MAX_DESCRIPTION_CHARS, MAX_ID_CHARS = 120, 1000, 200
 ID_TAIL = 16  # letters of an id that say what it is, not when
-AHEAD = timedelta(days=1)  # a time further ahead is none
 
 
 class Speaker(Struct, frozen=True):
@@ -190,8 +189,12 @@ class Importer:
             self.report.messages += len(placed)
             return
         session = session_files.load(self.entity.root / sessions.path(session_id))
-        known = {message.id[-ID_TAIL:] for message in session.messages}
-        new = [self._message(one) for one in placed if one.id[-ID_TAIL:] not in known]
+        known = {message.id[-ID_TAIL:]: message.id for message in session.messages}
+        new, before = list[Message](), ""
+        for one in placed:
+            if one.id[-ID_TAIL:] not in known:
+                new.append(replace(self._message(one), after=before))
+            before = known.get(one.id[-ID_TAIL:], one.id)
         change = sessions.plan_append(session, new, why)
         size = len(session.source.encode("utf-8", "replace")) + len(change.data or b"")
         if not new:
@@ -229,7 +232,7 @@ class Importer:
         return placed
 
     def _time(self, at: datetime | None) -> datetime | None:
-        if at is None or at > self.now + AHEAD:
+        if at is None or moments.is_ahead(at, self.now):
             return None
         return at.astimezone(UTC).replace(microsecond=at.microsecond // 1000 * 1000)
 

@@ -216,7 +216,7 @@ def _talk(
         for info in session_files.infos(runtime.entity.sessions)
         if person.id in (info.by, *info.present)
     ]
-    for info in sorted(infos, key=lambda info: info.last_at, reverse=True):
+    for info in reversed(session_files.by_recency(infos, runtime.now())):
         session = session_files.find(runtime.entity.sessions, info.id)
         for message, turned_to in reversed(list(dialogue.between(session.messages))):
             line = dialogue.line(runtime, message) if turned_to == person.id else ""

@@ -82,8 +82,9 @@ def silence(person: Relationship, dialogue: Dialogue) -> timedelta | None:
     if not dialogue.statements or dialogue.session is None:
         return None
     first = dialogue.statements[0]
-    before = [message.at for message in dialogue.session.messages if message.id < first.id]
-    last = before[-1] if before else person.last_reflection
+    ids = [message.id for message in dialogue.session.messages]
+    before = dialogue.session.messages[: ids.index(first.id)]
+    last = before[-1].at if before else person.last_reflection
     return None if last is None else max(timedelta(0), first.at - last)
 
 

@@ -34,6 +34,7 @@ from bumble.runtime import body_state, cursors, people
 from bumble.runtime.cursors import REFLECT
 from bumble.runtime.job import Condition, Due, JobPlan, JobResult, traced
 from bumble.runtime.runtime import Runtime
+from bumble.text import moments
 
 LONG_WORDS = 220  # a longer portrait is written anew, shorter
 
@@ -104,7 +105,7 @@ def _has_more(runtime: Runtime, person: str) -> bool:
 def _since_last(runtime: Runtime, person: str) -> timedelta | None:
     record = people.find_person(runtime, person)
     last = record.last_reflection if record else None
-    return None if last is None else abs(runtime.now() - last)  # ahead: a clock was wrong once
+    return None if last is None else moments.gap(last, runtime.now())
 
 
 def run(runtime: Runtime, job: ReflectJob, *, allow_shrink: bool = False) -> JobResult:

@@ -186,4 +186,4 @@ def _newest_sessions(runtime: Runtime) -> list[str]:
     """Return the ids of all conversations, the newest first; broken ones are left out."""
     paths = session_files.paths(runtime.entity.sessions)
     infos, _ = base.load_all(paths, session_files.read_info)
-    return [info.id for info in sorted(infos, key=lambda info: info.last_at, reverse=True)]
+    return [info.id for info in reversed(session_files.by_recency(infos, runtime.now()))]

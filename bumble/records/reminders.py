@@ -17,7 +17,7 @@ from msgspec import Struct
 from bumble.entity.changes import Change
 from bumble.records import base
 from bumble.records.base import Provenance
-from bumble.text import markdown
+from bumble.text import markdown, moments
 from bumble.text.markdown import Document
 
 PREFIX = "rem"
@@ -42,8 +42,12 @@ class Reminder(Struct, frozen=True):
     source: Document  # the file as it stands; edits splice its lines
 
     def is_due(self, at: datetime) -> bool:
-        """Whether it is to be said at that time, or should have been before."""
-        return not self.done and self.at <= at
+        """Whether it is to be said at that time, or should have been before.
+
+        One that repeats was put off by a wrong clock, where it was said at a time yet to come.
+        """
+        put_off = self.repeat and self.delivered and moments.is_ahead(self.delivered, at)
+        return not self.done and (self.at <= at or bool(put_off))
 
 
 def parse(source: str, stem: str) -> Reminder:

@@ -7,7 +7,7 @@ models or prompts.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -22,7 +22,7 @@ from bumble.errors import RecordInvalidError, RecordMissingError
 from bumble.records import base, sessions
 from bumble.records.base import Provenance
 from bumble.records.sessions import Session
-from bumble.text import markdown
+from bumble.text import markdown, moments
 from bumble.text.markdown import Document
 from bumble.text.whole_text import whole
 
@@ -39,10 +39,12 @@ class SessionInfo(Struct, frozen=True):
     at: datetime  # when it began
     by: str  # id of the person it was begun with
     present: tuple[str, ...]  # ids of the others who hear it
-    last_at: datetime  # when something was last said, or the conversation ended
+    last_at: datetime  # when the last thing was said, or the conversation ended
     ended: bool
     size_bytes: int
     imported: Mapping[str, Any] | None = None  # where it comes from, if it was had elsewhere
+    last: str = ""  # id of its last message
+    after: str = ""  # that of the talk with the same people before it
     waits: bool = False  # imported, and not wholly learnt from
 
 
@@ -73,13 +75,15 @@ def read_info(file: Path) -> SessionInfo:
         present = base.texts(first, "with")
         origin = sessions.imported(first)
         waits = origin is not None and not _is_distilled(file, tail)
+        after = base.field(first, "after", str, "")
     except OSError as error:
         raise RecordInvalidError(file, f"can't be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
         raise RecordInvalidError(file, str(error), 1) from error
     ended = last.get("type") == "end"
+    last_id = str(last.get("after" if ended else "id", ""))
     return SessionInfo(
-        file.parent.name, at, by, present, max(at, last_at), ended, size, origin, waits
+        file.parent.name, at, by, present, last_at, ended, size, origin, last_id, after, waits
     )
 
 
@@ -142,12 +146,28 @@ def _readable(folder: Path) -> Iterator[SessionInfo]:
             yield read_info(file)
 
 
-def newest(folder: Path, by: str, present: Collection[str] | None = None) -> SessionInfo | None:
+def by_recency(infos: Iterable[SessionInfo], now: datetime) -> list[SessionInfo]:
+    """Put sessions in the order in which they last went on, the last of all at the end.
+
+    One that a wrong clock has dated far ahead counts as older than all others.
+    """
+    return sorted(
+        infos, key=lambda info: (not moments.is_ahead(info.last_at, now), info.last_at, info.id)
+    )
+
+
+def newest(
+    folder: Path, by: str, now: datetime, present: Collection[str] | None = None
+) -> SessionInfo | None:
     """Return the session that went on last, of those a person was in from the beginning.
+
+    One that another was begun after, and in which nothing was said since, is none, whatever the
+    clocks said.
 
     Args:
         folder: Of all sessions.
         by: The person.
+        now: The present.
         present: The others who must be in it, and nobody else; None: whoever is.
     """
     wanted = None if present is None else {by, *present}
@@ -156,7 +176,9 @@ def newest(folder: Path, by: str, present: Collection[str] | None = None) -> Ses
         for info in infos(folder)
         if by in (info.by, *info.present) and wanted in (None, {info.by, *info.present})
     ]
-    return max(theirs, key=lambda info: (info.last_at, info.id), default=None)
+    left = {info.after for info in theirs}
+    going_on = [info for info in theirs if not info.last or info.last not in left]
+    return next(reversed(by_recency(going_on or theirs, now)), None)
 
 
 def load(file: Path) -> Session:

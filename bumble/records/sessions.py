@@ -1,5 +1,6 @@
 """Transcripts: messages, appraisals and compactions, one JSON object a line, only added to.
 
+A message names the one it follows (`after`): by that they are in order, whatever the clocks said.
 Layout: `sessions/<id>/messages.jsonl`; originals too long for a prompt lie in
 `sessions/<id>/blobs/` under their SHA-256, the brief for the next session in `handover.md`. Lines:
 `session` (the first), `message`, `appraisal` (what a message did to the body), `notice` (what it is
@@ -10,9 +11,11 @@ models or prompts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, TypeAlias
+from heapq import heapify, heappop, heappush
+from itertools import pairwise
+from typing import Any, TypeAlias, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -51,6 +54,7 @@ class Message(Struct, frozen=True):
     tool_call_id: str = ""  # role "tool": the call this answers
     trust: str = ""  # one of records.TRUSTS
     unanswered: bool = False  # nobody replied: the turn crashed, or was cut off
+    after: str = ""  # id of the message it follows; empty: of the one before it in the file
     extra: Mapping[str, Any] = field(default_factory=dict)  # fields this version doesn't know
 
     @property
@@ -101,6 +105,7 @@ class End(Struct, frozen=True):
     """The conversation was ended; a later message opens it again."""
 
     at: datetime
+    after: str = ""  # id of the last message; empty: of the one before it in the file
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -111,6 +116,8 @@ class Distilled(Struct, frozen=True):
     last: str  # id of the last message
 
 
+Id = TypeVar("Id", bound=Hashable)
+Rank: TypeAlias = tuple[bool, datetime, str]
 Record: TypeAlias = Message | Appraised | Notice | Compaction | Undo | End | Distilled
 
 
@@ -121,10 +128,10 @@ class Session(Struct, frozen=True):
     at: datetime  # when it began
     by: str  # id of the person it was begun with
     present: tuple[str, ...]  # ids of the others who hear it from the beginning to the end
-    messages: tuple[Message, ...]  # by time
-    appraisals: Mapping[str, Appraised]  # by the id of the message, the latest of each
+    messages: tuple[Message, ...]  # each behind the one it follows
+    appraisals: Mapping[str, Appraised]  # by the id of the message, the last of each
     notices: Mapping[str, Notice]  # likewise
-    compactions: tuple[Compaction, ...]  # by time, those taken back left out
+    compactions: tuple[Compaction, ...]  # as they were made, those taken back left out
     ended: datetime | None  # when it was ended; None while it goes on
     torn_line: int | None  # a last line that a crash or a copy cut off; it is not read
     extra: Mapping[str, Any]  # further fields of the first line
@@ -168,9 +175,9 @@ class Session(Struct, frozen=True):
 def parse(source: str, stem: str = "") -> Session:
     """Read a session from the text of its file.
 
-    Lines that a merge doubled count once, and messages are put in order of time. A last line that
-    was cut off is skipped and named in `torn_line`; kinds of lines and fields we don't know are
-    kept in the file and passed over.
+    Lines that a merge doubled count once, and messages are put in order (`in_order`). A last line
+    that was cut off is skipped and named in `torn_line`; kinds of lines and fields we don't know
+    are kept in the file and passed over.
 
     Raises:
         SourceError: If a line is not what it should be.
@@ -179,26 +186,70 @@ def parse(source: str, stem: str = "") -> Session:
     if not lines or lines[0].data.get("type") != "session":
         raise SourceError('the first line should be the session\'s own: {"type": "session", …}', 1)
     head = lines[0].data
-    in_file = [_record(line) for line in jsonl.unique(lines[1:])]
-    by_time = sorted((record for record in in_file if record), key=lambda record: record.at)
-    undone = {record.undoes for record in by_time if isinstance(record, Undo)}
-    messages = tuple(record for record in by_time if isinstance(record, Message))
-    compactions = [record for record in by_time if isinstance(record, Compaction)]
+    records = [record for line in jsonl.unique(lines[1:]) if (record := _record(line))]
+    messages = _messages(records)
+    undone = {record.undoes for record in records if isinstance(record, Undo)}
+    compactions = [record for record in records if isinstance(record, Compaction)]
     return Session(
         id=_field(lines[0], "id"),
         at=_at(lines[0]),
         by=_field(lines[0], "by", ""),
         present=_present(lines[0]),
         messages=messages,
-        appraisals={record.message: record for record in by_time if isinstance(record, Appraised)},
-        notices={record.message: record for record in by_time if isinstance(record, Notice)},
+        appraisals={record.message: record for record in records if isinstance(record, Appraised)},
+        notices={record.message: record for record in records if isinstance(record, Notice)},
         compactions=tuple(record for record in compactions if record.id not in undone),
-        ended=_ended(by_time),
+        ended=_ended(records, messages),
         torn_line=torn_line,
         extra=_extra(head, _HEAD_FIELDS),
         source=source,
-        distilled=_distilled(in_file),
+        distilled=_distilled(records),
     )
+
+
+def _messages(records: Sequence[Record]) -> tuple[Message, ...]:
+    by_id = {record.id: record for record in records if isinstance(record, Message)}
+    follows: dict[str, str] = {}
+    before = ""  # files of earlier versions say nothing else
+    for id_, message in by_id.items():
+        follows[id_] = message.after if message.after in by_id else before
+        before = id_
+    in_line = in_order(follows, lambda id_: rank(by_id[id_].role, by_id[id_].at, id_))
+    return tuple(by_id[id_] for id_ in in_line)
+
+
+def rank(role: str, at: datetime, name: str) -> Rank:
+    """Say what comes first of all that was said side by side: what answers, then the earlier."""
+    return role == "user", at, name
+
+
+def in_order(follows: Mapping[Id, Id], rank_of: Callable[[Id], Rank]) -> list[Id]:
+    """Put each behind the one it follows, whatever the clocks said.
+
+    Args:
+        follows: What each follows, in the order of the file; nothing, if that is not among them.
+        rank_of: Decides between those that were said side by side, as on two machines.
+    """
+    ids = list(follows)
+    if all(follows[later] == earlier for earlier, later in pairwise(ids)):
+        return ids
+    places = {id_: place for place, id_ in enumerate(ids)}
+    behind: dict[Id, list[Id]] = {}
+    for id_, before in follows.items():
+        behind.setdefault(before, []).append(id_)
+    found: dict[Id, None] = {}
+    ready = [(rank_of(id_), places[id_]) for id_ in ids if follows[id_] not in places]
+    heapify(ready)
+    for place, id_ in enumerate(ids):
+        if not ready and id_ not in found:  # a hand made a ring of them, into which nothing leads
+            ready = [(rank_of(id_), place)]
+        while ready:
+            next_id = ids[heappop(ready)[1]]
+            if next_id not in found:
+                found[next_id] = None
+                for one in behind.get(next_id, ()):
+                    heappush(ready, (rank_of(one), places[one]))
+    return list(found)
 
 
 def imported(head: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -207,8 +258,8 @@ def imported(head: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return origin if isinstance(origin, dict) else None
 
 
-def _distilled(in_file: Sequence[Record | None]) -> str:
-    marks = [record.last for record in in_file if isinstance(record, Distilled)]
+def _distilled(records: Sequence[Record]) -> str:
+    marks = [record.last for record in records if isinstance(record, Distilled)]
     return marks[-1] if marks else ""
 
 
@@ -247,6 +298,7 @@ def _message(data: Mapping[str, Any]) -> Message:
         tool_call_id=base.field(data, "tool_call_id", str, ""),
         trust=base.choice(data, "trust", ("", *base.TRUSTS), ""),
         unanswered=base.field(data, "unanswered", bool, False),
+        after=base.field(data, "after", str, ""),
         extra=_extra(data, _MESSAGE_FIELDS),
     )
 
@@ -263,6 +315,7 @@ _MESSAGE_FIELDS = (
     "tool_call_id",
     "trust",
     "unanswered",
+    "after",
 )
 
 
@@ -336,12 +389,19 @@ def _undo(data: Mapping[str, Any]) -> Undo:
 
 
 def _end(data: Mapping[str, Any]) -> End:
-    return End(base.field(data, "at", datetime), _extra(data, ("type", "at")))
+    after = base.field(data, "after", str, "")
+    return End(base.field(data, "at", datetime), after, _extra(data, ("type", "at", "after")))
 
 
-def _ended(by_time: Sequence[Record]) -> datetime | None:
-    spoken = [record for record in by_time if isinstance(record, Message | End)]
-    return spoken[-1].at if spoken and isinstance(spoken[-1], End) else None
+def _ended(records: Sequence[Record], messages: Sequence[Message]) -> datetime | None:
+    """Return when it was ended: after its last message, for a later one opens it again."""
+    last, before, ended = messages[-1].id if messages else "", "", None
+    for record in records:
+        if isinstance(record, Message):
+            before = record.id
+        elif isinstance(record, End) and (record.after or before) == last:
+            ended = record.at
+    return ended
 
 
 def _extra(data: Mapping[str, Any], known: Sequence[str]) -> dict[str, Any]:
@@ -383,7 +443,8 @@ def render(record: Record) -> str:
         case Undo():
             data = {"type": "undo", "at": _stamp(record.at), "undoes": record.undoes}
         case End():
-            data = {"type": "end", "at": _stamp(record.at), **record.extra}
+            after = base.filled({"after": record.after})
+            data = {"type": "end", "at": _stamp(record.at), **after, **record.extra}
         case Distilled():
             data = {"type": "distilled", "at": _stamp(record.at), "last": record.last}
     return jsonl.dumped(data)
@@ -400,6 +461,7 @@ def _message_data(message: Message) -> dict[str, Any]:
             "tool_call_id": message.tool_call_id,
             "trust": message.trust,
             "unanswered": message.unanswered or None,
+            "after": message.after,
         }
     )
     head = {"id": message.id, "at": _stamp(message.at), "role": message.role}
@@ -450,21 +512,30 @@ def plan_start(session: Session, why: str) -> Change:
 
 def plan_whole(session: Session, new_records: Iterable[Record], why: str) -> Change:
     """Plan to make the transcript of a new session with all that is in it."""
-    lines = "".join(render(record) for record in new_records)
+    lines = "".join(map(render, _linked(session, new_records)))
     return changes.write(path(session.id), session.source + lines, None, why)
 
 
 def plan_append(session: Session, new_records: Iterable[Record], why: str) -> Change:
     """Plan to add lines to the end of a transcript, whatever it holds by then."""
-    text = "".join(render(record) for record in new_records)
+    text = "".join(map(render, _linked(session, new_records)))
     if session.torn_line is not None:  # says of the line before it that it is known to be cut off
         text = jsonl.torn(session.torn_line) + text
     return changes.add(path(session.id), text, why)
 
 
+def _linked(session: Session, new_records: Iterable[Record]) -> Iterator[Record]:
+    """Let what is said name what it follows: the last message as its speaker knew them."""
+    last = session.messages[-1].id if session.messages else ""
+    for record in new_records:
+        known = isinstance(record, Message | End) and not record.after
+        yield replace(record, after=last) if known else record
+        last = record.id if isinstance(record, Message) else last
+
+
 def appended(session: Session, new_records: Iterable[Record]) -> Session:
     """Return a session as it is once `plan_append` is applied, without reading it again."""
-    text = "".join(render(record) for record in new_records)
+    text = "".join(map(render, _linked(session, new_records)))
     if session.torn_line is not None:
         text = jsonl.torn(session.torn_line) + text
     gap = "" if session.source.endswith("\n") else "\n"

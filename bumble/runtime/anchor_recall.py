@@ -17,7 +17,7 @@ from bumble.records import anchors, base, provenance
 from bumble.records.anchors import Anchor
 from bumble.records.base import Provenance
 from bumble.runtime import body_state
-from bumble.text import words
+from bumble.text import moments, words
 
 if TYPE_CHECKING:
     from bumble.runtime.runtime import Runtime  # looking at anchors needs no index and no model
@@ -42,15 +42,16 @@ def blended(soma: Soma, anchor: Anchor, share: float) -> Soma:
     return replace(soma, hormones=anchoring.blend(soma.hormones, anchor.levels, share))
 
 
-def stirred_at(listed: Sequence[Anchor]) -> datetime | None:
+def stirred_at(listed: Sequence[Anchor], now: datetime) -> datetime | None:
     """Return when an anchor was last made or recalled by itself."""
-    return max((anchor.stirred for anchor in listed if anchor.stirred), default=None)
+    times = (anchor.stirred for anchor in listed if anchor.stirred)
+    return min(times, key=lambda at: moments.gap(at, now), default=None)
 
 
 def may_stir(runtime: Runtime, listed: Sequence[Anchor], at: datetime) -> bool:
     """Whether an anchor may be made or recalled that nobody asked for."""
     is_on = runtime.config.soma.anchors.by_itself
-    return is_on and not anchoring.is_cooling(stirred_at(listed), at)
+    return is_on and not anchoring.is_cooling(stirred_at(listed, at), at)
 
 
 def stir(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from bumble.entity.folder import Entity
@@ -39,8 +40,9 @@ def language(runtime: Runtime, session: Session, person: str) -> str:
     enough = len(texts) >= ENOUGH_MESSAGES and sum(map(len, texts)) >= ENOUGH_CHARS
     before = ""
     if not enough:
-        before = _before(runtime.entity, person, not_session=session.id) or _here(
-            runtime.entity, session
+        now = runtime.now()
+        before = _before(runtime.entity, person, now, not_session=session.id) or _here(
+            runtime.entity, session, now
         )
     return languages.spoken(texts, before) or words.DEFAULT_LANGUAGE
 
@@ -58,15 +60,17 @@ def latest(runtime: Runtime) -> list[str]:
     return list(codes)
 
 
-def by_person(entity: Entity, setting: str, person: str) -> str:
+def by_person(entity: Entity, setting: str, person: str, now: datetime) -> str:
     """Return the code of the language somebody speaks, whatever is going on.
 
     Args:
         entity: Whom they speak with.
         setting: `language` of the settings.
         person: Their id.
+        now: The present.
     """
-    return _overruled(entity, setting, person) or _before(entity, person) or words.DEFAULT_LANGUAGE
+    owners_word = _overruled(entity, setting, person)
+    return owners_word or _before(entity, person, now) or words.DEFAULT_LANGUAGE
 
 
 def _overruled(entity: Entity, setting: str, person: str) -> str:
@@ -89,10 +93,10 @@ def _texts(session: Session, person: str) -> list[str]:
     return [text[:MAX_MESSAGE_CHARS] for text in texts[-LATEST_MESSAGES:]]
 
 
-def _here(entity: Entity, session: Session) -> str:
+def _here(entity: Entity, session: Session, now: datetime) -> str:
     """Return what others last spoke: who is new most likely speaks the language of the house."""
     others = [info for info in session_files.infos(entity.sessions) if info.id != session.id]
-    latest = max(others, key=lambda info: (info.last_at, info.id), default=None)
+    latest = next(reversed(session_files.by_recency(others, now)), None)
     if latest is None:
         return ""
     with suppress(RecordInvalidError):
@@ -101,14 +105,14 @@ def _here(entity: Entity, session: Session) -> str:
     return ""
 
 
-def _before(entity: Entity, person: str, *, not_session: str = "") -> str:
+def _before(entity: Entity, person: str, now: datetime, *, not_session: str = "") -> str:
     """Return what somebody spoke until a session: in the last ones, else by a portrait."""
     sessions = [
         info
         for info in session_files.infos(entity.sessions)
         if info.id != not_session and person in (info.by, *info.present)
     ]
-    newest_first = sorted(sessions, key=lambda info: (info.last_at, info.id), reverse=True)
+    newest_first = session_files.by_recency(sessions, now)[::-1]
     texts: list[str] = []
     for latest in newest_first[:LATEST_TALKS]:
         if sum(map(len, texts)) >= ENOUGH_CHARS:

@@ -34,6 +34,7 @@ from bumble.runtime import last_activity, review_queue
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobPlan, JobResult
 from bumble.runtime.runtime import Runtime
 from bumble.sleep import narrate, scratch_to_journal
+from bumble.text import moments
 from bumble.topics import catalysts
 from bumble.topics.catalysts import Drawing
 
@@ -113,8 +114,7 @@ def check(
     at = runtime.now()
     last, count, last_fingerprint = _past(runtime)
     interval = runtime.config.memory.consolidation_interval
-    # a clock that was wrong once may have left a time far ahead
-    since = None if last is None else abs(seconds_between(last, at))
+    since = None if last is None else moments.gap(last, at).total_seconds()
     waited = Condition(
         "interval",
         "never done" if since is None else f"{since:.0f} s since the last",
@@ -231,7 +231,7 @@ def signature(runtime: Runtime) -> str:
     """
     dreamt = {_moment(path.stem) for path in dreams.paths(runtime.entity.dreams)}
     entity = runtime.entity
-    last_message_at = last_activity.last_said(entity)
+    last_message_at = last_activity.last_said(entity, runtime.now())
     believed = [path.stem for path in beliefs.paths(entity.beliefs)]
     ids = [
         *(path.stem for path in episodes.paths(entity.episodes)),

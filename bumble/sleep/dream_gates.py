@@ -6,7 +6,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from bumble.body.circadian import in_hours, seconds_between
+from bumble.body.circadian import in_hours
 from bumble.entity.changes import Change
 from bumble.errors import RecordInvalidError
 from bumble.records import base, state
@@ -14,6 +14,7 @@ from bumble.records.mapping_files import MappingFile
 from bumble.runtime import last_activity
 from bumble.runtime.job import Condition
 from bumble.runtime.runtime import Runtime
+from bumble.text import moments
 
 SECTION = "dream"
 
@@ -75,11 +76,9 @@ def read(runtime: Runtime) -> DreamHistory:
 
 
 def _silence(runtime: Runtime, at: datetime) -> Condition:
-    wanted, last_message_at = (
-        runtime.config.soma.dreams.min_silence_seconds,
-        last_activity.last_said(runtime.entity),
-    )
-    quiet = None if last_message_at is None else seconds_between(last_message_at, at)
+    wanted = runtime.config.soma.dreams.min_silence_seconds
+    silence = last_activity.silence(runtime.entity, at)
+    quiet = None if silence is None else silence.total_seconds()
     return Condition(
         "silence",
         "nobody has spoken yet" if quiet is None else f"{round(quiet)} s",
@@ -95,9 +94,10 @@ def _cooldown(runtime: Runtime, past: DreamHistory, at: datetime) -> Condition:
         (past.last_at, config.min_gap_seconds, "the last dream"),
         (past.empty_at, config.empty_backoff_minutes * 60, "there was nothing to dream of"),
     ]
-    # a clock that was wrong once may have left a time far ahead
     waits = [
-        (abs(seconds_between(moment, at)), least, what) for moment, least, what in times if moment
+        (moments.gap(moment, at).total_seconds(), least, what)
+        for moment, least, what in times
+        if moment
     ]
     if not waits:
         return Condition("cooldown", "no dream yet", f"at least {config.min_gap_seconds:g} s", True)

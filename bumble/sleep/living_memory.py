@@ -18,7 +18,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble import prompts
-from bumble.body.circadian import seconds_between
 from bumble.choosing import by_form, recent
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
@@ -40,6 +39,7 @@ from bumble.sleep import (
 )
 from bumble.sleep.living_by_rule import Lines
 from bumble.sleep.narrative_sources import StorySources
+from bumble.text import moments
 from bumble.text.words import one_line, shorten
 
 STATE = "working"  # its section of `state.yaml`
@@ -79,7 +79,7 @@ def check(runtime: Runtime, *, force: bool = False) -> Due[LivingJob]:
     dreams = runtime.config.soma.dreams.enabled
     gates = GATES if dreams else GATES[:1]  # who doesn't dream has no hours for it
     conditions = [gate for gate in dream_gates.conditions(runtime, at) if gate.name in gates]
-    hours = None if last is None else abs(seconds_between(last, at)) / 3600
+    hours = None if last is None else moments.gap(last, at).total_seconds() / 3600
     conditions.append(
         Condition(
             "tonight",

@@ -31,7 +31,7 @@ def check(runtime: Runtime) -> Due[SomaTickJob]:
     passed = seconds_between(soma.at, at) if soma else None
     value = "not written yet" if passed is None else f"{max(0.0, passed):.0f} s old"
     condition = Condition(
-        "stored values", value, "older than the present", passed is None or passed > 0
+        "stored values", value, "older than the present", passed is None or passed != 0
     )
     return Due((condition,), (SomaTickJob(at),))
 

@@ -30,7 +30,7 @@ from bumble.records.provenance import is_untrusted
 from bumble.runtime import body_state, job_request, last_activity
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, traced
 from bumble.runtime.runtime import Runtime
-from bumble.text import tokens, words
+from bumble.text import moments, tokens, words
 
 EPISODES = 4  # the newest that may come up
 QUESTIONS = 2  # likewise: what memory had no answer to
@@ -80,7 +80,8 @@ def check(runtime: Runtime, *, stirred: bool = False) -> Due[StrayThoughtsJob]:
     """
     config, at = runtime.body.soma.noise, runtime.now()
     ticked_at = body_state.read(runtime, at).noise_ticked_at
-    ago = "never asked" if ticked_at is None else f"{(at - ticked_at).total_seconds():.0f} s ago"
+    since = None if ticked_at is None else moments.gap(ticked_at, at)
+    ago = "never asked" if since is None else f"{since.total_seconds():.0f} s ago"
     conditions: tuple[Condition, ...] = (
         Condition("room", f"{config.capacity} fragments", "at least 1", config.capacity > 0),
         Condition(
@@ -91,8 +92,10 @@ def check(runtime: Runtime, *, stirred: bool = False) -> Due[StrayThoughtsJob]:
         ),
     )
     if stirred:
-        last_message_at = last_activity.last_said(runtime.entity)
-        news = last_message_at is not None and (ticked_at is None or last_message_at > ticked_at)
+        last_message_at = last_activity.last_said(runtime.entity, at)
+        news = last_message_at is not None and (
+            since is None or moments.gap(last_message_at, at) < since
+        )
         when = (
             "nothing was said yet"
             if last_message_at is None
@@ -208,8 +211,8 @@ def _pieces(runtime: Runtime, soma: Soma, at: datetime) -> Iterator[ThoughtSeed]
     """Yield short texts from feelings, episodes, portraits, dreams, questions and the story."""
     relational = runtime.config.memory.relational
     entity, tail = runtime.entity, relational.gen_tail_sentences
-    recent = at - timedelta(hours=relational.gen_recent_hours)
-    if soma.felt and soma.felt.at >= recent:
+    recent = timedelta(hours=relational.gen_recent_hours)
+    if soma.felt and moments.gap(soma.felt.at, at) <= recent:
         yield ThoughtSeed(soma.felt.text, soma.felt.audience)
     for place in episodes.paths(entity.episodes)[-EPISODES:]:
         episode = base.load(place, episodes.parse)
@@ -217,7 +220,7 @@ def _pieces(runtime: Runtime, soma: Soma, at: datetime) -> Iterator[ThoughtSeed]
             yield from _piece(episode.text, tail, episode.provenance)
     for person in relationships.read(entity.relationships):
         touched = [person.last_interaction, person.last_reflection]
-        if any(moment is not None and moment >= recent for moment in touched):
+        if any(moment is not None and moments.gap(moment, at) <= recent for moment in touched):
             # a portrait is told to nobody but the person, also one that names no audience
             yield from _piece(person.text, tail, person.provenance, (person.id,))
     for place in dreams.paths(entity.dreams)[-1:]:

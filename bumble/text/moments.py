@@ -6,10 +6,11 @@ Before the first and behind the last of them, a clock or a hand was wrong: one r
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 # A day less than the years 1000 to 2999, which a time then lies in at every offset.
 FIRST, END = datetime(1000, 1, 2, tzinfo=UTC), datetime(2999, 12, 31, tzinfo=UTC)
+AHEAD = timedelta(days=1)  # clocks of two machines differ, and so do people's time zones
 
 
 def read(value: object, name: str) -> datetime:
@@ -34,6 +35,20 @@ def read(value: object, name: str) -> datetime:
     if not is_sane(at):
         raise ValueError(f"`{name}` is in the year {at.year}; {YEARS}")
     return at
+
+
+def gap(one: datetime, other: datetime) -> timedelta:
+    """Return how much time lies between two, whichever comes first.
+
+    So every wait is measured: what stands ahead of the clock was written by one that was wrong, and
+    holds nothing up for longer than the wait itself. What is done then has the right time.
+    """
+    return abs(one.astimezone(UTC) - other.astimezone(UTC))
+
+
+def is_ahead(at: datetime, now: datetime) -> bool:
+    """Whether a time is so far ahead that the clock it comes from was wrong."""
+    return at - now > AHEAD
 
 
 YEARS = f"times lie between the years {FIRST.year} and {END.year}, a day off either end"

@@ -11,6 +11,7 @@ from bumble.records.automations import Automation
 from bumble.runtime import rules
 from bumble.runtime.job import Condition, Due
 from bumble.runtime.runtime import Runtime
+from bumble.text import moments
 from bumble.upkeep import schedule
 
 
@@ -33,12 +34,16 @@ def check(runtime: Runtime) -> Due[Automation | Path]:
 def due_at(runtime: Runtime, automation: Automation, at: datetime) -> datetime:
     """Return when an automation is to run next; one that never did counts from today's midnight.
 
+    So does one that last ran at a time that is yet to come: a clock was wrong.
+
     Raises:
         RecordInvalidError: If its schedule is none.
     """
     midnight = at.replace(hour=0, minute=0, second=0, microsecond=0)
+    last = automation.last
+    begins = midnight if last is None or moments.is_ahead(last, at) else last
     try:
-        return schedule.following(automation.schedule, automation.last or midnight, runtime.zone)
+        return schedule.following(automation.schedule, begins, runtime.zone)
     except ValueError as error:
         path = runtime.entity.root / automations.path(automation.id)
         raise RecordInvalidError(path, str(error), automation.source.line_of("schedule")) from error

@@ -7,7 +7,7 @@ import re
 import shlex
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, tzinfo
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,13 +27,12 @@ from bumble.records.kinds import Kind
 from bumble.records.record_view import RecordView
 from bumble.records.sessions import Session
 from bumble.runtime import body_state, rules
-from bumble.text import markdown
+from bumble.text import markdown, moments
 from bumble.text.yaml_edit import SourceError
 from bumble.upkeep import schedule
 from bumble.upkeep.check_sources import Sources
 from bumble.upkeep.findings import Finding
 
-AHEAD = timedelta(days=1)  # clocks of two machines differ, and so do people's time zones
 MOST_LINES = 20  # of one transcript that are named; beyond, the file is none
 _BLOB_NAME = re.compile(r"[0-9a-f]{64}")
 _EARLIER = re.compile(r"\.[0-9a-f]{12}\.\w+$")  # an earlier version, by `changes.history_path`
@@ -132,7 +131,7 @@ def _check_file(context: CheckContext, file: _File, registry: _Registry) -> Iter
     try:
         reading = _read(context, file, relative, registry)
         for at, line in reading.times:
-            if at - context.now > AHEAD:
+            if moments.is_ahead(at, context.now):
                 sentence = f"{at.isoformat()} is more than a day from now"
                 yield Finding("clock-ahead", sentence, relative, line(), file.edit)
         yield from reading.findings

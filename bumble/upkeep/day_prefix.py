@@ -29,7 +29,7 @@ def check(runtime: Runtime) -> Due[DayPrefix]:
     if not runtime.config.prompt.topics or not runtime.writes:
         return Due((wanted,), ())
     owner = people.owner_id(runtime.entity, runtime.identity)
-    newest = session_files.newest(runtime.entity.sessions, owner)
+    newest = session_files.newest(runtime.entity.sessions, owner, runtime.now())
     if newest is None:
         return Due((wanted,), ())
     readers = session_files.find(runtime.entity.sessions, newest.id).people

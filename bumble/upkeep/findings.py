@@ -39,7 +39,9 @@ CODES: dict[str, Code] = {
     "conflict-marker": Code(
         "problem", "A file still holds the two sides of a merge that clash.", mends=True
     ),
-    "clock-ahead": Code("problem", "A record is dated more than a day after the present."),
+    "clock-ahead": Code(
+        "note", "A record is dated more than a day after the present: a clock was wrong."
+    ),
     "schedule-invalid": Code("problem", "A reminder or automation has a schedule that is none."),
     "rule-elsewhere": Code(
         "note",

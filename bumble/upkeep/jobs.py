@@ -16,6 +16,7 @@ from bumble.upkeep import automation_run, automations, day_prefix, reminders, wa
 # What a turn leaves to be made of it, most urgent first.
 AFTER_TURN: tuple[Pass, ...] = (
     Pass("notice", notice.check, notice.run),
+    Pass("handover", handover.check, handover.run),  # of use only as a talk begins
     Pass("appraise", appraise.check, appraise.run),
     Pass("remember", remember.check, remember.run, reviewed=True),
     Pass("reflect", reflect.check, reflect.run, reviewed=True),
@@ -28,7 +29,6 @@ BEFORE: tuple[Pass, ...] = (
     Pass("automations", automations.check, automation_run.run, written_as="automation"),
 )
 AFTER: tuple[Pass, ...] = (
-    Pass("handover", handover.check, handover.run),
     Pass("consolidate", consolidate.check, consolidate.run, at_once=True, reviewed=True),
     Pass("dream", dream.check, dream.run, reviewed=True),
     Pass("working memory", living_memory.check, living_memory.run, reviewed=True),

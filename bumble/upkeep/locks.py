@@ -19,6 +19,7 @@ from bumble import files
 from bumble.entity.folder import ENTITY_FILE, Entity
 from bumble.errors import LockedError, RecordInvalidError
 from bumble.records import session_files
+from bumble.text import moments
 
 TURN_LOCK, WORK_LOCK, SETTLING_PID = "talking", "tick.lock", "settling"
 RECENT = timedelta(minutes=1)  # somebody who spoke this recently is still talking
@@ -52,7 +53,7 @@ def has_recent_message(entity: Entity, now: datetime) -> bool:
 
 
 def _recent(at: datetime, now: datetime) -> bool:
-    return abs(now - at) < RECENT
+    return moments.gap(at, now) < RECENT
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from bumble.body import bars, noise
-from bumble.body.circadian import in_hours, seconds_between
+from bumble.body.circadian import in_hours
 from bumble.body.noise import Fragment
 from bumble.body.soma import Soma
 from bumble.entity.changes import Change
@@ -26,6 +26,7 @@ from bumble.records.provenance import ITSELF
 from bumble.runtime import body_state, last_activity
 from bumble.runtime.job import Condition
 from bumble.runtime.runtime import Runtime
+from bumble.text import moments
 from bumble.upkeep import locks
 
 WAKE = ITSELF  # the section of `state.yaml`, and who writes what comes of it
@@ -105,15 +106,15 @@ def is_quiet(runtime: Runtime, at: datetime) -> bool:
 def _gates(runtime: Runtime, past: Sequence[PastWake], at: datetime) -> Iterator[Condition]:
     config = runtime.config.wake
     yield Condition("enabled", "on" if config.enabled else "off", "wake.enabled", config.enabled)
-    since = None if not past else abs(seconds_between(past[-1].at, at))
+    since = None if not past else moments.gap(past[-1].at, at).total_seconds()
     yield Condition(
         "gap",
         "never woken" if since is None else f"{since:.0f} s since the last wake",
         f"at least {config.min_gap_seconds:g} s",
         since is None or since >= config.min_gap_seconds,
     )
-    spoke = last_activity.last_said(runtime.entity)
-    silence = None if spoke is None else seconds_between(spoke, at)
+    quiet = last_activity.silence(runtime.entity, at)
+    silence = None if quiet is None else quiet.total_seconds()
     talking = locks.is_turn_running(runtime.entity)
     yield Condition(
         "silence",
@@ -152,8 +153,8 @@ def _causes(
     runtime: Runtime, soma: Soma, past: Sequence[PastWake], at: datetime
 ) -> Iterator[Cause]:
     """Yield what would wake it, most urgent first; the same not again within a few hours."""
-    since = at - timedelta(hours=AGAIN_HOURS)
-    recent = {wake.key for wake in past if wake.at > since}
+    again = timedelta(hours=AGAIN_HOURS)
+    recent = {wake.key for wake in past if moments.gap(wake.at, at) < again}
     config = runtime.body.soma
     for name in bars.ready_impulses(soma.bars, config.bars):
         cause = Cause("impulse", f"the impulse {name.replace('_', ' ')}", f"impulse:{name}")
@@ -165,8 +166,8 @@ def _causes(
             yield Cause("conflict", f"torn: {pair}", f"conflict:{name}")
     used = {wake.key for wake in past}
     yield from (cause for cause in _thoughts(soma, at) if cause.key not in used)
-    due = _timer(runtime, past)
-    if due is None or at >= due:
+    wait = _timer(runtime, past)
+    if wait is None or moments.gap(past[-1].at, at) >= wait:
         yield Cause("timer", "the timer", "timer")
 
 
@@ -176,7 +177,7 @@ def _thoughts(soma: Soma, at: datetime) -> list[Cause]:
         (weight, fragment)
         for fragment in soma.noise
         if (weight := _weight(fragment)) >= SALIENCE
-        and seconds_between(fragment.at, at) >= AGE_SECONDS
+        and moments.gap(fragment.at, at).total_seconds() >= AGE_SECONDS
     ]
     ripe.sort(key=lambda pair: -pair[0])
     causes = []
@@ -193,26 +194,28 @@ def _weight(fragment: Fragment) -> float:
     return fragment.salience * (DREAM_WEIGHT if fragment.kind == noise.DREAM else 1)
 
 
-def _timer(runtime: Runtime, past: Sequence[PastWake]) -> datetime | None:
-    """Return when the timer wakes it: the same however often it is asked for; None: at once."""
+def _timer(runtime: Runtime, past: Sequence[PastWake]) -> timedelta | None:
+    """Return how long after the last wake the timer wakes it, always the same; None: at once."""
     if not past:
         return None
     last = past[-1].at
     least, most = runtime.config.wake.timer_minutes
     minutes = random.Random(base.stamp(last)).uniform(least, most)
     if len(past) > 1:
-        hours = abs(seconds_between(past[-2].at, last)) / 3600
+        hours = moments.gap(past[-2].at, last) / timedelta(hours=1)
         minutes += STRETCH_MINUTES * math.exp(-hours / STRETCH_HOURS)
-    return last + timedelta(minutes=minutes)
+    return timedelta(minutes=minutes)
 
 
 def _until_timer(runtime: Runtime, past: Sequence[PastWake], at: datetime) -> str:
-    due = _timer(runtime, past)
-    return "none" if due is None else f"none; the timer at {due.astimezone(runtime.zone):%H:%M}"
+    wait = _timer(runtime, past)
+    if wait is None:
+        return "none"
+    return f"none; the timer at {(past[-1].at + wait).astimezone(runtime.zone):%H:%M}"
 
 
 def read_past(runtime: Runtime) -> tuple[PastWake, ...]:
-    """Return the last wakes, oldest first; what can't be read is passed over."""
+    """Return the last wakes, as they came; what can't be read is passed over."""
     values = state.read(runtime.entity.state).get(WAKE, default={})
     rows = [str(row).split(" ", 2) for row in values.get("recent") or ()]
     past = []
@@ -222,7 +225,7 @@ def read_past(runtime: Runtime) -> tuple[PastWake, ...]:
             past.append(PastWake(datetime.fromisoformat(at), intent, key))
         except ValueError:
             continue
-    return tuple(sorted((wake for wake in past if wake.at.tzinfo), key=lambda wake: wake.at))
+    return tuple(wake for wake in past if wake.at.tzinfo)
 
 
 def plan_woke(runtime: Runtime, decision: WakeDecision, intent: str) -> Change | None:

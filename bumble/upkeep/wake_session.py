@@ -202,7 +202,7 @@ def _may_address(runtime: Runtime, person: str, at: datetime) -> bool:
     """Whether somebody may get a message: not in quiet hours, nor while the last waits for them."""
     if not person or wake_gates.is_quiet(runtime, at):
         return False
-    newest = session_files.newest(runtime.entity.sessions, person)
+    newest = session_files.newest(runtime.entity.sessions, person, at)
     if newest is None:
         return False
     readable, _ = base.load_all(reminders.paths(runtime.entity.reminders), reminders.load)

@@ -25,9 +25,9 @@ def test_an_affect_halves_and_is_gone_when_faint() -> None:
     assert later[0].intensity == pytest.approx(0.4)
 
 
-def test_an_affect_from_the_future_is_left_alone() -> None:
-    held = (Affect("amused", 0.8, NOON),)
-    assert affects.faded(held, NOON - timedelta(hours=3), CONFIG) == held
+def test_an_affect_from_the_future_is_as_strong_now() -> None:
+    held, now = (Affect("amused", 0.8, NOON),), NOON - timedelta(hours=3)
+    assert affects.faded(held, now, CONFIG) == (Affect("amused", 0.8, now),)
 
 
 def test_a_feeling_felt_again_grows_and_only_the_strongest_are_held() -> None:

@@ -28,7 +28,7 @@ def acts(tool: str, **arguments: Any) -> dict[str, Any]:
 
 MISBEHAVING = {
     "always calls tools": ([acts("recall", query="cat")], 0, "step_cap", "all the steps"),
-    "never says a word": ([acts("end_turn")], 0, "unfinished", "heard nothing yet"),
+    "never says a word": ([acts("end_turn")], 21, "unfinished", "heard nothing yet"),
     "only thinks": ([acts("think", text="Hm.")], 0, "step_cap", "all the steps"),
     "promises and does nothing": (
         [acts("say", text="I will do it!"), WANTS_MORE], 0, "unfinished", "the writing down",
@@ -42,7 +42,7 @@ MISBEHAVING = {
     ),
     "is cut off in a call": (
         [always('{"actions":[{"tool":"write_journal","argu', finish_reason="length")],
-        0, "length", "longest length",
+        21, "length", "longest length",
     ),
     "repeats itself": (
         [acts("say", text="A cat is a cat."), WANTS_MORE], 0, "unfinished", "the writing down",

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from datetime import UTC, datetime
 
 import pytest
 
@@ -18,7 +19,7 @@ from tests.support.servers import bad, good, list_servers
 
 def messages(full: Run, role: str) -> list[Message]:
     """What somebody said in the newest conversation."""
-    info = session_files.newest(full.entity.sessions, "sam")
+    info = session_files.newest(full.entity.sessions, "sam", datetime.now(UTC))
     assert info is not None
     talk = session_files.find(full.entity.sessions, info.id)
     return [message for message in talk.messages if message.role == role]

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from bumble.llm import ledger
 from bumble.records import sessions
 from bumble.records.sessions import Compaction, End, Message, Record, ToolCall
-from bumble.upkeep import runs
 from tests.support import chatting, looking
 from tests.support.repository import git
 from tests.support.running import NOON, Run
@@ -39,6 +39,7 @@ def two(run: Run) -> Run:
     )
     later = NOON + timedelta(days=1)
     talk(run, "ses_new", [said(1, "user", "You there?", later)], later)
+    run.now += timedelta(days=1, minutes=1)
     return run
 
 
@@ -255,25 +256,26 @@ def test_a_dry_run_asks_no_model(run: Run) -> None:
     assert looking.truths(run) == before
 
 
-def test_the_next_start_after_the_idle_time_leaves_the_brief_that_nobody_wrote(run: Run) -> None:
+def test_the_next_talk_begins_with_the_last_words_and_waits_for_no_brief(run: Run) -> None:
     chat = {"purpose": "chat", "text": "Hello.", "always": True}
     mended(run)
     chatting.script(run, chat, BRIEF)
     run.ok("config", "set", "cognition.gate.enabled", "false")
     run.now += timedelta(hours=7)
-    brief = run.file(f"sessions/{TALKS}/handover.md")
-    for argv in (("--incognito", "Hello again."), ("--as", "Kim", "Hello.")):
-        run.ok("chat", *argv)
-        assert not brief.exists()
     run.ok("chat", "Has the loudspeaker come?")
-    assert "Porto" in brief.read_text()
-    [line] = runs.read(run.entity.runs)
-    assert (line.command, line.calls) == ("chat", 1)
-    assert [event.event for event in line.events] == [
-        "handover_cycle_start",
-        "handover_cycle_completed",
-    ]
+    assert not run.file(f"sessions/{TALKS}/handover.md").exists()
+    assert [call.purpose for call in ledger.read_newest(run.entity.ledger)] == ["warm", "chat"]
     assert run.ok("context", "json").data["handover"]["session"] == TALKS
+    assert "Said last" in (run.entity.private / "cache" / "last_request.json").read_text()
+
+
+def test_what_an_answer_leaves_to_be_made_is_the_brief_of_the_talk_before_too(run: Run) -> None:
+    mended(run)
+    chatting.script(run, BRIEF, chatting.act("say", text="Hello."))
+    run.environ["BUMBLE_LIMITS_SETTLE"] = "wait"
+    run.now += timedelta(hours=7)
+    run.ok("chat", "Has the loudspeaker come?")
+    assert "Porto" in run.text(f"sessions/{TALKS}/handover.md")
 
 
 def test_what_came_of_one_conversation_is_listed_by_it(run: Run) -> None:

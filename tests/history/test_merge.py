@@ -547,3 +547,47 @@ def test_uses_of_a_tool_on_both_sides_add_up() -> None:
     assert merged.clean
     assert "used: 6, failed: 2" in merged.text
     assert "2026-05-26" in merged.text
+
+
+STEPS = st.lists(
+    st.tuples(
+        st.integers(0, 1),  # which machine
+        st.sampled_from(["say", "ask", "end", "sync"]),
+        st.integers(-600, 600) | st.sampled_from([-86_400, 18_000, 315_619_200]),  # its clock
+    ),
+    min_size=4,
+    max_size=14,
+)
+
+
+@settings(max_examples=100)
+@given(STEPS)
+def test_what_is_said_last_is_last_on_both_machines_whatever_their_clocks_say(
+    steps: list[tuple[int, str, int]],
+) -> None:
+    shared = sessions.new("ses_1", NOON, "sam").source
+    texts = [shared, shared]
+    for n, (machine, what, seconds) in enumerate(steps):
+        talk, at = sessions.parse(texts[machine]), later(n) + timedelta(seconds=seconds)
+        asked = sessions.Message(f"msg_{n}", at, "user", "It rained.", "sam")
+        reply = sessions.Message(f"msg_{n}r", at, "assistant", "Did it?")
+        lines: dict[str, list[sessions.Record]]
+        lines = {"say": [asked, reply], "ask": [asked], "end": [sessions.End(at)], "sync": []}
+        if what == "sync":
+            seen = [[one.id for one in sessions.parse(text).messages] for text in texts]
+            merged, other = (
+                merge(sessions.path("ses_1"), shared, *pair).text for pair in (texts, texts[::-1])
+            )
+            joined = [one.id for one in sessions.parse(merged).messages]
+            assert merged == other
+            for ids in seen:
+                assert [one for one in joined if one in ids] == ids
+            shared, texts = merged, [merged, merged]
+            continue
+        talk = sessions.appended(talk, lines[what])
+        texts[machine] = talk.source
+        if what == "end":
+            assert talk.ended == at
+        else:
+            assert talk.messages[-1].id == (f"msg_{n}r" if what == "say" else f"msg_{n}")
+            assert (not talk.unanswered, talk.ended) == (what == "say", None)

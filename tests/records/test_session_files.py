@@ -46,10 +46,10 @@ def test_a_listing_tells_when_each_was_last_used(tmp_path: Path) -> None:
 def test_the_newest_session_of_a_person_is_the_one_last_spoken_in(tmp_path: Path) -> None:
     for name, by, minutes in (("ses_1", "sam", 30), ("ses_2", "sam", 7), ("ses_3", "kim", 60)):
         write(tmp_path, name, by, minutes)
-    found = session_files.newest(tmp_path / "sessions", "sam")
+    found = session_files.newest(tmp_path / "sessions", "sam", AT)
     assert found is not None and found.id == "ses_1"
-    assert session_files.newest(tmp_path / "sessions", "lee") is None
-    assert session_files.newest(tmp_path / "none", "sam") is None
+    assert session_files.newest(tmp_path / "sessions", "lee", AT) is None
+    assert session_files.newest(tmp_path / "none", "sam", AT) is None
 
 
 def test_a_line_that_was_cut_off_in_a_character_is_passed_over(tmp_path: Path) -> None:

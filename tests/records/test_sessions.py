@@ -55,7 +55,7 @@ MESSAGES = st.builds(
 @given(st.lists(MESSAGES, max_size=5, unique_by=lambda one: one.id))
 def test_every_message_reads_back_as_it_was_written(messages: list[Message]) -> None:
     found = talk(*messages)
-    assert found.messages == tuple(sorted(messages, key=lambda one: one.at))
+    assert found.messages == tuple(messages)
     assert found.source.count("\n") == len(messages) + 1
 
 
@@ -131,9 +131,44 @@ def test_a_file_without_its_first_line_is_refused(source: str) -> None:
         sessions.parse(source)
 
 
-def test_what_a_merge_doubles_counts_once_and_stands_in_order_of_time() -> None:
+def test_what_a_merge_doubles_counts_once_and_keeps_the_order_of_a_file_without_links() -> None:
     found = talk(said(1), said(4), said(2), said(4), said(1), End(AT), End(AT), said(3))
-    assert [one.id for one in found.messages] == ["msg_1", "msg_2", "msg_3", "msg_4"]
+    assert [one.id for one in found.messages] == ["msg_1", "msg_4", "msg_2", "msg_3"]
+
+
+def test_a_message_stands_behind_the_one_it_follows_whatever_the_clock_said() -> None:
+    session = sessions.new("ses_1", AT, "sam")
+    for n in (9, 4, 1, 6):
+        session = sessions.appended(session, [said(n), said(n, "assistant", id=f"msg_{n}a")])
+    assert [one.id[4:] for one in session.messages] == ["9", "9a", "4", "4a", "1", "1a", "6", "6a"]
+    head, first, *rest = session.source.splitlines(keepends=True)
+    source = "".join((head, first, *sorted(rest)))
+    assert sessions.parse(source).messages == session.messages
+
+
+def test_what_was_said_side_by_side_stands_by_time_each_with_its_answer() -> None:
+    begun = sessions.appended(sessions.new("ses_1", AT, "sam"), [said(1), said(2, "assistant")])
+    here = sessions.appended(begun, [said(3), said(7, "assistant")])
+    there = sessions.appended(begun, [said(5), said(6, "assistant")])
+    first, second = (side.source.removeprefix(begun.source) for side in (here, there))
+    for joined in (first + second, second + first):
+        found = sessions.parse(begun.source + joined)
+        assert [one.id[-1] for one in found.messages] == ["1", "2", "3", "7", "5", "6"]
+
+
+def test_a_later_message_opens_a_conversation_again_whatever_the_clock_said() -> None:
+    begun = sessions.appended(
+        sessions.new("ses_1", AT, "sam"), [said(5), End(AT.replace(year=2036))]
+    )
+    assert begun.ended is not None
+    here = sessions.appended(begun, [said(1)])
+    assert here.ended is None
+    assert sessions.appended(here, [End(AT)]).ended == AT
+
+
+def test_messages_that_follow_each_other_or_nothing_are_all_there() -> None:
+    ring = talk(said(1, after="msg_2"), said(2, after="msg_1"), said(3, after="msg_9"))
+    assert [one.id for one in ring.messages] == ["msg_1", "msg_2", "msg_3"]
 
 
 def test_two_different_lines_of_one_id_are_an_error() -> None:

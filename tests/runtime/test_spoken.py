@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from bumble.records import session_files
 from bumble.runtime import spoken
 from tests.support.living import ada, known, runtime_of, talked
 
+NOW = datetime(2026, 5, 24, 20, tzinfo=UTC)
 GERMAN = "gestern war ich mit meiner schwester am see, das wasser war noch viel zu kalt"
 ENGLISH = "I think I will stay at home with the kids this weekend, it rains anyway"
 
@@ -65,13 +67,13 @@ def test_the_owners_word_goes_before_the_setting_and_that_before_what_is_heard(
     file = entity.relationships / "sam.md"
     file.write_text(file.read_text().replace("names:", "language: pt\nnames:"))
     assert heard(entity, ("sam", GERMAN), session="ses_8", setting="fr") == "pt"
-    assert spoken.by_person(entity, "fr", person.id) == "pt"
+    assert spoken.by_person(entity, "fr", person.id, NOW) == "pt"
 
 
 def test_somebody_is_shown_with_what_they_last_spoke(entity: Entity) -> None:
-    assert spoken.by_person(entity, "auto", "sam") == "en"
+    assert spoken.by_person(entity, "auto", "sam", NOW) == "en"
     talked(entity, "ses_1", ("sam", GERMAN))
-    assert spoken.by_person(entity, "auto", "sam") == "de"
+    assert spoken.by_person(entity, "auto", "sam", NOW) == "de"
 
 
 def test_a_broken_transcript_does_not_end_a_talk(entity: Entity) -> None:
@@ -79,14 +81,14 @@ def test_a_broken_transcript_does_not_end_a_talk(entity: Entity) -> None:
     file = session_files.paths(entity.sessions)[0]
     lines = file.read_text().splitlines()
     file.write_text("\n".join([lines[0], "{broken", *lines[1:]]) + "\n")
-    assert spoken.by_person(entity, "auto", "sam") == "en"
+    assert spoken.by_person(entity, "auto", "sam", NOW) == "en"
 
 
 def test_a_language_that_is_no_code_is_none(entity: Entity) -> None:
     known(entity, "Sam")
     file = entity.relationships / "sam.md"
     file.write_text(file.read_text().replace("names:", "language: Deutsch\nnames:"))
-    assert spoken.by_person(entity, "auto", "sam") == "en"  # doctor tells of the file
+    assert spoken.by_person(entity, "auto", "sam", NOW) == "en"  # doctor tells of the file
 
 
 def test_a_first_message_that_looks_like_another_language_changes_none(entity: Entity) -> None:

@@ -592,7 +592,7 @@ def test_what_asks_no_model_counts_against_no_limit_of_a_turn(ada: Entity) -> No
     talked(ada, "ses_a", AT, [replace(line, noticed=False) for line in GERMAN])
     runtime = by_form(ada, LATER)
     ran = [each.name for each in runner.settle(runtime, jobs.AFTER_TURN, limit=1)]
-    assert set(ran) == {"notice", "appraise", "remember", "reflect", "distill"}
+    assert set(ran) == {"notice", "appraise", "remember", "reflect", "distill", "handover"}
 
 
 def test_a_portrait_by_form_waits_for_no_gap(ada: Entity) -> None:
