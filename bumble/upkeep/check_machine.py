@@ -15,7 +15,7 @@ from pathlib import Path
 
 from bumble import files, git
 from bumble.entity import create, settings
-from bumble.entity.folder import Entity
+from bumble.entity.folder import DERIVED, Entity
 from bumble.entity.settings import Settings
 from bumble.errors import (
     FolderOutdatedError,
@@ -38,7 +38,6 @@ from bumble.weights.catalog import Catalog, CatalogEntry
 
 OTHER_USERS = 0o077  # the permission bits of everybody else
 REBUILD = "bumble index --rebuild"
-DERIVED = ("memory.db", ".bumble")
 PACKAGES = (
     "bumble-entity",
     "apsw",
