@@ -18,7 +18,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from bumble import files
+from bumble import files, unfinished
 from bumble.embed.protocol import DocumentTokens, Floats
 from bumble.entity import installation
 from bumble.entity.folder import INDEX_ENDINGS
@@ -321,11 +321,26 @@ def open_to_read(path: Path) -> DatabaseReader:
     Raises:
         IndexUnusableError: If there is none, it is damaged, or of another version.
     """
-    database = _opened(DatabaseReader, path, apsw.SQLITE_OPEN_READONLY)
+    try:
+        database = _opened(DatabaseReader, path, apsw.SQLITE_OPEN_READONLY)
+    except IndexUnusableError as error:
+        if not isinstance(error.__cause__, apsw.ReadOnlyError):
+            raise
+        database = _settled_copy(path)
     if not (bits.are_kept(database) and database.has_table("totals")):
         database.close()
         raise IndexUnusableError(path, "it was made by another version of bumble")
     return database
+
+
+def _settled_copy(path: Path) -> DatabaseReader:
+    """Open a copy, in which SQLite takes back what a killed writer began: that needs writing."""
+    with unfinished.temporary_folder() as place, readable(path):
+        for ending in INDEX_ENDINGS:
+            data = files.read_if_there(path.with_name(path.name + ending))
+            if data is not None:
+                files.write_synced(place / (path.name + ending), data, mode=None)
+        return _opened(DatabaseReader, place / path.name, apsw.SQLITE_OPEN_READWRITE)
 
 
 def _opened(kind: Callable[[Path, apsw.Connection], Opened], path: Path, flags: int) -> Opened:
