@@ -95,6 +95,16 @@ def pass_over(paths: Iterable[Path]) -> None:
     _passed_over.update(map(os.fspath, paths))
 
 
+def is_passed_over(path: Path) -> bool:
+    """Whether a file counts as not there."""
+    return os.fspath(path) in _passed_over
+
+
+def take_over(path: Path) -> None:
+    """Have a file count again: this process has put its own in its place."""
+    _passed_over.discard(os.fspath(path))
+
+
 def _top(path: str) -> str | None:
     """Return the enclosed folder that a path names itself to be below; the innermost of several."""
     while path not in _enclosures:
@@ -158,7 +168,7 @@ def open_descriptor(path: Path, flags: int, mode: int = 0o600) -> int:
         OSError: If the system refuses.
     """
     name = os.fspath(path)
-    if name in _passed_over and not flags & os.O_CREAT:
+    if is_passed_over(path) and not flags & os.O_CREAT:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
     top = _top(name)
     if top is None or not _WALKS:
@@ -244,7 +254,7 @@ def read_once() -> Iterator[None]:
 
 
 def _find(path: Path) -> bytes | None:
-    is_kept = _readings and os.fspath(path) not in _passed_over
+    is_kept = _readings and not is_passed_over(path)
     return _readings[-1].find(path) if is_kept else None
 
 
@@ -342,7 +352,7 @@ def detach(path: Path) -> None:
         UnsafePathError: If the path leads out of an enclosed folder.
         FolderUnwritableError: If the system refuses.
     """
-    if path.is_file() and path.stat().st_nlink > 1:
+    if path.is_file() and path.stat().st_nlink > 1 and not is_passed_over(path):
         write_atomic(path, read(path, anew=True))
 
 
@@ -379,7 +389,7 @@ def write_atomic(path: Path, data: bytes, *, mode: int | None = None) -> None:
         FolderUnwritableError: If the system refuses, or what lies there is a device or a pipe; it
             is untouched then.
     """
-    _passed_over.discard(os.fspath(path))
+    take_over(path)
     is_outside = _top(os.fspath(path)) is None  # where no entity's lock tells what a kill left
     path = settled(path)
     temporary = path.with_name(f".{path.name[:60]}.{secrets.token_hex(6)}{TEMPORARY_SUFFIX}")
@@ -451,7 +461,7 @@ def append(path: Path, data: bytes) -> None:
         UnsafePathError: If the path leads out of an enclosed folder.
         OSError: If the system refuses.
     """
-    if os.fspath(path) in _passed_over:
+    if is_passed_over(path):
         write_atomic(path, data)
         return
     make_folder(path.parent)

@@ -18,7 +18,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
@@ -512,28 +512,30 @@ def call(folder: Path, *arguments: str, stdin: bytes | None = None) -> GitResult
     return place.call(*arguments, stdin=stdin)
 
 
-def tracked(folder: Path, below: str) -> dict[str, str]:
-    """Return the files below a path that git keeps, and the hash of each; runs git only if need be.
+def tracked(folder: Path, *below: str) -> dict[str, str]:
+    """Return the files at or below some paths that git keeps, each with its hash.
+
+    Runs git only if need be.
 
     Args:
         folder: Where; paths are relative to it.
-        below: The path, in plain letters.
+        below: The paths, in plain letters.
     """
     place = at(folder)
-    if place is None or not _names(place.repository.private / "index", f"{below}/"):
+    if place is None or not _names(place.repository.private / "index", below):
         return {}
-    result = place.call("--literal-pathspecs", "ls-files", "--stage", "-z", "--", below)
+    result = place.call("--literal-pathspecs", "ls-files", "--stage", "-z", "--", *below)
     rows = (
         [row.partition("\t") for row in result.text.split("\0") if row] if result.code == 0 else []
     )
     return {path: about.split(" ")[1] for about, _, path in rows}
 
 
-def unchanged(folder: Path, below: str) -> list[Path]:
-    """Return the files below a path that are as git brought them, byte for byte."""
+def unchanged(folder: Path, *below: str) -> list[Path]:
+    """Return the files at or below some paths that are as git brought them, byte for byte."""
     return [
         folder / path
-        for path, name in tracked(folder, below).items()
+        for path, name in tracked(folder, *below).items()
         if name in _object_names(folder / path)
     ]
 
@@ -541,7 +543,9 @@ def unchanged(folder: Path, below: str) -> list[Path]:
 def _object_names(path: Path) -> tuple[str, ...]:
     """Return what git may call the content of a file, by either of its hashes; no filter runs."""
     try:
-        data = path.read_bytes() if path.is_file() else b""
+        if not path.is_file():
+            return ()
+        data = path.read_bytes()
     except OSError:
         return ()
     data = b"blob %d\0" % len(data) + data
@@ -563,12 +567,13 @@ def shared_rights(folder: Path) -> int:
     return 0o070 if value in shared else 0
 
 
-def _names(index: Path, text: str) -> bool:
+def _names(index: Path, texts: Iterable[str]) -> bool:
     """Whether the index may name a path that holds a text: one that does not spell names may."""
     data = gitdir.content(index)
     if data is None:
         return False
-    return text.encode() in data or data[4:8] == b"\0\0\0\4" or b"link" in data
+    named = any(text.encode() in data for text in texts)
+    return named or data[4:8] == b"\0\0\0\4" or b"link" in data
 
 
 def run(folder: Path, *arguments: str) -> str | None:

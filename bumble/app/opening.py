@@ -22,7 +22,7 @@ from bumble import files, git, gitdir
 from bumble.app import index_place, output
 from bumble.app.process import Shell
 from bumble.entity import folder
-from bumble.entity.folder import ENTITY_FILE, PRIVATE, Entity
+from bumble.entity.folder import DERIVED, ENTITY_FILE, INDEX, PRIVATE, Entity
 from bumble.errors import (
     FolderUnwritableError,
     NotAnEntityError,
@@ -148,14 +148,17 @@ def _enclose(shell: Shell, root: Path) -> None:
 
     linked = settings.linked(shell.user_file)
     files.enclose(root, also=linked, group=git.shared_rights(root))
-    brought = git.unchanged(root, PRIVATE)
+    brought = git.unchanged(root, *DERIVED)
     if brought:
         files.pass_over(brought)
-        names = ", ".join(path.relative_to(root).as_posix() for path in brought[:3])
+        if any(path.name in DERIVED for path in brought):  # a journal of SQLite's changes the index
+            files.pass_over([root / INDEX])
+        paths = [path.relative_to(root).as_posix() for path in brought]
+        tops = " ".join(dict.fromkeys(path.partition("/")[0] for path in paths))
         output.warn(
             shell,
-            f"git keeps {names}{' …' if len(brought) > 3 else ''}: nothing of it is used.\n"
-            f"Take it out: git -C {shlex.quote(str(root))} rm -r --cached {PRIVATE}",
+            f"git keeps {', '.join(paths[:3])}{' …' if len(paths) > 3 else ''}: nothing of it is"
+            f" used.\nTake it out: git -C {shlex.quote(str(root))} rm -r --cached {tops}",
         )
 
 

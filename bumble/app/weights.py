@@ -202,7 +202,12 @@ def embedder(opened: Opened, *, fetch_with_yes: bool | None = None) -> Embedder 
     entry = here[0]
     widths = entry.embedding.dimensions if entry.embedding else ()
     asked = opened.config.memory.embedding_dimensions
-    opened_embedder = open_embedder(shell.weights, entry, asked if asked in widths else None)
+    opened_embedder = open_embedder(
+        shell.weights,
+        entry,
+        asked if asked in widths else None,
+        lambda text: output.warn(shell, text),
+    )
     if not opened.donors:
         return opened_embedder
     from bumble.index.borrowed import BorrowingEmbedder

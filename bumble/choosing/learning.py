@@ -20,6 +20,7 @@ from msgspec.structs import astuple
 
 from bumble import files
 from bumble.embed.protocol import Embedder, EmbedderIdentity
+from bumble.errors import FolderUnwritableError
 from bumble.runtime.runtime import Runtime
 from bumble.text import yaml_read
 from bumble.text.words import DEFAULT_LANGUAGE
@@ -123,6 +124,6 @@ class Lesson(Struct, Generic[T], frozen=True, dict=True):
             return
         file = io.BytesIO()
         learned.write(file)
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, FolderUnwritableError):
             files.make_folder(runtime.learned)
             files.write_atomic(runtime.learned / name, file.getvalue())

@@ -14,6 +14,10 @@ from bumble import files
 
 ENTITY_FILE = "entity.yaml"
 PRIVATE = ".bumble"
+INDEX = "memory.db"
+INDEX_ENDINGS = ("", "-journal", "-wal", "-shm")  # of the index and of what SQLite has beside it
+# What is made of the other files, or of this machine only: what comes from elsewhere is not used.
+DERIVED = (PRIVATE, *(f"{INDEX}{ending}" for ending in INDEX_ENDINGS))
 
 
 class Approval(Struct, frozen=True):
@@ -151,7 +155,7 @@ class Entity(Struct, frozen=True):
     @property
     def vectors(self) -> Path:
         """Derived: the vectors."""
-        return self._own("memory.db")
+        return self._own(INDEX)
 
     @property
     def private(self) -> Path:

@@ -1,8 +1,9 @@
 """The secret of this installation, by which its own work is told from another's.
 
-It lies in the user's state folder, readable by the user only. Where none can be kept, as without a
-home, nothing is ours. The one place below `cli/` that asks the environment where that folder is:
-whoever writes needs it, and nobody may give another.
+It lies in the user's state folder, readable by the user only; where that can't be written, among
+the temporary files, until the machine is started anew. Where neither can be, only what this process
+wrote is ours. The one place below `cli/` that asks the environment where these folders are: whoever
+writes needs it, and nobody may give another.
 """
 
 from __future__ import annotations
@@ -11,6 +12,11 @@ import hashlib
 import hmac
 import os
 import secrets
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
+from itertools import chain
 from pathlib import Path
 
 from platformdirs import PlatformDirs
@@ -23,17 +29,17 @@ KEY_BYTES = 32
 OTHERS = 0o077  # the permission bits of everybody else
 
 
-def mark(text: str) -> str | None:
-    """Return what only this installation can write beside a text; None where it has no secret."""
-    key = _key(makes=True)
-    return None if key is None else _mark(key, text)
+def mark(text: str) -> str:
+    """Return what only this installation can write beside a text."""
+    return _mark(_kept() or _of_process(), text)
 
 
 def is_own(text: str, given: object) -> bool:
     """Whether this installation wrote a mark beside a text."""
-    key = _key(makes=False)
-    return (
-        key is not None and isinstance(given, str) and hmac.compare_digest(_mark(key, text), given)
+    keys = chain(filter(None, map(_read, _places())), (_of_process(),))
+    return isinstance(given, str) and any(
+        hmac.compare_digest(_mark(key, text).encode(), given.encode(errors="replace"))
+        for key in keys
     )
 
 
@@ -47,26 +53,38 @@ def folder() -> Path | None:
     return place if place.is_absolute() else None
 
 
-def _key(*, makes: bool) -> bytes | None:
-    state = folder()
-    if state is None:
-        return None
-    place = state / NAME
-    key = _read(place)
-    if key is None and makes:
-        try:
-            files.write_atomic(place, secrets.token_bytes(KEY_BYTES), mode=0o600)
-        except FolderUnwritableError:
-            return None
-        key = _read(place)  # another process may have been quicker
-    return key
+@cache
+def _of_process() -> bytes:
+    return secrets.token_bytes(KEY_BYTES)
+
+
+def _places() -> Iterator[Path]:
+    """Yield where the secret may lie; nowhere below a home that nobody has."""
+    if (state := folder()) is not None:
+        yield state / NAME
+    if os.name == "posix":  # elsewhere nobody tells whose a file is
+        with suppress(OSError):
+            yield Path(tempfile.gettempdir()) / f"bumble-{os.geteuid()}" / NAME
+
+
+def _kept() -> bytes | None:
+    """Return the secret, made where there is none; None where none can be kept."""
+    for place in _places():
+        with suppress(FolderUnwritableError):
+            if _read(place) is None:
+                files.write_atomic(place, secrets.token_bytes(KEY_BYTES), mode=0o600)
+            if key := _read(place):  # another process may have been quicker
+                return key
+    return None
 
 
 def _read(place: Path) -> bytes | None:
-    """Read the secret; one that others can read is none."""
+    """Read the secret; one that others can read, or made, is none."""
     try:
-        if os.name == "posix" and place.stat().st_mode & OTHERS:
-            return None
+        if os.name == "posix":
+            status = place.lstat()
+            if status.st_mode & OTHERS or status.st_uid != os.geteuid():
+                return None
         key = files.read(place)
     except OSError:
         return None

@@ -13,13 +13,13 @@ import zipfile
 from collections.abc import Iterator
 from datetime import tzinfo
 from fnmatch import fnmatchcase
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from msgspec import Struct, field
 
 from bumble import files
-from bumble.entity.folder import ENTITY_FILE, PRIVATE, Entity
+from bumble.entity.folder import ENTITY_FILE, INDEX, PRIVATE, Entity
 from bumble.errors import RecordInvalidError, UnsafePathError
 from bumble.grounding import secrets
 from bumble.records import kinds, sessions
@@ -85,11 +85,11 @@ def _walked(root: Path, bundle: Bundle) -> Iterator[str]:
         here = Path(place).relative_to(root)
         links = [name for name in folders if (Path(place) / name).is_symlink()]
         folders[:] = sorted(
-            name for name in folders if name not in links and not _is_derived(here / name)
+            name for name in folders if name not in links and not is_derived(here / name)
         )
         for name in sorted((*names, *links)):
             path, inside = Path(place) / name, here / name
-            if _is_derived(inside):
+            if is_derived(inside):
                 continue
             why = _why_not(path, name)
             if why:
@@ -98,11 +98,12 @@ def _walked(root: Path, bundle: Bundle) -> Iterator[str]:
                 yield inside.as_posix()
 
 
-def _is_derived(path: Path) -> bool:
+def is_derived(path: PurePath) -> bool:
     """Whether something in the folder is derived, or of one machine only."""
-    parts = Path(os.fspath(path).casefold()).parts
-    derived = parts[0].startswith("memory.db") or parts[0] == ".history"
-    return derived or parts[-1] in (".git", PRIVATE) or parts[-1].endswith(files.TEMPORARY_SUFFIX)
+    parts = PurePath(os.fspath(path).casefold()).parts
+    derived = parts[0].startswith(INDEX) or parts[0] == ".history"
+    ours = any(part in (".git", PRIVATE) for part in parts)
+    return derived or ours or parts[-1].endswith(files.TEMPORARY_SUFFIX)
 
 
 def _why_not(path: Path, name: str) -> str:

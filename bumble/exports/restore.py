@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from bumble import files
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import BundleInvalidError, RefusedError
+from bumble.exports import bundle
 from bumble.imports import source
 
 
@@ -23,6 +24,8 @@ def check(root: Path) -> None:
 def unpack(archive: Path, root: Path) -> list[str]:
     """Write the files of an archive into an empty folder; return their names.
 
+    What is derived, such as an index, is made of the others and not taken.
+
     Raises:
         BundleInvalidError: If it is no archive of an entity.
     """
@@ -33,10 +36,11 @@ def unpack(archive: Path, root: Path) -> list[str]:
         if members.left_out:
             item = members.left_out[0]
             raise BundleInvalidError(archive, f"{item.what}: {item.why}")
-        for name in members.names:
+        names = [name for name in members.names if not bundle.is_derived(PurePosixPath(name))]
+        for name in names:
             try:
                 data = members.read(name, source.MAX_FILE_BYTES)
             except ValueError as error:
                 raise BundleInvalidError(archive, f"{name}: {error}") from error
             files.write_atomic(files.inside(root, name), data)
-        return members.names
+        return names

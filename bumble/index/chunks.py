@@ -30,6 +30,7 @@ from bumble.records import (
     projects,
     relationships,
     session_files,
+    sessions,
     skills,
     topics,
 )
@@ -47,7 +48,31 @@ _MONTHS = (
     *("January", "February", "March", "April", "May", "June", "July"),
     *("August", "September", "October", "November", "December"),
 )
+_MESSAGE = "message"
 _MESSAGE_ID = re.compile(r'"id"\s*:\s*"([^"]+)"')
+
+
+class RecordText(Struct, frozen=True):
+    """A text of a record, of which chunks are made."""
+
+    record: str  # as of a chunk
+    text: str
+    line: int  # of the file, from 1, on which the text begins
+    origin: Provenance
+    head: str = ""  # leads each chunk, unseen: a date, a title, names; what a bare record shows
+    at: str = ""
+    people: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    active: bool = True
+
+    @property
+    def passages(self) -> list[Passage]:
+        """The pieces of it, an empty one of a record that says nothing but its head."""
+        return splitting.split(self.text) or ([Passage("", 0)] if self.head else [])
+
+    def shown(self, piece: Passage) -> str:
+        """Return what is shown of a piece."""
+        return piece.text or self.head.strip()
 
 
 class Chunk(Struct, frozen=True):
@@ -101,20 +126,47 @@ def read(kind: str, path: Path, *, name: str, zone: tzinfo) -> list[Chunk]:
     Raises:
         RecordInvalidError: If the file does not hold what it should, naming file and line.
     """
-    readers: dict[str, Callable[[Path], Iterable[Chunk]]] = {
+    if kind == _MESSAGE:
+        return _numbered(_messages(path, name))
+    parts = texts(kind, path, zone=zone)
+    return _numbered(chunk for part in parts for chunk in _chunks(kind, part))
+
+
+def texts(kind: str, path: Path, *, zone: tzinfo, part: str | None = None) -> Iterator[RecordText]:
+    """Read the texts of which a file's chunks are made; takes a fraction of the time.
+
+    Args:
+        kind: One of kinds.INDEXED.
+        path: The file.
+        zone: The entity's time zone, for the journal.
+        part: What of a file of many records is to be read; None: all of it.
+
+    Raises:
+        RecordInvalidError: If the file does not hold what it should, naming file and line.
+    """
+    if kind in _OF_MANY:
+        whole = source(kind, path) if part is None else part
+        return _OF_MANY[kind](whole, path, zone)
+    readers: dict[str, Callable[[Path], Iterator[RecordText]]] = {
         "episode": _episode,
-        "knowledge": _knowledge,
         "belief": _belief,
-        "journal": partial(_journal, zone=zone),
         "skill": _skill,
         "person": _person,
-        "message": partial(_messages, name=name),
         "narrative": _narrative,
         "dream": _dream,
         "topic": _topic,
         "project": _project,
     }
-    return _numbered(readers[kind](path))
+    return readers[kind](path)
+
+
+def source(kind: str, path: Path) -> str:
+    """Read the text of a file.
+
+    Raises:
+        RecordInvalidError: If it is no text, or can't be read.
+    """
+    return session_files.read_text(path) if kind == _MESSAGE else base.read_text(path)
 
 
 def _numbered(chunks: Iterable[Chunk]) -> list[Chunk]:
@@ -139,51 +191,37 @@ def spoken_name(person: str) -> str:
     return person.replace("-", " ").title()
 
 
-def _chunks(
-    kind: str,
-    record: str,
-    text: str,
-    line: int,
-    origin: Provenance,
-    *,
-    head: str = "",
-    at: str = "",
-    people: tuple[str, ...] = (),
-    tags: tuple[str, ...] = (),
-    active: bool = True,
-) -> Iterator[Chunk]:
-    """Make the chunks of a text; `head` leads each, unseen: a date, a title, names."""
-    pieces = splitting.split(text) or ([Passage("", 0)] if head else [])
-    language = form.language(text)
-    code = words.language(text[:TELLING_CHARS], default=terms.FIRST)
-    for piece in pieces:
-        embedded = f"{head}{piece.text}"
+def _chunks(kind: str, of: RecordText) -> Iterator[Chunk]:
+    """Make the chunks of a text."""
+    language = form.language(of.text)
+    code = words.language(of.text[:TELLING_CHARS], default=terms.FIRST)
+    for piece in of.passages:
+        embedded = f"{of.head}{piece.text}"
         yield Chunk(
             kind,
-            record,
+            of.record,
             0,
-            line + piece.line,
-            piece.text or head.strip(),
+            of.line + piece.line,
+            of.shown(piece),
             embedded,
             tuple(terms.terms(embedded, code)),
-            at=at,
-            people=people,
-            tags=_folded((*tags, *in_text(piece.text))),
-            audience=origin.audience,
-            trust=origin.trust,
+            at=of.at,
+            people=of.people,
+            tags=_folded((*of.tags, *in_text(piece.text))),
+            audience=of.origin.audience,
+            trust=of.origin.trust,
             form=form.form(piece.text, language),
             language=code,
-            active=active,
+            active=of.active,
         )
 
 
-def _episode(path: Path) -> Iterator[Chunk]:
+def _episode(path: Path) -> Iterator[RecordText]:
     episode = base.load(path, episodes.parse)
     people = ", ".join(spoken_name(person) for person in episode.people)
     head = f"({spoken_date(episode.at.date())}) " + (f"With {people}: " if people else "")
     origin = base.provenance(episode.source.meta)
-    yield from _chunks(
-        "episode",
+    yield RecordText(
         episode.id,
         episode.text,
         _body_line(episode.source.source, episode.text),
@@ -201,11 +239,10 @@ def _body_line(source: str, text: str) -> int:
     return source.count("\n", 0, max(0, source.rfind(text))) + 1
 
 
-def _knowledge(path: Path) -> Iterator[Chunk]:
-    for section in base.load(path, knowledge.parse).sections:
+def _knowledge(text: str, path: Path, _: tzinfo) -> Iterator[RecordText]:
+    for section in base.of_text(text, path, knowledge.parse).sections:
         gap = section.source.count("\n", 0, max(0, section.source.find(section.text)))
-        yield from _chunks(
-            "knowledge",
+        yield RecordText(
             section.title,
             section.text,
             section.line + gap,
@@ -214,10 +251,9 @@ def _knowledge(path: Path) -> Iterator[Chunk]:
         )
 
 
-def _belief(path: Path) -> Iterator[Chunk]:
+def _belief(path: Path) -> Iterator[RecordText]:
     belief = base.load(path, beliefs.parse)
-    yield from _chunks(
-        "belief",
+    yield RecordText(
         belief.id,
         belief.text,
         _body_line(belief.source.source, belief.text),
@@ -227,13 +263,12 @@ def _belief(path: Path) -> Iterator[Chunk]:
     )
 
 
-def _journal(path: Path, *, zone: tzinfo) -> Iterator[Chunk]:
-    parsed = base.load(path, partial(journal.parse, zone=zone))
+def _journal(text: str, path: Path, zone: tzinfo) -> Iterator[RecordText]:
+    parsed = base.of_text(text, path, partial(journal.parse, zone=zone))
     for entry in parsed.entries:
         tags = " ".join(entry.tags)
         gap = entry.source.count("\n", 0, max(0, entry.source.find(entry.text)))
-        yield from _chunks(
-            "journal",
+        yield RecordText(
             f"{entry.at:%Y-%m-%d %H:%M:%S}",
             entry.text,
             entry.line + gap,
@@ -244,10 +279,9 @@ def _journal(path: Path, *, zone: tzinfo) -> Iterator[Chunk]:
         )
 
 
-def _skill(path: Path) -> Iterator[Chunk]:
+def _skill(path: Path) -> Iterator[RecordText]:
     skill = skills.load(path)
-    yield from _chunks(
-        "skill",
+    yield RecordText(
         skill.slug,
         skill.text,
         _body_line(skill.source.source, skill.text),
@@ -256,12 +290,11 @@ def _skill(path: Path) -> Iterator[Chunk]:
     )
 
 
-def _project(path: Path) -> Iterator[Chunk]:
+def _project(path: Path) -> Iterator[RecordText]:
     project = projects.load(path)
     line = _body_line(project.source.source, project.why)
     tags = ", ".join(project.tags)
-    yield from _chunks(
-        "project",
+    yield RecordText(
         project.id,
         project.text,
         line,
@@ -272,15 +305,14 @@ def _project(path: Path) -> Iterator[Chunk]:
     )
 
 
-def _person(path: Path) -> Iterator[Chunk]:
+def _person(path: Path) -> Iterator[RecordText]:
     person = base.load(path, relationships.parse)
     about = [
         ", ".join(person.names) or spoken_name(person.id),
         person.dynamic,
         ", ".join(person.topics),
     ]
-    yield from _chunks(
-        "person",
+    yield RecordText(
         person.id,
         person.text,
         _body_line(person.source.source, person.text),
@@ -291,18 +323,17 @@ def _person(path: Path) -> Iterator[Chunk]:
     )
 
 
-def _narrative(path: Path) -> Iterator[Chunk]:
+def _narrative(path: Path) -> Iterator[RecordText]:
     story = base.load(path, narrative.parse)
     at = story.at.isoformat() if story.at else ""
     line = _body_line(story.source.source, story.text)
-    yield from _chunks("narrative", "narrative", story.text, line, story.provenance, at=at)
+    yield RecordText("narrative", story.text, line, story.provenance, at=at)
 
 
-def _dream(path: Path) -> Iterator[Chunk]:
+def _dream(path: Path) -> Iterator[RecordText]:
     dream = base.load(path, dreams.parse)
     text = "\n".join((*dream.fragments, dream.thread)).strip()
-    yield from _chunks(
-        "dream",
+    yield RecordText(
         dream.id,
         text,
         dream.source.body_line,
@@ -312,11 +343,10 @@ def _dream(path: Path) -> Iterator[Chunk]:
     )
 
 
-def _topic(path: Path) -> Iterator[Chunk]:
+def _topic(path: Path) -> Iterator[RecordText]:
     topic = base.load(path, topics.parse)
     for catalyst in topic.catalysts:
-        yield from _chunks(
-            "topic",
+        yield RecordText(
             topic.id,
             catalyst.text,
             catalyst.line,
@@ -340,7 +370,17 @@ def turns(session: Session) -> list[Message]:
     ]
 
 
-def _messages(path: Path, *, name: str) -> Iterator[Chunk]:
+def _talk(text: str, path: Path, _: tzinfo) -> Iterator[RecordText]:
+    session = base.of_text(text, path, sessions.parse)
+    origin = Provenance(audience=session.people)
+    for message in turns(session):
+        yield RecordText(message.id, message.text, 1, origin)
+
+
+_OF_MANY = {"knowledge": _knowledge, "journal": _journal, _MESSAGE: _talk}
+
+
+def _messages(path: Path, name: str) -> Iterator[Chunk]:
     session = session_files.load(path)
     lines = _message_lines(session.source)
     messages = turns(session)
@@ -381,7 +421,7 @@ def _turn(
     for piece in splitting.split(message.text):
         embedded = head + piece.text
         yield Chunk(
-            "message",
+            _MESSAGE,
             message.id,
             0,
             line,

@@ -7,6 +7,7 @@ keeps the queue of what tantivy has yet to take.
 
 from __future__ import annotations
 
+import secrets
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,8 +18,10 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from bumble import files
+from bumble import files, unfinished
 from bumble.embed.protocol import DocumentTokens, Floats
+from bumble.entity import installation
+from bumble.entity.folder import INDEX_ENDINGS
 from bumble.errors import IndexUnusableError, UserError
 from bumble.index import bits, database_file
 from bumble.index.chunks import Chunk
@@ -270,7 +273,7 @@ class Database(DatabaseReader):
 def create(path: Path) -> Database:
     """Make an empty database; what is there is thrown away."""
     with writable(path):
-        for ending in ("", "-journal", "-wal", "-shm"):
+        for ending in INDEX_ENDINGS:
             files.remove(path.with_name(path.name + ending))
         files.make_folder(path.parent)
         files.write_synced(path, b"", mode=None)  # so that it is its owner's; the rest follow it
@@ -281,7 +284,11 @@ def create(path: Path) -> Database:
         with connection:
             connection.execute(database_file.SCHEMA)
         database = Database(path, connection)
+        token = secrets.token_hex(8)
         database.set_meta("schema", database_file.VERSION)
+        database.set_meta("token", token)
+        database.set_meta("mark", installation.mark(_marked(token)))
+        files.take_over(path)
         return database
 
 
@@ -314,25 +321,55 @@ def open_to_read(path: Path) -> DatabaseReader:
     Raises:
         IndexUnusableError: If there is none, it is damaged, or of another version.
     """
-    database = _opened(DatabaseReader, path, apsw.SQLITE_OPEN_READONLY)
+    try:
+        database = _opened(DatabaseReader, path, apsw.SQLITE_OPEN_READONLY)
+    except IndexUnusableError as error:
+        if not isinstance(error.__cause__, apsw.ReadOnlyError):
+            raise
+        database = _settled_copy(path)
     if not (bits.are_kept(database) and database.has_table("totals")):
         database.close()
         raise IndexUnusableError(path, "it was made by another version of bumble")
     return database
 
 
+def _settled_copy(path: Path) -> DatabaseReader:
+    """Open a copy, in which SQLite takes back what a killed writer began: that needs writing."""
+    with unfinished.temporary_folder() as place, readable(path):
+        for ending in INDEX_ENDINGS:
+            data = files.read_if_there(path.with_name(path.name + ending))
+            if data is not None:
+                files.write_synced(place / (path.name + ending), data, mode=None)
+        return _opened(DatabaseReader, place / path.name, apsw.SQLITE_OPEN_READWRITE)
+
+
 def _opened(kind: Callable[[Path, apsw.Connection], Opened], path: Path, flags: int) -> Opened:
+    if files.is_passed_over(path):
+        raise IndexUnusableError(path, "git brought it")
     path = files.settled(path)
     if not path.is_file():
         raise IndexUnusableError(path, "there is no index yet")
     with readable(path):
         database = kind(path, database_file.connect(path, flags))
         try:
-            version = database.meta("schema")
+            problem = _problem(database)
         except IndexUnusableError:
             database.close()
             raise
-    if version != database_file.VERSION:
+    if problem:
         database.close()
-        raise IndexUnusableError(path, "it was made by another version of bumble")
+        raise IndexUnusableError(path, problem)
     return database
+
+
+def _marked(token: str) -> str:
+    return f"index {token}"
+
+
+def _problem(database: DatabaseReader) -> str:
+    """Say why an index is not used: another version of bumble made it, or another installation."""
+    if database.meta("schema") != database_file.VERSION:
+        return "it was made by another version of bumble"
+    if not installation.is_own(_marked(database.meta("token")), database.meta("mark")):
+        return "it was not made here"
+    return ""

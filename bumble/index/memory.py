@@ -183,7 +183,7 @@ class Memory:
         """Return the first passages, oldest first, that a filter lets through and that fit."""
 
         def look(index: Index) -> list[Hit]:
-            return list(islice(filter(fits, search.scan(index, only)), limit))
+            return list(islice(search.scan(index, only, fits), limit))
 
         return self._look(look)
 

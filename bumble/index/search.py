@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from itertools import islice
 from statistics import median
 from typing import Any
 
@@ -30,6 +31,7 @@ from bumble.index.place import Place
 from bumble.index.ranking import Lengths
 from bumble.index.rerank import Ranked, RankShare, RerankQuestion, RerankTurn
 from bumble.index.rows import encoded, passage_id, unpacked
+from bumble.index.standing import Standing
 from bumble.index.store import StoreReader, Words
 from bumble.index.turn_shares import Shares
 from bumble.records import kinds
@@ -123,8 +125,9 @@ class Factor(Struct, frozen=True):
 class Index:
     """An open index, to search in."""
 
-    def __init__(self, database: StoreReader, words: Words, at: Place) -> None:
+    def __init__(self, entity: Entity, database: StoreReader, words: Words, at: Place) -> None:
         self.database, self.words, self.place = database, words, at
+        self.standing = Standing(entity, database, at)
         self.languages = Counter[str]()  # how many chunks are in each
         counts, terms_of_kind = Counter[str](), Counter[str]()
         for kind, language, count, own, around in database.lengths():
@@ -145,7 +148,7 @@ def opened(entity: Entity, where: Place | None = None) -> Iterator[Index]:
     """
     at = backend.settled(where or place.of(entity))
     with backend.searched(entity, at) as (database, words):
-        yield Index(database, words, at)
+        yield Index(entity, database, words, at)
 
 
 def search(
@@ -200,8 +203,8 @@ def search(
     if fits:
         scored = [candidate for candidate in scored if fits(_hit(candidate, mean, 1.0))]
     factors = _factors(scored, factor, limit, mean)
-    best = _best(scored, factors)[:limit]
-    return _with_ends(index, [_hit(candidate, mean, weight) for candidate, weight in best])
+    best = (_hit(candidate, mean, weight) for candidate, weight in _best(scored, factors))
+    return _with_ends(index, list(islice(_standing(index, best), limit)))
 
 
 class Pointer(Struct, frozen=True):
@@ -238,21 +241,22 @@ def pointers(
     keys = [key for key, _ in near]
     where, values = index.database.conditions(only)
     pointed = index.database.pointed_to(keys, where, values)
-    chunk_ids = {chunk for rows in pointed.values() for chunk, _ in rows}
-    rows = {int(row[0]): row for row in index.database.hit_rows([*keys, *sorted(chunk_ids)])}
-    cosines = index.database.cosines(vector, sorted(chunk_ids))
-    chunks = sorted(chunk_ids)
-    bare = _with_ends(index, [_bare(rows[chunk], cosines.get(chunk), mean) for chunk in chunks])
-    hit_of = dict(zip(chunks, bare, strict=True))
+    chunks = sorted({chunk for rows in pointed.values() for chunk, _ in rows})
+    rows = {int(row[0]): row for row in index.database.hit_rows([*keys, *chunks])}
+    cosines = index.database.cosines(vector, chunks)
+    bare = [_bare(rows[key], cosines.get(key), mean) for key in [*keys, *chunks]]
+    ends = _with_ends(index, list(_standing(index, bare)))
+    hit_of = {passage_id(hit.path, hit.id, hit.ordinal): hit for hit in ends}
     met = []
     for key, cosine in near:
         relevance = max(0.0, (cosine - mean) / (1 - mean))
         hits = tuple(
             (hit_of[chunk], max(0.0, (like - mean) / (1 - mean)))
             for chunk, like in pointed.get(key, ())
+            if chunk in hit_of
         )
-        if relevance and hits:
-            met.append(Pointer(str(rows[key][2]), str(rows[key][6]), round(relevance, 6), hits))
+        if relevance and hits and key in hit_of:
+            met.append(Pointer(hit_of[key].id, hit_of[key].text, round(relevance, 6), hits))
     return met
 
 
@@ -262,14 +266,20 @@ def _bare(row: tuple[Any, ...], cosine: float | None, mean: float) -> Hit:
     return _hit(_Scored(row, parts), mean, 1.0)
 
 
-def scan(index: Index, only: Filter) -> Iterator[Hit]:
-    """Yield every passage that a filter lets through, oldest first, ranked by nothing."""
+def scan(index: Index, only: Filter, fits: Callable[[Hit], bool]) -> Iterator[Hit]:
+    """Yield every passage that a filter lets through and that fits, oldest first, unranked."""
     where, values = index.database.conditions(only)
     keys = index.database.in_time(where, values)
     for start in range(0, len(keys), SCANNED_AT_ONCE):
         some = keys[start : start + SCANNED_AT_ONCE]
         rows = {int(row[0]): row for row in index.database.hit_rows(some)}
-        yield from (_hit(_Scored(rows[key], UNRANKED), 0.0, 1.0) for key in some)
+        hits = (_hit(_Scored(rows[key], UNRANKED), 0.0, 1.0) for key in some)
+        yield from _standing(index, filter(fits, hits))
+
+
+def _standing(index: Index, hits: Iterable[Hit]) -> Iterator[Hit]:
+    """Yield the hits whose text stands in its file now: no other is shown."""
+    return filter(index.standing.holds, hits)
 
 
 def _is_comparable(index: Index, embedder: Embedder) -> bool:

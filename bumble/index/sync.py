@@ -226,7 +226,8 @@ def _begin(database: Store) -> None:
     """Write down what an empty index is for."""
     with database.transaction():
         database.set_meta("chunker", chunks.VERSION)
-        database.set_meta("token", secrets.token_hex(8))
+        if not database.meta("token"):
+            database.set_meta("token", secrets.token_hex(8))
 
 
 def _update_fulltext(database: Database, folder: Path) -> str:

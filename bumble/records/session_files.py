@@ -187,11 +187,17 @@ def load(file: Path) -> Session:
     Raises:
         RecordInvalidError: If a line is not what it should be.
     """
-    # a line that was cut off may end in the middle of a character
-    session = base.load(
-        file, sessions.parse, max_bytes=MAX_TRANSCRIPT_BYTES, errors="surrogateescape"
-    )
+    session = base.of_text(read_text(file), file, sessions.parse)
     return replace(session, id=file.parent.name)
+
+
+def read_text(file: Path) -> str:
+    """Read the text of a transcript: a line that was cut off may end within a character.
+
+    Raises:
+        RecordInvalidError: If it is too large, or can't be read.
+    """
+    return base.read_text(file, max_bytes=MAX_TRANSCRIPT_BYTES, errors="surrogateescape")
 
 
 def find(folder: Path, session_id: str) -> Session:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from bumble import files, git, gitdir
 from bumble.entity import create, git_operations, settings
-from bumble.entity.folder import Entity
+from bumble.entity.folder import DERIVED, Entity
 from bumble.entity.settings import Settings
 from bumble.errors import (
     FolderOutdatedError,
@@ -39,7 +39,6 @@ from bumble.weights.catalog import Catalog, CatalogEntry
 
 OTHER_USERS = 0o077  # the permission bits of everybody else
 REBUILD = "bumble index --rebuild"
-DERIVED = ("memory.db", ".bumble")
 PACKAGES = (
     "bumble-entity",
     "apsw",

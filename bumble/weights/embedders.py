@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -19,19 +20,27 @@ CENTRED = "mean, tokens centred"  # how such a model pools, as its identity has 
 _MOST_THREADS = 4  # texts are short: more threads wait for each other
 
 
-def open_embedder(folder: Path, entry: CatalogEntry, dimensions: int | None = None) -> OnnxEmbedder:
+def open_embedder(
+    folder: Path,
+    entry: CatalogEntry,
+    dimensions: int | None = None,
+    tell: Callable[[str], object] = str,
+) -> OnnxEmbedder:
     """Open an embedding model.
 
     Args:
         folder: Where weights lie.
         entry: A model of kind "embedding".
         dimensions: What to cut its vectors to; None: their full width.
+        tell: Hears why what was measured on it can't be kept.
 
     Raises:
         WeightsMissingError: If its weights are not there or not what they should be.
         ValueError: If it has no such dimensions.
     """
     installed = calibrated(store.require(folder, entry))
+    if installed.unkept:
+        tell(f"{installed.unkept}; what stands there is found out anew each time")
     run = _run(entry)
     width = dimensions or run.dimensions[0]
     if width not in run.dimensions:

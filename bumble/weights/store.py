@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble import files
-from bumble.errors import WeightsMissingError
+from bumble.errors import FolderUnwritableError, WeightsMissingError
 from bumble.weights.catalog import CatalogEntry, WeightsFile
 
 MANIFEST = "manifest.json"
@@ -34,6 +35,7 @@ class Installed(Struct, frozen=True):
     place: Path
     source: str  # where it came from
     facts: Mapping[str, Any]  # what was measured on it
+    unkept: str = ""  # why that can't be kept, and is measured by each process
 
     def path(self, name: str) -> Path:
         """Where one of its files lies."""
@@ -79,9 +81,8 @@ def find(folder: Path, entry: CatalogEntry) -> Installed | None:
         ):
             _verify(place / file.name, file, entry)
             moved = True
-    if moved:
-        seal(place, entry, manifest["source"], manifest["facts"])
-    return Installed(entry, place, manifest["source"], manifest["facts"])
+    found = Installed(entry, place, manifest["source"], manifest["facts"])
+    return record(found, {}) if moved else found
 
 
 def require(folder: Path, entry: CatalogEntry) -> Installed:
@@ -114,10 +115,13 @@ def seal(place: Path, entry: CatalogEntry, source: str, facts: Mapping[str, Any]
 
 
 def record(installed: Installed, facts: Mapping[str, Any]) -> Installed:
-    """Keep facts measured on a model beside it."""
-    merged = {**installed.facts, **facts}
-    seal(installed.place, installed.entry, installed.source, merged)
-    return Installed(installed.entry, installed.place, installed.source, merged)
+    """Keep facts measured on a model beside it, where that folder can be written."""
+    merged, unkept = {**installed.facts, **facts}, ""
+    try:
+        seal(installed.place, installed.entry, installed.source, merged)
+    except FolderUnwritableError as error:
+        unkept = str(error).splitlines()[0]
+    return replace(installed, facts=merged, unkept=unkept)
 
 
 def remove(folder: Path, name: str) -> int:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import signal
 from contextlib import closing
 from pathlib import Path
 
@@ -10,6 +12,7 @@ from bumble.embed.hashing import HashingEmbedder
 from bumble.errors import FolderUnwritableError, IndexUnusableError
 from bumble.index import database, database_reader, rows
 from bumble.index.chunks import Chunk
+from tests.support.kills import forks, in_child
 
 RNG = np.random.default_rng(3)
 
@@ -101,3 +104,28 @@ def test_a_reader_cannot_write(tmp_path: Path) -> None:
         pytest.raises(IndexUnusableError, match="readonly"),
     ):
         stored.rows("insert into meta values ('name', 'Ada')")
+
+
+@forks
+def test_what_a_killed_writer_left_is_read_without_writing(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with closing(database.create(path)) as stored, stored.transaction():
+        stored.set_meta("name", "Ada")
+
+    def half_written() -> None:
+        written = database.open_to_write(path)
+        connection = written._db
+        connection.execute("begin immediate")
+        written.set_meta("name", "half")
+        connection.cache_flush()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    in_child(half_written)
+    names = (path, path.with_name("memory.db-journal"))
+    before = [file.read_bytes() for file in names]
+    with closing(database.open_to_read(path)) as reader:
+        assert reader.meta("name") == "Ada"
+    assert [file.read_bytes() for file in names] == before
+    with closing(database.open_to_write(path)) as stored:
+        assert stored.meta("name") == "Ada"
+    assert not names[1].exists()

@@ -163,9 +163,18 @@ def test_a_note_of_another_is_committed_at_the_owners_word_alone(run: Run) -> No
     assert "trust me" in git(root, "log", "--all", "--format=%B")
 
 
-def test_without_a_home_the_owner_is_asked(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_home_the_secret_lies_among_temporary_files_or_in_the_process(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", "/proc/nowhere")
-    assert installation.mark("x") is None
+    (tmp_path / "temporary").mkdir()
+    for place in (tmp_path / "temporary", Path("/proc/nowhere")):
+        monkeypatch.setattr("tempfile.tempdir", str(place))
+        assert installation.is_own("x", installation.mark("x"))
+        assert not installation.is_own("x", "ö")
+        assert not installation.is_own("x", None)
+    (key,) = (tmp_path / "temporary").rglob(installation.NAME)
+    assert key.stat().st_mode & 0o777 == 0o600
     run.ok("journal", "add", "It rains.")
     assert "It rains." in run.text("journal.md")
 
@@ -176,5 +185,5 @@ def test_a_secret_that_others_can_read_is_made_anew() -> None:
     assert place.stat().st_mode & 0o777 == 0o600
     place.chmod(0o644)
     assert not installation.is_own("x", first)
-    assert installation.mark("x") not in (None, first)
+    assert installation.mark("x") != first
     assert place.stat().st_mode & 0o777 == 0o600

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bumble.errors import WeightsMissingError
+from bumble import files
+from bumble.errors import FolderUnwritableError, WeightsMissingError
 from bumble.weights import store
 from bumble.weights.catalog import CatalogEntry, Hub, Local
 from bumble.weights.pull import pull
@@ -115,3 +116,24 @@ def test_removing_what_is_not_there_frees_nothing(tmp_path: Path) -> None:
 )
 def test_sizes_are_written_for_people(count: int, text: str) -> None:
     assert store.megabytes(count) == text
+
+
+def test_weights_that_nothing_may_be_written_beside_are_used(
+    folder: Path, tiny: CatalogEntry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(place: Path, data: bytes, *, mode: int | None = None) -> None:
+        raise FolderUnwritableError(place, "Read-only file system")
+
+    path = folder / "tiny/model.gguf"
+    os.utime(path, ns=(1, 1))  # copied since: its hash is looked at
+    before = (folder / "tiny/manifest.json").read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "write_atomic", refused)
+        found = store.find(folder, tiny)
+        assert found is not None
+        assert "Read-only file system" in found.unkept
+        measured = store.record(found, {"mean": 0.5})
+        assert measured.facts["mean"] == 0.5
+        assert measured.unkept
+    assert (folder / "tiny/manifest.json").read_bytes() == before
+    assert not store.record(found, {"mean": 0.5}).unkept
