@@ -51,6 +51,13 @@ def _fetched(opened: Configured, catalog: Catalog, chosen: Choice, *, yes: bool)
     return Choice("embedded", entry.name, "it was just fetched", entry=entry)
 
 
+def is_open(opened: Configured) -> bool:
+    """Whether nothing was said about the model, and somebody is there to be asked."""
+    config = opened.config.llm
+    said = config.model != weights.AUTO or config.base_url or config.provider
+    return opened.shell.interactive and not opened.shell.json and not said
+
+
 def window(opened: Configured) -> int:
     """Return the context window to ask for, in tokens."""
     return opened.config.llm.context_tokens or opened.config.cognition.max_context_tokens

@@ -212,6 +212,26 @@ def open_entity(
     return opened
 
 
+def configured(ctx: typer.Context, folder_option: Path | None, **flags: object) -> Configured:
+    """Return the settings of the entity, if one is meant, else the user's; see `open_entity`."""
+    shell = shell_of(ctx)
+    try:
+        locate(shell, folder_option)
+    except NotAnEntityError:
+        if folder_option or shell.entity:
+            raise
+        return without_entity(shell, **flags)
+    return open_entity(ctx, folder_option, **flags)
+
+
+def without_entity(shell: Shell, **flags: object) -> WithoutEntity:
+    """Return the settings of the user."""
+    from bumble.entity import settings
+
+    loaded = settings.load(None, shell.user_file, shell.environ, _overriding(flags))
+    return WithoutEntity(shell, loaded)
+
+
 def _settle_clone(opened: Opened) -> None:
     """Tell git how to merge the folder, and mend what it merged without that; say so."""
     from bumble.history import driver
@@ -298,10 +318,11 @@ def with_settings(opened: Opened, **flags: object) -> Opened:
 def _settings(shell: Shell, entity: Entity, flags: Mapping[str, object]) -> Settings:
     from bumble.entity import settings
 
-    overriding = {
-        key.replace("__", "."): value for key, value in flags.items() if value is not None
-    }
-    return settings.load(entity.file, shell.user_file, shell.environ, overriding)
+    return settings.load(entity.file, shell.user_file, shell.environ, _overriding(flags))
+
+
+def _overriding(flags: Mapping[str, object]) -> dict[str, object]:
+    return {key.replace("__", "."): value for key, value in flags.items() if value is not None}
 
 
 def zone(opened: Opened) -> ZoneInfo:

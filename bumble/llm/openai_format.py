@@ -35,7 +35,11 @@ _OPTIONAL = (
 _WINDOWS = (
     *("max_model_len", "loaded_context_length", "context_length", "context_window"),
     *("max_context_length", "n_ctx", "n_ctx_train", "max_context_window_tokens"),
+    "max_input_tokens",  # Anthropic's
 )
+# How OpenAI's newest models refuse to think where there are tools: only `none` will do.
+_EFFORT_NONE = re.compile(r"reasoning_effort to '?none")
+_DATED = re.compile(r"-\d{8}|-\d{4}-\d\d-\d\d")  # behind a model's name: one version of it
 _NO_MODEL = re.compile(r"model.{0,80}(not found|not exist|unknown|no such)|no such model", re.I)
 
 
@@ -55,7 +59,10 @@ class OpenAIDialect(Struct, frozen=True):
 
     def learned(self, ask: Ask, habits: Habits) -> Habits:
         """Return habits with what `/models` says, and llama-server's `/props`."""
-        entry = next((one for one in listed(ask("/models", None)) if one["id"] == self.model), {})
+        answer = ask("/models", None)
+        entries = listed(answer)
+        entry = _entry(entries, self.model)
+        is_whole = not (isinstance(answer, dict) and answer.get("has_more"))
         meta = entry.get("meta")
         told = (entry, meta, entry.get("top_provider"), entry.get("limits"))
         places = [place for place in told if isinstance(place, dict)]
@@ -66,8 +73,10 @@ class OpenAIDialect(Struct, frozen=True):
             window = _first_count([settings] if isinstance(settings, dict) else [], ("n_ctx",))
         return replace(
             habits,
-            asked=True,
+            asked=answer is not None,
             context_tokens=window or families.window(self.model),
+            window_told=window is not None,
+            names=() if entry or not is_whole else tuple(_short(one["id"]) for one in entries),
             parameters=_first_count(places, ("n_params",)),
             prices=_prices(entry.get("pricing")),
         )
@@ -113,6 +122,8 @@ class OpenAIDialect(Struct, frozen=True):
         if request.seed is not None:
             body["seed"] = request.seed
         body |= self.thinks if thinks else self.thinks_not
+        if native and habits.effort:
+            body["reasoning_effort"] = habits.effort
         if request.top_logprobs:
             most = min(request.top_logprobs, logprobs.MOST)
             body |= {"logprobs": True, "top_logprobs": most}
@@ -132,6 +143,8 @@ class OpenAIDialect(Struct, frozen=True):
         if problem.status not in _REFUSALS or hopeless:
             return None
         named = _named(problem, body)
+        if "tools" in body and not habits.effort and _EFFORT_NONE.search(problem.message):
+            return replace(habits, effort="none")
         if named and named not in ("response_format", "tool_choice", "tools"):
             return _left_out(named, habits)
         if problem.status == 403:
@@ -169,6 +182,24 @@ def listed(answer: Any) -> list[dict[str, Any]]:
         for entry in (entries if isinstance(entries, list) else ())
         if isinstance(entry, dict) and isinstance(entry.get("id"), str)
     ]
+
+
+def _entry(entries: Sequence[dict[str, Any]], name: str) -> dict[str, Any]:
+    """Return what a list says of a model; empty where it isn't in it.
+
+    Lists may name a model by its dated version (Anthropic's) or below `models/` (Gemini's), and
+    leave out what is added to a name (OpenRouter's `:online`).
+    """
+    by_id = {_short(entry["id"]): entry for entry in entries}
+    for known in (_short(name), _short(name).partition(":")[0]):
+        if known in by_id:
+            return by_id[known]
+    dated = (one for one in by_id if one.startswith(name) and _DATED.fullmatch(one[len(name) :]))
+    return by_id.get(max(dated, default=""), {})
+
+
+def _short(name: str) -> str:
+    return name.removeprefix("models/")
 
 
 def _first_count(places: Sequence[Mapping[str, Any]], names: Sequence[str]) -> int | None:
