@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from bumble.app import weights
 from bumble.app.opening import Configured, Opened
-from bumble.llm import detect
+from bumble.llm import detect, providers
 from bumble.weights import choice
 from bumble.weights.choice import Choice
 
@@ -54,7 +54,8 @@ def _fetched(opened: Configured, catalog: Catalog, chosen: Choice, *, yes: bool)
 def is_open(opened: Configured) -> bool:
     """Whether nothing was said about the model, and somebody is there to be asked."""
     config = opened.config.llm
-    said = config.model != weights.AUTO or config.base_url or config.provider
+    known = providers.named(config.provider)
+    said = config.model != weights.AUTO or config.base_url or known is not None
     return opened.shell.interactive and not opened.shell.json and not said
 
 

@@ -172,6 +172,7 @@ def set_(
 def _check_model(ctx: typer.Context, entity: Path | None, key: str, *, user: bool) -> None:
     """Say what is wrong with the model that is set now, as far as that can be told."""
     from bumble.app import model_choice, model_facts
+    from bumble.llm import providers
 
     shell = shell_of(ctx)
     try:
@@ -183,14 +184,14 @@ def _check_model(ctx: typer.Context, entity: Path | None, key: str, *, user: boo
         return
     if problem := model_facts.missing(chosen, facts.names):
         output.warn(shell, f"{chosen.model}: {problem}")
-    config = opened.config.llm
-    if key == "llm.provider" and config.provider and config.base_url:
+    config, known = opened.config.llm, providers.named(opened.config.llm.provider)
+    if key == "llm.provider" and known and config.base_url:
         output.warn(
             shell,
             f"llm.base_url is {urls.shown(config.base_url)}, and goes before llm.provider.\n"
             f"Take it out: bumble config unset {'--user ' if user else ''}llm.base_url",
         )
-    elif config.provider and config.model == weights.AUTO:
+    elif known and config.model == weights.AUTO:
         output.say(f"{chosen.model} talks: {chosen.why}.")
 
 

@@ -79,7 +79,7 @@ class LlmConfig(Struct, frozen=True):
 
     model: str
     provider: Annotated[
-        Literal["", "openai", "anthropic", "gemini", "openrouter", "mistral", "groq"], OWNERS
+        Literal["none", "openai", "anthropic", "gemini", "openrouter", "mistral", "groq"], OWNERS
     ]
     base_url: Annotated[str, YOURS]
     api_key_env: Annotated[str, YOURS]

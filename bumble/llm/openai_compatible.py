@@ -47,7 +47,7 @@ def connect(
         model,
         marks_cache=known is not None and known.marks_cache,
         enforces=enforces,
-        root=url.removesuffix("/v1"),
+        root="" if known is not None else url.removesuffix("/v1"),
         **thought,
     )
     headers = known.list_headers if known is not None else {}

@@ -52,7 +52,8 @@ class OpenAIDialect(Struct, frozen=True):
     thinks_not: Mapping[str, Any] = field(default_factory=dict)
     marks_cache: bool = False  # whether it takes marks of what is worth keeping
     enforces: bool = True  # False: the server is only told of schemas, and of tools
-    root: str = ""  # the server's address without `/v1`, where llama-server says more
+    # The server's address without `/v1`, where llama-server says more; empty: it is none.
+    root: str = ""
 
     path = "/chat/completions"
     asks_first = False
@@ -67,7 +68,7 @@ class OpenAIDialect(Struct, frozen=True):
         told = (entry, meta, entry.get("top_provider"), entry.get("limits"))
         places = [place for place in told if isinstance(place, dict)]
         window = _first_count(places, _WINDOWS)
-        if window is None:
+        if window is None and self.root:
             props = ask(f"{self.root}/props", None)
             settings = props.get("default_generation_settings") if isinstance(props, dict) else None
             window = _first_count([settings] if isinstance(settings, dict) else [], ("n_ctx",))

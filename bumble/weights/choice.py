@@ -61,7 +61,7 @@ def choose(
     if name.startswith(OLLAMA):
         model = name.removeprefix(OLLAMA)
         return Choice("ollama", model, f"llm.model ({origin})", url=config.ollama_url)
-    if config.base_url or config.provider:
+    if config.base_url or providers.named(config.provider):
         return _endpoint(config, origin)
     if name != "auto":
         return Choice("embedded", name, f"llm.model ({origin})", entry=_entry(catalog, name))
