@@ -26,17 +26,18 @@ from bumble.abilities.tiers import (
     by_size,
     overruled,
 )
-from bumble.app import output, weights
+from bumble.app import model_facts, output, weights
 from bumble.app.model_choice import choose_model
 from bumble.entity.config import AbilitiesConfig
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import RecordInvalidError, UserError
-from bumble.llm import detect, gguf
+from bumble.llm import detect, providers
 from bumble.runtime import spoken
 from bumble.text import schema, urls
+from bumble.weights import choice
 
 if TYPE_CHECKING:
-    from bumble.app.opening import Opened
+    from bumble.app.opening import Configured, Opened
     from bumble.app.process import Shell
     from bumble.records.sessions import Session
     from bumble.runtime.runtime import Runtime
@@ -58,7 +59,7 @@ class ModelStanding(Struct, frozen=True):
     @property
     def line(self) -> str:
         """Say it for people."""
-        name = probe_cases.name(self.language)
+        name = "any other language" if self.language == ANY else probe_cases.name(self.language)
         return f"{name}: talk {self.talk}, memory {self.memory} ({self.why})"
 
 
@@ -72,7 +73,7 @@ def of(opened: Opened, chosen: Choice | None) -> LateAbilities:
     return LateAbilities(look=lambda: _look(opened, chosen))
 
 
-def _look(opened: Opened, chosen: Choice | None) -> Abilities:
+def _look(opened: Configured, chosen: Choice | None) -> Abilities:
     try:
         chosen = chosen or choose_model(opened)
         measured = measured_of(opened, chosen)
@@ -81,33 +82,31 @@ def _look(opened: Opened, chosen: Choice | None) -> Abilities:
     return _as_wanted(opened, measured)
 
 
-def measured_of(opened: Opened, chosen: Choice) -> Abilities:
+def measured_of(opened: Configured, chosen: Choice) -> Abilities:
     """Return what a probe measured of a model, or a script says of its own; the rest by size."""
     if chosen.script is not None:
         return _scripted(opened, chosen)
     measured = result_of(opened.shell, chosen).abilities()
-    return replace(measured, unmeasured=_unmeasured(opened, chosen))
+    return replace(measured, unmeasured=_unmeasured(opened, chosen)[0])
 
 
-def _unmeasured(opened: Opened, chosen: Choice) -> Tier:
-    """Return how far a model is trusted that nobody measured.
+def _unmeasured(opened: Configured, chosen: Choice) -> tuple[Tier, str]:
+    """Return how far a model is trusted that nobody measured, and why so far.
 
     One that its owner named at an endpoint writes, unless the endpoint says that it is small.
     """
-    if chosen.entry is not None:
-        file = opened.shell.weights / chosen.entry.name / chosen.entry.files[0].name
-        try:
-            parameters = gguf.parameters(file)
-        except (OSError, ValueError):
-            parameters = None  # not here yet, or damaged: what is wrong is said when it is loaded
-        return by_file(parameters, chosen.entry.files[0].bytes)
-    from bumble.app import models
+    parameters = model_facts.parameters(opened, chosen)
+    if parameters is not None:
+        return by_size(parameters), f"by its size, {parameters / 1e9:.1f} billion parameters"
+    if chosen.entry is None:
+        return by_size(WRITES_FROM), "its endpoint doesn't say that it is small"
+    size = chosen.entry.files[0].bytes
+    return by_file(None, size), f"by its size, a file of {output.size(size)}"
 
-    model = models.open_endpoint(opened, chosen, writes=True)
-    try:
-        return by_size(model.parameters or WRITES_FROM)
-    finally:
-        model.close()
+
+def writes_by_size(opened: Configured, chosen: Choice) -> bool:
+    """Whether a model is trusted to write before anybody measured it."""
+    return _unmeasured(opened, chosen)[0] == "write"
 
 
 def identity(chosen: Choice) -> str:
@@ -125,7 +124,7 @@ def result_of(shell: Shell, chosen: Choice) -> ModelResult:
     return results.load(identity(chosen), chosen.model, shell.abilities)
 
 
-def standings(opened: Opened, chosen: Choice, codes: Sequence[str]) -> list[ModelStanding]:
+def standings(opened: Configured, chosen: Choice, codes: Sequence[str]) -> list[ModelStanding]:
     """Say how far a model is trusted in some languages, and in those that were measured."""
     seen = _look(opened, chosen)
     known = {} if chosen.script else result_of(opened.shell, chosen).languages
@@ -143,7 +142,7 @@ def standings(opened: Opened, chosen: Choice, codes: Sequence[str]) -> list[Mode
     ]
 
 
-def _reason(opened: Opened, chosen: Choice, result: LanguageResult | None, code: str) -> str:
+def _reason(opened: Configured, chosen: Choice, result: LanguageResult | None, code: str) -> str:
     config = opened.config.llm.abilities
     wanted: tuple[tuple[Purpose, Mapping[str, Tier]], ...] = (
         ("talk", config.talk),
@@ -157,6 +156,8 @@ def _reason(opened: Opened, chosen: Choice, result: LanguageResult | None, code:
     overruling = "".join(f"; {place}" for place in dict.fromkeys(places))
     if chosen.script:
         return f"its script{overruling}"
+    if result is None or not result.is_whole:
+        return f"not probed; {_unmeasured(opened, chosen)[1]}{overruling}"
     return f"{measured_on(result)}{overruling}"
 
 
@@ -193,6 +194,8 @@ def say_once(
     if chosen is None or chosen.script is not None:
         return
     code = spoken.language(runtime, session, person)
+    if {code, ANY} & opened.config.llm.abilities.talk.keys():
+        return  # whoever said so knows
     if runtime.abilities.tier("talk", code) == "write":
         return
     place = opened.entity.private / "cache" / NOTICES
@@ -223,23 +226,36 @@ def _notice(opened: Opened, chosen: Choice, code: str) -> str:
     else:
         first = f"{chosen.model} is a small model, so it isn't trusted to write {name} unchecked."
     then = "So its answers are checked, or put together by fixed forms."
-    return f"{first} {then}\n{_better(shell, chosen)}"
+    return f"{first} {then}\n{_better(opened, chosen)}"
 
 
-def _better(shell: Shell, chosen: Choice) -> str:
+def _better(opened: Opened, chosen: Choice) -> str:
     """Name the one command that leads this owner to a model that can."""
     if chosen.url:
-        return (
-            "A larger one of the same server: `bumble config set llm.model NAME` "
-            "(`bumble status` lists them)."
-        )
+        return _better_there(chosen)
+    shell = opened.shell
     best = weights.catalog_of(shell).of_kind("chat", weights.memory_mb())[:1]
     if best and best[0].name != chosen.model:
-        return f"A larger one: `bumble model pull {best[0].name}`."
-    return "To talk by a server's: `bumble config set --user llm.base_url URL`."
+        takes = "model pull" if opened.config.llm.model == weights.AUTO else "config set llm.model"
+        return f"A larger one: `bumble {takes} {best[0].name}`."
+    names = ", ".join(one.name for one in providers.known())
+    return (
+        "It is the largest for this machine's memory. One elsewhere, to which what you say goes: "
+        f"`bumble config set --user llm.provider NAME` ({names})."
+    )
 
 
-def _scripted(opened: Opened, chosen: Choice) -> Abilities:
+def _better_there(chosen: Choice) -> str:
+    """Name another model of the same server; one on this machine is asked which it has."""
+    prefix = choice.OLLAMA if chosen.backend == "ollama" else ""
+    others = [name for name in detect.names_at(chosen.url) if name != chosen.model]
+    if not others:
+        return f"A larger one of that server: `bumble config set llm.model {prefix}NAME`."
+    which = f" It has {model_facts.listed(tuple(others))}." if others[1:] else ""
+    return f"Another one of that server: `bumble config set llm.model {prefix}{others[0]}`.{which}"
+
+
+def _scripted(opened: Configured, chosen: Choice) -> Abilities:
     from bumble.app import models
     from bumble.llm import scripted
 
@@ -254,7 +270,7 @@ def _scripted(opened: Opened, chosen: Choice) -> Abilities:
     return overruled(ABLE, cast("Mapping[Purpose, Mapping[str, Tier]]", listed))
 
 
-def _as_wanted(opened: Opened, measured: Abilities) -> Abilities:
+def _as_wanted(opened: Configured, measured: Abilities) -> Abilities:
     """Put the settings over what was measured; a folder that isn't trusted may only lower it."""
     config = opened.config.llm.abilities
     wanted: dict[Purpose, Mapping[str, Tier]] = {"talk": config.talk, "memory": config.memory}
@@ -272,10 +288,10 @@ def _as_wanted(opened: Opened, measured: Abilities) -> Abilities:
                 opened.shell,
                 f"{_place(opened, purpose, code)}: `llm.abilities.{purpose}.{code}` is ignored: it "
                 "trusts the model with more than was measured.\n"
-                f"If you trust what is in it: bumble config trust {opened.entity.root}",
+                f"If you trust what is in it: bumble config trust {opened.root}",
             )
     return abilities
 
 
-def _place(opened: Opened, purpose: Purpose, code: str) -> str:
+def _place(opened: Configured, purpose: Purpose, code: str) -> str:
     return opened.settings.origin(f"llm.abilities.{purpose}.{code}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from bumble.app import weights
 from bumble.app.opening import Configured, Opened
-from bumble.llm import detect
+from bumble.llm import detect, providers
 from bumble.weights import choice
 from bumble.weights.choice import Choice
 
@@ -52,6 +52,14 @@ def _fetched(opened: Configured, catalog: Catalog, chosen: Choice, *, yes: bool)
         entry = catalog.entry(chosen.model)
         weights.fetch(opened.shell, entry, yes=yes)
     return Choice("embedded", entry.name, "it was just fetched", entry=entry)
+
+
+def is_open(opened: Configured) -> bool:
+    """Whether nothing was said about the model, and somebody is there to be asked."""
+    config = opened.config.llm
+    known = providers.named(config.provider)
+    said = config.model != weights.AUTO or config.base_url or known is not None
+    return opened.shell.interactive and not opened.shell.json and not said
 
 
 def window(opened: Configured) -> int:

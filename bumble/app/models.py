@@ -17,7 +17,7 @@ from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import UserError
 from bumble.llm import budget
 from bumble.llm.budget import Budgeted, Limits
-from bumble.llm.ledger import Recorded
+from bumble.llm.ledger import Prices, Recorded
 from bumble.llm.protocol import Model
 from bumble.llm.stream_timeouts import Timeouts
 from bumble.llm.wrappers import AbsentModel, LazyModel
@@ -106,7 +106,7 @@ def open_endpoint(opened: Configured, chosen: Choice, *, writes: bool) -> HttpMo
     return openai_compatible.connect(
         chosen.url,
         chosen.model,
-        api_key=credentials.api_key(opened.config, shell.environ, shell.secrets_file),
+        api_key=credentials.secret(chosen.key, shell.environ, shell.secrets_file),
         timeouts=timeouts,
         context_tokens=config.context_tokens,
         enforces=config.tool_choice == "required",
@@ -153,4 +153,13 @@ def recorded(opened: Opened, model: Model, command: str, *, writes: bool) -> Rec
     detail: Mapping[str, Any] = {"command": command}
     ledger = opened.entity.ledger if writes else None
     prompts = opened.entity.prompts if writes and opened.config.log.prompts else None
-    return Recorded(model, ledger, opened.shell.now, detail=detail, prompts=prompts)
+    now, prices = opened.shell.now, lambda: prices_of(opened, model)
+    return Recorded(model, ledger, now, detail=detail, prompts=prompts, prices=prices)
+
+
+def prices_of(opened: Configured, model: Model) -> Prices | None:
+    """Return what a model's tokens cost: as the owner says, else as its endpoint does."""
+    owners = opened.config.llm.prices
+    if owners.prompt is not None or owners.completion is not None:
+        return owners.prompt or 0.0, owners.completion or 0.0
+    return getattr(model, "prices", None)

@@ -264,6 +264,26 @@ def rules_from_elsewhere(opened: Opened) -> list[Rule]:
     return []
 
 
+def configured(ctx: typer.Context, folder_option: Path | None, **flags: object) -> Configured:
+    """Return the settings of the entity, if one is meant, else the user's; see `open_entity`."""
+    shell = shell_of(ctx)
+    try:
+        locate(shell, folder_option)
+    except NotAnEntityError:
+        if folder_option or shell.entity:
+            raise
+        return without_entity(shell, **flags)
+    return open_entity(ctx, folder_option, **flags)
+
+
+def without_entity(shell: Shell, **flags: object) -> WithoutEntity:
+    """Return the settings of the user."""
+    from bumble.entity import settings
+
+    loaded = settings.load(None, shell.user_file, shell.environ, _overriding(flags))
+    return WithoutEntity(shell, loaded)
+
+
 def settle_git(shell: Shell, root: Path, *, timeout_seconds: float, reads: bool = False) -> None:
     """Bring to an end what git was cut off in; for who only reads, say that it waits.
 
@@ -377,14 +397,15 @@ def _settings(shell: Shell, entity: Entity, flags: Mapping[str, object]) -> tupl
     from bumble.entity import settings
     from bumble.runtime import rules
 
-    overriding = {
-        key.replace("__", "."): value for key, value in flags.items() if value is not None
-    }
-    load = partial(settings.load, entity.file, shell.user_file, shell.environ, overriding)
+    load = partial(settings.load, entity.file, shell.user_file, shell.environ, _overriding(flags))
     loaded = load()
     entity = replace(entity, approval=loaded.approval)
     acting = [rule for rule in loaded.rules if settings.is_acting(rule)]
     return (load(acts=False) if rules.pending(entity, acting) else loaded), entity
+
+
+def _overriding(flags: Mapping[str, object]) -> dict[str, object]:
+    return {key.replace("__", "."): value for key, value in flags.items() if value is not None}
 
 
 def zone(opened: Opened) -> ZoneInfo:

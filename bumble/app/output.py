@@ -214,6 +214,11 @@ def size(count: float) -> str:
     return f"{count:.1f} GB"
 
 
+def dollars(amount: float) -> str:
+    """Write an amount of money for people, small ones exactly enough to tell them apart."""
+    return f"${amount:.2f}" if amount >= 1 else f"${amount:.4f}"
+
+
 class Progress:
     """A line on stderr that shows how far something is; silent when stderr is not a terminal."""
 

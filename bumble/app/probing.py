@@ -14,11 +14,10 @@ from bumble.abilities import probe, probe_cases, results
 from bumble.abilities.probe import Note
 from bumble.abilities.results import LanguageResult, ModelResult
 from bumble.abilities.tiers import ANY
-from bumble.app import abilities, weights
+from bumble.app import abilities, model_facts, weights
 from bumble.app.model_choice import choose_model
 from bumble.entity import credentials
 from bumble.errors import UserError
-from bumble.llm import http_errors
 from bumble.runtime import spoken
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult
 from bumble.runtime.runner import Pass
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
     from bumble.llm.protocol import Model
     from bumble.runtime.runtime import Runtime
     from bumble.weights.choice import Choice
-
-IN_THE_CLOUD = "cloud"  # at the end of the names of models that Ollama asks elsewhere
 
 
 class ProbeJob(Struct, frozen=True):
@@ -45,14 +42,12 @@ class StoppedError(Exception):
 
 def is_free(opened: Configured, chosen: Choice) -> bool:
     """Whether asking a model costs nothing but time: it runs on this machine, and wants no key."""
-    if chosen.backend in ("embedded", "script"):
-        return True
-    if not http_errors.is_loopback(chosen.url) or chosen.model.endswith(IN_THE_CLOUD):
+    if not model_facts.stays_here(chosen):
         return False
-    if chosen.backend == "ollama":
+    if chosen.backend != "endpoint":
         return True
     shell = opened.shell
-    return credentials.api_key(opened.config, shell.environ, shell.secrets_file) is None
+    return credentials.secret(chosen.key, shell.environ, shell.secrets_file) is None
 
 
 def unmeasured(result: ModelResult, codes: Sequence[str]) -> list[str]:
@@ -153,6 +148,8 @@ def _obstacle(opened: Opened, chosen: Choice) -> str:
         return "a script says itself what it may do"
     if not weights.is_here(opened, chosen):
         return f"{chosen.model} is not here"
+    if abilities.writes_by_size(opened, chosen):
+        return f"{chosen.model} is large enough to be trusted without"
     return "" if is_free(opened, chosen) else "it may cost money: `bumble model probe` asks it"
 
 

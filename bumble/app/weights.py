@@ -80,6 +80,14 @@ def offered(shell: Shell, entry: CatalogEntry) -> str | None:
     return _described(entry, str(offer.source)) if offer else None
 
 
+def offer_of(shell: Shell, entries: Sequence[CatalogEntry]) -> CatalogEntry | None:
+    """Return the first of some models that a source has; None if none has any."""
+    from bumble.weights import pull
+
+    offer = pull.choose(entries, means(shell))
+    return offer.entry if offer else None
+
+
 def _described(entry: CatalogEntry, source: str) -> str:
     return f"{entry.name} ({output.size(entry.bytes)}, {entry.licence}) from {source}"
 

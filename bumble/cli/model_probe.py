@@ -13,10 +13,9 @@ from bumble.abilities import grading, probe_cases
 from bumble.abilities.results import LanguageResult, ModelResult
 from bumble.app import abilities, models, opening, output, probing, runtimes, weights
 from bumble.app.model_choice import choose_model
-from bumble.app.opening import Configured, Opened, WithoutEntity, open_entity, shell_of
+from bumble.app.opening import Configured, Opened, shell_of
 from bumble.cli import commit
-from bumble.entity import settings
-from bumble.errors import NotAnEntityError, UsageError
+from bumble.errors import UsageError
 from bumble.llm.protocol import Model
 from bumble.runtime import spoken
 from bumble.text import urls
@@ -43,7 +42,7 @@ def run(
         yes: Whether a paid model may be asked, and weights fetched.
     """
     shell = shell_of(ctx)
-    opened = _configured(ctx, entity, name)
+    opened = opening.configured(ctx, entity, llm__model=name)
     codes = list(languages) or _spoken(opened) or probe_cases.languages()
     for code in codes:
         if code not in probe_cases.languages():
@@ -68,22 +67,8 @@ def run(
         model.close()
     result = abilities.result_of(shell, chosen)
     shown = {**data(result), "probed": missing}
-    output.result(
-        shell, "model probe", shown, [chosen.model, *output.table(rows(result), indent="  ")]
-    )
-
-
-def _configured(ctx: typer.Context, entity: Path | None, name: str | None) -> Configured:
-    """Return the settings of the entity, if one is meant, else the user's."""
-    shell = shell_of(ctx)
-    try:
-        opening.locate(shell, entity)
-    except NotAnEntityError:
-        if entity or shell.entity:
-            raise
-        flags = {"llm.model": name} if name else {}
-        return WithoutEntity(shell, settings.load(None, shell.user_file, shell.environ, flags))
-    return open_entity(ctx, entity, llm__model=name)
+    measured = output.table(rows(result), indent="  ")
+    output.result(shell, "model probe", shown, [chosen.model, *measured])
 
 
 def _spoken(opened: Configured) -> list[str]:
@@ -128,9 +113,7 @@ def _measure(opened: Configured, chosen: Choice, model: Model, code: str, *, aga
 
 
 def rows(result: ModelResult) -> list[tuple[str, str]]:
-    """Say for a list what a model can be trusted with, by language."""
-    if not result.languages:
-        return [("trusted with", "not probed: it chooses; `bumble model probe` measures it")]
+    """Say for a list what a model got right, by language."""
     return [
         (
             probe_cases.name(code),

@@ -64,6 +64,8 @@ def data(turn: Turn) -> dict[str, Any]:
             "prompt_tokens": [usage.prompt_tokens for usage in used],
             "cached_tokens": [usage.cached_tokens for usage in used],
             "completion_tokens": [usage.completion_tokens for usage in used],
+            "reasoning_tokens": [usage.reasoning_tokens for usage in used],
+            "dollars": [usage.dollars for usage in used],
         },
         "seconds": {
             "first_token": [
@@ -83,11 +85,13 @@ def footer(talk: Conversation, turn: Turn) -> str:
         tokens, seconds = completion.usage, completion.first_token_seconds
         prompt, cached = tokens.prompt_tokens or 0, tokens.cached_tokens or 0
         first = "?" if seconds is None else f"{seconds:.2f}"
+        thought = f", {tokens.reasoning_tokens} of them thought" if tokens.reasoning_tokens else ""
+        cost = "" if tokens.dollars is None else f" · {output.dollars(tokens.dollars)}"
         lines.append(
             f"[{completion.model} · prompt {prompt} tokens: {cached} cached,"
             f" {prompt - cached} evaluated"
-            f" · answer {tokens.completion_tokens or 0} tokens · first after {first} s,"
-            f" all after {completion.seconds:.2f} s]"
+            f" · answer {tokens.completion_tokens or 0} tokens{thought}{cost}"
+            f" · first after {first} s, all after {completion.seconds:.2f} s]"
         )
     if turn.refused:
         lines.append(f"[drafts not said: {'; '.join(turn.refused)}]")

@@ -10,8 +10,8 @@ import typer
 from msgspec import Struct, field
 
 from bumble import files
-from bumble.app import output
-from bumble.app.opening import Opened, open_entity, shell_of
+from bumble.app import model_choice, output
+from bumble.app.opening import Opened, open_entity, shell_of, with_settings
 from bumble.app.speech import Speech
 from bumble.choosing import introduction
 from bumble.cli import directives, introducing, turn_view
@@ -26,6 +26,7 @@ from bumble.cli.options import (
 )
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import AnswerInvalidError, UsageError
+from bumble.records import session_files
 
 if TYPE_CHECKING:
     from bumble.app.conversation import Conversation
@@ -133,6 +134,10 @@ def chat(
         cognition__loop__max_tool_rounds=max_tool_rounds,
         limits__lock_timeout_seconds=lock_timeout,
     )
+    if not (yes or incognito) and model_choice.is_open(opened) and not _has_talked(opened):
+        from bumble.cli import start
+
+        opened = with_settings(opened) if start.ask(opened) else opened
     output.sign(f"{opened.identity.name} wakes …", shell.environ)
     typed = message is not None and message != ["-"]
     first = None if text is None else _parse_input(text, typed=typed)
@@ -154,6 +159,10 @@ def chat(
         settles = after_turn.after_answer(talk)
     if settles:
         after_turn.in_background(opened)
+
+
+def _has_talked(opened: Opened) -> bool:
+    return next(session_files.infos(opened.entity.sessions), None) is not None
 
 
 def _make_if_missing(ctx: typer.Context, entity: Path | None, text: str, *, yes: bool) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bumble.app import opening, output, setting_files
+from bumble.app import opening, output, setting_files, weights
 from bumble.app.opening import shell_of
 from bumble.app.process import Shell
 from bumble.app.setting_files import SettingsFile
@@ -17,9 +17,9 @@ from bumble.entity import folder_trust, layers, setting_edits, settings
 from bumble.entity.config import Identity
 from bumble.entity.folder import ENTITY_FILE
 from bumble.entity.settings import Settings
-from bumble.errors import NotAnEntityError, UsageError
+from bumble.errors import NotAnEntityError, UsageError, UserError
 from bumble.runtime import rules
-from bumble.text import schema, yaml_edit, yaml_render
+from bumble.text import schema, urls, yaml_edit, yaml_render
 from bumble.text.schema import ValueProblem
 
 app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="See and change settings.")
@@ -40,6 +40,7 @@ OriginOption = Annotated[
     bool, typer.Option("--origin", "--effective", help="Say where each value comes from.")
 ]
 FolderArgument = Annotated[Path, typer.Argument(metavar="DIR", help="The entity folder.")]
+OF_THE_MODEL = ("llm.model", "llm.provider", "llm.base_url")  # what decides who is asked
 Row = tuple[str, Any, str]  # dotted key, value, origin
 
 
@@ -164,7 +165,35 @@ def set_(
     before, after = setting_files.edit(
         shell, place, plan, f"set {key}", dry_run=dry_run, lock_timeout=lock_timeout
     )
+    if key in OF_THE_MODEL and not dry_run:
+        _check_model(ctx, entity, key, user=user)
     _report(shell, "config set", place, key, before, after, dry_run=dry_run)
+
+
+def _check_model(ctx: typer.Context, entity: Path | None, key: str, *, user: bool) -> None:
+    """Say what is wrong with the model that is set now, as far as that can be told."""
+    from bumble.app import model_choice, model_facts
+    from bumble.llm import providers
+
+    shell = shell_of(ctx)
+    try:
+        opened = opening.without_entity(shell) if user else opening.configured(ctx, entity)
+        chosen = model_choice.choose_model(opened)
+        facts = model_facts.look(opened, chosen)
+    except UserError as error:
+        output.warn(shell, str(error))
+        return
+    if problem := model_facts.missing(chosen, facts.names):
+        output.warn(shell, f"{chosen.model}: {problem}")
+    config, known = opened.config.llm, providers.named(opened.config.llm.provider)
+    if key == "llm.provider" and known and config.base_url:
+        output.warn(
+            shell,
+            f"llm.base_url is {urls.shown(config.base_url)}, and goes before llm.provider.\n"
+            f"Take it out: bumble config unset {'--user ' if user else ''}llm.base_url",
+        )
+    elif known and config.model == weights.AUTO:
+        output.say(f"{chosen.model} talks: {chosen.why}.")
 
 
 @app.command()

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from bumble import files
-from bumble.app import opening, output, weights
+from bumble.app import model_choice, opening, output, weights
 from bumble.app.opening import shell_of
 from bumble.app.process import Shell
 from bumble.cli.options import DryRunOption, EntityOption, JsonOption, YesOption
@@ -25,9 +25,11 @@ from bumble.errors import (
     WeightsMissingError,
 )
 from bumble.llm import engine_probe
+from bumble.weights.choice import Choice
 
 if TYPE_CHECKING:
     from bumble.abilities.results import ModelResult
+    from bumble.app.abilities import ModelStanding
     from bumble.entity.settings import Settings
     from bumble.weights.catalog import Catalog, CatalogEntry, Source, WeightsFile
     from bumble.weights.store import Installed
@@ -37,7 +39,13 @@ app = typer.Typer(
 )
 
 
-NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The model.")]
+ShownArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[NAME]",
+        help="The model, as llm.model takes it. Default: the one that talks.",
+    ),
+]
 NamesArgument = Annotated[list[str] | None, typer.Argument(metavar="NAME", help="The models.")]
 StoredArgument = Annotated[
     list[str] | None,
@@ -229,14 +237,32 @@ def _settings(shell: Shell, entity: Path | None) -> Settings:
 
 
 @app.command()
-def show(ctx: typer.Context, name: NameArgument, *, json: JsonOption = False) -> None:
-    """Show all that is known of a model."""
+def show(
+    ctx: typer.Context,
+    name: ShownArgument = None,
+    *,
+    entity: EntityOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show all that is known of a model: where it runs, its window, what it is trusted with."""
+    from bumble.cli import model_view
+
     shell = shell_of(ctx)
-    state = _state(shell, weights.catalog_of(shell).entry(name))
-    output.result(shell, "model show", _data(shell, state), _shown(shell, state))
+    of_catalog = [entry for entry in weights.catalog_of(shell) if entry.name == name]
+    # One of the catalog is meant by its name, whatever endpoint is set.
+    opened = opening.configured(ctx, entity, llm__model=None if of_catalog else name)
+    chosen = None if of_catalog else model_choice.choose_model(opened)
+    if chosen is not None and chosen.entry is None:
+        output.result(shell, "model show", *model_view.shown(opened, chosen))
+        return
+    entry = chosen.entry if chosen is not None and chosen.entry else of_catalog[0]
+    state = _state(shell, entry)
+    trusted = model_view.trusted(opened, Choice("embedded", entry.name, "", entry=entry))
+    lines = _shown(shell, state, trusted)
+    output.result(shell, "model show", _data(shell, state, trusted), lines)
 
 
-def _data(shell: Shell, state: ModelState) -> dict[str, Any]:
+def _data(shell: Shell, state: ModelState, trusted: Sequence[ModelStanding]) -> dict[str, Any]:
     from bumble.cli import model_probe
 
     entry, here = state.entry, state.here
@@ -248,6 +274,7 @@ def _data(shell: Shell, state: ModelState) -> dict[str, Any]:
         "files": [_file(shell, entry, file) for file in entry.files],
         "run": asdict(run) if run else {},
         "abilities": model_probe.data(_probed(shell, entry)) if entry.kind == "chat" else None,
+        "trusted": [asdict(one) for one in trusted],
         "here": here is not None,
         "came_from": here.source if here else None,
         "measured": dict(here.facts) if here else {},
@@ -258,7 +285,6 @@ def _data(shell: Shell, state: ModelState) -> dict[str, Any]:
 
 def _probed(shell: Shell, entry: CatalogEntry) -> ModelResult:
     from bumble.app import abilities
-    from bumble.weights.choice import Choice
 
     return abilities.result_of(shell, Choice("embedded", entry.name, "", entry=entry))
 
@@ -288,7 +314,7 @@ def _source(source: Source) -> str:
     return str(source.path) if isinstance(source, Local) else str(source)
 
 
-def _shown(shell: Shell, state: ModelState) -> list[str]:
+def _shown(shell: Shell, state: ModelState, trusted: Sequence[ModelStanding]) -> list[str]:
     from bumble.cli import model_probe
 
     entry, here = state.entry, state.here
@@ -305,6 +331,7 @@ def _shown(shell: Shell, state: ModelState) -> list[str]:
     for fact, value in (here.facts if here else {}).items():
         if not isinstance(value, list):  # a vector tells nobody anything
             rows.append((fact, _plain(value)))
+    rows += [("trusted with", one.line) for one in trusted]
     if entry.kind == "chat":
         rows += model_probe.rows(_probed(shell, entry))
     lines = [f"{entry.name}: {entry.summary}", *output.table(rows, indent="  ")]
@@ -334,19 +361,12 @@ LanguageOption = Annotated[
         help="In this language, like de; again for more. Default: those spoken, else all.",
     ),
 ]
-ProbedArgument = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="[NAME]",
-        help="The model, as llm.model takes it. Default: the one that talks.",
-    ),
-]
 
 
 @app.command()
 def probe(
     ctx: typer.Context,
-    name: ProbedArgument = None,
+    name: ShownArgument = None,
     *,
     language: LanguageOption = None,
     again: Annotated[

@@ -11,8 +11,8 @@ from typing import Annotated
 import typer
 
 from bumble import files, git, gitdir, unfinished
-from bumble.app import output
-from bumble.app.opening import shell_of
+from bumble.app import model_choice, output
+from bumble.app.opening import shell_of, without_entity
 from bumble.app.process import Shell
 from bumble.cli import new_entity, passphrases
 from bumble.cli.options import JsonOption
@@ -77,6 +77,11 @@ def new(
         sentence = f"Its history is kept by the repository it lies in, {identity['repository']};"
         lines.insert(1, f"{sentence} bumble commits nothing there unless `git.autocommit` is set")
     output.result(shell, "new", identity, lines)
+    opened = without_entity(shell)
+    if model_choice.is_open(opened):
+        from bumble.cli import start  # only now: it looks at what a model needs
+
+        start.ask(opened)
 
 
 def _restore(

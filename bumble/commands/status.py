@@ -13,7 +13,7 @@ import typer
 from msgspec.structs import asdict
 
 from bumble import git
-from bumble.app import body_view, index_place, model_choice, opening, output, weights
+from bumble.app import body_view, index_place, model_choice, model_facts, opening, output, weights
 from bumble.app.opening import Opened
 from bumble.cli import listing, people, waiting_imports
 from bumble.cli.entity_command import reads
@@ -28,6 +28,7 @@ from bumble.text import urls
 from bumble.weights import store
 
 if TYPE_CHECKING:
+    from bumble.app.model_facts import Facts
     from bumble.records.session_files import SessionInfo
     from bumble.records.sessions import Session
     from bumble.weights.catalog import CatalogEntry
@@ -49,6 +50,7 @@ def status(
     infos = listing.readable(opened, paths, session_files.read_info).records
     talks = _newest_conversations(opened, infos)
     chosen = _or(opened, lambda: model_choice.choose_model(opened), None)
+    facts = _or(opened, lambda: model_facts.look(opened, chosen), None) if chosen else None
     data = {
         "root": str(opened.entity.root),
         "why": opened.why,
@@ -56,10 +58,10 @@ def status(
         "owner": opened.identity.owner.name or None,
         "timezone": opened.identity.timezone,
         "archetype": opened.identity.identity.archetype or None,
-        "model": _model(opened, chosen),
+        "model": _model(opened, chosen, facts),
         "abilities": _or(opened, lambda: _abilities(opened, chosen), None),
         "embedding": _embedding(opened),
-        "window": _or(opened, lambda: _window(opened, chosen, talks[0] if talks else None), None),
+        "window": _or(opened, lambda: _window(opened, facts, talks[0] if talks else None), None),
         "last_session": _last(talks[0]) if talks else None,
         "mood": _or(opened, lambda: _mood(opened), None),
         "pending": _or(opened, lambda: _pending(opened), None),
@@ -95,11 +97,12 @@ def _newest_conversations(opened: Opened, infos: Sequence[SessionInfo]) -> list[
     return list(listing.readable(opened, wanted[::-1], session_files.load).records)[::-1]
 
 
-def _model(opened: Opened, chosen: Choice | None) -> dict[str, Any] | None:
+def _model(opened: Opened, chosen: Choice | None, facts: Facts | None) -> dict[str, Any] | None:
     """Say which model would talk, and what it lacks."""
     if chosen is None:
         return None
-    lacks = None
+    names = facts.names if facts else ()
+    lacks = model_facts.missing(chosen, names) or None
     if chosen.backend == "embedded" and chosen.entry is not None:
         if problem := engine_probe.problem():
             lacks = " · ".join(problem.splitlines())
@@ -111,6 +114,7 @@ def _model(opened: Opened, chosen: Choice | None) -> dict[str, Any] | None:
         "why": chosen.why,
         "url": urls.shown(chosen.url) or None,
         "lacks": lacks,
+        "others": sorted(names),
     }
 
 
@@ -148,14 +152,12 @@ def _embedding(opened: Opened) -> dict[str, Any] | None:
     }
 
 
-def _window(opened: Opened, chosen: Choice | None, talk: Session | None) -> dict[str, Any]:
+def _window(opened: Opened, facts: Facts | None, talk: Session | None) -> dict[str, Any]:
     """Estimate how full the window is before the next message."""
     from bumble.context import transcript
     from bumble.text import tokens
 
-    limit = min(model_choice.window(opened), opened.config.cognition.max_context_tokens)
-    if chosen is not None and chosen.entry is not None:
-        limit = min(limit, chosen.entry.context_tokens)
+    limit = facts.used if facts else opened.config.cognition.max_context_tokens
     always = model_choice.stable_tokens(opened, talk)
     view = transcript.view(talk, max(256, limit - always)) if talk else transcript.View((), 0)
     tokens_shown = sum(tokens.estimate_message(message.content) for message in view.messages)
@@ -166,6 +168,9 @@ def _window(opened: Opened, chosen: Choice | None, talk: Session | None) -> dict
         "left_out_messages": view.left_out,
         "full": round((always + tokens_shown) / limit, 4),
         "estimated": True,
+        "model_tokens": facts.window if facts else None,
+        "source": facts.window_source if facts else None,
+        "line": facts.window_line if facts else None,
     }
 
 
@@ -193,13 +198,14 @@ def _unanswered(talk: Session) -> list[dict[str, Any]]:
     ]
 
 
-def _today(opened: Opened) -> dict[str, int | None]:
+def _today(opened: Opened) -> dict[str, Any]:
     """Say what today has cost up to now."""
     from bumble.llm import budget
 
     spent = budget.today(opened.entity.ledger, opened.shell.now(), opening.zone(opened))
     limit = opened.config.limits.tokens_per_day
-    return {"calls": spent.calls, "tokens": spent.tokens, "tokens_per_day": limit}
+    counts = {"calls": spent.calls, "tokens": spent.tokens, "tokens_per_day": limit}
+    return {**counts, "dollars": round(spent.dollars, 6)}
 
 
 def _uncommitted(opened: Opened) -> dict[str, Any] | None:
@@ -283,8 +289,10 @@ def _lines(opened: Opened, data: dict[str, Any]) -> list[str]:
         ("owner", data["owner"] or ""),
         ("time zone", data["timezone"]),
         ("model", _model_line(data["model"])),
+        ("it has", model_facts.listed(tuple(data["model"]["others"])) if data["model"] else ""),
         *(("trusted with", one["line"]) for one in data["abilities"] or ()),
         ("embedding", _embedding_line(data["embedding"])),
+        ("it takes", (data["window"] or {}).get("line") or ""),
         ("window", _window_line(data["window"])),
         ("last talk", _last_line(opened, data["last_session"], _lived(data))),
         *(("unanswered", _unanswered_line(opened, message)) for message in data["unanswered"]),
@@ -353,12 +361,13 @@ def _unanswered_line(opened: Opened, message: dict[str, Any]) -> str:
     return f"{at} {output.shorten(message['text'], 60)}"
 
 
-def _today_line(today: dict[str, int | None]) -> str:
+def _today_line(today: dict[str, Any]) -> str:
     calls, tokens, limit = today["calls"], today["tokens"], today["tokens_per_day"]
     if not calls and limit is None:
         return ""
     most = f" of {limit:,}" if limit is not None else ""
-    return f"{listing.counted(calls or 0, 'model call')}, {tokens or 0:,}{most} tokens"
+    cost = f", {output.dollars(today['dollars'])}" if today["dollars"] else ""
+    return f"{listing.counted(calls or 0, 'model call')}, {tokens or 0:,}{most} tokens{cost}"
 
 
 def _uncommitted_line(uncommitted: dict[str, Any] | None) -> str:

@@ -78,6 +78,9 @@ class LlmConfig(Struct, frozen=True):
     """Which chat model answers, and how it is reached."""
 
     model: str
+    provider: Annotated[
+        Literal["none", "openai", "anthropic", "gemini", "openrouter", "mistral", "groq"], OWNERS
+    ]
     base_url: Annotated[str, YOURS]
     api_key_env: Annotated[str, YOURS]
     ollama_url: Annotated[str, YOURS]

@@ -9,29 +9,23 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from bumble.entity.config import Config
 from bumble.errors import CredentialsError
 from bumble.text import yaml_edit
 
 OTHERS = 0o077  # the permission bits of everybody else
 
 
-def api_key(config: Config, environ: Mapping[str, str], secrets_file: Path | None) -> str | None:
-    """Find the key for the configured endpoint; None where there is none.
+def secret(name: str, environ: Mapping[str, str], secrets_file: Path | None) -> str | None:
+    """Find what a name stands for; None where it stands for nothing.
 
     Args:
-        config: `llm.api_key_env` names the variable, and the entry of the file.
+        name: The variable, and the entry of the file.
         environ: Asked first.
         secrets_file: YAML, `NAME: key` a line; it need not exist.
 
     Raises:
         CredentialsError: If others can read the file, or it is not such YAML.
     """
-    return secret(config.llm.api_key_env, environ, secrets_file)
-
-
-def secret(name: str, environ: Mapping[str, str], secrets_file: Path | None) -> str | None:
-    """Find what a name stands for, in the environment or the user's file; see `api_key`."""
     if key := environ.get(name, "").strip():
         return key
     if secrets_file is None or not secrets_file.exists():

@@ -34,6 +34,7 @@ class DaySpending(Struct, frozen=True):
 
     calls: int = 0  # warm-ups left out
     tokens: int = 0  # of prompts, cached ones included, and of answers
+    dollars: float = 0.0  # as far as it is known
 
 
 def today(path: Path, now: datetime, zone: ZoneInfo) -> DaySpending:
@@ -45,14 +46,15 @@ def today(path: Path, now: datetime, zone: ZoneInfo) -> DaySpending:
         zone: Where its day begins.
     """
     midnight = now.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
-    calls = tokens = 0
+    calls, tokens, dollars = 0, 0, 0.0
     for entry in ledger.read_newest(path):
         if entry.at < midnight - LONGEST_CALL:
             break
         if entry.at.astimezone(zone).date() == midnight.date() and entry.finish_reason != "warm":
             calls += 1
             tokens += (entry.prompt_tokens or 0) + (entry.completion_tokens or 0)
-    return DaySpending(calls, tokens)
+            dollars += entry.dollars or 0.0
+    return DaySpending(calls, tokens, dollars)
 
 
 class Limits(Struct, frozen=True):

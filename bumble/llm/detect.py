@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import http.client
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from bumble.llm.stream_timeouts import within
+from bumble.text import urls
 
 Kind = Literal["ollama", "openai"]
 
@@ -38,6 +39,7 @@ class LocalServer(Struct, frozen=True):
 
     address: Address
     models: tuple[str, ...]  # that can chat, in the server's order
+    sizes: Mapping[str, int] = field(default_factory=dict)  # of their files in bytes, if told
 
     @property
     def base_url(self) -> str:
@@ -80,6 +82,16 @@ def _ask_in_time(address: Address, timeout_seconds: float) -> LocalServer | None
         return None  # something that says a byte now and then
 
 
+def names_at(url: str, *, timeout_seconds: float = 0.25) -> tuple[str, ...]:
+    """Return the chat models of the server at an address; none where it isn't on this machine."""
+    if not urls.is_loopback(url):
+        return ()
+    plain = url.rstrip("/")
+    kind: Kind = "openai" if plain.endswith("/v1") else "ollama"
+    found = servers([Address("", kind, plain.removesuffix("/v1"))], timeout_seconds=timeout_seconds)
+    return found[0].models if found else ()
+
+
 def digest(url: str, model: str, *, timeout_seconds: float = 0.25) -> str:
     """Return by what an Ollama server tells versions of a model apart; empty if it doesn't say."""
     address = Address("Ollama", "ollama", url)
@@ -95,9 +107,10 @@ def digest(url: str, model: str, *, timeout_seconds: float = 0.25) -> str:
 
 
 def _ask(address: Address, timeout_seconds: float) -> LocalServer | None:
-    names = _names(_listing(address, timeout_seconds), address.kind)
-    chat = (name for name in names if not any(sign in name.lower() for sign in _NOT_CHAT))
-    return LocalServer(address, tuple(chat))
+    sizes = _sizes(_listing(address, timeout_seconds), address.kind)
+    chat = (name for name in sizes if not any(sign in name.lower() for sign in _NOT_CHAT))
+    told = {name: size for name, size in sizes.items() if size is not None}
+    return LocalServer(address, tuple(chat), told)
 
 
 def _listing(address: Address, timeout_seconds: float) -> Any:
@@ -120,11 +133,18 @@ def _listing(address: Address, timeout_seconds: float) -> Any:
         connection.close()
 
 
-def _names(answer: Any, kind: Kind) -> list[str]:
+def _sizes(answer: Any, kind: Kind) -> dict[str, int | None]:
+    """Return the models of a list, and how large their files are, where that is told."""
     members, name = ("models", "name") if kind == "ollama" else ("data", "id")
     listed = answer.get(members) if isinstance(answer, dict) else None
-    return [
-        entry[name]
+    return {
+        entry[name]: _size(entry)
         for entry in (listed if isinstance(listed, list) else ())
         if isinstance(entry, dict) and isinstance(entry.get(name), str)
-    ]
+    }
+
+
+def _size(entry: Mapping[str, Any]) -> int | None:
+    meta = entry.get("meta")  # llama-server's
+    size = entry.get("size", meta.get("size") if isinstance(meta, dict) else None)
+    return size if isinstance(size, int) and size > 0 else None

@@ -181,12 +181,6 @@ def stop(response: httpx2.Response | None) -> None:
             raw.shutdown(socket.SHUT_RDWR)
 
 
-def is_loopback(url: str) -> bool:
-    """Say whether a URL leads to this machine, where no proxy belongs in between."""
-    host = urlsplit(url).hostname or ""
-    return host == "localhost" or host == "::1" or host.startswith("127.")
-
-
 def is_too_long(message: str) -> bool:
     """Say whether a server refused because the prompt is too long for its window."""
     return any(sign in message.lower() for sign in _TOO_LONG)
@@ -224,8 +218,8 @@ def refused(url: str, problem: StatusError, hushed: Callable[[str], str], model:
     if status in (401, 403):
         return CredentialsError(
             f"{url} wants another key ({status}): {reason}\n"
-            "It is read from the variable that llm.api_key_env names, or from secrets.yaml\n"
-            "beside your own config file (`bumble config show --origin` says where that is)."
+            "`bumble model show` names the variable that it is read from; it may stand in\n"
+            "secrets.yaml too, beside your own config file (`bumble config show --origin`)."
         )
     if is_too_long(problem.message):
         return BudgetSpentError(

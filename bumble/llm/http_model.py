@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
 from datetime import UTC, datetime
 from functools import cached_property
@@ -25,7 +25,8 @@ from bumble.llm.native_calls import CallText
 from bumble.llm.protocol import Completion, FinishReason, OnText, Request, Usage
 from bumble.llm.stream_timeouts import SilentError, Timeouts, ends_at, paced, within
 from bumble.llm.thinking import ThinkFilter
-from bumble.llm.wire import Dialect, Habits, Piece, StatusError
+from bumble.llm.wire import Dialect, Habits, Piece, StatusError, WindowSource
+from bumble.text import urls
 from bumble.text.words import one_line
 
 _PROBLEMS = (StatusError, httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError)
@@ -48,6 +49,7 @@ class HttpModel:
         retries: int = 2,
         context_tokens: int | None = None,
         most_tokens: int | None = None,
+        list_headers: Mapping[str, str] | None = None,
         habits: HabitFile | None = None,
         on_warning: Callable[[str], None] | None = None,
         sleep: Callable[[float], None] = time.sleep,
@@ -63,6 +65,7 @@ class HttpModel:
             retries: How often a request is sent again if it failed before its first token.
             context_tokens: The context window, where the user knows it; None asks the server.
             most_tokens: A window that was asked for: what the server says can only be smaller.
+            list_headers: What goes along when the server is asked about its models.
             habits: Where it is kept what the endpoint takes; None: in this object alone.
             on_warning: Told in a sentence when the window is smaller than asked for.
             sleep: Waits between two tries.
@@ -74,8 +77,10 @@ class HttpModel:
         self._sleep, self._stopwatch = sleep, stopwatch
         self._told_tokens, self._most_tokens = context_tokens, most_tokens
         self._on_warning, self._looked = on_warning, False
+        self._list_headers = dict(list_headers or {})
         self._habit_file = habits or HabitFile(None, "", lambda: datetime.max.replace(tzinfo=UTC))
         self._kept: Habits | None = None
+        self._asked = False  # whether it was since the last request
 
     @cached_property
     def _client(self) -> httpx2.Client:
@@ -98,17 +103,35 @@ class HttpModel:
         return min(self._most_tokens, known or self._most_tokens)
 
     @property
+    def window(self) -> tuple[int | None, WindowSource]:
+        """The window of the model itself, and where that is known from."""
+        if self._told_tokens is not None:
+            return self._told_tokens, "setting"
+        habits = self._informed()
+        if habits.context_tokens is None:
+            return None, "default"
+        return habits.context_tokens, "endpoint" if habits.window_told else "family"
+
+    @property
+    def other_names(self) -> tuple[str, ...]:
+        """The models that the server lists, where this one is not among them; empty: it may be."""
+        if self._informed().names:  # it may have come since: that costs a question each time
+            self._learn(self._dialect.learned(self._ask, self._habits))
+        return self._habits.names
+
+    @property
     def parameters(self) -> int | None:
         """How many parameters the model has, where the server says it."""
         return self._informed().parameters
 
     @property
     def prices(self) -> tuple[float, float] | None:
-        """Dollars for a million tokens read and written, where the server says it."""
-        return self._informed().prices
+        """Dollars for a million tokens read and written, where the server has said it."""
+        return self._habits.prices
 
     def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
         """Answer a request; see `Model.complete`."""
+        self._asked = False  # who could not be reached may be there now
         if self._dialect.asks_first:
             self._informed()
         completion = self._patiently(request, on_text)
@@ -143,7 +166,8 @@ class HttpModel:
             self._habit_file.keep(habits)
 
     def _informed(self) -> Habits:
-        if not self._habits.asked:
+        if not self._habits.asked and not self._asked:
+            self._asked = True
             self._learn(self._dialect.learned(self._ask, self._habits))
         return self._habits
 
@@ -301,23 +325,23 @@ class HttpModel:
                 )
 
     def _ask(self, path: str, post: Any) -> Any:
+        """Ask the server about its models; None where it can't be reached, {} where it refuses."""
         url = path if "://" in path else self._peer.url + path
-        return within_reach(self._client, url, post)
 
+        def ask() -> Any:
+            method, headers = "GET" if post is None else "POST", self._list_headers
+            answer = self._client.request(
+                method, url, json=post, headers=headers, timeout=_ASK_SECONDS
+            )
+            return answer.raise_for_status().json()
 
-def within_reach(client: httpx2.Client, url: str, post: Any = None) -> Any:
-    """Ask a server about its models; None where it doesn't say: the request itself will."""
-
-    def ask() -> Any:
-        if post is None:
-            return client.get(url, timeout=_ASK_SECONDS).raise_for_status().json()
-        return client.post(url, json=post, timeout=_ASK_SECONDS).raise_for_status().json()
-
-    problems = (*_PROBLEMS, RecursionError)
-    try:
-        return within(_ASKED_SECONDS, ask, problems)
-    except (*problems, TimeoutError):
-        return None
+        problems = (*_PROBLEMS, RecursionError)
+        try:
+            return within(_ASKED_SECONDS, ask, problems)
+        except httpx2.HTTPStatusError:
+            return {}
+        except (*problems, TimeoutError):
+            return None
 
 
 class _Answer(Struct):
@@ -384,7 +408,7 @@ class _Answer(Struct):
 def _client(peer: http_errors.Peer, timeouts: Timeouts) -> httpx2.Client:
     slowest = max(timeouts.first_token_seconds, timeouts.silence_seconds) + 5
     return httpx2.Client(
-        trust_env=not http_errors.is_loopback(peer.url),
+        trust_env=not urls.is_loopback(peer.url),
         follow_redirects=True,
         verify=not peer.url.startswith("http://"),  # no certificates are read for nothing
         timeout=httpx2.Timeout(slowest, connect=timeouts.connect_seconds),

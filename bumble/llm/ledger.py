@@ -19,7 +19,7 @@ from statistics import median
 from typing import Any
 
 from msgspec import Struct, field
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from bumble import files
 from bumble.errors import UnsafePathError, UserError
@@ -37,6 +37,9 @@ LOWEST_RATIO, HIGHEST_RATIO = 0.5, 4.0  # beyond, it was not all of the prompt t
 RATIO_STEP = 0.05  # so that it seldom changes, and with it what of a conversation is shown
 
 
+Prices = tuple[float, float]  # dollars for a million tokens read, written
+
+
 class LedgerEntry(Struct, frozen=True):
     """One call."""
 
@@ -49,6 +52,8 @@ class LedgerEntry(Struct, frozen=True):
     estimated_tokens: int | None = None  # of the same messages, by `tokens`
     cached_tokens: int | None = None
     completion_tokens: int | None = None
+    reasoning_tokens: int | None = None  # of these, what the model thought
+    dollars: float | None = None  # as the endpoint says, else by prices
     first_token_ms: int | None = None  # loading excluded
     max_tokens: int | None = None  # what the answer was allowed
     thinking: bool = False  # whether it was asked to reason first
@@ -67,6 +72,7 @@ class Recorded(Wrapper):
         *,
         detail: Mapping[str, str] | None = None,
         prompts: Path | None = None,
+        prices: Callable[[], Prices | None] = lambda: None,
         stopwatch: Callable[[], float] = time.perf_counter,
     ) -> None:
         """Wrap a model.
@@ -77,12 +83,13 @@ class Recorded(Wrapper):
             clock: Tells the time, timezone-aware.
             detail: Added to every entry, as `{"session": ID}`.
             prompts: Where requests and answers are kept in full; None keeps none.
+            prices: What a million tokens cost, where an answer doesn't say its own cost.
             stopwatch: Counts seconds from anywhere.
         """
         super().__init__(model)
         self.entries: list[LedgerEntry] = []  # of this process, oldest first
         self._path, self._clock, self._prompts = path, clock, prompts
-        self._detail, self._stopwatch = dict(detail or {}), stopwatch
+        self._detail, self._prices, self._stopwatch = dict(detail or {}), prices, stopwatch
 
     def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
         """Answer a request and record what it cost, also when it fails or is interrupted."""
@@ -90,7 +97,7 @@ class Recorded(Wrapper):
         completion: Completion | None = None
         error: str | None = None
         try:
-            completion = super().complete(request, on_text)
+            completion = self._priced(super().complete(request, on_text))
             return completion
         except (UserError, KeyboardInterrupt, EnoughError) as problem:
             error = type(problem).__name__
@@ -106,6 +113,15 @@ class Recorded(Wrapper):
             return  # nothing came of it
         nothing = Completion("", "stop", self.name)
         self._record(at, started, request, nothing, "", finish_reason="warm")
+
+    def _priced(self, completion: Completion) -> Completion:
+        """Work out what an answer cost, where it doesn't say so itself."""
+        usage, prices = completion.usage, self._prices()
+        if usage.dollars is not None or prices is None or usage.prompt_tokens is None:
+            return completion
+        read, written = prices
+        dollars = (usage.prompt_tokens * read + (usage.completion_tokens or 0) * written) / 1e6
+        return replace(completion, usage=replace(usage, dollars=dollars))
 
     def _record(
         self,
@@ -128,6 +144,8 @@ class Recorded(Wrapper):
             estimated_tokens=sum(tokens.estimate_message(one.content) for one in request.messages),
             cached_tokens=usage.cached_tokens,
             completion_tokens=usage.completion_tokens,
+            reasoning_tokens=usage.reasoning_tokens,
+            dollars=usage.dollars,
             first_token_ms=None if first is None else round(first * 1000),
             max_tokens=request.max_tokens,
             thinking=request.thinking,
@@ -254,6 +272,8 @@ def _parse(values: Any) -> LedgerEntry:
     known = {name: value for name, value in values.items() if name in _NAMES and value is not None}
     texts = (known[name] for name in _TEXTS if name in known)
     counts = (known[name] for name in _COUNTS if name in known)
+    if not is_amount(known.get("dollars", 0.0)):
+        raise TypeError("no amount of dollars")
     if not all(isinstance(text, str) for text in texts) or not all(map(is_count, counts)):
         raise TypeError("values of other types")
     return LedgerEntry(**known | {"at": moments.read(known["at"], "at")})
@@ -262,6 +282,12 @@ def _parse(values: Any) -> LedgerEntry:
 def is_count(value: object) -> bool:
     """Whether a value of a ledger is a number that can be added up."""
     return isinstance(value, int) and 0 <= value < MOST
+
+
+def is_amount(value: object) -> bool:
+    """Whether a value of a ledger is an amount of dollars that can be added up."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and 0 <= value < MOST  # a NaN is not
 
 
 MOST = 1 << 53  # of what is counted: a larger whole number is no exact float

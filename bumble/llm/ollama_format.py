@@ -31,16 +31,21 @@ class OllamaDialect(Struct, frozen=True):
     def learned(self, ask: Ask, habits: Habits) -> Habits:
         """Return habits with what `/api/show` says."""
         shown = ask("/api/show", {"model": self.model})
-        if not isinstance(shown, dict):
-            return habits  # the request itself will say what is wrong
+        if not isinstance(shown, dict) or not shown:
+            tags = ask("/api/tags", None)
+            names = tuple(_names(tags.get("models") if isinstance(tags, dict) else None))
+            return replace(habits, names=names)  # the request itself will say what is wrong
         told = shown.get("model_info")
         info = told if isinstance(told, dict) else {}
         lengths = (value for name, value in info.items() if name.endswith(".context_length"))
         able = shown.get("capabilities")
+        window = next((one for one in lengths if isinstance(one, int)), None)
         return replace(
             habits,
             asked=True,
-            context_tokens=next((one for one in lengths if isinstance(one, int)), None),
+            names=(),
+            context_tokens=window,
+            window_told=window is not None,
             parameters=_count(info.get("general.parameter_count")),
             can_think=isinstance(able, list) and "thinking" in able,
         )
@@ -118,6 +123,12 @@ def _read(chunk: Any) -> Piece:
         usage,
         _candidates(chunk.get("logprobs")),
     )
+
+
+def _names(models: Any) -> Iterator[str]:
+    for one in models if isinstance(models, list) else ():
+        if isinstance(one, dict) and isinstance(one.get("name"), str):
+            yield one["name"]
 
 
 def _text(value: Any) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from bumble.llm import http_errors, providers
 from bumble.llm.http_model import HttpModel
 from bumble.llm.openai_format import OpenAIDialect
+from bumble.text import urls
 
 _THINKS = {True: "thinks", False: "thinks_not"}
 
@@ -39,14 +40,16 @@ def connect(
     thought: Mapping[str, Mapping[str, Any]] = {}
     if known is not None:
         thought = {"thinks": known.thinks, "thinks_not": known.thinks_not}
-    elif http_errors.is_loopback(url):  # the template's switch, which llama-server and vLLM take
+    elif urls.is_loopback(url):  # the template's switch, which llama-server and vLLM take
         switch = "chat_template_kwargs"
         thought = {name: {switch: {"enable_thinking": on}} for on, name in _THINKS.items()}
     dialect = OpenAIDialect(
         model,
         marks_cache=known is not None and known.marks_cache,
         enforces=enforces,
-        root=url.removesuffix("/v1"),
+        root="" if known is not None else url.removesuffix("/v1"),
         **thought,
     )
-    return HttpModel(f"openai:{model}", peer, dialect, **more)
+    headers = known.list_headers if known is not None else {}
+    sent = {name: value.replace("$key", api_key or "") for name, value in headers.items()}
+    return HttpModel(f"openai:{model}", peer, dialect, list_headers=sent, **more)

@@ -35,7 +35,11 @@ _OPTIONAL = (
 _WINDOWS = (
     *("max_model_len", "loaded_context_length", "context_length", "context_window"),
     *("max_context_length", "n_ctx", "n_ctx_train", "max_context_window_tokens"),
+    "max_input_tokens",  # Anthropic's
 )
+# How OpenAI's newest models refuse to think where there are tools: only `none` will do.
+_EFFORT_NONE = re.compile(r"reasoning_effort to '?none")
+_DATED = re.compile(r"-\d{8}|-\d{4}-\d\d-\d\d")  # behind a model's name: one version of it
 _NO_MODEL = re.compile(r"model.{0,80}(not found|not exist|unknown|no such)|no such model", re.I)
 
 
@@ -48,26 +52,32 @@ class OpenAIDialect(Struct, frozen=True):
     thinks_not: Mapping[str, Any] = field(default_factory=dict)
     marks_cache: bool = False  # whether it takes marks of what is worth keeping
     enforces: bool = True  # False: the server is only told of schemas, and of tools
-    root: str = ""  # the server's address without `/v1`, where llama-server says more
+    # The server's address without `/v1`, where llama-server says more; empty: it is none.
+    root: str = ""
 
     path = "/chat/completions"
     asks_first = False
 
     def learned(self, ask: Ask, habits: Habits) -> Habits:
         """Return habits with what `/models` says, and llama-server's `/props`."""
-        entry = next((one for one in listed(ask("/models", None)) if one["id"] == self.model), {})
+        answer = ask("/models", None)
+        entries = listed(answer)
+        entry = _entry(entries, self.model)
+        is_whole = not (isinstance(answer, dict) and answer.get("has_more"))
         meta = entry.get("meta")
         told = (entry, meta, entry.get("top_provider"), entry.get("limits"))
         places = [place for place in told if isinstance(place, dict)]
         window = _first_count(places, _WINDOWS)
-        if window is None:
+        if window is None and self.root:
             props = ask(f"{self.root}/props", None)
             settings = props.get("default_generation_settings") if isinstance(props, dict) else None
             window = _first_count([settings] if isinstance(settings, dict) else [], ("n_ctx",))
         return replace(
             habits,
-            asked=True,
+            asked=answer is not None,
             context_tokens=window or families.window(self.model),
+            window_told=window is not None,
+            names=() if entry or not is_whole else tuple(_short(one["id"]) for one in entries),
             parameters=_first_count(places, ("n_params",)),
             prices=_prices(entry.get("pricing")),
         )
@@ -113,6 +123,8 @@ class OpenAIDialect(Struct, frozen=True):
         if request.seed is not None:
             body["seed"] = request.seed
         body |= self.thinks if thinks else self.thinks_not
+        if native and habits.effort:
+            body["reasoning_effort"] = habits.effort
         if request.top_logprobs:
             most = min(request.top_logprobs, logprobs.MOST)
             body |= {"logprobs": True, "top_logprobs": most}
@@ -132,6 +144,8 @@ class OpenAIDialect(Struct, frozen=True):
         if problem.status not in _REFUSALS or hopeless:
             return None
         named = _named(problem, body)
+        if "tools" in body and not habits.effort and _EFFORT_NONE.search(problem.message):
+            return replace(habits, effort="none")
         if named and named not in ("response_format", "tool_choice", "tools"):
             return _left_out(named, habits)
         if problem.status == 403:
@@ -169,6 +183,24 @@ def listed(answer: Any) -> list[dict[str, Any]]:
         for entry in (entries if isinstance(entries, list) else ())
         if isinstance(entry, dict) and isinstance(entry.get("id"), str)
     ]
+
+
+def _entry(entries: Sequence[dict[str, Any]], name: str) -> dict[str, Any]:
+    """Return what a list says of a model; empty where it isn't in it.
+
+    Lists may name a model by its dated version (Anthropic's) or below `models/` (Gemini's), and
+    leave out what is added to a name (OpenRouter's `:online`).
+    """
+    by_id = {_short(entry["id"]): entry for entry in entries}
+    for known in (_short(name), _short(name).partition(":")[0]):
+        if known in by_id:
+            return by_id[known]
+    dated = (one for one in by_id if one.startswith(name) and _DATED.fullmatch(one[len(name) :]))
+    return by_id.get(max(dated, default=""), {})
+
+
+def _short(name: str) -> str:
+    return name.removeprefix("models/")
 
 
 def _first_count(places: Sequence[Mapping[str, Any]], names: Sequence[str]) -> int | None:

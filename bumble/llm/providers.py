@@ -23,8 +23,11 @@ class Provider(Struct, frozen=True, forbid_unknown_fields=True):
     label: str
     url: str
     key: str  # the environment variable that holds the key
-    model: str = ""  # one of its models that suits a talk, offered to who has a key
-    source: str = ""  # the page this is from
+    model: str  # one of its models that suits a talk, offered to who has a key
+    source: str  # the page that says what it takes
+    models: str  # the page that names the model
+    # Sent when it is asked for its models, beside what goes with every request; `$key` is the key.
+    list_headers: Mapping[str, str] = field(default_factory=dict)
     thinks: Mapping[str, Any] = field(default_factory=dict)  # parameters that have a model think
     thinks_not: Mapping[str, Any] = field(default_factory=dict)
     marks_cache: bool = False  # whether it takes marks of what is worth keeping

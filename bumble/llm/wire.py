@@ -10,6 +10,9 @@ from msgspec import Struct, field
 from bumble.llm.protocol import Request, Usage
 
 ToolChoice = Literal["required", "auto", "none"]
+# Where a context window is known from: a setting, the endpoint, the file, a list of families; or it
+# isn't.
+WindowSource = Literal["setting", "endpoint", "file", "family", "default"]
 
 
 class CallPart(Struct, frozen=True):
@@ -48,18 +51,22 @@ class Habits(Struct, frozen=True):
     without: frozenset[str] = frozenset()  # parameters that it refused
     limit_name: str = "max_tokens"
     schema_mode: int = 0  # index into the ways to enforce a schema
+    effort: str = ""  # the only `reasoning_effort` that it takes beside tools
     only_objects: bool = False  # whether it refused a schema of something else
     tool_choice: ToolChoice = "required"  # "none": it is asked for actions by a schema
     opens_thinking: bool = False  # its template opens the block of thought, and never says so
     reasons: bool = False  # it thinks without being asked to
     asked: bool = False  # whether it was asked about the model
     context_tokens: int | None = None
+    window_told: bool = False  # whether the endpoint said that; else it is its family's
+    names: tuple[str, ...] = ()  # of the endpoint's models, where it lists them without this one
     parameters: int | None = None  # of the model
     can_think: bool = False  # as Ollama says of it
     prices: tuple[float, float] | None = None  # dollars for a million tokens read, written
 
 
-# Asks the server something about a model: a path, and what to post; None where it doesn't say.
+# Asks the server something about a model: a path, and what to post; None where it can't be
+# reached, {} where it refuses.
 Ask = Callable[[str, Any], Any]
 
 

@@ -116,7 +116,8 @@ class Meter:
             return "".join(heard)
         counted = completion.usage.prompt_tokens, completion.usage.completion_tokens
         written = len(completion.text) // 4 + 1
-        self._count(counted[0] or prompt, min(most, counted[1] or written))
+        cost = completion.usage.dollars
+        self._count(counted[0] or prompt, min(most, counted[1] or written), cost)
         self._hold_time()
         return completion.text
 
@@ -141,9 +142,11 @@ class Meter:
             return f"{self.spent.tokens} tokens, ${self.spent.dollars:.2f}: too little is left"
         return f"{self.spent.tokens} tokens: too little is left"
 
-    def _count(self, prompt: int, completion: int) -> None:
+    def _count(self, prompt: int, completion: int, cost: float | None = None) -> None:
         dollars = self.spent.dollars
-        if dollars is not None:
+        if cost is not None:
+            dollars = (dollars or 0.0) + cost
+        elif dollars is not None:
             dollars += self._cost(prompt, completion)
         total = self.spent.tokens + prompt + completion
         self.spent = replace(self.spent, tokens=total, dollars=dollars)

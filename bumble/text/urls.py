@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from typing import Any
+from urllib.parse import urlsplit
 
 _OPENING = r"(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//"
 _USER = re.compile(rf"^({_OPENING})?([^/?#]*)@")
@@ -22,6 +23,15 @@ def bare(url: str) -> str:
 def shown(url: str) -> str:
     """Return an address without the name and password in it, and with `***` for keys."""
     return masked(bare(url))  # type: ignore[no-any-return]
+
+
+def is_loopback(url: str) -> bool:
+    """Say whether an address leads to this machine, where no proxy belongs in between."""
+    try:
+        host = urlsplit(url).hostname or ""
+    except ValueError:
+        return False  # no address
+    return host == "localhost" or host == "::1" or host.startswith("127.")
 
 
 def login(url: str) -> str:

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from bumble.entity.config import LlmConfig
 from bumble.errors import UsageError
+from bumble.llm import providers
 from bumble.llm.detect import LocalServer
 from bumble.text import urls
 from bumble.weights.catalog import Catalog, CatalogEntry
@@ -20,6 +21,7 @@ from bumble.weights.catalog import Catalog, CatalogEntry
 Backend = Literal["endpoint", "ollama", "embedded", "script"]
 SCRIPT = "script:"  # `script:FILE`: answers from a file, for tests
 OLLAMA = "ollama:"  # `ollama:MODEL`
+DEFAULT_KEY = "OPENAI_API_KEY"  # `llm.api_key_env` as it is shipped; a provider has its own
 
 
 class Choice(Struct, frozen=True):
@@ -29,6 +31,7 @@ class Choice(Struct, frozen=True):
     model: str  # as its backend names it
     why: str
     url: str = ""  # backends "endpoint" and "ollama"; it may hold a password
+    key: str = ""  # backend "endpoint": the variable, or the entry of the secrets, with its key
     entry: CatalogEntry | None = None  # backend "embedded"
     script: Path | None = None  # backend "script"
 
@@ -49,7 +52,9 @@ def named(config: LlmConfig, origin: str) -> Choice | None:
     if name.startswith(OLLAMA):
         model = name.removeprefix(OLLAMA)
         return Choice("ollama", model, f"llm.model ({origin})", url=config.ollama_url)
-    return _endpoint(config, origin) if config.base_url else None
+    if config.base_url or providers.named(config.provider):
+        return _endpoint(config, origin)
+    return None
 
 
 def choose(
@@ -79,6 +84,7 @@ def choose(
     for server in servers():
         backend: Backend = "ollama" if server.address.kind == "ollama" else "endpoint"
         why = f"{server.address.label} is running at {urls.shown(server.address.url)}"
+        # No key goes along: nobody named this server, so nobody meant one for it.
         return Choice(backend, server.models[0], why, url=server.base_url)
     if installed:
         return Choice("embedded", installed[0].name, "the best that is here", entry=installed[0])
@@ -87,12 +93,22 @@ def choose(
 
 
 def _endpoint(config: LlmConfig, origin: str) -> Choice:
+    """Choose a model behind an address: the one that is set, else the provider's."""
+    known = providers.named(config.provider)
+    if not config.base_url and known is not None:
+        key = known.key if config.api_key_env in ("", DEFAULT_KEY) else config.api_key_env
+        why = f"llm.provider {known.name}, llm.model ({origin})"
+        if config.model == "auto":
+            why = f"{known.label}'s by default: llm.provider, and llm.model is auto"
+        model = known.model if config.model == "auto" else config.model
+        return Choice("endpoint", model, why, url=known.url, key=key)
     if config.model == "auto":
         raise UsageError(
             f"llm.base_url is {urls.shown(config.base_url)}, but llm.model is auto.\n"
             "Say which of its models to use: bumble config set llm.model NAME"
         )
-    return Choice("endpoint", config.model, f"llm.base_url ({origin})", url=config.base_url)
+    why = f"llm.base_url ({origin})"
+    return Choice("endpoint", config.model, why, url=config.base_url, key=config.api_key_env)
 
 
 def _entry(catalog: Catalog, name: str) -> CatalogEntry:

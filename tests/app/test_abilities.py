@@ -33,9 +33,12 @@ def embedded(name: str) -> Choice:
     return Choice("embedded", name, "", entry=catalog.load().entry(name))
 
 
-def test_weights_that_nobody_probed_choose(ada: Entity) -> None:
-    seen = abilities.of(opened(ada), embedded("qwen3-4b"))
-    assert {seen.tier(purpose, "de") for purpose in ("talk", "memory")} == {"choose"}
+@pytest.mark.parametrize(("name", "tier"), [("qwen3-4b", "write"), ("qwen3-1.7b", "choose")])
+def test_weights_that_nobody_probed_are_trusted_by_their_size(
+    ada: Entity, name: str, tier: str
+) -> None:
+    seen = abilities.of(opened(ada), embedded(name))
+    assert {seen.tier(purpose, "de") for purpose in ("talk", "memory")} == {tier}
 
 
 def test_weights_that_were_probed_are_known_by_their_hash(ada: Entity) -> None:
@@ -53,7 +56,7 @@ def test_a_folder_that_is_not_trusted_lowers_only(
     ada: Entity, capsys: pytest.CaptureFixture[str]
 ) -> None:
     own = "llm: {abilities: {talk: {en: write, de: none}, memory: {de: choose}}}\n"
-    seen = abilities.of(opened(ada, own), embedded("qwen3-4b"))
+    seen = abilities.of(opened(ada, own), embedded("qwen3-1.7b"))
     assert (seen.tier("talk", "en"), seen.tier("talk", "de")) == ("choose", "none")
     heard = capsys.readouterr().err
     assert "`llm.abilities.talk.en` is ignored" in heard
@@ -67,7 +70,7 @@ def test_a_folder_that_is_trusted_counts_as_the_users_own(run: Run) -> None:
     run.ok("config", "set", "llm.abilities.talk.en", "write")
     run.ok("config", "trust", str(run.entity.root))
     user = Path(run.environ["XDG_CONFIG_HOME"]) / "bumble" / "config.yaml"
-    seen = abilities.of(opened(run.entity, user=user.read_text("utf-8")), embedded("qwen3-4b"))
+    seen = abilities.of(opened(run.entity, user=user.read_text("utf-8")), embedded("qwen3-1.7b"))
     assert seen.tier("talk", "en") == "write"
 
 
@@ -113,7 +116,7 @@ def test_only_what_runs_on_this_machine_without_a_key_is_free(
     ada: Entity, backend: Backend, model: str, url: str, key: str, free: bool
 ) -> None:
     keyed = {"OPENAI_API_KEY": key} if key else {}
-    chosen = Choice(backend, model, "", url=url)
+    chosen = Choice(backend, model, "", url=url, key="OPENAI_API_KEY")
     assert probing.is_free(opened(ada, **keyed), chosen) == free
 
 

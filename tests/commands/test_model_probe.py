@@ -53,6 +53,8 @@ def serve(run: Run, server: FakeServer, *languages: str) -> None:
         openai_wire.says(*events, openai_wire.DONE)(exchange)
 
     server.routes[openai_wire.CHAT] = respond
+    small = {"data": [{"id": "m", "meta": {"n_params": 1_500_000_000}}]}
+    server.routes["/v1/models"] = lambda exchange: exchange.json(small)
 
 
 def asked(server: FakeServer) -> int:
@@ -136,7 +138,8 @@ def test_a_tick_probes_the_languages_that_are_spoken(here: Run, server: FakeServ
     here.ok("chat", "Ich habe heute mit meiner Schwester einen Kuchen gebacken, der war gut.")
     here.ok("config", "set", "limits.calls_per_turn", "200")
     status = here.ok("status").out
-    assert "German: talk choose, memory choose (not probed)" in status
+    why = "not probed; by its size, 1.5 billion parameters"
+    assert f"German: talk choose, memory choose ({why})" in status
     assert "[model-unprobed]" in here("doctor").out
     early = here.ok("tick", "--json").data
     assert "probe" in early["held"] or early["done"]
@@ -156,6 +159,14 @@ def test_a_tick_goes_on_where_its_calls_ended(here: Run, server: FakeServer) -> 
     for _ in range(12):
         here.ok("tick")
     assert "English: talk write" in here.ok("status").out
+
+
+def test_a_tick_measures_nothing_that_is_large_enough(here: Run, server: FakeServer) -> None:
+    serve(here, server, "en")
+    large = {"data": [{"id": "m", "meta": {"n_params": 4_000_000_000}}]}
+    server.routes["/v1/models"] = lambda exchange: exchange.json(large)
+    here.ok("chat", "I have been baking a cake with my sister today, it was good.")
+    assert not here.ok("tick", "--check", "--json").data["probe"]["due"]
 
 
 def test_a_tick_measures_nothing_that_the_owner_decided(here: Run, server: FakeServer) -> None:
@@ -181,9 +192,9 @@ def test_the_first_talk_in_a_language_the_model_can_not_write_says_so_once(
     serve(here, server, "de")
     german = "Ich habe heute mit meiner Schwester einen Kuchen gebacken, der war gut."
     first = here.ok("chat", german).err
-    assert "How well m writes German is not known yet: `bumble model probe`" in first
-    assert "bumble model pull" in first
-    assert "llm.base_url" in first
+    assert "m is a small model, so it isn't trusted to write German unchecked." in first
+    assert "A larger one of that server: `bumble config set llm.model NAME`." in first
+    assert "bumble model pull" not in first
     assert "German" not in here.ok("chat", german).err
     assert "English" in here.ok("chat", "And what have you been doing all the day?" * 9).err
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bumble.entity import credentials, settings
+from bumble.entity import credentials
 from bumble.errors import CredentialsError
 
 SECRET = "sk-very-secret"
@@ -19,25 +19,22 @@ def secrets(folder: Path, text: str = f"OPENAI_API_KEY: {SECRET}\n", mode: int =
 
 
 def test_the_environment_comes_before_the_file(tmp_path: Path) -> None:
-    config = settings.load().config
     path = secrets(tmp_path)
-    assert credentials.api_key(config, {"OPENAI_API_KEY": " other\n"}, path) == "other"
-    assert credentials.api_key(config, {}, path) == SECRET
-    assert credentials.api_key(config, {"OPENAI_API_KEY": ""}, path) == SECRET
+    assert credentials.secret("OPENAI_API_KEY", {"OPENAI_API_KEY": " other\n"}, path) == "other"
+    assert credentials.secret("OPENAI_API_KEY", {}, path) == SECRET
+    assert credentials.secret("OPENAI_API_KEY", {"OPENAI_API_KEY": ""}, path) == SECRET
 
 
 def test_no_key_anywhere_is_none(tmp_path: Path) -> None:
-    config = settings.load().config
-    assert credentials.api_key(config, {}, None) is None
-    assert credentials.api_key(config, {}, tmp_path / "none.yaml") is None
-    assert credentials.api_key(config, {}, secrets(tmp_path, "ANOTHER: x\n")) is None
+    assert credentials.secret("OPENAI_API_KEY", {}, None) is None
+    assert credentials.secret("OPENAI_API_KEY", {}, tmp_path / "none.yaml") is None
+    assert credentials.secret("OPENAI_API_KEY", {}, secrets(tmp_path, "ANOTHER: x\n")) is None
 
 
-def test_the_setting_names_the_variable_and_the_entry(tmp_path: Path) -> None:
-    config = settings.load(flags={"llm.api_key_env": "MY_KEY"}).config
+def test_the_name_is_that_of_the_variable_and_of_the_entry(tmp_path: Path) -> None:
     path = secrets(tmp_path, f"OPENAI_API_KEY: {SECRET}\nMY_KEY: mine\n")
-    assert credentials.api_key(config, {"OPENAI_API_KEY": SECRET}, path) == "mine"
-    assert credentials.api_key(config, {"MY_KEY": "first"}, path) == "first"
+    assert credentials.secret("MY_KEY", {"OPENAI_API_KEY": SECRET}, path) == "mine"
+    assert credentials.secret("MY_KEY", {"MY_KEY": "first"}, path) == "first"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX")
@@ -45,7 +42,7 @@ def test_the_setting_names_the_variable_and_the_entry(tmp_path: Path) -> None:
 def test_a_file_that_others_can_open_is_refused(mode: int, tmp_path: Path) -> None:
     path = secrets(tmp_path, mode=mode)
     with pytest.raises(CredentialsError) as raised:
-        credentials.api_key(settings.load().config, {}, path)
+        credentials.secret("OPENAI_API_KEY", {}, path)
     assert f"chmod 600 {path}" in str(raised.value)
     assert raised.value.exit_code == 23
 
@@ -56,6 +53,6 @@ def test_a_file_that_others_can_open_is_refused(mode: int, tmp_path: Path) -> No
 def test_a_broken_file_is_named_without_its_secrets(text: str, tmp_path: Path) -> None:
     path = secrets(tmp_path, text)
     with pytest.raises(CredentialsError) as raised:
-        credentials.api_key(settings.load().config, {}, path)
+        credentials.secret("OPENAI_API_KEY", {}, path)
     assert str(path) in str(raised.value)
     assert SECRET not in str(raised.value)
