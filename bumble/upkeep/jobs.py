@@ -8,6 +8,7 @@ from bumble.choosing import notice
 from bumble.context import handover
 from bumble.episodes import appraise, remember
 from bumble.facts import distill
+from bumble.jobs import stretch
 from bumble.portraits import reflect
 from bumble.runtime.runner import Pass
 from bumble.sleep import consolidate, dream, evolve, living_memory, stray_thoughts
@@ -16,10 +17,11 @@ from bumble.upkeep import automation_run, automations, day_prefix, reminders, wa
 # What a turn leaves to be made of it, most urgent first.
 AFTER_TURN: tuple[Pass, ...] = (
     Pass("notice", notice.check, notice.run),
+    Pass(stretch.NAME, stretch.check, stretch.run, reviewed=True),
     Pass("appraise", appraise.check, appraise.run),
     Pass("remember", remember.check, remember.run, reviewed=True),
     Pass("reflect", reflect.check, reflect.run, reviewed=True),
-    Pass("distill", distill.check, partial(distill.run, judge=False), reviewed=True),
+    Pass("distill", distill.check, distill.run, reviewed=True),
 )
 
 # What a tick does besides: before that, and after it.
