@@ -92,7 +92,9 @@ class Mind:
         ]
         belief = {"category": "preference", "confirms": [], "contradicts": []}
         who = told[0][1] if told else "Kim"
-        portrait = "\n".join([claim["text"] for claim in claims] + [REFLECTION])
+        shown = asked.rpartition("<portrait>\n")[2].partition("\n</portrait>")[0]
+        old = [line for line in shown.splitlines()[1:] if line[:1] != "("]
+        portrait = "\n".join([*old[-12:], *(claim["text"] for claim in claims[:3])])
         return {
             "appraisal": self._felt(),
             "episode": {"title": "A talk", "narrative": claims[:8], "reflection": REFLECTION * 2},

@@ -11,6 +11,7 @@ import contextlib
 import random
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -44,7 +45,7 @@ from bumble.records import (
 from bumble.records.base import Provenance
 from bumble.records.episodes import Episode, Imprint
 from bumble.records.sessions import Message, Session
-from bumble.runtime import cursors
+from bumble.runtime import cursors, people
 from bumble.runtime.cursors import REMEMBER
 from bumble.runtime.job import Condition, Due, JobResult, traced
 from bumble.runtime.runtime import Runtime
@@ -52,6 +53,7 @@ from bumble.text import tokens, words
 from bumble.text.words import one_line
 from bumble.topics import episode_tags
 
+R = TypeVar("R", bound="RememberJob")
 STRONG_MOOD = 0.5  # intensity from which a mood marks an episode that was not appraised
 REPEATED = 0.9  # of the words of a talk, in an earlier episode: nothing of it is new
 COMPARED = 20  # earlier episodes that novelty looks at
@@ -88,7 +90,7 @@ def check(runtime: Runtime) -> Due[RememberJob]:
     return due(jobs, open_count)
 
 
-def due(jobs: list[RememberJob], open_count: int) -> Due[RememberJob]:
+def due(jobs: list[R], open_count: int) -> Due[R]:
     """Return what is to be remembered, the oldest first."""
     jobs.sort(key=lambda job: (job.messages[0].at, job.session_id))
     value = f"{len(jobs)} over, {open_count} going on"
@@ -310,8 +312,8 @@ def weigh(runtime: Runtime, session: Session, job: RememberJob) -> Significance:
 
 
 def _familiarity(runtime: Runtime, person: str) -> float:
-    file = runtime.entity.root / relationships.path(person)
-    return base.load(file, relationships.parse).scores.familiarity if file.is_file() else 0.0
+    record = people.readable_person(runtime, person)
+    return record.scores.familiarity if record else 0.0
 
 
 def _novelty(runtime: Runtime, text: str) -> float:

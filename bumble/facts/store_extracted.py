@@ -208,6 +208,8 @@ def _same_thing(sentence: str, other: str) -> bool:
 def _plan_notes(
     runtime: Runtime, window: Window, notes: Sequence[ExtractedItem], at: datetime
 ) -> list[Change | None]:
+    if not notes:
+        return []
     planned: list[Change | None] = []
     everybody = list(relationships.read(runtime.entity.relationships))
     for name in dict.fromkeys(note.person for note in notes):

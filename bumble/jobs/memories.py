@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from bumble.body import appraisal
 from bumble.body.appraisal import Appraisal
+from bumble.body.config import EMOTIONS
 from bumble.entity.changes import Change
 from bumble.episodes import appraise, episode_text, remember
 from bumble.episodes.episode_text import TellingResult
@@ -37,6 +38,7 @@ from bumble.runtime import people
 from bumble.runtime.cursors import APPRAISE, DISTILL, REFLECT, REMEMBER
 from bumble.runtime.job import JobPlan
 from bumble.runtime.runtime import Runtime
+from bumble.text import stop_words
 
 SAID, CORRECTED, INFERRED = 0.7, 0.9, 0.45  # confidence of a first mention
 WORLD_FACT = "world_fact"
@@ -108,7 +110,10 @@ def _felt(runtime: Runtime, shown: Scene, whole: Answer) -> tuple[Message, Appra
     if imprint is not None and not stands(imprint.trigger):
         imprint = replace(imprint, trigger="")
     felt = assessment.felt if stands(assessment.felt) else ""
-    return said[-1], replace(assessment, felt=felt, imprint=imprint)
+    # affects are shown to everybody: what somebody said must not become one
+    theirs = {word for message in said for word in stop_words.words(message.text)} - set(EMOTIONS)
+    named = tuple(name for name in assessment.affects if not theirs & set(name.split("-")))
+    return said[-1], replace(assessment, felt=felt, imprint=imprint, affects=named)
 
 
 def _standing(shown: Scene) -> Callable[[str], bool]:

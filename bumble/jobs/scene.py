@@ -87,7 +87,7 @@ class Scene(Struct, frozen=True, dict=True):
 
 def gather(runtime: Runtime, session: Session, messages: Sequence[Message]) -> Scene:
     """Find what belongs to a stretch of a conversation."""
-    everybody = list(relationships.read(runtime.entity.relationships))
+    everybody = runtime.read_or(lambda: list(relationships.read(runtime.entity.relationships)), [])
     names = {person.id: person.name for person in everybody}
     window = Window(
         *(session.id, session.people, names, runtime.identity.name, tuple(messages), runtime.zone),
@@ -139,7 +139,7 @@ def _portraits(runtime: Runtime, session: Session) -> dict[str, Relationship]:
     on = runtime.config.memory.relational.enabled and session.imported is None
     if not on or len(session.people) != 1:
         return {}
-    record = people.find_person(runtime, session.people[0])
+    record = people.readable_person(runtime, session.people[0])
     return {record.id: record} if record else {}
 
 

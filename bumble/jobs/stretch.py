@@ -13,9 +13,9 @@ name: what is known and believed of it, no episode and no portrait.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.choosing import by_form
@@ -44,12 +44,11 @@ TRIED = "stretch"  # section of state.yaml: {ses_…: {first: msg_…, failed: 2
 ALL = (APPRAISE, REMEMBER, DISTILL)
 
 
-class StretchJob(Struct, frozen=True):
-    """A stretch of a conversation of which nothing was made yet."""
+class StretchJob(RememberJob, frozen=True):
+    """A stretch of a conversation of which nothing was made yet.
 
-    session: str
-    messages: tuple[Message, ...]
-    closed: str  # what closed it; empty: it was asked for while it goes on
+    What closed it is empty where it was asked for while it goes on.
+    """
 
 
 def check(
@@ -80,9 +79,7 @@ def check(
                 open_count += 1
     if not jobs and not open_count:
         return Due((), ())  # no model that may write has anything to do
-    listed = remember.due([RememberJob(j.session, j.messages, j.closed) for j in jobs], open_count)
-    ordered = [StretchJob(j.session_id, j.messages, j.closed) for j in listed.jobs]
-    return Due(listed.conditions, tuple(ordered))
+    return remember.due(jobs, open_count)
 
 
 def _cut(runtime: Runtime, file: MappingFile, session: Session) -> list[StretchJob]:
@@ -104,7 +101,8 @@ def _waiting(file: MappingFile, session: Session) -> Sequence[Message]:
     keys: list[cursors.Key] = [(name,) for name in ALL]
     keys += [(REFLECT, str(name)) for name in (people if isinstance(people, Mapping) else {})]
     waits = [cursors.messages(file, session, key) for key in keys]
-    return max(waits, key=len, default=())
+    open_ends = {message.id for message in session.unanswered}  # another process may be at them
+    return list(takewhile(lambda each: each.id not in open_ends, max(waits, key=len, default=())))
 
 
 def _imported(runtime: Runtime, session: Session) -> list[StretchJob]:
@@ -142,7 +140,7 @@ def run(runtime: Runtime, job: StretchJob, *, allow_shrink: bool = False) -> Job
     Raises:
         ModelUnreachableError: If no model answers; likewise what else stands in its way.
     """
-    session = session_files.load(runtime.entity.root / sessions.path(job.session))
+    session = session_files.load(runtime.entity.root / sessions.path(job.session_id))
     shown = scene.gather(runtime, session, job.messages)
     due = _due(runtime, session, job)
     if not shown.labels:
@@ -151,10 +149,9 @@ def run(runtime: Runtime, job: StretchJob, *, allow_shrink: bool = False) -> Job
         draft = ask.draw(runtime, shown)
     except AnswerInvalidError as error:
         return _failed(runtime, job, shown, due, error)
-    told = RememberJob(job.session, job.messages, job.closed)
-    made = memories.of(runtime, shown, told, draft.answer, due, allow_shrink=allow_shrink)
+    made = memories.of(runtime, shown, job, draft.answer, due, allow_shrink=allow_shrink)
     if made.passed_over:
-        remember.note_passed_over(runtime, told, made.passed_over)
+        remember.note_passed_over(runtime, job, made.passed_over)
     return _result(runtime, job, shown, draft, made, due)
 
 
@@ -201,7 +198,7 @@ def _result(
         plan=plan,
         lines=tuple(_lines(job, shown, draft, made)),
         data=_data(job, draft, made),
-        trailers=traced([job.session], runtime.model.name if asked else ""),
+        trailers=traced([job.session_id], runtime.model.name if asked else ""),
         record=made.episode.id if made.episode else "",
         asked=asked,
     )
@@ -217,12 +214,13 @@ def _plan_moved(
 ) -> list[Change | None] | None:
     """Plan to move all cursors behind a stretch; None if another process was faster."""
     file = state.read(runtime.entity.state)
-    session = session_files.load(runtime.entity.root / sessions.path(job.session))
+    session = session_files.load(runtime.entity.root / sessions.path(job.session_id))
     why = f"{len(job.messages)} messages were dealt with"
     last = job.messages[-1]
     values, gone = ask.refused_values(file, dropped, last.at)
-    if file.get(TRIED, session.id) is not None:
-        gone.append((TRIED, session.id))
+    tried = file.get(TRIED, default={})
+    if session.id in tried:
+        gone.append((TRIED, session.id) if len(tried) > 1 else (TRIED,))
     file, before = _without(file, gone)
     if session.imported is not None:
         if session.distilled and not cursors.is_behind(session, last.id, session.distilled):
@@ -256,25 +254,24 @@ def _failed(
 ) -> JobResult:
     """Count an unusable answer; after a few the stretch is passed over, and quoted."""
     file = state.read(runtime.entity.state)
-    marked = file.get(TRIED, job.session, default={})
+    marked = file.get(TRIED, job.session_id, default={})
     first, why = job.messages[0].id, str(error).splitlines()[0]
     failed = 1 + (int(marked.get("failed", 0)) if marked.get("first") == first else 0)
     if failed >= TRIES:
-        told = RememberJob(job.session, job.messages, job.closed)
-        made = memories.of(runtime, shown, told, Answer(), due & {REMEMBER})
+        made = memories.of(runtime, shown, job, Answer(), due & {REMEMBER})
         passed = _result(runtime, job, shown, Draft(Answer()), made, due)
         return replace(passed, lines=(f"Passed over after {failed} tries: {why}", *passed.lines))
 
     def counted() -> list[Change | None]:
-        values = {TRIED: {job.session: {"first": first, "failed": failed}}}
+        values = {TRIED: {job.session_id: {"first": first, "failed": failed}}}
         now = state.read(runtime.entity.state)
         return [state.plan_write(now, values, "an answer could not be used")]
 
     return JobResult(
-        f"{NAME}: no usable answer for {job.session}",
+        f"{NAME}: no usable answer for {job.session_id}",
         counted,
         (f"Nothing was made of it: {why}", f"  try {failed} of {TRIES}; it waits for another"),
-        {"session": job.session, "failed": failed, "why": why},
+        {"session": job.session_id, "failed": failed, "why": why},
         ran=False,
         in_vain=True,
     )
@@ -306,7 +303,7 @@ def _data(job: StretchJob, draft: Draft, made: Memories) -> dict[str, Any]:
     """Return the same for JSON."""
     stored = made.stored
     return {
-        "session": job.session,
+        "session": job.session_id,
         "messages": len(job.messages),
         "closed_by": job.closed or None,
         "episode": made.episode.id if made.episode else None,
