@@ -187,8 +187,8 @@ def live(week: Path, folder: Path) -> dict[str, list[int]]:
 
     def run(at: datetime, *argv: str) -> None:
         place = entity if argv[0] != "new" else folder
-        more = {"now_given": at, "rng": random.Random(str(at))}
-        shell = Shell(environ, place, **more)
+        chance = random.Random(str(at))
+        shell = Shell(environ, place, now_given=at, rng=chance)
         out = io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
             code = main(list(argv), shell)

@@ -84,7 +84,8 @@ def draw(runtime: Runtime, shown: Scene) -> Draft:
     become = {sentence.place: sentence for sentence in again.values()}
     merged = answer.sifted(whole, lambda each: _merged(each, first.failed, become))
     second = _sifted(merged, shown, refused)
-    lost = {place: pair for place, pair in new.items() if place not in again} | second.failed | old
+    lost = {place: pair for place, pair in new.items() if place not in again}
+    lost |= {**second.failed, **old}
     dropped = tuple(Dropped(sentence.text, finding.why) for sentence, finding in lost.values())
     return Draft(second.answer, dropped, len(become) - len(second.failed))
 

@@ -87,8 +87,7 @@ class Scene(Struct, frozen=True, dict=True):
 
 def gather(runtime: Runtime, session: Session, messages: Sequence[Message]) -> Scene:
     """Find what belongs to a stretch of a conversation."""
-    everybody = runtime.read_or(lambda: list(relationships.read(runtime.entity.relationships)), [])
-    names = {person.id: person.name for person in everybody}
+    names = runtime.read_or(lambda: _names(runtime), {})
     window = Window(
         *(session.id, session.people, names, runtime.identity.name, tuple(messages), runtime.zone),
         is_read=session.imported is not None,
@@ -104,6 +103,11 @@ def gather(runtime: Runtime, session: Session, messages: Sequence[Message]) -> S
         _near_beliefs(runtime, query, window.people),
         _portraits(runtime, session),
     )
+
+
+def _names(runtime: Runtime) -> dict[str, str]:
+    everybody = relationships.read(runtime.entity.relationships)
+    return {person.id: person.name for person in everybody}
 
 
 def _known(runtime: Runtime, query: str, readers: Sequence[str]) -> dict[str, KnownSentence]:

@@ -101,8 +101,9 @@ def _waiting(file: MappingFile, session: Session) -> Sequence[Message]:
     keys: list[cursors.Key] = [(name,) for name in ALL]
     keys += [(REFLECT, str(name)) for name in (people if isinstance(people, Mapping) else {})]
     waits = [cursors.messages(file, session, key) for key in keys]
+    longest = max(waits, key=lambda messages: len(messages), default=())
     open_ends = {message.id for message in session.unanswered}  # another process may be at them
-    return list(takewhile(lambda each: each.id not in open_ends, max(waits, key=len, default=())))
+    return list(takewhile(lambda each: each.id not in open_ends, longest))
 
 
 def _imported(runtime: Runtime, session: Session) -> list[StretchJob]:
@@ -149,7 +150,8 @@ def run(runtime: Runtime, job: StretchJob, *, allow_shrink: bool = False) -> Job
         draft = ask.draw(runtime, shown)
     except AnswerInvalidError as error:
         return _failed(runtime, job, shown, due, error)
-    made = memories.of(runtime, shown, job, draft.answer, due, allow_shrink=allow_shrink)
+    off = set() if runtime.config.memory.distillation.enabled else {DISTILL}
+    made = memories.of(runtime, shown, job, draft.answer, due - off, allow_shrink=allow_shrink)
     if made.passed_over:
         remember.note_passed_over(runtime, job, made.passed_over)
     return _result(runtime, job, shown, draft, made, due)

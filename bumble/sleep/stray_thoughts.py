@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -41,7 +42,7 @@ MOST_THOUGHTS = 3
 MAX_TOKENS = 128
 TEMPERATURE = 0.9  # it should wander
 LEAST_SALIENCE, FELT_SALIENCE = 0.3, 0.4  # of a thought: the more is felt, the more it stands out
-SCHEMA = {
+SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
         "thoughts": {

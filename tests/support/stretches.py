@@ -63,8 +63,9 @@ def makes(
 ) -> Reply:
     """Make the answer about a stretch; sentences may be bare texts."""
     told = [claim(each) if isinstance(each, str) else each for each in narrative]
+    moved = felt or {}
     answer = {
-        "appraisal": {**NOTHING_FELT, **(felt or {})},
+        "appraisal": {**NOTHING_FELT, **moved, "bars": {**CALM, **moved.get("bars", {})}},
         "episode": {
             "title": title,
             "narrative": told or [claim("We talked.")],
