@@ -197,7 +197,10 @@ def test_a_portrait_takes_in_the_notes_and_none_that_loses_much_is_taken(entity:
     long = "Sam lives by the river in Lisbon.\nSam builds clocks.\nI like to listen to Sam."
     write(entity, relationships.plan_update(sam, "", text=long, pending=(waiting,), provenance=OWN))
     heard(entity, DOG)
-    _, outcome = dealt(entity, makes(HAS_DOG, people=[seen("Sam", "Sam has a dog that is called Biscuit, I hear.")]))
+    _, outcome = dealt(
+        entity,
+        makes(HAS_DOG, people=[seen("Sam", "Sam has a dog that is called Biscuit, I hear.")]),
+    )
     assert "it would lose" in outcome.data["portraits"][0]["refused"]
     assert relationships.find(entity.relationships, "sam").text == long
     heard(entity, DOG, name="ses_2", at=NOON - timedelta(minutes=50))
