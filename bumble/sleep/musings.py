@@ -58,8 +58,6 @@ def run(runtime: Runtime, job: MusingsJob) -> JobResult:
     slots = stray_thoughts.shown(runtime, soma, seeds) | {
         "name": runtime.identity.name,
         "topics": _topics(runtime, job, labels),
-        "least": str(catalysts.LEAST),
-        "most": str(catalysts.MOST),
     }
     request = job_request.request(
         runtime, PURPOSE, slots, max_tokens=MAX_TOKENS, temperature=TEMPERATURE
