@@ -291,7 +291,7 @@ def test_what_was_said_since_waits_again(promoted: Run, tmp_path: Path) -> None:
     run.ok("import", gpt(tmp_path, {**grown, "current_node": "5"}))
     assert run.ok("status", "--json").data["imports"]["waiting"] == 1
     due = run.ok("distill", "--session", talk.id, "--check", "--json").data
-    assert "1 in" in str(due)
+    assert "1 over" in str(due)
 
 
 def test_a_person_who_is_forgotten_stays_so_at_the_next_import(run: Run, tmp_path: Path) -> None:
