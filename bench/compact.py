@@ -449,7 +449,7 @@ def sleep(runtime: Runtime, one: Sample, *, flushes: bool) -> Slept:
         return Slept(runtime, talk, (), (str(error).splitlines()[0],))
     problems: tuple[str, ...] = ()
     if flushes:
-        made = flush.before(runtime, made, limit=None, judge=False, note=lambda _: None)
+        made = flush.before(runtime, made, limit=None, note=lambda _: None)
         problems = tuple(line for line in made.lines if line.startswith("Nothing was distilled"))
     job.apply(runtime, made)
     runtime.memory.sync()

@@ -25,8 +25,8 @@ from tests.support.fake_server import Exchange, FakeServer
 
 MODEL = "able"
 CONTEXT_TOKENS = 32768
-NUMBERED = re.compile(r"^\[(\d+)\] ", re.MULTILINE)
-STATEMENTS = re.compile(r"<statements>\n(.*)\n</statements>", re.DOTALL)
+SPOKEN = re.compile(r"^\[(m\d+)\] [\d:]+ ([^:]+): (.*)$", re.MULTILINE)
+WORDS = 6  # of a message that a statement rests on
 
 
 class Able(Struct, frozen=True):
@@ -70,36 +70,33 @@ class Able(Struct, frozen=True):
         if "actions" in fields:
             said = {"tool": "say", "arguments": {"text": self._reply(asked)}}
             return {"actions": [said, {"tool": "end_turn", "arguments": {}}]}
-        if "knowledge" in fields:
-            return {"knowledge": self._knowledge(asked), "beliefs": [], "journal_entry": ""}
+        if "appraisal" in fields:
+            return _least(schema) | self._stretch(asked)
         if "narrative" in fields:
             return {"narrative": self._told(asked)[:5], "reflection": "I was glad to listen."}
         if "about" in fields:
             return {"about": self._told(asked)[-10:], "mine": "I like to talk with them."}
-        if "said" in fields:
-            return {"said": self._said(asked)}
         return _least(schema)
 
-    def _knowledge(self, asked: str) -> list[dict[str, Any]]:
-        """Return a fact of every numbered message of a window that tells something."""
-        window = asked.rpartition("<messages>")[2]
-        parts = NUMBERED.split(window)[1:]
-        return [
-            {"from": [int(number)], "title": " ".join(told.split()[:4]), "body": told}
-            for number, text in zip(parts[::2], parts[1::2], strict=True)
+    def _stretch(self, asked: str) -> dict[str, Any]:
+        """Return a claim of every message of a talk that tells something: remembered, and known."""
+        talk = asked.rpartition("<talk>")[2].partition("</talk>")[0]
+        claims = [
+            {
+                "text": told,
+                "cites": [label],
+                "rests_on": [" ".join(text.split()[:WORDS])],
+                "inference": False,
+            }
+            for label, _, text in SPOKEN.findall(talk)
             for told in self._told(text)
         ]
-
-    def _said(self, asked: str) -> list[int]:
-        """Return the numbers of the statements that the life bears out."""
-        listed = STATEMENTS.findall(asked)
-        lines = listed[-1].splitlines() if listed else []
-        known = {str(each.get("statement")) for each in self.life.messages}
-        return [
-            n
-            for n, line in enumerate(lines, start=1)
-            if any(statement in line for statement in known)
+        facts = [
+            {"title": " ".join(one["text"].split()[:4]), "replaces": [], "sentences": [one]}
+            for one in claims
         ]
+        episode = {"title": "", "narrative": claims[:10], "reflection": "I was glad to listen."}
+        return {"episode": episode, "knowledge": facts[:8]}
 
 
 def _least(schema: Mapping[str, Any]) -> Any:

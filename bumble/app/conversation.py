@@ -204,7 +204,7 @@ class Conversation:
         stable = turn.stable_of(self.runtime, self.session, self.person.id)
         job = compact.CompactJob(self.session, stable.tokens, falls_back=True)
         outcome = compact.run(self.runtime, job, note)
-        outcome = flush.before(self.runtime, outcome, limit=None, judge=False, note=note)
+        outcome = flush.before(self.runtime, outcome, limit=None, note=note)
         apply(self.runtime, outcome)
         self.session = session_files.find(self.opened.entity.sessions, self.session.id)
         return outcome.lines

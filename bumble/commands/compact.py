@@ -82,7 +82,7 @@ def _compact(runtime: Runtime, job: CompactJob, *, dry_run: bool) -> JobResult:
     if not job.use_model:
         return result
     if not dry_run:
-        return flush.before(runtime, result, limit=None, judge=True, note=note)
+        return flush.before(runtime, result, limit=None, note=note)
     if flush.job(runtime, result) is None:
         return result
     sentence = (

@@ -1,4 +1,8 @@
-"""`bumble reflect`: update the portraits of the people the entity talked with."""
+"""`bumble reflect`: update the portraits of the people the entity talked with.
+
+Where the model may write, that is part of what it makes of a stretch, which then is made whole; and
+with a name, of looking at all that is known of that person again.
+"""
 
 from __future__ import annotations
 
@@ -33,18 +37,21 @@ def reflect(
 ) -> None:
     """Think about the people it talked with.
 
-    Brings their portraits up to date. With a name, also works in the notes and the own words that
-    wait in that person's file.
+    Brings their portraits up to date. With a name, also works in the notes that wait in that
+    person's file.
     """
-    from bumble.portraits import reflect
+    from bumble.jobs import stretch
+    from bumble.portraits import deep_review, reflect
 
     only = people.find(opened, person).id if person is not None else ""
+    look, carry_out = stretch.with_stretches(
+        partial(stretch.check, force=True, person=only),
+        partial(reflect.check, only=only),
+        reflect.run,
+        allow_shrink=allow_shrink,
+    )
     with runtimes.open_runtime(opened, "reflect", yes=flags.yes) as runtime:
-        run_job.carry_out(
-            opened,
-            runtime,
-            "reflect",
-            partial(reflect.check, only=only),
-            partial(reflect.run, allow_shrink=allow_shrink),
-            flags,
-        )
+        if only and not look(runtime).jobs and deep_review.has_notes(runtime, only):
+            look = partial(deep_review.check, only=only)
+            carry_out = partial(deep_review.run, allow_shrink=allow_shrink)
+        run_job.carry_out(opened, runtime, "reflect", look, carry_out, flags)

@@ -489,7 +489,7 @@ def make_room(
     if runtime.writes:
         # no more of it than after any turn: somebody waits, and the rest is distilled later
         limit = runtime.config.limits.passes_per_turn if tells else 0
-        outcome = flush.before(runtime, outcome, limit=limit, judge=False, note=lambda _: None)
+        outcome = flush.before(runtime, outcome, limit=limit, note=lambda _: None)
         apply(runtime, outcome)
     return steps.session, outcome
 

@@ -1,8 +1,8 @@
 """Distilling the turns that are about to leave the view, before they are compacted.
 
-It is distilling, sooner: the windows that still wait among the messages a summary will stand for,
-by the same questions, the same proof and the same cursor. So nothing is drawn twice, and where it
-fails the messages wait for the next distillation: the transcript keeps them.
+It is what follows a talk, sooner: the stretches that still wait among the messages a summary will
+stand for, by the same questions, the same proof and the same cursors. So nothing is drawn twice,
+and where it fails the messages wait for the next pass: the transcript keeps them.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ from itertools import count
 from msgspec.structs import replace
 
 from bumble.facts import distill
+from bumble.facts.distill import DistillJob
+from bumble.jobs import stretch
+from bumble.jobs.stretch import StretchJob
 from bumble.runtime import runner
 from bumble.runtime.job import Due, JobResult
 from bumble.runtime.runner import Pass
@@ -21,7 +24,7 @@ from bumble.runtime.runtime import Runtime
 Listener = Callable[[str], None]
 
 
-def job(runtime: Runtime, compaction: JobResult) -> distill.DistillJob | None:
+def job(runtime: Runtime, compaction: JobResult) -> DistillJob | StretchJob | None:
     """Return the next window that is to be distilled before a compaction is written.
 
     Args:
@@ -32,11 +35,12 @@ def job(runtime: Runtime, compaction: JobResult) -> distill.DistillJob | None:
     left = compaction.summarised
     if not (config.compaction_flush_to_knowledge and runtime.writes and left):
         return None
-    return distill.up_to(runtime, left.session, left.last)
+    reached = (runtime, left.session, left.last)
+    return stretch.up_to(*reached) or distill.up_to(*reached)
 
 
 def before(
-    runtime: Runtime, compaction: JobResult, *, limit: int | None, judge: bool, note: Listener
+    runtime: Runtime, compaction: JobResult, *, limit: int | None, note: Listener
 ) -> JobResult:
     """Distill what leaves the view, each window written at once; a failure is told, no more.
 
@@ -44,7 +48,6 @@ def before(
         runtime: Whose conversation.
         compaction: What is to be written next.
         limit: At most so many windows, the oldest first; None: all.
-        judge: As of `distill.run`.
         note: Hears what is going on.
 
     Returns:
@@ -52,13 +55,15 @@ def before(
     """
     part = count(1)
 
-    def waiting(runtime: Runtime) -> Due[distill.DistillJob]:
+    def waiting(runtime: Runtime) -> Due[DistillJob | StretchJob]:
         window = job(runtime, compaction)
         return Due((), () if window is None else (window,))
 
-    def distilled(runtime: Runtime, window: distill.DistillJob) -> JobResult:
+    def distilled(runtime: Runtime, window: DistillJob | StretchJob) -> JobResult:
         note(f"distilling what leaves the view, part {next(part)}")
-        return distill.run(runtime, window, judge=judge)
+        if isinstance(window, StretchJob):
+            return stretch.run(runtime, window)
+        return distill.run(runtime, window)
 
     # A window that fails waits for another try, and so does what follows it.
     settled_windows = list(runner.settle(runtime, [Pass("distill", waiting, distilled)], limit))

@@ -1,10 +1,9 @@
 """The brief that one conversation leaves for the next: when it is written, its headings.
 
-The model tells what was going on under six headings; what it names that nobody said is dropped, and
-a brief with too little in it is not written. No answer waits for it: until a pass has made it, the
-last words of a talk stand for it. The things that were touched (files, names, numbers)
-are collected by code, so that "it" and "that file" can be told later. Where no model is trusted to
-write, what is worth keeping is quoted.
+Made without a model of what was remembered of the talk: its titles, where it stood, how it felt.
+No answer waits for it: until it is made, the last words of a talk stand for it. The things that
+were touched (files, names, numbers) are collected by code, so that "it" and "that file" can be told
+later. Where no model is trusted to write, what is worth keeping is quoted.
 """
 
 from __future__ import annotations
@@ -22,18 +21,15 @@ from bumble.choosing import by_form, quotes
 from bumble.choosing.by_form import NOTHING, Noticed, Wording
 from bumble.embed.protocol import Embedder
 from bumble.entity.changes import Change
-from bumble.errors import AnswerInvalidError
-from bumble.grounding import claims, grounded, secrets
-from bumble.llm import structured
-from bumble.llm.protocol import Request
-from bumble.records import base, session_files, state
+from bumble.grounding import claims, secrets
+from bumble.records import base, episodes, session_files, state
 from bumble.records.base import Provenance
 from bumble.records.session_files import SessionInfo
 from bumble.records.sessions import Message, Session
-from bumble.runtime import job_request
+from bumble.runtime import cursors
 from bumble.runtime.job import Condition, Due, JobResult, traced
 from bumble.runtime.runtime import Runtime
-from bumble.text import moments, tokens
+from bumble.text import moments, tokens, words
 from bumble.text.words import one_line
 
 HEADINGS = {
@@ -48,9 +44,7 @@ TOUCHED, LAST = "Touched", "Said last"
 SECTION, WITHOUT = "handover", "without"  # in state.yaml
 LEAST_MESSAGES = 4  # a conversation of one exchange leaves nothing to hand over
 LINE_TOKENS = 60  # of a message, in a brief by rule
-TEXT_TOKENS = 1200  # of conversation that the brief is made from: its end
-MAX_TOKENS = 300
-TEMPERATURE = 0.2
+LAST_SENTENCES = 3  # of what was remembered, that say where a talk stood
 MAX_TOUCHED = 16
 MOST_QUOTES = 6  # of a brief by form
 QUESTION_MARKS = ("?", "？", "؟")
@@ -82,6 +76,7 @@ def check(runtime: Runtime) -> Due[HandoverJob]:
         if info.id not in without
         and not (runtime.entity.sessions / info.id / "handover.md").exists()
         and is_worth(session := session_files.find(runtime.entity.sessions, info.id))
+        and not _waits(runtime, session)
     ]
     condition = Condition(
         "conversations that are over", str(len(over)), "one without a brief", bool(jobs)
@@ -110,22 +105,16 @@ def _without(runtime: Runtime) -> list[str]:
 
 
 def run(runtime: Runtime, job: HandoverJob) -> JobResult:
-    """Write the brief, or say why there is none; the same conversation is asked only once.
-
-    Raises:
-        ModelUnreachableError: If there is no model; likewise what else stands in its way.
-    """
+    """Write the brief, or say why there is none; the same conversation is looked at only once."""
     session = job.session
     least = runtime.config.session.handover_min_quality
     data: dict[str, Any] = {"session": session.id, "written": False}
-    sources = _lines(runtime, session)
     wording = by_form.wording(runtime, session, session.messages)
     if wording is not None:
-        return replace(_by_form(runtime, session, wording, data), asked=False)
-    try:
-        values = _ask_brief(runtime, session, sources)
-    except AnswerInvalidError as error:
-        return _none(runtime, session, str(error).splitlines()[0], data)
+        return _by_form(runtime, session, wording, data)
+    if _waits(runtime, session):
+        return _later(session, data)
+    values = _of_memories(runtime, session)
     quality = round(sum(bool(values[name]) for name in HEADINGS) / len(HEADINGS), 2)
     data |= {"quality": quality, "least": least}
     if quality < least:
@@ -134,15 +123,48 @@ def run(runtime: Runtime, job: HandoverJob) -> JobResult:
     headline = f"left a brief for the next conversation: quality {quality:.2f}"
     origin = Provenance(
         by="handover",
-        model=runtime.model.name,
         sources=(session.id,),
         trust=base.lowest_trust(
             message.trust for message in session.messages if message.role == "user"
         ),
         audience=session.people,
     )
+    result = _left(runtime, session, text, origin, headline, {**data, "written": True})
+    return replace(result, asked=False)
 
-    return _left(runtime, session, text, origin, headline, {**data, "written": True})
+
+def _waits(runtime: Runtime, session: Session) -> bool:
+    """Whether a conversation has still to be remembered."""
+    file = state.read(runtime.entity.state)
+    return cursors.first(file, session.id, (cursors.REMEMBER,)) is not None
+
+
+def _later(session: Session, data: Mapping[str, Any]) -> JobResult:
+    why = "it comes once the talk is remembered"
+    title = f"handover: no brief of the talk {_of(session)} yet"
+    lines = (f"no brief for the next conversation: {why}",)
+    return JobResult(title, tuple, lines, {**data, "why": why}, ran=False, asked=False)
+
+
+def _of_memories(runtime: Runtime, session: Session) -> Mapping[str, str]:
+    """Return what the next conversation should know, of what was remembered of this one."""
+    own = [each for each in episodes.read(runtime.entity.episodes) if each.session == session.id]
+    stories = [each.telling.narrative for each in own]
+    titles = [story.partition("\n")[0] for story in stories if story.startswith("# ")]
+    told = [line for story in stories for line in words.sentences(_prose(story))]
+    felt = [each.felt for each in session.appraisals.values() if each.felt]
+    last = [message for message in session.messages if message.role == "user"][-1:]
+    asked = [one_line(each.text) for each in last if each.text.rstrip().endswith(QUESTION_MARKS)]
+    return dict.fromkeys(HEADINGS, "") | {
+        "subject": "; ".join(title.lstrip("# ") for title in titles) or "".join(told[:1]),
+        "state": " ".join(told[-LAST_SENTENCES:]),
+        "open": "".join(text for text in asked if not secrets.find_secret(text)),
+        "mood": "".join(felt[-1:]),
+    }
+
+
+def _prose(story: str) -> str:
+    return "\n".join(line for line in story.splitlines() if not line.startswith(("#", ">")))
 
 
 def _lines(runtime: Runtime, session: Session) -> list[str]:
@@ -235,42 +257,6 @@ def _of(session: Session) -> str:
     return f"with {' and '.join(names) or 'somebody'} of {session.at:%Y-%m-%d}"
 
 
-def _ask_brief(runtime: Runtime, session: Session, sources: list[str]) -> Mapping[str, str]:
-    """Ask the model for a brief; sentences with names that nobody said are dropped."""
-    answer = structured.answer(runtime.model, _request(runtime, sources), _schema())
-    known_names = [
-        runtime.identity.name,
-        *(_name(runtime, message) for message in session.messages),
-    ]
-    return {
-        name: grounded.supported(one_line(str(answer[name])), sources, known_names)
-        for name in HEADINGS
-    }
-
-
-def _request(runtime: Runtime, sources: list[str]) -> Request:
-    lines: list[str] = []
-    left = TEXT_TOKENS
-    for line in reversed(sources):
-        left -= tokens.estimate(line)
-        if left < 0:
-            break
-        lines.insert(0, line)
-    slots = {"conversation": prompts.harmless("\n".join(lines), "conversation")}
-    return job_request.request(
-        runtime, "handover", slots, max_tokens=MAX_TOKENS, temperature=TEMPERATURE
-    )
-
-
-def _schema() -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": {name: {"type": "string", "maxLength": 160} for name in HEADINGS},
-        "required": list(HEADINGS),
-        "additionalProperties": False,
-    }
-
-
 def _text(values: Mapping[str, str], things: list[str]) -> str:
     parts = [f"## {title}\n{values[name]}" for name, title in HEADINGS.items() if values[name]]
     if things:
@@ -290,10 +276,6 @@ def touched(session: Session) -> list[str]:
         ]
         mentions += [*files, *names]
     return list(dict.fromkeys(mentions))[:MAX_TOUCHED]
-
-
-def _name(runtime: Runtime, message: Message) -> str:
-    return runtime.identity.name if message.role != "user" else str(message.extra.get("name", ""))
 
 
 def brief(runtime: Runtime, session: Session) -> Brief | None:
@@ -334,6 +316,10 @@ def _left_by(
         allowed, at = talk.people, talk.last_at
         text = _last_words(runtime, talk) if is_worth(talk) else ""
     return (text, at) if text and base.may_read(allowed, readers) else None
+
+
+def _name(runtime: Runtime, message: Message) -> str:
+    return runtime.identity.name if message.role != "user" else str(message.extra.get("name", ""))
 
 
 def _last_words(runtime: Runtime, talk: Session) -> str:

@@ -49,6 +49,7 @@ Tiers = Mapping[str, Literal["none", "choose", "write"]]  # by language: `de`, o
 # What a talk needs at once is never held back: its words, the body, what was cut from it. The jobs
 # say so of themselves (`upkeep/jobs.reviewed`), and a test holds both to the same.
 ReviewedCycle = Literal[
+    "stretch",
     "remember",
     "reflect",
     "distill",

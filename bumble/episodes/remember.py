@@ -11,6 +11,7 @@ import contextlib
 import random
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,13 +22,13 @@ from bumble.body.bars import Bar, Bars
 from bumble.body.config import NEUTRAL
 from bumble.body.significance import Significance
 from bumble.choosing import by_form
-from bumble.choosing.by_form import NOTHING, Noticed, Saying
+from bumble.choosing.by_form import NOTHING, Noticed, Wording
 from bumble.embed import calibrate
 from bumble.embed.protocol import Floats
 from bumble.entity.changes import Change
 from bumble.episodes import episode_text, segments
 from bumble.episodes.episode_text import EpisodeScene, TellingResult
-from bumble.episodes.segments import Likeness, SegmentRules
+from bumble.episodes.segments import Likeness, Segment, SegmentRules
 from bumble.errors import RecordInvalidError, UnsafePathError
 from bumble.index import terms
 from bumble.index.search import Hit
@@ -44,7 +45,7 @@ from bumble.records import (
 from bumble.records.base import Provenance
 from bumble.records.episodes import Episode, Imprint
 from bumble.records.sessions import Message, Session
-from bumble.runtime import cursors
+from bumble.runtime import cursors, people
 from bumble.runtime.cursors import REMEMBER
 from bumble.runtime.job import Condition, Due, JobResult, traced
 from bumble.runtime.runtime import Runtime
@@ -52,6 +53,7 @@ from bumble.text import tokens, words
 from bumble.text.words import one_line
 from bumble.topics import episode_tags
 
+R = TypeVar("R", bound="RememberJob")
 STRONG_MOOD = 0.5  # intensity from which a mood marks an episode that was not appraised
 REPEATED = 0.9  # of the words of a talk, in an earlier episode: nothing of it is new
 COMPARED = 20  # earlier episodes that novelty looks at
@@ -66,32 +68,40 @@ class RememberJob(Struct, frozen=True):
     session_id: str
     messages: tuple[Message, ...]
     closed: str  # what closed it
+    wording: Wording | None = None  # None: a model tells it
 
 
 def check(runtime: Runtime) -> Due[RememberJob]:
     """Find the segments that are over, the oldest first."""
     file = state.read(runtime.entity.state)
-    rules = _rules(runtime)
     jobs, open_count = [], 0
     for session_id in cursors.waiting(file):
         if cursors.first(file, session_id, (REMEMBER,)) is None:
             continue
         session = conversation(runtime, session_id)
-        if session is None:
+        wording = by_form.of_conversation(runtime, session) if session else None
+        if session is None or wording is None:
             continue
-        waiting = cursors.messages(file, session, (REMEMBER,))
-        ended = session.ended is not None
-        for segment in segments.cut(
-            waiting, rules, runtime.now(), ended=ended, likeness=_likeness(runtime)
-        ):
+        for segment in cut(runtime, session, cursors.messages(file, session, (REMEMBER,))):
             if segment.closed:
-                jobs.append(RememberJob(session_id, segment.messages, segment.closed))
+                jobs.append(RememberJob(session_id, segment.messages, segment.closed, wording))
             else:
                 open_count += 1
+    return due(jobs, open_count)
+
+
+def due(jobs: list[R], open_count: int) -> Due[R]:
+    """Return what is to be remembered, the oldest first."""
     jobs.sort(key=lambda job: (job.messages[0].at, job.session_id))
     value = f"{len(jobs)} over, {open_count} going on"
     condition = Condition("stretches of conversation", value, "one that is over", bool(jobs))
     return Due((condition,), tuple(jobs))
+
+
+def cut(runtime: Runtime, session: Session, waiting: Sequence[Message]) -> list[Segment]:
+    """Cut what waits of a conversation into stretches, by pauses, topics, length and its end."""
+    ended, alike = session.ended is not None, _likeness(runtime)
+    return segments.cut(waiting, _rules(runtime), runtime.now(), ended=ended, likeness=alike)
 
 
 def _rules(runtime: Runtime) -> SegmentRules:
@@ -134,59 +144,56 @@ def _likeness(runtime: Runtime) -> Likeness:
 
 
 def run(runtime: Runtime, job: RememberJob) -> JobResult:
-    """Weigh a segment and, if it matters enough, let the model tell it; writes no file."""
+    """Weigh a segment and, if it matters enough, quote what is worth keeping; writes no file."""
     session = session_files.load(runtime.entity.root / sessions.path(job.session_id))
     episode_id = id_of(job)
     if episodes.locate(runtime.entity.episodes, episode_id):
         return _passed_over(runtime, job, f"{episode_id} is there already")
-    noticed, sayings = NOTHING, list[Saying]()
-    wording = by_form.wording(runtime, session, job.messages)
-    if wording is not None:
-        noticed = by_form.notices(runtime, session, job.messages)
-        sayings = by_form.sayings(runtime, session, job.messages, noticed, wording)
-        if not sayings:
-            passed = _passed_over(runtime, job, "nothing in it is worth keeping", noticed=noticed)
-            return replace(passed, asked=False)
+    if job.wording is None:
+        raise TypeError("a stretch that a model tells is no job of this pass")
+    noticed = by_form.notices(runtime, session, job.messages)
+    sayings = by_form.sayings(runtime, session, job.messages, noticed, job.wording)
+    if not sayings:
+        passed = _passed_over(runtime, job, "nothing in it is worth keeping", noticed=noticed)
+        return replace(passed, asked=False)
     weight = weigh(runtime, session, job)
     sentence = weight.sentence(runtime.config.memory.episode_significance_threshold)
     data = {"significance": round(weight.total, 4), "why": sentence}
-    scene = scene_of(runtime, session, [saying.message for saying in sayings] or job.messages)
-    if (
-        weight.total < runtime.config.memory.episode_significance_threshold
-        or not scene.spoken_messages
-    ):
-        _note(runtime, job, sentence)
+    if weight.total < runtime.config.memory.episode_significance_threshold:
+        note_passed_over(runtime, job, sentence)
         return _passed_over(runtime, job, sentence, data, noticed)
-    # who had been there by then: somebody who joins later was not told it
-    ids = [message.id for message in session.messages]
-    until = session.messages[: ids.index(job.messages[-1].id) + 1]
-    audience = tuple(dict.fromkeys((session.by, *_heard_by(session, until))))
-    if wording is not None:
-        result = episode_text.quoted(sayings, wording)
-        origin = by_form.origin(episode_text.PURPOSE, session, sayings, audience)
-    else:
-        result = episode_text.tell(runtime, scene)
-        origin = _origin(runtime, session, scene, result, audience)
-    episode = _episode(runtime, session, job, weight, result, origin)
-    label = f" ({episode.summary_source}: {result.excerpt})" if result.excerpt else ""
-    text = result.telling.narrative
-    heading = text.partition("\n")[0].lstrip("# ") if result.by_form else text
-    title = tokens.cut(one_line(heading), LINE_TOKENS)
+    result = episode_text.quoted(sayings, job.wording)
+    origin = by_form.origin(episode_text.PURPOSE, session, sayings, audience(session, job.messages))
+    episode = episode_of(runtime, session, job, weight, result, origin)
+    title = tokens.cut(
+        one_line(result.telling.narrative.partition("\n")[0].lstrip("# ")), LINE_TOKENS
+    )
     return JobResult(
         title=f"remember: {title}",
         plan=lambda: _planned(runtime, job, episode, noticed),
-        lines=(f"Remembered {episode.id}{label}: {title}",),
+        lines=(f"Remembered {episode.id} ({episode.summary_source}): {title}",),
         data={
             **_about(job),
             **data,
             "episode": episode.id,
             "summary_source": episode.summary_source or None,
-            "excerpt_because": result.excerpt or None,
-            "dropped_sentences": list(result.dropped),
         },
-        trailers=traced([job.session_id], episode.provenance.model),
-        asked=not result.by_form,
+        trailers=traced([job.session_id], ""),
+        asked=False,
     )
+
+
+def title_of(result: TellingResult) -> str:
+    """Return the first line of a telling, as a title."""
+    first = result.telling.narrative.partition("\n")[0]
+    return tokens.cut(one_line(first.lstrip("#> ")), LINE_TOKENS)
+
+
+def audience(session: Session, messages: Sequence[Message]) -> tuple[str, ...]:
+    """Return who had been there by then: somebody who joins later was not told it."""
+    ids = [message.id for message in session.messages]
+    until = session.messages[: ids.index(messages[-1].id) + 1]
+    return tuple(dict.fromkeys((session.by, *_heard_by(session, until))))
 
 
 def _passed_over(
@@ -208,7 +215,7 @@ def _about(job: RememberJob) -> dict[str, object]:
     return {"session": job.session_id, "messages": len(job.messages), "closed_by": job.closed}
 
 
-def _note(runtime: Runtime, job: RememberJob, why: str) -> None:
+def note_passed_over(runtime: Runtime, job: RememberJob, why: str) -> None:
     """Put the reason into the ledger, in the place of the call that was not made."""
     detail = {"session": job.session_id, "reason": why}
     entry = ledger.LedgerEntry(
@@ -306,8 +313,8 @@ def weigh(runtime: Runtime, session: Session, job: RememberJob) -> Significance:
 
 
 def _familiarity(runtime: Runtime, person: str) -> float:
-    file = runtime.entity.root / relationships.path(person)
-    return base.load(file, relationships.parse).scores.familiarity if file.is_file() else 0.0
+    record = people.readable_person(runtime, person)
+    return record.scores.familiarity if record else 0.0
 
 
 def _novelty(runtime: Runtime, text: str) -> float:
@@ -330,31 +337,29 @@ def _alike(hit: Hit, asked: set[str], language: str) -> float:
     return shared / max(1, min(len(asked), len(hit_terms)))
 
 
-def _origin(
-    runtime: Runtime,
-    session: Session,
-    scene: EpisodeScene,
-    result: TellingResult,
-    audience: Sequence[str],
+def origin_of(
+    session: Session, messages: Sequence[Message], audience: Sequence[str], model: str
 ) -> Provenance:
-    spoken_messages = scene.spoken_messages
+    """Say where the telling of some messages comes from; `model` is empty for an excerpt."""
     return Provenance(
         by=episode_text.PURPOSE,
-        model="" if result.excerpt else runtime.model.name,
-        sources=(session.id, *(message.id for message in spoken_messages)),
-        trust=base.lowest_trust(message.trust for message in spoken_messages),
+        model=model,
+        sources=(session.id, *(message.id for message in messages)),
+        trust=base.lowest_trust(message.trust for message in messages),
         audience=tuple(audience),
     )
 
 
-def _episode(
+def episode_of(
     runtime: Runtime,
     session: Session,
     job: RememberJob,
     weight: Significance,
     result: TellingResult,
     origin: Provenance,
+    inferences: Sequence[str] = (),
 ) -> Episode:
+    """Make the episode of a segment, with what was felt in it and what it is about."""
     tag = _tag(job.messages)
     return episodes.new(
         id_of(job),
@@ -367,6 +372,7 @@ def _episode(
         session=session.id,
         tags=episode_tags.of(runtime.memory, _told(job.messages), origin.audience),
         summary_source=result.summary_source,
+        inferences=tuple(inferences),
         provenance=origin,
     )
 

@@ -1,4 +1,6 @@
-"""When a conversation is distilled into facts, and the run of it, window by window.
+"""When the words of a conversation are kept as facts, and the run of it, window by window.
+
+Where a model may write, `bumble/jobs/` draws facts from it.
 
 Due when there is a new turn, and enough time or enough turns have passed, in a conversation deep
 enough; the more is felt, the fewer turns. An imported conversation is due when it is asked for by
@@ -13,38 +15,31 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.body import ebb
 from bumble.choosing import by_form
 from bumble.choosing.by_form import Wording
 from bumble.entity.changes import Change
 from bumble.entity.config_memory import DistillationConfig
-from bumble.errors import AnswerInvalidError, RecordInvalidError
-from bumble.facts import belief_conflicts, extract, store_extracted, store_quoted, verify
-from bumble.facts.extract import ExtractedItem, Extraction, Options
+from bumble.errors import RecordInvalidError
+from bumble.facts import store_quoted
 from bumble.facts.extract_window import USER, Window, split_windows
-from bumble.facts.store_extracted import WindowMemories
-from bumble.facts.verify import Rejected
-from bumble.records import base, knowledge, relationships, session_files, sessions, state
+from bumble.records import base, relationships, session_files, sessions, state
 from bumble.records.mapping_files import MappingFile
 from bumble.records.sessions import Distilled, Message, Session
 from bumble.runtime import body_state, cursors
-from bumble.runtime.cursors import DISTILL, REFLECT
-from bumble.runtime.job import NO_ANSWER, Condition, Due, JobPlan, JobResult, traced
+from bumble.runtime.cursors import DISTILL
+from bumble.runtime.job import Condition, Due, JobPlan, JobResult, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments
 
 SECTION = "distill"
 REMEMBERED_CONVERSATIONS = 20  # conversations of which the last window is remembered
-READ_CHARS = 2400  # of a window, by an embedded model: in more it finds less, and it reads slowly
-TRIES = 3  # unusable answers after which a window is passed over
 
 
 class DistillJob(Struct, frozen=True):
@@ -53,6 +48,7 @@ class DistillJob(Struct, frozen=True):
     session: str  # id
     first: str  # ids of messages
     last: str
+    wording: Wording  # how its memories are worded
 
 
 def check(
@@ -74,12 +70,18 @@ def check(
     shown: list[tuple[Condition, ...]] = []
     for name in names:
         session = session_files.find(runtime.entity.sessions, name)
+        wording = by_form.of_conversation(runtime, session)
+        if wording is None:
+            continue
         windows = _windows(runtime, session, _waiting(file, session))
         if force and not windows:
             windows = _windows(runtime, session, session.messages)[-1:]
         conditions = () if force else _gates(runtime, file, session, windows)
         if windows and all(condition.passes for condition in conditions):
-            jobs += [DistillJob(session.id, span.messages[0].id, span.last.id) for span in windows]
+            jobs += [
+                DistillJob(session.id, span.messages[0].id, span.last.id, wording)
+                for span in windows
+            ]
             shown.insert(0, conditions)
         else:
             shown.append(conditions)
@@ -101,14 +103,17 @@ def _waiting(file: MappingFile, session: Session) -> tuple[Message, ...]:
 def up_to(runtime: Runtime, session_id: str, message_id: str) -> DistillJob | None:
     """Return the next window that waits among the messages up to one, conditions left aside."""
     session = session_files.find(runtime.entity.sessions, session_id)
+    wording = by_form.of_conversation(runtime, session)
     waits = cursors.messages(state.read(runtime.entity.state), session, (DISTILL,))
     ids = [message.id for message in session.messages]
-    if message_id not in ids:
+    if message_id not in ids or wording is None:
         return None
     later = len(ids) - ids.index(message_id) - 1
     windows = _windows(runtime, session, waits[: max(0, len(waits) - later)])
     return (
-        DistillJob(session.id, windows[0].messages[0].id, windows[0].last.id) if windows else None
+        DistillJob(session.id, windows[0].messages[0].id, windows[0].last.id, wording)
+        if windows
+        else None
     )
 
 
@@ -208,14 +213,8 @@ def _windows(runtime: Runtime, session: Session, messages: Sequence[Message]) ->
     return split_windows(session, messages, names, runtime.identity.name, runtime.zone, budget)
 
 
-def run(runtime: Runtime, job: DistillJob, *, judge: bool = True) -> JobResult:
-    """Distill one window; asks the model once, and twice more where there is something to judge.
-
-    Args:
-        runtime: Whose conversation.
-        job: The window.
-        judge: Whether the model is asked a second time which items the messages really say.
-    """
+def run(runtime: Runtime, job: DistillJob) -> JobResult:
+    """Keep what is worth keeping of one window, in the words of those who said it."""
     session = session_files.find(runtime.entity.sessions, job.session)
     windows = _windows(runtime, session, cursors.between(session, job.first, job.last))
     if not windows:
@@ -229,25 +228,7 @@ def run(runtime: Runtime, job: DistillJob, *, judge: bool = True) -> JobResult:
     if file.get(SECTION, session.id, "hash") == window.hash:
         message = "This window has been distilled already."
         return _window_result(runtime, session, window, lambda: JobPlan(()), message, ran=False)
-    wording = by_form.wording(runtime, session, window.messages)
-    if wording is not None:
-        return _by_form(runtime, session, window, wording)
-    known_sections = _near_sections(runtime, window)
-    options = _options(runtime, session, window)
-    try:
-        extraction = extract.draw(runtime.model, window, options, known_sections)
-    except AnswerInvalidError as error:
-        return _failed(runtime, session, window, error)
-    except NO_ANSWER as error:
-        return _waits(str(error).splitlines()[0])
-    others_alone = options.relational == "others"
-    items, rejected = verify.check(
-        window, extraction.items, known_sections, others_alone=others_alone
-    )
-    if judge:
-        items, doubted = verify.judge(runtime.model, window, items, options)
-        rejected += doubted
-    return _result(runtime, session, window, extraction, items, rejected)
+    return _by_form(runtime, session, window, job.wording)
 
 
 def _by_form(runtime: Runtime, session: Session, window: Window, wording: Wording) -> JobResult:
@@ -265,53 +246,6 @@ def _by_form(runtime: Runtime, session: Session, window: Window, wording: Wordin
     outcome = _window_result(runtime, session, window, store, report, ran=False)
     data = {**outcome.data, "quoted": [saying.message.id for saying in sayings]}
     return replace(outcome, data=data, ran=True, asked=False)
-
-
-def _result(
-    runtime: Runtime,
-    session: Session,
-    window: Window,
-    extraction: Extraction,
-    items: Sequence[ExtractedItem],
-    rejected: Sequence[Rejected],
-) -> JobResult:
-    at = runtime.now()
-    claims = [
-        store_extracted.claim(runtime, window, item, at) for item in items if item.kind == "belief"
-    ]
-    if claims:
-        runtime.memory.sync()
-        claims = belief_conflicts.weigh(runtime, claims)
-    memories = WindowMemories(
-        at,
-        tuple(item for item in items if item.kind != "belief"),
-        tuple(claims),
-        verify.journal(window, extraction) if items else "",
-    )
-    dropped = len(rejected) + extraction.malformed
-    lines = [f"Distilled {len(window.messages)} messages: {_counted(items)}; {dropped} dropped."]
-    lines += [f"  dropped: {rejection.reason}: {rejection.item.text}" for rejection in rejected]
-    lines += [f"  dropped: could not be read: {fault}" for fault in extraction.faults]
-    store = partial(store_extracted.plan, runtime, window, memories)
-    outcome = _window_result(runtime, session, window, store, "\n".join(lines))
-    reasons = [
-        {"kind": rejection.item.kind, "text": rejection.item.text, "reason": rejection.reason}
-        for rejection in rejected
-    ]
-    kept_items = [{"kind": item.kind, "title": item.title, "text": item.text} for item in items]
-    data = {
-        "kept": kept_items,
-        "dropped": reasons,
-        "malformed": extraction.malformed,
-        "faults": list(extraction.faults),
-    }
-    return replace(outcome, data={**outcome.data, **data})
-
-
-def _counted(items: Sequence[ExtractedItem]) -> str:
-    kinds = {"knowledge": "fact", "belief": "belief", "relational": "note"}
-    counts = {name: sum(item.kind == kind for item in items) for kind, name in kinds.items()}
-    return ", ".join(f"{n} {name}" if n == 1 else f"{n} {name}s" for name, n in counts.items())
 
 
 def _window_result(
@@ -338,21 +272,21 @@ def _window_result(
             "messages": len(window.messages),
             "refused": list(refused),
         },
-        traced([window.messages[0].id, window.last.id], runtime.model.name if ran else ""),
+        traced([window.messages[0].id, window.last.id], ""),
         ran=ran,
     )
 
 
-def _dealt_with(runtime: Runtime, window: Window, failed: int = 0) -> list[Change | None]:
+def _dealt_with(runtime: Runtime, window: Window) -> list[Change | None]:
     """Plan to move the cursor behind a window, and to remember what it was."""
     file = state.read(runtime.entity.state)
     session = session_files.find(runtime.entity.sessions, window.session)
     values: dict[str, Any] = {}
     if file.get(SECTION, window.session, "hash") != window.hash:
         mark: dict[str, Any] = {"at": base.stamp(runtime.now()), "hash": window.hash}
-        values = {SECTION: {window.session: mark | ({"failed": failed} if failed else {})}}
+        values = {SECTION: {window.session: mark}}
     gone = [[SECTION, name] for name in _forgotten(file, window.session)]
-    for key in ("tried", *(() if failed else ("failed",))):
+    for key in ("tried", "failed"):
         if file.get(SECTION, window.session, key) is not None:
             gone.append([SECTION, window.session, key])
     cleared = state.plan_write(file, {}, "", remove=gone) if gone else None
@@ -380,74 +314,6 @@ def _forgotten(file: MappingFile, keep_id: str) -> list[str]:
     return session_ids[: max(0, len(session_ids) - REMEMBERED_CONVERSATIONS + 1)]
 
 
-def _failed(
-    runtime: Runtime, session: Session, window: Window, error: AnswerInvalidError
-) -> JobResult:
-    """Count an unusable answer; after a few the window is passed over."""
-    marked = state.read(runtime.entity.state).get(SECTION, session.id, default={})
-    same = marked.get("tried") == window.hash
-    failed = (int(marked.get("failed", 0)) if same else 0) + 1
-    why = str(error).splitlines()[0]
-    data = {"session": session.id, "failed": failed, "why": why}
-
-    def counted() -> list[Change | None]:
-        if failed >= TRIES:
-            return _dealt_with(runtime, window, failed)
-        mark = {"at": base.stamp(runtime.now()), "tried": window.hash, "failed": failed}
-        file = state.read(runtime.entity.state)
-        values = {SECTION: {session.id: mark}}
-        return [state.plan_write(file, values, "an answer could not be used")]
-
-    after = "the window is passed over" if failed >= TRIES else "it waits for another try"
-    lines = (f"Nothing was distilled: {why}", f"  try {failed} of {TRIES}; {after}")
-    return JobResult(f"distill: no usable answer for {session.id}", counted, lines, data, ran=False)
-
-
 def _waits(why: str) -> JobResult:
     line = f"Nothing was distilled: {why}. It waits."
     return JobResult("distill: nothing", list, (line,), {"why": why}, ran=False)
-
-
-def _options(runtime: Runtime, session: Session, window: Window) -> Options:
-    config = runtime.config.memory.distillation
-    relational: Literal["others", "notes", "scalar"] = "notes"
-    if not runtime.config.memory.relational.enabled:
-        relational = "scalar"
-    elif _reflected(runtime, session, window):
-        relational = "others"
-    return Options(
-        config.max_extract_tokens,
-        config.temperature,
-        config.context_char_budget,
-        relational,
-        config.max_delta,
-        READ_CHARS if runtime.local else None,
-        ebb.reflection_line(body_state.read(runtime, runtime.now()), runtime.body.soma),
-    )
-
-
-def _reflected(runtime: Runtime, session: Session, window: Window) -> bool:
-    """Whether reflections have dealt with all that people said in a window."""
-    file = state.read(runtime.entity.state)
-    spoke = {
-        message.speaker for message in window.messages if message.role == USER and message.speaker
-    }
-    starts = [cursors.first(file, window.session, (REFLECT, person)) for person in spoke]
-    return all(
-        start is None or cursors.is_behind(session, start, window.last.id) for start in starts
-    )
-
-
-def _near_sections(runtime: Runtime, window: Window) -> Mapping[str, str]:
-    """Return the sections of knowledge nearest to a window that its people may know."""
-    runtime.memory.sync()
-    query = " ".join(message.text for message in window.messages if message.role == USER)
-    limit = runtime.config.memory.knowledge.max_sections
-    hits = runtime.memory.search(query, kinds=("knowledge",), limit=limit, audience=window.people)
-    book = knowledge.read(runtime.entity.knowledge)
-    sections = [knowledge.find(book, hit.id) for hit in hits]
-    return {
-        section.title: section.text
-        for section in sections
-        if section is not None and not section.locked
-    }

@@ -6,8 +6,9 @@ reason, and the rest is written all the same.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Literal
 
 from msgspec import Struct
 
@@ -15,22 +16,40 @@ from bumble.entity import changes
 from bumble.entity.changes import Change
 from bumble.errors import UserError
 from bumble.facts import beliefs
-from bumble.facts.beliefs import Claim
-from bumble.facts.extract import SELF_INSIGHT, ExtractedItem
+from bumble.facts.beliefs import Claim, Verdict
 from bumble.facts.extract_window import Window
 from bumble.records import base, journal, knowledge, relationships
 from bumble.records import beliefs as held
 from bumble.records.base import Provenance
 from bumble.records.knowledge import Knowledge, KnowledgeSection
-from bumble.records.relationships import PendingNote, Relationship, Scores
+from bumble.records.relationships import PendingNote
 from bumble.runtime import people
 from bumble.runtime.job import JobPlan
 from bumble.runtime.runtime import Runtime
 from bumble.text import words
 
+Kind = Literal["knowledge", "relational", "belief"]
+
 BY = "distill"
+CATEGORIES = tuple(each for each in held.CATEGORIES if each != held.DREAM_INSIGHT)
+SELF_INSIGHT, INFERENCE = "self_insight", "inference"
 TAG = "distillation"
 SAME_SHARE = 0.5  # of the telling words of the shorter sentence: both speak of one thing
+
+
+class ExtractedItem(Struct, frozen=True):
+    """One fact, belief or note that a model found in a window."""
+
+    kind: Kind
+    text: str
+    cited: tuple[int, ...]  # numbers of messages
+    title: str = ""  # of knowledge
+    category: str = ""  # of a belief
+    confidence: float = 0.0  # of a belief
+    person: str = ""  # whom a note is about, by name
+    inference: bool = False  # whether it says more than the messages do
+    replaces: tuple[str, ...] = ()  # sentences of knowledge that are no longer true
+    verdicts: Mapping[str, Verdict] = {}  # of a belief: on those held, by id
 
 
 class WindowMemories(Struct, frozen=True):
@@ -49,10 +68,11 @@ def claim(runtime: Runtime, window: Window, item: ExtractedItem, at: datetime) -
         category=item.category,
         confidence=item.confidence,
         evidence=window.ids(item.cited),
-        origin="inference" if item.category == SELF_INSIGHT else belief_origin(window),
+        origin=INFERENCE if item.inference else belief_origin(window),
         provenance=_provenance(runtime, window, item.cited),
         # a correction is the person's own word on it; else it is a model's reading of what was said
         by="user" if item.category == beliefs.CORRECTION else "extracted",
+        verdicts=item.verdicts,
     )
 
 
@@ -109,7 +129,7 @@ def _plan_facts(
             change = knowledge.plan_set(
                 book,
                 item.title,
-                corrected(section.text, item.text) if section else item.text,
+                corrected(section.text, item.text, item.replaces) if section else item.text,
                 f"know about {item.title}",
                 by_entity=True,
                 provenance=joined(_provenance(runtime, window, item.cited), section),
@@ -158,17 +178,22 @@ def joined(new: Provenance, section: KnowledgeSection | None) -> Provenance:
     return Provenance(new.by, new.model, sources, trust, old.audience and new.audience)
 
 
-def corrected(old: str, new: str) -> str:
+def corrected(old: str, new: str, replaced: Sequence[str] = ()) -> str:
     """Return a section's text with a correction: what speaks of the same thing gives way to it.
 
     Sentences that the new text says nothing about stay, so that one remark does not wipe out all
     that was known.
+
+    Args:
+        old: The section's text.
+        new: What is to stand in it.
+        replaced: Sentences that are known to give way.
     """
     fresh = words.sentences(new)
     kept_sentences = [
         sentence
         for sentence in words.sentences(old)
-        if not any(_same_thing(sentence, n) for n in fresh)
+        if sentence not in replaced and not any(_same_thing(sentence, n) for n in fresh)
     ]
     return new if not kept_sentences else "\n".join((" ".join(kept_sentences), new))
 
@@ -183,9 +208,10 @@ def _same_thing(sentence: str, other: str) -> bool:
 def _plan_notes(
     runtime: Runtime, window: Window, notes: Sequence[ExtractedItem], at: datetime
 ) -> list[Change | None]:
+    if not notes:
+        return []
     planned: list[Change | None] = []
     everybody = list(relationships.read(runtime.entity.relationships))
-    scalar = not runtime.config.memory.relational.enabled
     for name in dict.fromkeys(note.person for note in notes):
         their_notes = [note for note in notes if note.person == name]
         file = relationships.match(everybody, name)
@@ -197,23 +223,5 @@ def _plan_notes(
             PendingNote(note.text, at, _provenance(runtime, window, note.cited))
             for note in their_notes
         ]
-        scores = _moved(runtime, person, their_notes) if scalar else None
-        planned.append(people.plan_noted(person, waiting, known=file is not None, scores=scores))
+        planned.append(people.plan_noted(person, waiting, known=file is not None))
     return planned
-
-
-def _moved(runtime: Runtime, person: Relationship, notes: Sequence[ExtractedItem]) -> Scores:
-    """Return the scores after what the notes ask for; one window never moves them further."""
-    limit = runtime.config.memory.distillation.max_delta
-    warmth = min(max(sum(note.warmth for note in notes), -limit), limit)
-    trust = min(max(sum(note.trust for note in notes), -limit), limit)
-    start = runtime.config.memory.relational.scalar
-    new = Scores(warmth=start.initial_warmth, trust=start.initial_trust)
-    old = person.scores if person.scores != Scores() else new
-    return Scores(
-        old.familiarity,
-        min(max(old.warmth + warmth, 0.0), 1.0),
-        min(max(old.trust + trust, 0.0), 1.0),
-        old.tension,
-        old.investment,
-    )

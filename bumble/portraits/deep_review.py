@@ -13,7 +13,9 @@ from typing import Any
 from msgspec import Struct
 
 from bumble.choosing import by_form
-from bumble.portraits import dialogue, line_origins, portrait, portrait_update
+from bumble.grounding import grounded
+from bumble.grounding.speakers import Speakers
+from bumble.portraits import dialogue, line_origins, portrait, portrait_update, scores
 from bumble.portraits.line_origins import LineSource
 from bumble.portraits.portrait import Material
 from bumble.portraits.portrait_update import PortraitDraft, PortraitUpdate
@@ -50,8 +52,18 @@ class _Reading(Struct, frozen=True):
     talk: Sequence[str]  # the lines of both, in order
 
 
-def check(runtime: Runtime) -> Due[DeepReviewJob]:
-    """Find the people of whom there is enough that is new."""
+def has_notes(runtime: Runtime, person: str) -> bool:
+    """Whether notes or own words wait in the file of somebody, and a model may work them in."""
+    record = people.find_person(runtime, person)
+    waits = record and (portrait_update.notes(record) or portrait.split(record.text)[1])
+    return bool(waits) and by_form.of_person(runtime, person) is None
+
+
+def check(runtime: Runtime, only: str = "") -> Due[DeepReviewJob]:
+    """Find the people of whom there is enough that is new; `only` somebody is due in any case."""
+    if only:
+        named = Condition("asked for", only, "somebody", True)
+        return Due((named,), (DeepReviewJob(only),))
     config = runtime.config.memory.relational
     least = config.deep_review_min_new_interactions
     acquaintances = list(relationships.read(runtime.entity.relationships))
@@ -71,7 +83,7 @@ def check(runtime: Runtime) -> Due[DeepReviewJob]:
     return Due(conditions, jobs)
 
 
-def run(runtime: Runtime, job: DeepReviewJob) -> JobResult:
+def run(runtime: Runtime, job: DeepReviewJob, *, allow_shrink: bool = False) -> JobResult:
     """Look at one person again; ask the model, write nothing.
 
     Raises:
@@ -82,7 +94,9 @@ def run(runtime: Runtime, job: DeepReviewJob) -> JobResult:
     reading = _read(runtime, person)
     material = _material(runtime, reading)
     ask = partial(_ask, runtime, reading, material)
-    update = portrait_update.draw(runtime, person, material, "review", ask, (), allow_shrink=False)
+    update = portrait_update.draw(
+        runtime, person, material, "review", ask, allow_shrink=allow_shrink
+    )
     sources = [episode.id for episode in reading.episodes]
     sources += [message.id for message in reading.statements]
     trusts = [message.trust for message in reading.statements]
@@ -148,16 +162,22 @@ def _ask(runtime: Runtime, reading: _Reading, material: Material, prose: str) ->
         "episodes": portrait.inside("\n".join(map(_text_of, reading.episodes))),
         "talk": portrait.inside("\n".join((*quotes, *reading.talk))),
     }
+    schema = portrait.prose(person.name)
+    schema["properties"]["scores"] = scores.SCHEMA
     answer = portrait.ask(
         runtime,
         "review",
         slots,
-        portrait.prose(person.name),
+        schema,
         max_tokens=config.reflection_max_tokens,
         temperature=config.reflection_temperature,
     )
     remainder = portrait.checked(portrait.lines(answer), material)
-    return PortraitDraft(remainder.text or None, remainder.dropped)
+    grounds, speakers = (*material.statements, *material.sources), Speakers(material.names)
+    scored = scores.read(
+        answer.get("scores", {}), lambda line: grounded.check(line, grounds, speakers) is None
+    )
+    return PortraitDraft(remainder.text or None, remainder.dropped, scored)
 
 
 def _plan(

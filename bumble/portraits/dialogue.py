@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import timedelta
 
 from msgspec import Struct
 
 from bumble.entity.changes import Change
 from bumble.records import session_files, state
-from bumble.records.relationships import Relationship
 from bumble.records.sessions import Message, Session
 from bumble.runtime import cursors
 from bumble.runtime.cursors import REFLECT
@@ -30,9 +28,6 @@ class Dialogue(Struct, frozen=True):
     statements: tuple[Message, ...] = ()  # by the person
     answers: tuple[Message, ...] = ()  # of the entity to them
     text: str = ""  # as the model reads it
-
-
-NOBODY_SPOKE = Dialogue(None)
 
 
 def read(runtime: Runtime, session_id: str, person: str) -> Dialogue:
@@ -75,17 +70,6 @@ def line(runtime: Runtime, message: Message) -> str:
     if message.role == "assistant":
         return f'I answered: "{text}"'
     return f'{message.extra.get("name") or message.speaker} said: "{text}"'
-
-
-def silence(person: Relationship, dialogue: Dialogue) -> timedelta | None:
-    """Return how long it was quiet before a talk, as far as the conversation can tell."""
-    if not dialogue.statements or dialogue.session is None:
-        return None
-    first = dialogue.statements[0]
-    ids = [message.id for message in dialogue.session.messages]
-    before = dialogue.session.messages[: ids.index(first.id)]
-    last = before[-1].at if before else person.last_reflection
-    return None if last is None else max(timedelta(0), first.at - last)
 
 
 def start(runtime: Runtime, session_id: str, person: str) -> str | None:

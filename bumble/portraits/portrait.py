@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime, tzinfo
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
@@ -20,7 +20,6 @@ from bumble.errors import AnswerInvalidError
 from bumble.grounding import claims, grounded, speakers, support
 from bumble.grounding.speakers import Speakers
 from bumble.llm import structured
-from bumble.records.sessions import Message
 from bumble.runtime import job_request
 from bumble.runtime.runtime import Runtime
 from bumble.text import markdown, stop_words, words
@@ -29,32 +28,7 @@ OWN_WORDS = "In their own words"
 MAX_QUOTES = 8  # the newest stay
 MAX_LINES, MAX_LINE_CHARS = 12, 200  # of a portrait as it is asked for
 CUT_CHARS = 60  # a sentence as long as this has an end; a short one may do without
-NEW_QUOTES = 3  # of one pass
-QUOTE_CHARS = 200
-QUOTE_FROM_CHARS = 12  # "ok" is nothing to quote
 _ENDS = tuple(".!?…。！？।\"'”’»)")
-
-EDITS: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "edits": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "op": {"enum": ["insert", "replace"]},
-                    "line": {"type": "integer"},
-                    "text": {"type": "string", "maxLength": 400},
-                },
-                "required": ["op", "line", "text"],
-                "additionalProperties": False,
-            },
-            "maxItems": 6,
-        }
-    },
-    "required": ["edits"],
-    "additionalProperties": False,
-}
 
 
 class Material(Struct, frozen=True, dict=True):
@@ -250,18 +224,6 @@ def joined(prose: str, quotes: Sequence[str]) -> str:
         return prose
     words = "\n".join((f"## {OWN_WORDS}", "", *quotes[-MAX_QUOTES:]))
     return f"{prose}\n\n{words}" if prose else words
-
-
-def quoted(messages: Iterable[Message], zone: tzinfo) -> tuple[str, ...]:
-    """Return what a person said that is worth keeping as it was said, oldest first."""
-    candidates = [message for message in messages if len(message.text.strip()) >= QUOTE_FROM_CHARS]
-    longest = sorted(candidates, key=lambda message: -len(message.text))[:NEW_QUOTES]
-    chosen = (
-        (message.at.astimezone(zone), message.text.replace('"', "'"))
-        for message in candidates
-        if message in longest
-    )
-    return tuple(f'> {at:%Y-%m-%d}: "{words.shorten(line, QUOTE_CHARS)}"' for at, line in chosen)
 
 
 def days(moments: Iterable[datetime]) -> Iterator[str]:

@@ -15,19 +15,18 @@ from msgspec.structs import asdict, replace
 from bumble.choosing import by_form
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
-from bumble.portraits import line_origins, portrait, scores
+from bumble.portraits import line_origins, portrait
 from bumble.portraits.line_origins import LineSource
 from bumble.portraits.portrait import Material
 from bumble.portraits.scores import PortraitScores
 from bumble.records import base, record_view, relationships
 from bumble.records.base import Provenance
 from bumble.records.provenance import is_untrusted
-from bumble.records.relationships import EXCERPT, PendingNote, Relationship
+from bumble.records.relationships import PendingNote, Relationship
 from bumble.runtime import people
 from bumble.runtime.runtime import Runtime
 
 VERBS = {
-    "amend": "amended",
     "rewrite": "written anew",
     "review": "reviewed",
     by_form.MARK: "amended by form",
@@ -39,12 +38,13 @@ class PortraitDraft(Struct, frozen=True):
 
     text: str | None  # without what rested on nothing; None: nothing was left
     dropped: tuple[str, ...] = ()  # sentences, each with the reason
+    scored: PortraitScores | None = None  # what came with it
 
 
 class PortraitUpdate(Struct, frozen=True):
     """A new portrait with its scores, judged and not yet written."""
 
-    mode: str  # amend, rewrite, review or form
+    mode: str  # rewrite, review or form
     text: str
     good: bool  # False: the model's was not usable, the old one stays
     mark: str  # `portrait_source`
@@ -70,7 +70,6 @@ def draw(
     material: Material,
     mode: str,
     ask: Callable[[str], PortraitDraft],
-    quotes: Sequence[str],
     *,
     allow_shrink: bool,
 ) -> PortraitUpdate:
@@ -82,50 +81,47 @@ def draw(
         material: What it may rest on.
         mode: For the report.
         ask: Takes the prose of the portrait so far, asks the model once.
-        quotes: The person's own words, which are kept if nothing better comes of it.
         allow_shrink: Whether it may lose more than `max_loss_ratio`.
 
     Raises:
         ModelUnreachableError: If no model answers.
     """
-    config = runtime.config.memory.relational
-    prose, old_quotes = portrait.split(person.text)
+    prose, _ = portrait.split(person.text)
     refused, draft = "", PortraitDraft(None)
     try:
         draft = ask(prose)
     except AnswerInvalidError as error:
         refused = str(error).split("\n")[0]
+    return judged(runtime, person, material.names, mode, draft, refused, allow_shrink=allow_shrink)
+
+
+def judged(
+    runtime: Runtime,
+    person: Relationship,
+    names: Sequence[str],
+    mode: str,
+    draft: PortraitDraft,
+    refused: str = "",
+    *,
+    allow_shrink: bool,
+) -> PortraitUpdate:
+    """Tell whether a draft may take the place of a portrait; the owner's own lines stay in it."""
+    config = runtime.config.memory.relational
+    prose, _ = portrait.split(person.text)
     if draft.text is not None:
         draft = replace(draft, text=line_origins.with_owners(draft.text, person, prose))
     if draft.text is None:
         refused = refused or "nothing in the answer rested on what was said"
     elif draft.text != prose:
-        names = material.names
         refused = portrait.refusal(prose, draft.text, names, config, allow_shrink=allow_shrink)
     if draft.text is None or refused:
-        all_quotes = dict.fromkeys((*old_quotes, *quotes))
-        text = portrait.joined(prose, tuple(all_quotes)) if all_quotes else person.text
-        mark = EXCERPT if all_quotes else ""
-        return PortraitUpdate(mode, text, False, mark, refused, draft.dropped, None)
-    if draft.text == prose:
-        update = PortraitUpdate(
-            mode, person.text, True, person.portrait_source, "", draft.dropped, None
+        return PortraitUpdate(
+            mode, person.text, False, person.portrait_source, refused, draft.dropped, None
         )
-    else:
-        update = PortraitUpdate(mode, draft.text, True, "", "", draft.dropped, None)
-    return _scored(runtime, person, material, update)
-
-
-def _scored(
-    runtime: Runtime, person: Relationship, material: Material, update: PortraitUpdate
-) -> PortraitUpdate:
-    """Read the scores off a new portrait; a failure keeps the old ones."""
-    if not runtime.config.memory.relational.score_derivation:
-        return update
-    if update.text == person.text and person.last_scored is not None:
-        return update
-    scored = scores.derive(runtime, person.name, update.text, material)
-    return replace(update, scored=scored, unread_scores=scored is None)
+    text, mark = (person.text, person.portrait_source) if draft.text == prose else (draft.text, "")
+    scored = draft.scored if config.score_derivation else None
+    unread = config.score_derivation and scored is None
+    return PortraitUpdate(mode, text, True, mark, "", draft.dropped, scored, unread)
 
 
 def is_edited(before: Relationship | None, now: Relationship | None) -> bool:
@@ -203,10 +199,7 @@ def origin(
 def lines(person: Relationship, update: PortraitUpdate) -> Iterator[str]:
     """Say in lines for a person what an update changes."""
     if not update.good:
-        consequence = (
-            "their own words are kept" if update.text != person.text else "the portrait stays"
-        )
-        yield f"{person.name}: {update.refused}; {consequence}"
+        yield f"{person.name}: {update.refused}; the portrait stays"
     elif update.text == person.text:
         yield f"{person.name}: nothing new"
     else:

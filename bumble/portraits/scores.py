@@ -1,41 +1,35 @@
-"""The relationship scores, read off a portrait by a second, small call."""
+"""The relationship scores that come with a portrait: how they are asked for, and read."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 
-from bumble.errors import AnswerInvalidError
-from bumble.grounding import grounded
-from bumble.grounding.speakers import Speakers
-from bumble.portraits import portrait
-from bumble.portraits.portrait import Material
 from bumble.records.relationships import Scores
-from bumble.runtime.runtime import Runtime
 from bumble.text.words import one_line
 
-MAX_TOKENS = 300
 MAX_TOPICS, MAX_UNRESOLVED, MAX_CHARS = 5, 3, 120
 _NAMES = Scores.__struct_fields__
 _TEXTS = {"type": "array", "items": {"type": "string", "maxLength": MAX_CHARS}}
 
+FIELDS: Mapping[str, Any] = {
+    **{name: {"type": "number"} for name in _NAMES},
+    "dynamic": {"type": "string", "maxLength": MAX_CHARS},
+    "topics": {**_TEXTS, "maxItems": MAX_TOPICS},
+    "unresolved": {**_TEXTS, "maxItems": MAX_UNRESOLVED},
+}
 SCHEMA: Mapping[str, Any] = {
     "type": "object",
-    "properties": {
-        **{name: {"type": "number"} for name in _NAMES},
-        "dynamic": {"type": "string", "maxLength": MAX_CHARS},
-        "topics": {**_TEXTS, "maxItems": MAX_TOPICS},
-        "unresolved": {**_TEXTS, "maxItems": MAX_UNRESOLVED},
-    },
+    "properties": FIELDS,
     "required": list(_NAMES),
     "additionalProperties": False,
 }
 
 
 class PortraitScores(Struct, frozen=True):
-    """The scores and notes read off a portrait; where one is None, the old stays."""
+    """The scores and notes that come with a portrait; where one is None, the old stays."""
 
     scores: Scores
     dynamic: str | None
@@ -43,50 +37,24 @@ class PortraitScores(Struct, frozen=True):
     unresolved: tuple[str, ...] | None
 
 
-def derive(runtime: Runtime, person: str, text: str, material: Material) -> PortraitScores | None:
-    """Ask for the scores of a portrait; None if what came could not be read."""
-    slots = {"person": person, "portrait": portrait.inside(text)}
-    config = runtime.config.memory.relational
-    try:
-        answer = portrait.ask(
-            runtime,
-            "scores",
-            slots,
-            SCHEMA,
-            max_tokens=MAX_TOKENS,
-            temperature=config.score_temperature,
-        )
-    except AnswerInvalidError:
+def read(raw: Mapping[str, Any], stands: Callable[[str], bool]) -> PortraitScores | None:
+    """Read the scores of a portrait; None if there are none.
+
+    Args:
+        raw: As a model gave them.
+        stands: Whether a line of them names nothing that nobody gave.
+    """
+    if not raw or not set(_NAMES) <= set(raw):
         return None
-    sources = (text, *material.statements, *material.sources)
-    dynamic = _grounded([answer.get("dynamic", "")], sources, material, strictly=False)
+    dynamic = _standing([raw.get("dynamic", "")], stands)
     return PortraitScores(
-        Scores(**{name: min(1.0, max(0.0, float(answer[name]))) for name in _NAMES}),
+        Scores(**{name: min(1.0, max(0.0, float(raw[name]))) for name in _NAMES}),
         dynamic[0] if dynamic else None,
-        _listed(answer, "topics", sources, material),
-        _listed(answer, "unresolved", sources, material),
+        tuple(_standing(raw["topics"], stands)) if "topics" in raw else None,
+        tuple(_standing(raw["unresolved"], stands)) if "unresolved" in raw else None,
     )
 
 
-def _listed(
-    answer: Mapping[str, Any], name: str, sources: Sequence[str], material: Material
-) -> tuple[str, ...] | None:
-    if name not in answer:
-        return None
-    return tuple(_grounded(answer[name], sources, material, strictly=True))
-
-
-def _grounded(
-    texts: Sequence[str], sources: Sequence[str], material: Material, *, strictly: bool
-) -> list[str]:
-    """Keep the texts that add nothing and, strictly, speak of something that was said."""
-    speakers = Speakers((material.entity, *material.names))
-    spoken = {stem for source in sources for stem in material.stems(source)}
-    kept_texts: dict[str, str] = {}
-    for text in texts:
-        line = one_line(text)
-        about = material.stems(line) - material.name_stems
-        reason = grounded.check(line, sources, speakers, material.language, messages=sources)
-        if line and reason is None and (about & spoken or not strictly):
-            kept_texts.setdefault(line.casefold(), line)
-    return list(kept_texts.values())
+def _standing(texts: Sequence[str], stands: Callable[[str], bool]) -> list[str]:
+    lines = {line.casefold(): line for text in texts if (line := one_line(text)) and stands(line)}
+    return list(lines.values())

@@ -136,6 +136,7 @@ def new(
     session: str = "",
     tags: tuple[str, ...] = (),
     summary_source: str = "",
+    inferences: tuple[str, ...] = (),
     provenance: Provenance | None = None,
 ) -> Episode:
     """Make an episode that is not in the folder yet; `plan_new` puts it there."""
@@ -147,6 +148,7 @@ def new(
             "session": session,
             "tags": list(tags),
             "summary_source": summary_source,
+            "inferences": list(inferences),  # sentences of it that say more than was said
         }
     )
     origin = (provenance or Provenance()).meta()

@@ -31,6 +31,7 @@ FORM: Mapping[str, Any] = {  # what is not named is passed over
     "evolve": {"interactions": int, "at": datetime},
     "handover": {"without": list},
     "review": {"waiting": {EACH: datetime}},
+    "refused": {EACH: datetime},
 }
 
 

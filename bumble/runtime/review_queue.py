@@ -38,12 +38,16 @@ SECTION, WAITING, DEALT = "review", "waiting", "dealt"
 MOST_DEALT = 2_000  # marks; the oldest go
 MARK_CHARS = 16
 CONSOLIDATE = "consolidate"  # its sets name their part behind it: `consolidate: narrate: …`
+STRETCH = "stretch"  # one set of what these three make where no model may write
+OF_STRETCH = ("remember", "reflect", "distill")
 HELD_BACK = "It waits for your word: `bumble review`."
 
 
 def cycles_of(title: str) -> set[str]:
     """Return the cycles that a change set is of, by its title."""
     first, _, rest = title.partition(": ")
+    if first == STRETCH:
+        return {STRETCH, *OF_STRETCH}
     return {first, rest.partition(": ")[0]} if first == CONSOLIDATE else {first}
 
 

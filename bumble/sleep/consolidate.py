@@ -13,13 +13,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.body import significance
 from bumble.body.circadian import seconds_between
+from bumble.choosing import by_form
 from bumble.entity.changes import Change
 from bumble.episodes import retell
 from bumble.episodes.retell import RetellJob
@@ -33,11 +34,13 @@ from bumble.records.mapping_files import MappingFile
 from bumble.runtime import last_activity, review_queue
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobPlan, JobResult
 from bumble.runtime.runtime import Runtime
-from bumble.sleep import narrate, scratch_to_journal
+from bumble.sleep import musings, narrate, scratch_to_journal
+from bumble.sleep.musings import MusingsJob
 from bumble.text import moments
 from bumble.topics import catalysts
 from bumble.topics.catalysts import Drawing
 
+J = TypeVar("J")
 SECTION, VAIN = "consolidate", "vain"  # in state.yaml
 MOST_VAIN = 200  # marks of what was asked in vain; the oldest go
 MOST_RETOLD, MOST_REVIEWS, MOST_DRAWN = 4, 2, 4  # in one run: each is a long call of a model
@@ -97,6 +100,7 @@ def parts() -> tuple[ConsolidationPart, ...]:
         ConsolidationPart(
             "topics", catalysts_due, catalysts.run, most=MOST_DRAWN, alone=False, marks=_of_topic
         ),
+        ConsolidationPart("musings", musings_due, musings.run, alone=False, marks=_of_musings),
     )
 
 
@@ -221,6 +225,10 @@ def _of_story(_: Runtime, job: narrate.NarrateJob) -> tuple[str, ...]:
 
 def _of_topic(_: Runtime, job: Drawing) -> tuple[str, ...]:
     return (review_queue.mark("topic", job.topic.name, job.fingerprint),)
+
+
+def _of_musings(runtime: Runtime, job: MusingsJob) -> tuple[str, ...]:
+    return tuple(mark for each in job.drawings for mark in _of_topic(runtime, each))
 
 
 def signature(runtime: Runtime) -> str:
@@ -404,10 +412,21 @@ def story_due(runtime: Runtime) -> Due[narrate.NarrateJob]:
 
 def catalysts_due(runtime: Runtime) -> Due[Drawing]:
     """Find the topics whose catalysts are to be drawn; not before something new was lived."""
+    if by_form.of_owner(runtime) is None:
+        return Due((), ())  # `musings` asks for all of them at once
+    return _if_new(runtime, catalysts.check)
+
+
+def musings_due(runtime: Runtime) -> Due[MusingsJob]:
+    """Find what there is to muse about; not before something new was lived."""
+    return _if_new(runtime, musings.check)
+
+
+def _if_new(runtime: Runtime, check: Callable[[Runtime], Due[J]]) -> Due[J]:
     _, _, last_fingerprint = _past(runtime)
     new = signature(runtime) != last_fingerprint
     lived = Condition("news", "new memories" if new else "nothing new", "new memories", new)
     if not new:
         return Due((lived,), ())
-    due_topics = catalysts.check(runtime)
-    return replace(due_topics, conditions=(lived, *due_topics.conditions))
+    found = check(runtime)
+    return replace(found, conditions=(lived, *found.conditions))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -41,7 +42,7 @@ MOST_THOUGHTS = 3
 MAX_TOKENS = 128
 TEMPERATURE = 0.9  # it should wander
 LEAST_SALIENCE, FELT_SALIENCE = 0.3, 0.4  # of a thought: the more is felt, the more it stands out
-SCHEMA = {
+SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
         "thoughts": {
@@ -91,6 +92,8 @@ def check(runtime: Runtime, *, stirred: bool = False) -> Due[StrayThoughtsJob]:
             noise.due(ticked_at, at, config),
         ),
     )
+    if stirred and by_form.of_owner(runtime) is None:
+        return Due((), ())  # where a model may write, `musings` asks for them
     if stirred:
         last_message_at = last_activity.last_said(runtime.entity, at)
         news = last_message_at is not None and (
@@ -115,26 +118,57 @@ def run(runtime: Runtime, job: StrayThoughtsJob) -> JobResult:
     wording = by_form.of_owner(runtime)
     if wording is not None:
         return _by_form(runtime, job, soma, at, wording)
-    candidates = list(_pieces(runtime, soma, at))
-    fresh = [piece for piece in candidates if piece.fresh]
-    audience = _audience(runtime, fresh or candidates)
-    first = runtime.rng.sample(fresh, min(1, len(fresh)))
-    others = [
-        piece for piece in candidates if piece not in first and is_open(piece.audience, audience)
-    ]
-    pieces = [*first, *runtime.rng.sample(others, min(PIECES - len(first), len(others)))]
+    seeds = choose(runtime, soma, at)
     try:
-        thoughts = _asked(runtime, shown_to(soma, audience), pieces)
-        problem = None
+        thoughts, problem = _asked(runtime, soma, seeds), ""
     except NO_ANSWER as error:
         thoughts, problem = [], str(error).splitlines()[0]
-    sources = [*(piece.text for piece in pieces), runtime.identity.name, *_names(runtime, audience)]
-    accounts = Speakers(accounts=[piece.text for piece in pieces])
+    return heard(runtime, job, soma, at, seeds, thoughts, problem or None)
+
+
+class ThoughtSeeds(Struct, frozen=True):
+    """What thoughts may start from, and for whom they are."""
+
+    audience: tuple[str, ...]
+    pieces: tuple[ThoughtSeed, ...]
+
+
+def choose(
+    runtime: Runtime, soma: Soma, at: datetime, audience: tuple[str, ...] | None = None
+) -> ThoughtSeeds:
+    """Draw what thoughts may start from, for some audience; by default one that is drawn too."""
+    candidates = list(_pieces(runtime, soma, at))
+    if audience is not None:
+        candidates = [piece for piece in candidates if is_open(piece.audience, audience)]
+    fresh = [piece for piece in candidates if piece.fresh]
+    reach = _audience(runtime, fresh or candidates) if audience is None else audience
+    first = runtime.rng.sample(fresh, min(1, len(fresh)))
+    others = [
+        piece for piece in candidates if piece not in first and is_open(piece.audience, reach)
+    ]
+    more = runtime.rng.sample(others, min(PIECES - len(first), len(others)))
+    return ThoughtSeeds(reach, (*first, *more))
+
+
+def heard(
+    runtime: Runtime,
+    job: StrayThoughtsJob,
+    soma: Soma,
+    at: datetime,
+    seeds: ThoughtSeeds,
+    thoughts: Sequence[str],
+    problem: str | None = None,
+    examples: str = "noise",
+) -> JobResult:
+    """Keep the thoughts that name nobody and nothing of their own; `examples` is their prompt."""
+    names = _names(runtime, seeds.audience)
+    sources = [*(piece.text for piece in seeds.pieces), runtime.identity.name, *names]
+    accounts = Speakers(accounts=[piece.text for piece in seeds.pieces])
     new = tuple(
-        noise.fragment(text, noise.THOUGHT, _salience(runtime, soma), at, audience)
+        noise.fragment(text, noise.THOUGHT, _salience(runtime, soma), at, seeds.audience)
         for text in thoughts
         if noise.words(text)
-        and text.strip() not in prompts.load("noise").text  # the smallest models copy its example
+        and text.strip() not in prompts.load(examples).text  # small models copy its example
         and grounded.check(text, sources, accounts) is None
     )
     return _outcome(runtime, job, soma, at, new, len(thoughts), problem)
@@ -257,23 +291,27 @@ def _names(runtime: Runtime, audience: Sequence[str]) -> list[str]:
     return [name for person in people if person.id in audience for name in person.names]
 
 
-def _asked(runtime: Runtime, soma: Soma, pieces: Sequence[ThoughtSeed]) -> list[str]:
+def _asked(runtime: Runtime, soma: Soma, seeds: ThoughtSeeds) -> list[str]:
     """Ask for thoughts, with what those they are for may meet."""
-    around = "\n".join(f"- {piece.text}" for piece in pieces).replace("</", "< /")
-    earlier_thoughts = "\n".join(noise.line(fragment) for fragment in soma.noise).replace(
-        "</", "< /"
-    )
-    slots = {
-        "body": ebb.reflection_line(soma, runtime.body.soma),
-        "around": around or "(nothing: it is quiet)",
-        "heard": earlier_thoughts or "(nothing)",
-    }
+    slots = shown(runtime, soma, seeds)
     request = job_request.request(
         runtime, "noise", slots, max_tokens=MAX_TOKENS, temperature=TEMPERATURE
     )
     return [
         str(thought) for thought in structured.answer(runtime.model, request, SCHEMA)["thoughts"]
     ]
+
+
+def shown(runtime: Runtime, soma: Soma, seeds: ThoughtSeeds) -> dict[str, str]:
+    """Return what a model is shown to think of: the body, what lies around, earlier thoughts."""
+    seen = shown_to(soma, seeds.audience)
+    around = "\n".join(f"- {piece.text}" for piece in seeds.pieces)
+    earlier = "\n".join(noise.line(fragment) for fragment in seen.noise)
+    return {
+        "body": ebb.reflection_line(seen, runtime.body.soma),
+        "around": around.replace("</", "< /") or "(nothing: it is quiet)",
+        "heard": earlier.replace("</", "< /") or "(nothing)",
+    }
 
 
 def _plan(

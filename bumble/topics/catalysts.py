@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from itertools import pairwise
@@ -188,24 +188,20 @@ def run(runtime: Runtime, job: Drawing) -> JobResult:
     """
     if job.wording is not None:
         return _outcome(runtime, job, job.asked, 0, by_model=False)
-    catalysts, dropped = _ask(runtime, job)
-    if not catalysts:
-        return _outcome(runtime, job, job.asked, dropped, by_model=False)
-    return _outcome(runtime, job, catalysts, dropped, by_model=True)
+    return drawn(runtime, job, *_ask(runtime, job))
 
 
 def _ask(runtime: Runtime, job: Drawing) -> tuple[tuple[Catalyst, ...], int]:
-    """Have a model write them, and leave out what names anything that nobody named.
+    """Have a model write them.
 
     Returns:
         What may stand, and how many may not.
     """
-    labels = {f"m{number}": text for number, text in enumerate(job.sample, 1)}
-    lines = [f"{label}: {_line(runtime, text)}" for label, text in labels.items()]
+    labels = labelled(job)
     slots = {
         "name": runtime.identity.name,
         "topic": job.topic.name,
-        "mentions": prompts.tagged("mentions", "\n".join(lines)),
+        "mentions": prompts.tagged("mentions", mentioned(runtime, labels)),
         "least": str(LEAST),
         "most": str(MOST),
     }
@@ -213,23 +209,67 @@ def _ask(runtime: Runtime, job: Drawing) -> tuple[tuple[Catalyst, ...], int]:
         runtime, PURPOSE, slots, max_tokens=ANSWER_TOKENS, temperature=TEMPERATURE
     )
     answer = structured.answer(runtime.model, request, schema(list(labels)))
+    return standing(runtime, job, labels, answer["questions"])
+
+
+def labelled(job: Drawing, prefix: str = "") -> dict[str, Text]:
+    """Return the mentions of a topic by the short names that a model cites them with."""
+    return {f"{prefix}m{number}": text for number, text in enumerate(job.sample, 1)}
+
+
+def mentioned(runtime: Runtime, labels: Mapping[str, Text]) -> str:
+    """Write out mentions, one a line."""
+    return "\n".join(f"{label}: {_line(runtime, text)}" for label, text in labels.items())
+
+
+def standing(
+    runtime: Runtime, job: Drawing, labels: Mapping[str, Text], entries: Sequence[Mapping[str, Any]]
+) -> tuple[tuple[Catalyst, ...], int]:
+    """Leave out of some questions what names anything that nobody named.
+
+    Returns:
+        What may stand, and how many may not.
+    """
     speakers = Speakers((runtime.identity.name, job.topic.name, *(t.speaker for t in job.sample)))
     grounds = [_line(runtime, text) for text in job.sample]
     catalysts: dict[str, Catalyst] = {}
-    for entry in answer["questions"]:
+    for entry in entries:
         question = words.one_line(entry["question"])
+        ids = dict.fromkeys(labels[label].id for label in entry["uses"] if label in labels)
         if (
-            _QUESTION.search(question)
+            ids
+            and _QUESTION.search(question)
             and grounded.check(question, grounds, speakers) is None
             and secrets.find_secret(question) is None
         ):
-            ids = dict.fromkeys(labels[label].id for label in entry["uses"])
             catalysts.setdefault(question.casefold(), Catalyst(question, tuple(ids)))
-    return tuple(catalysts.values()), len(answer["questions"]) - len(catalysts)
+    return tuple(catalysts.values()), len(entries) - len(catalysts)
+
+
+def drawn(
+    runtime: Runtime,
+    job: Drawing,
+    catalysts: Sequence[Catalyst],
+    dropped: int,
+    beside: Sequence[Sequence[str]] = (),
+) -> JobResult:
+    """Return the drawing of a topic; `beside` are audiences of what else its model was shown."""
+    kept = catalysts or job.asked
+    return _outcome(runtime, job, kept, dropped, by_model=bool(catalysts), beside=beside)
 
 
 def schema(labels: Sequence[str]) -> dict[str, Any]:
     """Return what an answer looks like; each question says first what it rests on."""
+    return {
+        "type": "object",
+        "properties": {"questions": questions(labels)},
+        "required": ["questions"],
+        "additionalProperties": False,
+    }
+
+
+def questions(labels: Sequence[str]) -> dict[str, Any]:
+    """Describe the questions of one topic."""
     label = {"type": "string", "enum": list(labels)}
     question = {
         "type": "object",
@@ -240,13 +280,7 @@ def schema(labels: Sequence[str]) -> dict[str, Any]:
         "required": ["uses", "question"],
         "additionalProperties": False,
     }
-    listed = {"type": "array", "items": question, "minItems": 1, "maxItems": MOST}
-    return {
-        "type": "object",
-        "properties": {"questions": listed},
-        "required": ["questions"],
-        "additionalProperties": False,
-    }
+    return {"type": "array", "items": question, "minItems": 1, "maxItems": MOST}
 
 
 def _line(runtime: Runtime, text: Text) -> str:
@@ -256,12 +290,18 @@ def _line(runtime: Runtime, text: Text) -> str:
 
 
 def _outcome(
-    runtime: Runtime, job: Drawing, catalysts: Sequence[Catalyst], dropped: int, *, by_model: bool
+    runtime: Runtime,
+    job: Drawing,
+    catalysts: Sequence[Catalyst],
+    dropped: int,
+    *,
+    by_model: bool,
+    beside: Sequence[Sequence[str]] = (),
 ) -> JobResult:
     sources = tuple(dict.fromkeys(id_ for catalyst in catalysts for id_ in catalyst.sources))
     cited = [text for text in job.topic.texts if text.id in sources]
     model = runtime.model.name if by_model else ""
-    drawn = topics.new(
+    made = topics.new(
         job.topic.name,
         catalysts,
         job.at,
@@ -272,7 +312,7 @@ def _outcome(
             model=model,
             sources=sources,
             trust=base.lowest_trust(text.trust for text in cited),
-            audience=_audience(cited),
+            audience=_audience([*(text.audience for text in cited), *beside]),
         ),
     )
     verb = "Drew" if by_model else "Quoted"
@@ -284,11 +324,11 @@ def _outcome(
         "topic": job.topic.name,
         "catalysts": [catalyst.text for catalyst in catalysts],
         "dropped": dropped,
-        "summary_source": drawn.summary_source or "model",
+        "summary_source": made.summary_source or "model",
     }
     return JobResult(
         title=f"{PURPOSE}: {words.one_line(job.topic.name)}",
-        plan=partial(_plan, runtime, job, drawn),
+        plan=partial(_plan, runtime, job, made),
         lines=tuple(lines),
         data=data,
         trailers=traced(sources, model),
@@ -296,9 +336,9 @@ def _outcome(
     )
 
 
-def _audience(cited: Sequence[Text]) -> tuple[str, ...]:
+def _audience(audiences: Iterable[Sequence[str]]) -> tuple[str, ...]:
     """Return who may meet all of some texts; empty: everyone."""
-    listed = [set(text.audience) for text in cited if text.audience]
+    listed = [set(audience) for audience in audiences if audience]
     return tuple(sorted(set.intersection(*listed))) if listed else ()
 
 

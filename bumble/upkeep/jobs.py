@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 
 from bumble.choosing import notice
-from bumble.context import handover
 from bumble.episodes import appraise, remember
 from bumble.facts import distill
+from bumble.jobs import stretch
 from bumble.portraits import reflect
 from bumble.runtime.runner import Pass
 from bumble.sleep import consolidate, dream, evolve, living_memory, stray_thoughts
@@ -16,11 +16,13 @@ from bumble.upkeep import automation_run, automations, day_prefix, reminders, wa
 # What a turn leaves to be made of it, most urgent first.
 AFTER_TURN: tuple[Pass, ...] = (
     Pass("notice", notice.check, notice.run),
-    Pass("handover", handover.check, handover.run),  # of use only as a talk begins
+    Pass(stretch.NAME, stretch.check, stretch.run, reviewed=True),
     Pass("appraise", appraise.check, appraise.run),
     Pass("remember", remember.check, remember.run, reviewed=True),
     Pass("reflect", reflect.check, reflect.run, reviewed=True),
-    Pass("distill", distill.check, partial(distill.run, judge=False), reviewed=True),
+    Pass("distill", distill.check, distill.run, reviewed=True),
+    Pass("handover", handover.check, handover.run),  # of what was remembered
+    Pass("prefix", day_prefix.check, day_prefix.run, written_as=""),
 )
 
 # What a tick does besides: before that, and after it.
@@ -33,7 +35,6 @@ AFTER: tuple[Pass, ...] = (
     Pass("dream", dream.check, dream.run, reviewed=True),
     Pass("working memory", living_memory.check, living_memory.run, reviewed=True),
     Pass("evolve", evolve.check, evolve.run),
-    Pass("prefix", day_prefix.check, day_prefix.run, written_as=""),
     Pass("noise", partial(stray_thoughts.check, stirred=True), stray_thoughts.run),
     Pass("wake", wake.check_tick, wake.run, thinks=False),  # it minds silence by a gate of its own
 )

@@ -8,6 +8,7 @@ from bumble.context import summary
 from tests.support import chatting, looking
 from tests.support.chatting import script
 from tests.support.running import Run
+from tests.support.stretches import claim, makes
 
 NOTES: dict[str, Any] = {
     "purpose": "compact",
@@ -148,17 +149,15 @@ def test_a_hand_edit_between_two_compactions_stays(long: Run) -> None:
     assert "260 euros" in long.text(place)
 
 
-NOTHING: dict[str, Any] = {
-    "purpose": "distill",
-    "json": {"knowledge": [], "beliefs": [], "relational": [], "journal_entry": ""},
-    "always": True,
-}
+HEARD = claim("Sam and I talked.", "m1", rests=["a"])
+NOTHING: dict[str, Any] = {"purpose": "stretch", "text": makes(HEARD).text, "always": True}
+MENDED: dict[str, Any] = {"purpose": "mend", "json": {"mended": []}, "always": True}
 
 
 @pytest.fixture
 def waiting(long: Run) -> Run:
     """The same, and nothing of it was distilled."""
-    script(long, NOTES, NOTHING)
+    script(long, NOTES, NOTHING, MENDED)
     long.write("state.yaml", "sessions:\n  ses_long: {distill: msg_00000}\n")
     return long
 

@@ -6,16 +6,15 @@ from typing import Any
 import pytest
 
 from tests.support.running import Run
+from tests.support.stretches import belief, claim, fact, makes
 from tests.support.talks import TALK, said
 
-ANSWER = {
-    "knowledge": [{"from": [1], "title": "Sam's home", "body": "Sam lives in Lisbon."}],
-    "beliefs": [
-        {"from": [7], "category": "preference", "content": "Sam prefers tea.", "confidence": 0.7},
-        {"from": [7], "category": "preference", "content": "Sam hates Rex.", "confidence": 0.7},
-    ],
-    "journal_entry": "",
-}
+LISBON = claim("Sam lives in Lisbon.", "m1", rests=["moved to Lisbon"])
+TEA = claim("Sam prefers tea.", "m7", rests=["tea"])
+REX = claim("Sam hates Rex.", "m7", rests=["hate Rex"])
+ANSWER = json.loads(
+    makes(LISBON, knowledge=[fact("Sam's home", LISBON)], beliefs=[belief(TEA), belief(REX)]).text
+)
 NOW = "2026-05-24T15:00:00+01:00"
 
 
@@ -30,8 +29,8 @@ def talked(run: Run) -> Run:
     said(run.entity, TALK)
     script(
         run,
-        {"purpose": "distill", "json": ANSWER, "always": True},
-        {"purpose": "judge_evidence", "json": {"said": [1, 2]}, "always": True},
+        {"purpose": "stretch", "json": ANSWER, "always": True},
+        {"purpose": "mend", "json": {"mended": []}, "always": True},
     )
     return run
 
@@ -39,7 +38,7 @@ def talked(run: Run) -> Run:
 def test_what_was_said_becomes_memory_that_can_be_looked_at(talked: Run) -> None:
     ran = talked.ok("distill", "--now", NOW, "-v")
     assert "1 fact, 1 belief, 0 notes; 1 dropped" in ran.out
-    assert "nobody said Rex" in ran.out
+    assert 'do not say "hate Rex"' in ran.out
     assert "Sam lives in Lisbon." in talked.text("knowledge.md")
     [belief] = talked.ok("belief", "list", "--json").data
     assert belief["text"] == "Sam prefers tea."
@@ -60,9 +59,8 @@ def test_cron_hears_nothing_and_the_second_run_changes_nothing(talked: Run) -> N
 def test_check_shows_every_gate_and_writes_nothing(talked: Run) -> None:
     before = talked.state()
     ran = talked.ok("distill", "--check", "--now", NOW)
-    for name in ("enabled", "new turns", "time or turns", "depth", "urgency", "due: 1 to do"):
-        assert name in ran.out
-    data = talked.ok("distill", "--check", "--json", "--now", "2026-05-24T12:00:30+00:00").data
+    assert "1 over, 0 going on" in ran.out and "due: 1 to do" in ran.out
+    data = talked.ok("distill", "--check", "--json", "--now", "2026-05-24T12:20:30+00:00").data
     assert data["due"] is False
     assert talked.state() == before
 
@@ -79,7 +77,7 @@ def test_a_dry_run_shows_the_changes_and_writes_no_truth_file(talked: Run) -> No
 def test_json_tells_what_was_kept_and_dropped(talked: Run) -> None:
     [done] = talked.ok("distill", "--json", "--now", NOW).data["done"]
     assert [one["kind"] for one in done["kept"]] == ["knowledge", "belief"]
-    assert done["dropped"][0]["reason"] == "nobody said Rex"
+    assert done["dropped"][0]["text"] == "Sam hates Rex."
     assert {one["path"] for one in done["changes"]} >= {"knowledge.md", "state.yaml"}
 
 
@@ -90,8 +88,8 @@ def test_a_newborn_has_nothing_to_distill(run: Run) -> None:
 
 
 def test_an_unusable_answer_says_so_and_waits(talked: Run) -> None:
-    script(talked, {"purpose": "distill", "text": "no json", "always": True})
+    script(talked, {"purpose": "stretch", "text": "no json", "always": True})
     ran = talked.ok("distill", "--now", NOW, "-v")
-    assert "Nothing was distilled" in ran.out
+    assert "Nothing was made of it" in ran.out
     assert "try 1 of 3" in ran.out
     assert "distill: msg_001" in talked.text("state.yaml")

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
 from tests.support import chatting
 from tests.support.running import Run, UseEditor
+from tests.support.stretches import claim, makes
 
 BO = """---
 names: [Bo, Bodil]
@@ -153,15 +153,14 @@ def test_it_is_shown_which_language_somebody_speaks(run: Run) -> None:
 
 def appraised(run: Run, **points: float) -> dict[str, Any]:
     """Talk with Sam, whose words do so much to the body, and return how Sam then stands."""
-    bars = {"social": 0, "curiosity": 0, "creative": 0, "tension": 0, "comfort": 0, **points}
-    felt: dict[str, Any] = {"bars": bars, "affects": [], "felt": "", "imprint": None}
+    said = claim("Sam asked me of bees.", "m1", rests=["two bees"])
     chatting.script(
         run,
         {"purpose": "chat", "text": "I see.", "always": True},
-        {"purpose": "appraise", "text": json.dumps(felt), "always": True},
+        {"purpose": "stretch", "text": makes(said, felt={"bars": points}).text, "always": True},
     )
     run.ok("chat", "Do you know the one about the two bees and the open window?")
-    run.ok("tick", "--settle")
+    run.ok("distill", "--force")
     return dict(run.ok("person", "show", "Sam", "--json").data)
 
 

@@ -9,7 +9,7 @@ from bumble.abilities.tiers import Abilities
 from bumble.context import compact, flush, summary
 from bumble.context.compact import CompactJob
 from bumble.entity.folder import Entity
-from bumble.facts import distill
+from bumble.jobs import stretch
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import knowledge, session_files, sessions, state
 from bumble.records.sessions import Session
@@ -17,25 +17,27 @@ from bumble.runtime import cursors
 from bumble.runtime.job import JobResult, apply
 from bumble.runtime.runtime import Runtime
 from tests.support import lives
+from tests.support.stretches import Citing, claim, fact, makes
 from tests.support.talks import TALK, said
 from tests.support.turns import snapshot
 
 CHATTER = "It was a day like any other, with this and that and then a little more of it. " * 4
 LONG = (*TALK, *[("Sam", CHATTER), ("Ada", "I see, go on.")] * 40, ("Sam", "Bye."), ("Ada", "Bye."))
-FACT = {"from": [1], "title": "Sam's home", "body": "Sam lives in Lisbon."}
-NONE: dict[str, Any] = {"knowledge": [], "beliefs": [], "journal_entry": ""}
-HOME = Reply(json.dumps(NONE | {"knowledge": [FACT]}), "distill", "moved to Lisbon", always=True)
-NOTHING = Reply(json.dumps(NONE), "distill", always=True)
-BROKEN = Reply("I would rather not.", "distill", always=True)
+MOVED = claim("Sam lives in Lisbon.", "m1", rests=["moved to Lisbon"])
+HOME = replace(
+    makes(MOVED, knowledge=[fact("Sam's home", MOVED)], always=True), contains="moved to Lisbon"
+)
+NOTHING = makes(always=True)
+BROKEN = Reply("I would rather not.", "stretch", always=True)
 NOTES = Reply(json.dumps(dict.fromkeys(summary.HEADINGS, "")), "compact", always=True)
 
 
 def awake(ada: Entity, *replies: Reply, flags: dict[str, Any] | None = None) -> Runtime:
-    model = ScriptedModel([*replies, NOTES], context_tokens=4096)
+    model = Citing([*replies, NOTES], context_tokens=4096)
     return lives.runtime_of(ada, model, flags=flags)
 
 
-def asked(runtime: Runtime, purpose: str = "distill") -> list[str]:
+def asked(runtime: Runtime, purpose: str = "stretch") -> list[str]:
     model = runtime.model
     assert isinstance(model, ScriptedModel)
     return [one.messages[-1].content for one in model.requests if one.purpose == purpose]
@@ -43,7 +45,7 @@ def asked(runtime: Runtime, purpose: str = "distill") -> list[str]:
 
 def flushed(runtime: Runtime, session: Session, limit: int | None = None) -> JobResult:
     made = compact.run(runtime, CompactJob(session, 500))
-    return flush.before(runtime, made, limit=limit, judge=False, note=lambda _: None)
+    return flush.before(runtime, made, limit=limit, note=lambda _: None)
 
 
 def titles(ada: Entity) -> list[str]:
@@ -74,8 +76,8 @@ def test_nothing_is_drawn_twice_by_flush_or_distillation(ada: Entity) -> None:
     runtime, session = awake(ada, HOME, NOTHING), said(ada, LONG)
     apply(runtime, flushed(runtime, session))
     first = asked(runtime)
-    for job in distill.check(runtime, force=True).jobs:
-        apply(runtime, distill.run(runtime, job, judge=False))
+    for job in stretch.check(runtime, force=True).jobs:
+        apply(runtime, stretch.run(runtime, job))
     assert sum("moved to Lisbon" in one for one in asked(runtime)) == 1
     assert len(asked(runtime)) > len(first)
     before, drawn = snapshot(ada.root), len(asked(runtime))
@@ -90,8 +92,8 @@ def test_nothing_is_drawn_twice_by_flush_or_distillation(ada: Entity) -> None:
 
 def test_what_was_distilled_before_is_not_drawn_again(ada: Entity) -> None:
     runtime, session = awake(ada, HOME, NOTHING), said(ada, LONG)
-    for job in distill.check(runtime, force=True).jobs:
-        apply(runtime, distill.run(runtime, job, judge=False))
+    for job in stretch.check(runtime, force=True).jobs:
+        apply(runtime, stretch.run(runtime, job))
     drawn = len(asked(runtime))
     outcome = flushed(runtime, session)
     assert outcome.data["flush"] == []
@@ -102,7 +104,7 @@ def test_a_failed_flush_is_told_and_what_it_was_about_waits(ada: Entity) -> None
     runtime, session = awake(ada, BROKEN), said(ada, LONG)
     before = cursors.first(state.read(ada.state), "ses_1", (cursors.DISTILL,))
     outcome = flushed(runtime, session)
-    assert any("Nothing was distilled" in line for line in outcome.lines)
+    assert any("Nothing was made of it" in line for line in outcome.lines)
     apply(runtime, outcome)
     assert session_files.find(ada.sessions, "ses_1").compactions
     assert cursors.first(state.read(ada.state), "ses_1", (cursors.DISTILL,)) == before

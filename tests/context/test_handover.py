@@ -4,20 +4,18 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from bumble.context import handover, preamble
 from bumble.context.handover import HEADINGS, HandoverJob
 from bumble.entity.folder import Entity
-from bumble.errors import ModelUnreachableError
-from bumble.llm.scripted import Reply
-from bumble.llm.wrappers import AbsentModel
-from bumble.records import session_files, sessions
-from bumble.records.sessions import End, Message, Session
+from bumble.records import episodes, session_files, sessions, state
+from bumble.records.base import Provenance
+from bumble.records.sessions import Appraised, End, Message, Session
+from bumble.runtime import cursors
 from bumble.runtime.job import apply
 from bumble.runtime.runtime import Runtime
 from tests.support import living
-from tests.support.living import NOON, ada, runtime_of, talked, told, write
+from tests.support.living import NOON, ada, runtime_of, talked, write
 
 LINES = (
     ("sam", "The loudspeaker of the Philips radio is torn, and plan.md says Friday."),
@@ -25,14 +23,7 @@ LINES = (
     ("sam", "I will order a new one from Porto for 40 euros."),
     ("ada", "Then the radio will play again."),
 )
-ANSWER = {
-    "subject": "The Philips radio and its torn loudspeaker.",
-    "state": "Sam will order a new one from Porto.",
-    "decisions": "A new loudspeaker for 40 euros.",
-    "open": "When the loudspeaker comes.",
-    "mood": "Hopeful.",
-    "person": "",
-}
+STORY = "# The Philips radio and its torn loudspeaker\n\nSam told me of the loudspeaker."
 RELATED = "Did I tell you that the loudspeaker of the Philips radio has come from Porto?"
 UNRELATED = "What should I cook tonight?"
 
@@ -42,10 +33,21 @@ def folder(tmp_path: Path) -> Entity:
     return ada(tmp_path)
 
 
-def brief(entity: Entity, *replies: Reply) -> tuple[Runtime, Session]:
+def remembered(entity: Entity, session: Session, text: str = STORY) -> None:
+    """Put what was remembered of a conversation into the folder."""
+    origin = Provenance(by="remember", audience=session.people)
+    made = episodes.new(
+        f"ep_{session.id[4:]}", session.at, 0.6, text, session=session.id, provenance=origin
+    )
+    write(entity, episodes.plan_new(made, ""))
+
+
+def brief(entity: Entity) -> tuple[Runtime, Session]:
     """Let a conversation leave a brief."""
-    runtime = runtime_of(entity, *(replies or (told("handover", **ANSWER),)))
-    session = talked(entity, "ses_1", *LINES)
+    runtime = runtime_of(entity)
+    felt = Appraised(NOON, "msg_1002", {}, felt="I am hopeful about that radio.")
+    session = talked(entity, "ses_1", *LINES, felt=felt)
+    remembered(entity, session)
     apply(runtime, handover.run(runtime, HandoverJob(session)))
     return runtime, session
 
@@ -57,62 +59,47 @@ def begun(text: str, by: str = "sam", present: tuple[str, ...] = ()) -> Session:
 
 
 def test_a_brief_has_its_headings_what_was_touched_and_where_it_comes_from(folder: Entity) -> None:
-    brief(folder)
+    runtime, _ = brief(folder)
     document = session_files.read_handover(folder.sessions, "ses_1")
     assert document is not None
-    for name, title in HEADINGS.items():
-        assert (f"## {title}\n{ANSWER[name]}" in document.body) == bool(ANSWER[name])
+    assert f"## {HEADINGS['subject']}\nThe Philips radio" in document.body
+    assert f"## {HEADINGS['state']}\nSam told me of the loudspeaker." in document.body
+    assert f"## {HEADINGS['mood']}\nI am hopeful about that radio." in document.body
+    assert HEADINGS["person"] not in document.body
     touched = document.body.split(f"## {handover.TOUCHED}\n")[1]
     assert {"plan.md", "Porto", "Philips"} <= set(touched.strip().split(", "))
     assert document.meta["by"] == "handover"
     assert document.meta["from"] == ["ses_1"]
     assert document.meta["audience"] == ["sam"]
+    assert living.asked(runtime) == []
 
 
-def test_what_nobody_said_is_not_handed_over(folder: Entity) -> None:
-    made_up = ANSWER | {"person": "Sam is hopeful. Sam was married to Beatrix in Vienna."}
-    brief(folder, told("handover", **made_up))
-    document = session_files.read_handover(folder.sessions, "ses_1")
-    assert document is not None
-    assert "Sam is hopeful." in document.body
-    assert "Beatrix" not in document.body
-
-
-def test_a_brief_with_too_little_in_it_is_not_written(folder: Entity) -> None:
-    runtime = runtime_of(
-        folder,
-        told(
-            "handover",
-            **dict.fromkeys(HEADINGS, ""),
-        ),
-    )
-    outcome = handover.run(runtime, HandoverJob(talked(folder, "ses_1", *LINES)))
+def test_a_brief_with_too_little_in_it_is_not_written_and_looked_for_only_once(
+    folder: Entity,
+) -> None:
+    runtime = runtime_of(folder)
+    talked(folder, "ses_1", *LINES, at=NOON - timedelta(days=1))
+    (job,) = handover.check(runtime).jobs
+    outcome = handover.run(runtime, job)
     apply(runtime, outcome)
     assert session_files.read_handover(folder.sessions, "ses_1") is None
     assert outcome.data["written"] is False
     assert "quality 0.00, wants 0.40" in outcome.lines[0]
-
-
-def test_a_conversation_that_gave_no_brief_is_not_asked_again(folder: Entity) -> None:
-    runtime = runtime_of(folder, Reply("I would rather not.", always=True))
-    talked(folder, "ses_1", *LINES, at=NOON - timedelta(days=1))
-    (job,) = handover.check(runtime).jobs
-    outcome = handover.run(runtime, job)
-    assert outcome.lines[0].startswith("no brief for the next conversation: ")
-    apply(runtime, outcome)
     assert not handover.check(runtime).due
     talked(folder, "ses_2", *LINES, at=NOON - timedelta(hours=20))
     assert [job.session.id for job in handover.check(runtime).jobs] == ["ses_2"]
 
 
-def test_where_no_model_answers_the_conversation_waits(folder: Entity) -> None:
-    gone = AbsentModel(ModelUnreachableError("nobody there"))
-    talked(folder, "ses_1", *LINES, at=NOON - timedelta(days=1))
-    runtime = replace(runtime_of(folder), model=gone)
-    (job,) = handover.check(runtime).jobs
-    with pytest.raises(ModelUnreachableError):
-        handover.run(runtime, job)
-    assert handover.check(runtime).due
+def test_it_waits_until_the_talk_is_remembered(folder: Entity) -> None:
+    session = talked(folder, "ses_1", *LINES, at=NOON - timedelta(days=1))
+    runtime, first = runtime_of(folder), session.messages[0].id
+    heard = cursors.plan_heard(state.read(folder.state), session, [(cursors.REMEMBER,)], first, "")
+    write(folder, heard)
+    assert not handover.check(runtime).due
+    outcome = handover.run(runtime, HandoverJob(session))
+    apply(runtime, outcome)
+    assert not outcome.ran and "once the talk is remembered" in outcome.lines[0]
+    assert session_files.read_handover(folder.sessions, "ses_1") is None
 
 
 def test_only_the_last_conversation_that_is_over_waits_for_a_brief(folder: Entity) -> None:
@@ -121,9 +108,10 @@ def test_only_the_last_conversation_that_is_over_waits_for_a_brief(folder: Entit
     talked(folder, "ses_kim", *[("kim", "Hi")] * 4, by="kim", at=NOON - timedelta(days=2))
     talked(folder, "ses_now", *LINES, at=NOON - timedelta(minutes=5))
     talked(folder, "ses_short", *LINES[:2], by="bo", at=NOON - timedelta(days=2))
-    runtime = runtime_of(folder, told("handover", **ANSWER))
+    runtime = runtime_of(folder)
     found = handover.check(runtime)
     assert [job.session.id for job in found.jobs] == ["ses_kim", "ses_last"]
+    remembered(folder, found.jobs[1].session)
     apply(runtime, handover.run(runtime, found.jobs[1]))
     assert [job.session.id for job in handover.check(runtime).jobs] == ["ses_kim"]
 
@@ -199,13 +187,3 @@ def test_a_brief_cannot_close_the_tag_it_stands_in(folder: Entity) -> None:
     found = handover.brief(runtime, begun(RELATED))
     assert found is not None
     assert handover.prompt_text(runtime, found, NOON).count("</memory>") == 1
-
-
-def test_the_model_is_shown_the_end_of_a_long_conversation_as_data(folder: Entity) -> None:
-    long = [("sam", f"Line {n}: </conversation> " + "on and on " * 30) for n in range(80)]
-    runtime = runtime_of(folder, told("handover", **ANSWER))
-    handover.run(runtime, HandoverJob(talked(folder, "ses_1", *long)))
-    (asked,) = living.asked(runtime, "handover")
-    assert "Line 79:" in asked
-    assert "Line 2:" not in asked
-    assert asked.count("</conversation>") == 1

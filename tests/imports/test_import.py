@@ -18,6 +18,7 @@ from bumble.records.sessions import Session
 from tests.support import exports
 from tests.support.kills import every_call, forks, in_child
 from tests.support.running import Run
+from tests.support.stretches import belief, claim, fact, makes
 
 DAY = "2024-04-24"
 
@@ -229,24 +230,17 @@ def test_an_entity_is_not_imported_into_itself(run: Run) -> None:
 @pytest.fixture
 def promoted(run: Run, tmp_path: Path) -> Run:
     run.ok("import", gpt(tmp_path, exports.gpt_moving()))
-    answer = {
-        "knowledge": [
-            {"from": [1], "title": "Move", "body": "Sam is moving to Porto in June."},
-            {"from": [2], "title": "Yacht", "body": "Sam owns a yacht."},
-        ],
-        "beliefs": [
-            {
-                "from": [1],
-                "category": "world_fact",
-                "content": "Sam is moving to Porto.",
-                "confidence": 0.7,
-            }
-        ],
-        "journal_entry": "",
-    }
+    moving = claim("Sam is moving to Porto in June.", "m1", rests=["Porto in June"])
+    yacht = claim("Sam owns a yacht.", "m2", rests=["a yacht"])
+    move = claim("Sam is moving to Porto.", "m1", rests=["to Porto"])
+    facts = [fact("Move", moving), fact("Yacht", yacht)]
     rules = [
-        {"purpose": "distill", "json": answer, "always": True},
-        {"purpose": "judge_evidence", "json": {"said": [1, 2]}, "always": True},
+        {
+            "purpose": "stretch",
+            "text": makes(moving, knowledge=facts, beliefs=[belief(move, "world_fact")]).text,
+            "always": True,
+        },
+        {"purpose": "mend", "json": {"mended": []}, "always": True},
     ]
     script = run.write("workspace/s.jsonl", "".join(json.dumps(rule) + "\n" for rule in rules))
     run.environ["BUMBLE_LLM_MODEL"] = f"script:{script}"
@@ -297,7 +291,7 @@ def test_what_was_said_since_waits_again(promoted: Run, tmp_path: Path) -> None:
     run.ok("import", gpt(tmp_path, {**grown, "current_node": "5"}))
     assert run.ok("status", "--json").data["imports"]["waiting"] == 1
     due = run.ok("distill", "--session", talk.id, "--check", "--json").data
-    assert "1 in" in str(due)
+    assert "1 over" in str(due)
 
 
 def test_a_person_who_is_forgotten_stays_so_at_the_next_import(run: Run, tmp_path: Path) -> None:

@@ -13,23 +13,23 @@ from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.forgetting import forget
 from bumble.history import merge
-from bumble.llm.scripted import Reply
+from bumble.jobs import stretch
 from bumble.portraits import reflect
 from bumble.records import relationships
 from bumble.records.base import Provenance
 from bumble.records.relationships import Relationship
-from bumble.records.sessions import Appraised, Session
+from bumble.records.sessions import Session
 from bumble.runtime.job import apply
 from bumble.runtime.runner import Pass
 from tests.support import noticing
-from tests.support.living import NOON, ada, known, runtime_of, talked, told
+from tests.support.living import NOON, ada, known, runtime_of, talked
+from tests.support.stretches import Citing, makes, seen
 
 DOG = "Sam has a dog called Biscuit."
 RIVER = "Sam lives by the river in Lisbon."
 OFF: dict[str, Any] = {
     "memory__relational__score_derivation": False,
     "memory__relational__min_document_chars": 1,
-    "memory__relational__reflection_min_gap_seconds": 0,
 }
 
 
@@ -42,27 +42,23 @@ def sam(entity: Entity) -> Relationship:
     return relationships.find(entity.relationships, "sam")
 
 
-def reflected(entity: Entity, session: str, said: str, *replies: Any, calm: bool = True) -> Session:
-    number = int(session.rpartition("_")[2]) * 1000
-    felt = Appraised(NOON, f"msg_{number}", {}, emotion="content", intensity=0.1 if calm else 0.9)
-    talk = talked(entity, session, ("sam", said), ("ada", "I see."), felt=felt)
-    runtime = runtime_of(entity, *replies, **OFF)
-    job = next(job for job in reflect.check(runtime, "sam").jobs if job.session_id == session)
-    apply(runtime, reflect.run(runtime, job))
+def reflected(entity: Entity, session: str, said: str, portrait: str) -> Session:
+    talk = talked(entity, session, ("sam", said), ("ada", "I see."))
+    runtime = runtime_of(entity, **OFF)
+    model = Citing([makes("Sam told me of it.", people=[seen("Sam", portrait)])])
+    runtime = replace(runtime, model=model)
+    job = next(job for job in stretch.check(runtime).jobs if job.session_id == session)
+    apply(runtime, stretch.run(runtime, job))
     return talk
 
 
 @pytest.fixture
 def drawn(entity: Entity) -> tuple[Entity, Session, Session]:
-    """Sam's portrait, drawn of one talk and amended after another."""
+    """Sam's portrait, drawn of one talk and gone on with after another."""
     known(entity, "Sam")
-    first = reflected(
-        entity, "ses_1", "I have a dog called Biscuit.", told("reflect", about=[DOG], mine="")
-    )
-    edit = {"op": "insert", "line": 1, "text": RIVER}
-    second = reflected(
-        entity, "ses_2", "I live by the river in Lisbon.", told("amend", edits=[edit])
-    )
+    first = reflected(entity, "ses_1", "I have a dog called Biscuit.", DOG)
+    both = f"{DOG}\n{RIVER}"
+    second = reflected(entity, "ses_2", "I live by the river in Lisbon.", both)
     return entity, first, second
 
 
@@ -90,27 +86,17 @@ def test_a_line_that_is_worded_anew_rests_on_what_it_did(
 ) -> None:
     entity, first, _ = drawn
     new = "Sam has a dog, Biscuit."
-    reflected(
-        entity, "ses_3", "It is warm today.", told("reflect", about=[new, RIVER], mine=""),
-        calm=False,
-    )  # fmt: skip
+    reflected(entity, "ses_3", "It is warm today.", f"{new}\n{RIVER}")
     assert sam(entity).origin_of(new).sources == ("ses_1", first.messages[0].id)
 
 
-def test_a_pass_that_fails_leaves_every_line_its_source(
+def test_a_portrait_that_is_left_as_it_is_leaves_every_line_its_source(
     drawn: tuple[Entity, Session, Session],
 ) -> None:
     entity, _, _ = drawn
     before = sam(entity)
-    third = reflected(entity, "ses_3", "My sister sails.", Reply("?", purpose="amend"))
-    after = sam(entity)
-    assert [after.origin_of(line) for line in (DOG, RIVER)] == [
-        before.origin_of(line) for line in (DOG, RIVER)
-    ]
-    quote = next(line for line in after.text.splitlines() if line.startswith(">"))
-    assert after.origin_of(quote).sources == ("ses_3", third.messages[0].id)
-    assert after.origin_of(quote).model == ""
-    assert set(before.provenance.sources) <= set(after.provenance.sources)
+    reflected(entity, "ses_3", "My sister sails.", "")
+    assert sam(entity) == before
 
 
 def by_hand(entity: Entity, old: str, new: str) -> None:
@@ -125,27 +111,13 @@ def test_a_line_that_the_owner_edits_is_the_owners(drawn: tuple[Entity, Session,
     assert sam(entity).origin_of(RIVER).by == "reflect"
 
 
-def test_an_amendment_goes_below_the_owners_line_and_not_over_it(
-    drawn: tuple[Entity, Session, Session],
-) -> None:
-    entity, _, _ = drawn
-    by_hand(entity, DOG, "Sam has two dogs.")
-    edit = {"op": "replace", "line": 1, "text": "Sam has a dog called Rex."}
-    reflected(entity, "ses_3", "I have a dog called Rex.", told("amend", edits=[edit]))
-    assert sam(entity).text.splitlines() == [
-        "Sam has two dogs.", "Sam has a dog called Rex.", RIVER,
-    ]  # fmt: skip
-    assert sam(entity).origin_of("Sam has two dogs.") == Provenance()
-
-
 def test_a_portrait_written_anew_keeps_the_owners_lines(
     drawn: tuple[Entity, Session, Session],
 ) -> None:
     entity, _, _ = drawn
     by_hand(entity, DOG, "## Family\n\nSam has two dogs.")
     lines = ["Sam lives by the river.", "Sam is tired."]
-    told_anew = told("reflect", about=lines, mine="")
-    reflected(entity, "ses_3", "I am tired.", told_anew, calm=False)
+    reflected(entity, "ses_3", "I am tired.", "\n".join(lines))
     assert sam(entity).text == "## Family\n\nSam has two dogs.\n" + "\n".join(lines)
     assert sam(entity).origin_of("Sam has two dogs.") == Provenance()
 
@@ -154,8 +126,7 @@ def test_a_portrait_without_marks_is_of_one_origin_until_it_is_amended(entity: E
     old = Provenance("reflect", "tiny", ("ses_0", "msg_7"), "owner", ("sam",))
     known(entity, "Sam", DOG, provenance=old)
     assert sam(entity).origin_of(DOG) == old
-    edit = {"op": "insert", "line": 1, "text": RIVER}
-    reflected(entity, "ses_2", "I live by the river in Lisbon.", told("amend", edits=[edit]))
+    reflected(entity, "ses_2", "I live by the river in Lisbon.", f"{DOG}\n{RIVER}")
     assert sam(entity).origin_of(DOG) == replace(old, audience=())
     assert "msg_7" in sam(entity).provenance.sources
 
@@ -180,8 +151,7 @@ def test_quotes_by_form_rest_on_the_messages_they_quote(entity: Entity) -> None:
 def test_a_merge_joins_the_marks_of_both_sides(drawn: tuple[Entity, Session, Session]) -> None:
     entity, _, _ = drawn
     base = (entity.relationships / "sam.md").read_text()
-    edit = {"op": "insert", "line": 2, "text": "Sam likes tea."}
-    reflected(entity, "ses_3", "I like tea.", told("amend", edits=[edit]))
+    reflected(entity, "ses_3", "I like tea.", f"{DOG}\n{RIVER}\nSam likes tea.")
     amended = (entity.relationships / "sam.md").read_text()
     edited = base.replace(DOG, "Sam has two dogs.")
     merged = merge.merge("relationships/sam.md", base, edited, amended)

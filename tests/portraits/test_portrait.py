@@ -1,14 +1,11 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 import pytest
 from msgspec.structs import replace
 
 from bumble.entity import settings
 from bumble.portraits import portrait
 from bumble.portraits.portrait import Material
-from bumble.records.sessions import Message
 
 SAM = Material(
     entity="Ada",
@@ -103,16 +100,6 @@ def test_own_words_stand_under_their_heading_and_come_apart_again() -> None:
 def test_a_persons_own_lines_under_the_heading_are_not_lost() -> None:
     prose, quotes = portrait.split(f"{OLD}\n\n## In their own words\n\nMine.\n> a quote\n")
     assert prose.endswith("Mine.") and quotes == ("> a quote",)
-
-
-def test_the_longest_of_what_was_said_is_quoted_in_its_order_and_on_one_line() -> None:
-    at = datetime(2026, 5, 24, 23, 30, tzinfo=UTC)
-    said = Message("msg_1", at, "user", "x" * 20)
-    texts = ["ok", "a" * 15, 'I said "never"\nand meant it', "b" * 300, "c" * 30]
-    quotes = portrait.quoted([replace(said, text=text) for text in texts], UTC)
-    assert [quote[15:16] for quote in quotes] == ["I", "b", "c"]
-    assert quotes[0] == "> 2026-05-24: \"I said 'never' and meant it\""
-    assert len(quotes[1]) < 230 and quotes[1].endswith('…"')
 
 
 def test_outside_text_cannot_close_its_tag() -> None:

@@ -23,6 +23,7 @@ CHARGED = {
 }
 LIGHT = ("neutral", {"social": 1})
 BARS = ("social", "curiosity", "creative", "tension", "comfort")
+_NO_SCORES: dict[str, Any] = {"dynamic": "easy", "topics": [], "unresolved": []}
 FLAT = {"familiarity": 0.4, "warmth": 0.6, "trust": 0.5, "tension": 0.1, "investment": 0.5}
 
 
@@ -103,7 +104,7 @@ def _facts(lines: list[str]) -> list[tuple[str, str, str]]:
     """Return (number, person, sentence) of the lines in which somebody speaks of themselves."""
     found = []
     for line in lines:
-        said = re.match(r'(?:\[(\d+)\] )?(\w+)(?: said)?: "?((?:My|I) [^"]+)', line)
+        said = re.match(r'(?:\[m(\d+)\] [\d:]+ )?(\w+)(?: said)?: "?((?:My|I) [^"]+)', line)
         if said:
             found.append((said[1] or "", said[2], said[3].strip()))
     return found
@@ -129,8 +130,49 @@ def _intend(_: str, fields: Any) -> dict[str, Any]:
     return {"why": "I feel like it.", "intent": max(intents, key="message".__eq__)}
 
 
-def _appraise(prompt: str, _: Any) -> dict[str, Any]:
-    said = " ".join(_tagged(prompt, "conversation"))
+def _stretch(prompt: str, _: Any) -> dict[str, Any]:
+    """Make of a talk what was said in it: each sentence cites its message, and the words in it."""
+    told = _facts(_tagged(prompt, "talk"))
+    old = [line for line in _tagged(prompt, "portrait")[1:] if line[:1] not in "(I"]
+    knowledge, beliefs = list[dict[str, Any]](), list[dict[str, Any]]()
+    for label, person, said in told:
+        claim = _claim(label, about(person, said), said)
+        if said.startswith("My "):
+            title = f"{person}'s {said.split()[1]}"
+            knowledge.append({"title": title, "replaces": [], "sentences": [claim]})
+        else:
+            kind = {"category": "preference", "confirms": [], "contradicts": []}
+            beliefs.append({**kind, "claim": claim})
+    new = [about(person, said) for _, person, said in told]
+    drawn = "\n".join([*[line for line in old if line not in new], *new][-10:])
+    portrait = f"{drawn}\nI am glad of our talks." if new else ""
+    people = [
+        {"person": name, "portrait": portrait, "scores": FLAT | _NO_SCORES, "note": None}
+        for name in dict.fromkeys(person for _, person, _ in told)
+    ]
+    narrative = [
+        _claim(label, f"{person} told me that {about(person, said)}", said)
+        for label, person, said in told[:5]
+    ]
+    spoken = re.search(r"\[m(\d+)\] [\d:]+ (\w+): (.+)", prompt)
+    if not narrative and spoken:
+        narrative = [_claim(spoken[1], f"{spoken[2]} and I talked.", spoken[3])]
+    return {
+        "appraisal": _appraise(" ".join(_tagged(prompt, "talk"))),
+        "episode": {"title": "", "narrative": narrative, "reflection": "I was glad to hear it."},
+        "knowledge": knowledge[:4],
+        "beliefs": beliefs[:3],
+        "people": people[:4],
+        "journal": new[0] if knowledge else "",
+    }
+
+
+def _claim(number: str, text: str, said: str) -> dict[str, Any]:
+    words = said.rstrip(".!?")
+    return {"text": text, "cites": [f"m{number}"], "rests_on": [words], "inference": False}
+
+
+def _appraise(said: str) -> dict[str, Any]:
     word = next((one for one in CHARGED if one in said), "")
     emotion, points = CHARGED.get(word, LIGHT)
     return {
@@ -154,35 +196,6 @@ def _portrait(prompt: str, _: Any) -> dict[str, Any]:
     talk = _tagged(prompt, "talk") + _tagged(prompt, "what-was-said")
     new = [about(person, said) for _, person, said in _facts(talk)]
     return {"about": [*old, *new][-10:], "mine": "I am glad of our talks."}
-
-
-def _edits(prompt: str, _: Any) -> dict[str, Any]:
-    last = len(_tagged(prompt, "portrait"))
-    new = [about(person, said) for _, person, said in _facts(_tagged(prompt, "talk"))]
-    return {"edits": [{"op": "insert", "line": last, "text": text} for text in new[:3]]}
-
-
-def _scores(prompt: str, _: Any) -> dict[str, Any]:
-    return {**FLAT, "dynamic": "Easy with each other.", "topics": [], "unresolved": []}
-
-
-def _distill(prompt: str, fields: Any) -> dict[str, Any]:
-    knowledge, beliefs = list[dict[str, Any]](), list[dict[str, Any]]()
-    for number, person, said in _facts(_tagged(prompt, "messages")):
-        item = {"from": [int(number)]}
-        if said.startswith("My "):
-            title = f"{person}'s {said.split()[1]}"
-            knowledge.append({**item, "title": title, "body": about(person, said)})
-        else:
-            told = {"category": "preference", "content": about(person, said), "confidence": 0.7}
-            beliefs.append({**item, **told})
-    first = knowledge[0]["body"] if knowledge else ""
-    made = {"knowledge": knowledge[:4], "beliefs": beliefs[:3], "journal_entry": first}
-    return made | ({"relational": []} if "relational" in fields else {})
-
-
-def _said(_: str, fields: Any) -> dict[str, Any]:
-    return {"said": fields["said"]["items"]["enum"]}
 
 
 def _narrate(prompt: str, _: Any) -> dict[str, Any]:
@@ -230,14 +243,10 @@ def _summary(prompt: str, fields: Any) -> dict[str, str]:
 _MAKERS: dict[str, Any] = {  # by a field that only this answer has
     "actions": _act,
     "intent": _intend,
-    "felt": _appraise,
+    "appraisal": _stretch,
+    "mended": lambda *_: {"mended": []},
     "narrative": _remember,
     "about": _portrait,
-    "edits": _edits,
-    "familiarity": _scores,
-    "journal_entry": _distill,
-    "said": _said,
-    "pairs": lambda *_: {"pairs": []},
     "happening": _narrate,
     "thoughts": _noise,
     "subject": _handover,

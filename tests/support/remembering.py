@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -19,6 +18,7 @@ from bumble.records.sessions import Appraised, Message, Session
 from bumble.runtime import cursors
 from bumble.runtime.cursors import REMEMBER
 from bumble.runtime.runtime import Runtime
+from tests.support.stretches import makes
 
 TAG = "social=52% curiosity=68% creative=40% tension=15% comfort=65% mood=curious"
 DOG = "I have a dog called Biscuit, and today he ran away from me at the lighthouse."
@@ -72,8 +72,7 @@ def felt(emotion: str, intensity: float, at: datetime, **points: float) -> Appra
 
 
 def tells(narrative: str, reflection: str = "It mattered to me.", *, always: bool = False) -> Reply:
-    answer = json.dumps({"narrative": [narrative], "reflection": reflection})
-    return Reply(answer, purpose="remember", always=always)
+    return makes(narrative, reflection=reflection, always=always)
 
 
 def waits(runtime: Runtime) -> Any:

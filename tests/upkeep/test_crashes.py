@@ -37,6 +37,10 @@ pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 EVENING = NIGHT - timedelta(hours=7)  # long enough ago for a brief to be handed over
 NOT_THAT_NIGHT = {  # and why
     "notice": "where the model may write it is not asked",
+    **dict.fromkeys(
+        ("appraise", "remember", "reflect", "distill"), "where the model may write, stretch does it"
+    ),
+    "noise": "where the model may write, a consolidation asks for thoughts",
     "evolve": "comes after a hundred exchanges; `evolve --force` is among the commands",
     "prefix": "writes nothing in the folder",
     "wake": "off until the owner switches it on",

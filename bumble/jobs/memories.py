@@ -1,0 +1,330 @@
+"""Where the parts of an answer go: body, episode, knowledge, beliefs, portraits, journal.
+
+Each part is kept by itself, by the functions that keep it wherever it comes from, and planned on
+the files as they are. One file gets one change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bumble.body import appraisal
+from bumble.body.appraisal import Appraisal
+from bumble.body.config import EMOTIONS
+from bumble.entity.changes import Change
+from bumble.episodes import appraise, episode_text, remember
+from bumble.episodes.episode_text import TellingResult
+from bumble.episodes.remember import RememberJob
+from bumble.facts import store_extracted
+from bumble.facts.beliefs import CORRECTION, Claim, Verdict
+from bumble.facts.store_extracted import ExtractedItem, WindowMemories
+from bumble.guard import sources
+from bumble.jobs import answer
+from bumble.jobs.answer import Answer, Likeness, Sentence
+from bumble.jobs.scene import Scene
+from bumble.portraits import line_origins, portrait_update, scores
+from bumble.portraits.line_origins import LineSource
+from bumble.portraits.portrait_update import PortraitDraft, PortraitUpdate
+from bumble.records import episodes, relationships
+from bumble.records.episodes import Episode, Telling
+from bumble.records.relationships import Relationship
+from bumble.records.sessions import Message, Session
+from bumble.runtime import people
+from bumble.runtime.cursors import APPRAISE, DISTILL, REFLECT, REMEMBER
+from bumble.runtime.job import JobPlan
+from bumble.runtime.runtime import Runtime
+from bumble.text import stop_words
+
+SAID, CORRECTED, INFERRED = 0.7, 0.9, 0.45  # confidence of a first mention
+WORLD_FACT = "world_fact"
+
+
+class Memories(Struct, frozen=True):
+    """What is to be stored of a stretch, made once and planned as often as need be."""
+
+    at: datetime
+    felt: tuple[Message, Appraisal] | None = None
+    episode: Episode | None = None
+    passed_over: str = ""  # why no episode was made
+    stored: WindowMemories = WindowMemories()
+    portraits: tuple[tuple[Relationship, PortraitUpdate], ...] = ()
+
+
+def of(
+    runtime: Runtime,
+    shown: Scene,
+    job: RememberJob,
+    whole: Answer,
+    due: set[str],
+    *,
+    allow_shrink: bool = False,
+) -> Memories:
+    """Make what is to be stored of an answer.
+
+    Args:
+        runtime: Whose memories.
+        shown: The stretch.
+        job: The same, to be remembered.
+        whole: The answer, without the sentences that don't stand.
+        due: Names of the cursors that wait in it; what another has dealt with is left out.
+        allow_shrink: Whether a portrait may lose more than `max_loss_ratio`.
+    """
+    at = runtime.now()
+    felt = _felt(runtime, shown, whole) if APPRAISE in due else None
+    episode, passed_over = None, ""
+    if REMEMBER in due:
+        episode, passed_over = _episode(runtime, shown, job, whole, felt, at)
+    drawn = tuple(_portraits(runtime, shown, whole, allow_shrink)) if REFLECT in due else ()
+    stored = WindowMemories()
+    if DISTILL in due:
+        told = {person.name for person, _ in drawn}
+        items = tuple(_items(shown, whole, told))
+        stored = WindowMemories(
+            at,
+            tuple(item for item in items if item.kind != "belief"),
+            tuple(_claims(runtime, shown, items, at)),
+            answer.joined(whole.journal),
+        )
+    return Memories(at, felt, episode, passed_over, stored, drawn)
+
+
+# the body
+
+
+def _felt(runtime: Runtime, shown: Scene, whole: Answer) -> tuple[Message, Appraisal] | None:
+    """Return what the stretch did to the body, beside the last message that somebody said."""
+    said = [message for message in shown.messages if message.role == "user" and message.text]
+    try:
+        assessment = appraisal.parse(dict(whole.appraisal), runtime.body.appraisal)
+    except ValueError:
+        return None
+    if not said:
+        return None
+    stands = _standing(shown)
+    imprint = assessment.imprint
+    if imprint is not None and not stands(imprint.trigger):
+        imprint = replace(imprint, trigger="")
+    felt = assessment.felt if stands(assessment.felt) else ""
+    # affects are shown to everybody: what somebody said must not become one
+    theirs = {word for message in said for word in stop_words.words(message.text)} - set(EMOTIONS)
+    named = tuple(name for name in assessment.affects if not theirs & set(name.split("-")))
+    return said[-1], replace(assessment, felt=felt, imprint=imprint, affects=named)
+
+
+def _standing(shown: Scene) -> Callable[[str], bool]:
+    """Return what tells whether a line names nothing that nobody gave."""
+    return lambda line: sources.check_prose(line, shown.sources).verdict != "mend"
+
+
+# the episode
+
+
+def _episode(
+    runtime: Runtime,
+    shown: Scene,
+    job: RememberJob,
+    whole: Answer,
+    felt: tuple[Message, Appraisal] | None,
+    at: datetime,
+) -> tuple[Episode | None, str]:
+    """Make the episode of a stretch; None, with the reason, where it matters too little."""
+    if episodes.locate(runtime.entity.episodes, remember.id_of(job)):
+        return None, "it is remembered already"
+    session = _with_felt(shown.session, felt, at)
+    weight = remember.weigh(runtime, session, job)
+    threshold = runtime.config.memory.episode_significance_threshold
+    if weight.total < threshold:
+        return None, weight.sentence(threshold)
+    result = _telling(runtime, shown, whole)
+    told = tuple(each.text for each in whole.narrative if each.inference)
+    model = "" if result.excerpt else runtime.model.name
+    spoken = shown.telling.spoken_messages
+    origin = remember.origin_of(session, spoken, remember.audience(session, job.messages), model)
+    inferences = () if result.excerpt else told
+    return remember.episode_of(runtime, session, job, weight, result, origin, inferences), ""
+
+
+def _with_felt(session: Session, felt: tuple[Message, Appraisal] | None, at: datetime) -> Session:
+    if felt is None:
+        return session
+    message, assessment = felt
+    line = appraise.line(at, message, assessment, "")
+    return replace(session, appraisals={**session.appraisals, message.id: line})
+
+
+def _telling(runtime: Runtime, shown: Scene, whole: Answer) -> TellingResult:
+    """Return the text of an episode; an excerpt, where nothing of the telling stands."""
+    if not whole.narrative:
+        why = "nothing that the model told stands on what was said"
+        return TellingResult(episode_text.excerpt(shown.telling), why)
+    title = f"# {answer.joined(whole.title).rstrip('.')}\n\n" if whole.title else ""
+    most = runtime.config.memory.episode_reflection_max_chars
+    reflection = _fitting(whole.reflection, most)
+    return TellingResult(Telling(f"{title}{answer.joined(whole.narrative)}", reflection))
+
+
+def _fitting(paragraphs: Sequence[Sequence[Sentence]], most: int) -> str:
+    """Join as many sentences as fit."""
+    kept: list[list[Sentence]] = []
+    for paragraph in paragraphs:
+        kept.append([])
+        for sentence in paragraph:
+            kept[-1].append(sentence)
+            if len(answer.joined_lines(kept, "\n\n")) > most:
+                kept[-1].pop()
+                return answer.joined_lines(list(filter(None, kept)), "\n\n")
+    return answer.joined_lines(kept, "\n\n")
+
+
+# knowledge, beliefs, notes
+
+
+def _items(shown: Scene, whole: Answer, told: set[str]) -> Iterator[ExtractedItem]:
+    """Yield what is to be known, believed and noted; an inference is believed, not known."""
+    for fact in whole.knowledge:
+        replaced = [shown.known[label] for label in fact.replaces if label in shown.known]
+        title = replaced[0].title if replaced else fact.title
+        said = [sentence for sentence in fact.sentences if not sentence.inference]
+        if said:
+            yield ExtractedItem(
+                "knowledge",
+                answer.joined(said),
+                shown.numbers([label for sentence in said for label in sentence.cites]),
+                title=title,
+                replaces=tuple(each.text for each in replaced),
+            )
+        for sentence in fact.sentences:
+            if sentence.inference:
+                yield _believed(shown, sentence, WORLD_FACT)
+    for opinion in whole.beliefs:
+        verdicts: dict[str, Verdict] = {
+            shown.beliefs[label].id: "contradicts"
+            for label in opinion.contradicts
+            if label in shown.beliefs
+        }
+        for label in opinion.confirms:
+            if label in shown.beliefs:
+                verdicts[shown.beliefs[label].id] = "same"
+        for sentence in opinion.sentences:
+            yield _believed(shown, sentence, opinion.category, verdicts)
+    for likeness in whole.people:
+        for sentence in likeness.note:
+            if likeness.person not in told:
+                yield ExtractedItem(
+                    "relational",
+                    sentence.text,
+                    shown.numbers(sentence.cites),
+                    person=likeness.person,
+                )
+
+
+def _believed(
+    shown: Scene, sentence: Sentence, category: str, verdicts: Mapping[str, Verdict] | None = None
+) -> ExtractedItem:
+    confidence = CORRECTED if category == CORRECTION else SAID
+    return ExtractedItem(
+        "belief",
+        sentence.text,
+        shown.numbers(sentence.cites),
+        category=category,
+        confidence=INFERRED if sentence.inference else confidence,
+        inference=sentence.inference,
+        verdicts=verdicts or {},
+    )
+
+
+def _claims(
+    runtime: Runtime, shown: Scene, items: Sequence[ExtractedItem], at: datetime
+) -> Iterator[Claim]:
+    for item in items:
+        if item.kind == "belief":
+            yield store_extracted.claim(runtime, shown.window, item, at)
+
+
+# portraits
+
+
+def _portraits(
+    runtime: Runtime, shown: Scene, whole: Answer, allow_shrink: bool
+) -> Iterator[tuple[Relationship, PortraitUpdate]]:
+    """Yield the portraits that were written anew, each judged."""
+    for person in shown.portraits.values():
+        likeness = _of(person, whole)
+        if likeness is None or not likeness.portrait:
+            continue
+        text = answer.joined_lines(likeness.portrait, "\n")
+        scored = scores.read(likeness.scores, _standing(shown))
+        names = (person.id, *person.names)
+        draft = PortraitDraft(text, (), scored)
+        yield (
+            person,
+            portrait_update.judged(
+                runtime, person, names, "rewrite", draft, allow_shrink=allow_shrink
+            ),
+        )
+
+
+def _of(person: Relationship, whole: Answer) -> Likeness | None:
+    """Return what an answer says of somebody, whose portrait it was shown."""
+    matching = (one for one in whole.people if relationships.match([person], one.person))
+    return next(matching, None)
+
+
+# storing
+
+
+def plan(runtime: Runtime, shown: Scene, memories: Memories) -> JobPlan:
+    """Plan to store memories in the files as they are now, with what may not be stored."""
+    planned: list[Change | None] = []
+    touched: set[str] = set()
+    late: list[str] = []
+    for person, update in memories.portraits:
+        now = people.find_person(runtime, person.id)
+        if portrait_update.is_edited(person, now):
+            late.append(f"{person.name}: the portrait was edited meanwhile; it stays as it is")
+        elif update.good:
+            planned.append(_plan_portrait(runtime, shown, person, update, memories.at))
+            touched.add(person.id)
+    stored = store_extracted.plan(runtime, shown.window, memories.stored)
+    planned += stored.changes
+    noted = {change.path for change in stored.changes if change is not None}
+    if memories.felt is not None:
+        message, assessment = memories.felt
+        ended = shown.messages[-1].at
+        planned += appraise.plan_felt(
+            runtime, shown.session, [memories.felt], ended, memories.at, runtime.model.name
+        )
+        if message.speaker not in touched and relationships.path(message.speaker) not in noted:
+            planned.append(people.plan_felt(runtime, message.speaker, assessment.points))
+    if memories.episode and not episodes.locate(runtime.entity.episodes, memories.episode.id):
+        why = f"remember a conversation of {shown.session.id}"
+        planned.append(episodes.plan_new(memories.episode, why))
+    return JobPlan(planned, (*stored.late, *late))
+
+
+def _plan_portrait(
+    runtime: Runtime, shown: Scene, person: Relationship, update: PortraitUpdate, at: datetime
+) -> Change | None:
+    own = [message for message in shown.messages if message.speaker == person.id]
+    notes = portrait_update.notes(person)
+    now = people.find_person(runtime, person.id) or person
+    more: dict[str, Any] = {
+        "pending": tuple(note for note in now.pending if note not in notes),
+        "last_reflection": at,
+        "reviewed_at_count": now.interaction_count,  # the whole of it was written anew
+    }
+    given = [
+        *line_origins.of_messages(shown.session.id, own),
+        *(LineSource(note.text, note.provenance.sources) for note in notes),
+    ]
+    message_ids = [message.id for message in own]
+    trusts = [message.trust for message in own] + [note.provenance.trust for note in notes]
+    origin = portrait_update.origin(
+        runtime, REFLECT, person, update, (shown.session.id, *message_ids), trusts
+    )
+    return portrait_update.plan(runtime, person, update, origin, given, more)

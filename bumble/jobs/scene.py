@@ -1,0 +1,205 @@
+"""What a model is shown of a stretch of talk: who spoke, what was said, what is known of it.
+
+Everything shown may be met by all who took part. Of one person alone their portrait is shown too;
+where several talk, what one of them told in private stays out of it. Asks no model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+
+from msgspec import Struct
+
+from bumble.body import ebb
+from bumble.episodes import remember
+from bumble.episodes.episode_text import EpisodeScene
+from bumble.facts import beliefs
+from bumble.facts.extract_window import Window
+from bumble.grounding import secrets
+from bumble.guard.sources import Said, Sources
+from bumble.portraits import portrait, portrait_update
+from bumble.records import beliefs as held
+from bumble.records import knowledge, relationships
+from bumble.records.beliefs import Belief
+from bumble.records.relationships import Relationship
+from bumble.records.sessions import Message, Session
+from bumble.runtime import body_state, people
+from bumble.runtime.runtime import Runtime
+from bumble.text import tokens, words
+from bumble.text.words import one_line
+
+QUERY_TOKENS = 300  # of what was said, to look for what is known of it
+KNOWN_SENTENCES, NEAR_BELIEFS = 24, 12  # that are shown
+BEFORE_MESSAGES, BEFORE_TOKENS = 2, 80  # what was said just before, each of it
+LEAST_CHARS = 24_000  # of a stretch that is shown whole, however small the window
+
+
+class KnownSentence(Struct, frozen=True):
+    """A sentence of a section of knowledge."""
+
+    title: str
+    text: str
+
+
+class Scene(Struct, frozen=True, dict=True):
+    """A stretch of talk with what is known of it."""
+
+    session: Session
+    window: Window  # its messages, numbered
+    telling: EpisodeScene
+    known: Mapping[str, KnownSentence]  # by label: `k1`
+    beliefs: Mapping[str, Belief]  # likewise: `b1`
+    portraits: Mapping[str, Relationship]  # of who spoke, by id; empty where several hear it
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        return self.window.messages
+
+    @cached_property
+    def labels(self) -> dict[str, int]:
+        """The numbers of what people said, which alone is evidence, by label: `m2`."""
+        return {f"m{n}": n for n in self.window.numbers if self.window.is_persons(n)}
+
+    def numbers(self, labels: Sequence[str]) -> tuple[int, ...]:
+        """Return the numbers of cited messages."""
+        return tuple(sorted({self.labels[label] for label in labels if label in self.labels}))
+
+    @cached_property
+    def sources(self) -> Sources:
+        """What a sentence about the stretch may rest on."""
+        said = [
+            Said(
+                label,
+                self.messages[n - 1].at,
+                self.window.speaker(self.messages[n - 1]),
+                self.messages[n - 1].text,
+            )
+            for label, n in self.labels.items()
+        ]
+        known = [f"{each.title}: {each.text}" for each in self.known.values()]
+        known += [belief.text for belief in self.beliefs.values()]
+        for person in self.portraits.values():
+            known += [person.text, *(note.text for note in portrait_update.notes(person))]
+        names = (self.window.entity, *self.telling.names.values())
+        return Sources(tuple(said), tuple(known), names, self.window.zone)
+
+
+def gather(runtime: Runtime, session: Session, messages: Sequence[Message]) -> Scene:
+    """Find what belongs to a stretch of a conversation."""
+    names = runtime.read_or(lambda: _names(runtime), {})
+    window = Window(
+        *(session.id, session.people, names, runtime.identity.name, tuple(messages), runtime.zone),
+        is_read=session.imported is not None,
+    )
+    runtime.memory.sync()
+    said = [message.text for message in messages if message.role == "user"]
+    query = tokens.cut("\n".join(said), QUERY_TOKENS)
+    return Scene(
+        session,
+        window,
+        remember.scene_of(runtime, session, messages),
+        _known(runtime, query, window.people),
+        _near_beliefs(runtime, query, window.people),
+        _portraits(runtime, session),
+    )
+
+
+def _names(runtime: Runtime) -> dict[str, str]:
+    everybody = relationships.read(runtime.entity.relationships)
+    return {person.id: person.name for person in everybody}
+
+
+def _known(runtime: Runtime, query: str, readers: Sequence[str]) -> dict[str, KnownSentence]:
+    """Return what knowledge says of something, by label."""
+    limit = runtime.config.memory.knowledge.max_sections
+    hits = runtime.memory.search(query, kinds=("knowledge",), limit=limit, audience=readers)
+    book = knowledge.read(runtime.entity.knowledge)
+    sections = [section for hit in hits if (section := knowledge.find(book, hit.id)) is not None]
+    sentences = [
+        KnownSentence(section.title, sentence)
+        for section in sections
+        if not section.locked
+        for sentence in words.sentences(section.text)
+    ]
+    return {f"k{n}": each for n, each in enumerate(sentences[:KNOWN_SENTENCES], 1)}
+
+
+def _near_beliefs(runtime: Runtime, query: str, readers: Sequence[str]) -> dict[str, Belief]:
+    """Return the beliefs nearest to something that all its hearers may know of, by label."""
+    limit = runtime.config.memory.beliefs.neighbours
+    hits = runtime.memory.search(query, kinds=("belief",), limit=limit, audience=readers)
+    there = {belief.id: belief for belief in held.read(runtime.entity.beliefs)}
+    near = [
+        there[hit.id]
+        for hit in hits
+        if hit.id in there and beliefs.may_meet(readers, there[hit.id])
+    ]
+    return {f"b{n}": belief for n, belief in enumerate(near[:NEAR_BELIEFS], 1)}
+
+
+def _portraits(runtime: Runtime, session: Session) -> dict[str, Relationship]:
+    """Return the file of the one person who speaks and hears, as it is."""
+    on = runtime.config.memory.relational.enabled and session.imported is None
+    if not on or len(session.people) != 1:
+        return {}
+    record = people.readable_person(runtime, session.people[0])
+    return {record.id: record} if record else {}
+
+
+def slots(runtime: Runtime, scene: Scene) -> dict[str, str]:
+    """Fill the prompt with what is shown."""
+    soma = body_state.read(runtime, scene.messages[0].at)
+    return {
+        "name": runtime.identity.name,
+        "people": scene.telling.people,
+        "day": scene.telling.day,
+        "body": ebb.reflection_line(soma, runtime.body.soma),
+        "known": _lines(
+            f"{label}: {each.title}: {each.text}" for label, each in scene.known.items()
+        ),
+        "beliefs": _lines(f"{label}: {each.text}" for label, each in scene.beliefs.items()),
+        "portrait": _lines(_seen(person) for person in scene.portraits.values()),
+        "before": _lines(_before(scene)),
+        "messages": _conversation(runtime, scene),
+        "points": f"{runtime.body.appraisal.max_points:g}",
+    }
+
+
+def _seen(person: Relationship) -> str:
+    prose, _ = portrait.split(person.text)
+    notes = "".join(f"\n(note) {note.text}" for note in portrait_update.notes(person))
+    return f"{person.name}:\n{prose or '(nobody has drawn them yet)'}{notes}"
+
+
+def _before(scene: Scene) -> list[str]:
+    first = scene.messages[0].id
+    ids = [message.id for message in scene.session.messages]
+    earlier = scene.session.messages[: ids.index(first)] if first in ids else ()
+    spoken = [message for message in earlier if message.text and message.role != "tool"]
+    return [
+        f"{scene.window.speaker(message)}: {tokens.cut(one_line(message.text), BEFORE_TOKENS)}"
+        for message in spoken[-BEFORE_MESSAGES:]
+    ]
+
+
+def _conversation(runtime: Runtime, scene: Scene) -> str:
+    """Write out who said what, each with its label, its time, and what tools were used."""
+    limit = runtime.config.memory.distillation.context_char_budget
+    most = max(LEAST_CHARS, runtime.window_tokens * 2)
+    shown = {n: secrets.redacted(one_line(each.text)) for n, each in enumerate(scene.messages, 1)}
+    over = sum(map(len, shown.values())) > most
+    limit = min(limit, most // len(shown)) if over else limit
+    rows = []
+    for n, message in enumerate(scene.messages, 1):
+        if message.role == "tool" or not message.text.strip():
+            continue
+        at = message.at.astimezone(runtime.zone)
+        text = tokens.cut(shown[n], max(1, limit // 4))
+        label = f"m{n}" if f"m{n}" in scene.labels else "–"
+        rows.append(f"[{label}] {at:%H:%M} {scene.window.speaker(message)}: {text}")
+    return _lines(rows)
+
+
+def _lines(rows: Iterable[str]) -> str:
+    return "\n".join(rows).replace("</", "‹/") or "(nothing)"
