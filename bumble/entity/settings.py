@@ -10,9 +10,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from bumble import files
 from bumble.entity import approvals, defaults, folder_trust
@@ -155,10 +154,10 @@ def rules(values: Mapping[str, Any]) -> list[Rule]:
 def identity_rule(identity: Identity) -> Rule:
     """Return the rule that says who an entity is, and whose."""
     who = identity.identity
-    told = msgspec.to_builtins((identity.owner, who))
+    told = (*astuple(replace(who, traits={})), sorted(who.traits.items()), identity.owner.name)
     shown = (f"belongs to {identity.owner.name or 'nobody'}", *who.behaviours, *who.curiosity)
     summary = ". ".join((*shown, who.monologue, who.voice))
-    return approvals.rule(f"{ENTITY_FILE}: identity", ENTITY_FILE, summary, told)
+    return approvals.rule(f"{ENTITY_FILE}: identity", ENTITY_FILE, summary, *told)
 
 
 def acting(values: Mapping[str, Any]) -> list[Rule]:

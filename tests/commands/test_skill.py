@@ -94,6 +94,7 @@ def test_a_broken_skill_is_told_and_the_others_are_listed(tea: Run) -> None:
 
 @pytest.mark.parametrize("name", ["../../x", "CON", "🐝", "a/b", "con.md"])
 def test_any_name_is_a_file_of_the_skills_folder(run: Run, name: str) -> None:
+    run.ok("status")  # notes in the user's state folder whose the rules are
     outside = {path for path in run.entity.root.parent.rglob("*") if "ada" not in path.parts}
     run.ok("skill", "set", name, "-d", "Odd.", "Text.")
     assert run.ok("skill", "show", name, "--json").data["name"] == name

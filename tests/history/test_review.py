@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -91,7 +92,9 @@ def test_cursors_go_on_and_records_wait_on_a_branch_of_their_own(root: Path) -> 
     assert git(root, "diff", "--name-only", f"{branch}~1", branch) == "knowledge.md"
     assert git(root, "rev-parse", f"{branch}~1") == git(root, "rev-parse", "HEAD~1")
     message = git(root, "log", "-1", "--format=%an: %B", branch)
-    assert message == "Ada: distill: Sam\n\nlearn coffee\n\nModel: script\nCycle: distill"
+    before, _, mark = message.partition("Made-here: ")
+    assert before == "Ada: distill: Sam\n\nlearn coffee\n\nModel: script\n"
+    assert re.fullmatch(r"[0-9a-f]{64}\nCycle: distill", mark)
     assert git(root, "status", "--porcelain") == ""
     (proposal,) = proposed.waiting(root)
     assert (proposal.name, proposal.at, proposal.title) == (name, NOON, "distill: Sam")

@@ -224,7 +224,8 @@ def test_a_proposal_from_elsewhere_is_told_apart_and_its_rules_wait(life: Run, a
     git(away, "push", "-q", "origin", f"bumble-review/{name}")
     git(away, "switch", "-q", "main")
     waits = f"review:\n  waiting:\n    {name}: 2026-05-24T03:10:00+01:00\n"
-    pushed(away, lambda folder: (folder / "state.yaml").write_text(waits) and None)
+    (away / "state.yaml").write_text(waits)
+    pushed(away, lambda _: None)
     life.ok("sync")
     assert "not made here" in life.ok("review").out
     assert life("review", "accept").code == 2
