@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from bumble.choosing import notice
+from bumble.context import handover
 from bumble.episodes import appraise, remember
 from bumble.facts import distill
 from bumble.jobs import stretch
