@@ -92,7 +92,7 @@ class Able(Struct, frozen=True):
             for told in self._told(text)
         ]
         facts = [
-            {"title": " ".join(one["text"].split()[:4]), "replaces": [], "sentences": [one]}
+            {"title": " ".join(str(one["text"]).split()[:4]), "replaces": [], "sentences": [one]}
             for one in claims
         ]
         episode = {"title": "", "narrative": claims[:10], "reflection": "I was glad to listen."}

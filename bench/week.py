@@ -87,14 +87,18 @@ class Mind:
             for number, who, text in told
         ]
         facts = [
-            {"title": " ".join(claim["text"].split()[:4]), "replaces": [], "sentences": [claim]}
+            {
+                "title": " ".join(str(claim["text"]).split()[:4]),
+                "replaces": [],
+                "sentences": [claim],
+            }
             for claim in claims[:4]
         ]
         belief = {"category": "preference", "confirms": [], "contradicts": []}
         who = told[0][1] if told else "Kim"
         shown = asked.rpartition("<portrait>\n")[2].partition("\n</portrait>")[0]
         old = [line for line in shown.splitlines()[1:] if line[:1] != "("]
-        portrait = "\n".join([*old[-12:], *(claim["text"] for claim in claims[:3])])
+        portrait = "\n".join([*old[-12:], *(str(claim["text"]) for claim in claims[:3])])
         return {
             "appraisal": self._felt(),
             "episode": {"title": "A talk", "narrative": claims[:8], "reflection": REFLECTION * 2},

@@ -129,7 +129,7 @@ def value(word: str) -> Decimal | None:
         if found is None and joint and (before or behind):
             times, more = (value(part) if part else None for part in (before, behind))
             if (times is None) == (not before) and (more is None) == (not behind):
-                found = (times or 1) * _OF_WORD[large] + (more or 0)
+                found = (times or Decimal(1)) * _OF_WORD[large] + (more or Decimal(0))
     if found is None and (joined := _GERMAN.fullmatch(word)):
         unit, tens = (_OF_WORD.get(part, 0) for part in joined.groups())
         found = Decimal(tens + unit) if unit < 10 and tens in _TENS else None

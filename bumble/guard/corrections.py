@@ -32,8 +32,13 @@ _BEHIND = 2  # words from a denial to what it denies, at most
 class Message(Protocol):
     """A message that a person said."""
 
-    who: str
-    text: str
+    @property
+    def who(self) -> str:
+        """Their name."""
+
+    @property
+    def text(self) -> str:
+        """What they said."""
 
 
 class _Content(Struct, frozen=True):

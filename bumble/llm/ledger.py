@@ -286,8 +286,9 @@ def is_count(value: object) -> bool:
 
 def is_amount(value: object) -> bool:
     """Whether a value of a ledger is an amount of dollars that can be added up."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number and 0 <= value < MOST  # a NaN is not
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return 0 <= value < MOST  # a NaN is not
 
 
 MOST = 1 << 53  # of what is counted: a larger whole number is no exact float

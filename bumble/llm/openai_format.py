@@ -314,9 +314,9 @@ def failure(body: Any, status: int, wait: float = 0.0) -> StatusError:
     if not isinstance(message, str):  # FastAPI lists what it refuses
         message = json.dumps(message, ensure_ascii=False)
     code = error.get("code")
-    numbered = isinstance(code, int) and not isinstance(code, bool)
+    numbered = code if isinstance(code, int) and not isinstance(code, bool) else 500
     return StatusError(
-        status or (code if numbered else 500),
+        status or numbered,
         str(whole(message)),
         parameter=str(error.get("param") or ""),
         code=" ".join(str(error.get(name) or "") for name in ("code", "type", "status")),
@@ -365,7 +365,8 @@ def _usage(value: Any) -> Usage | None:
     counts = (value.get("prompt_tokens"), cached, value.get("completion_tokens"), thought)
     cost = value.get("cost")
     dollars = float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None
-    return Usage(*(count if _is_count(count) else None for count in counts), dollars=dollars)
+    given, kept, made, thoughts = (count if _is_count(count) else None for count in counts)
+    return Usage(given, kept, made, thoughts, dollars)
 
 
 def _is_count(value: Any) -> bool:
