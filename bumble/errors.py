@@ -74,7 +74,6 @@ class RecordInvalidError(UserError):
 class HalfMergedError(RecordInvalidError):
     """A file holds the two sides of a merge; nothing is taken from it until they are settled."""
 
-    exit_code = 13
     advice = "Settle them in an editor, `git add` the file, and run this again."
 
     def __init__(self, path: Path, line: int) -> None:

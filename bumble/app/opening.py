@@ -343,8 +343,9 @@ def settle_merges(opened: Opened, kept: Sequence[str] = ()) -> None:
         return
     from bumble.history import clone
 
-    timeout = opened.config.limits.lock_timeout_seconds
-    mended = clone.mend(root, keeping(opened), timeout_seconds=timeout)
+    timeout, mended = opened.config.limits.lock_timeout_seconds, clone.Mended()
+    with suppress(FolderUnwritableError):  # then nothing is taken from what is half merged
+        mended = clone.mend(root, keeping(opened), timeout_seconds=timeout)
     forget_again(opened)
     here = tuple(path for path in (*kept, *mended.kept) if (root / path).exists())
     if sentence := replace(mended, kept=here).sentence:

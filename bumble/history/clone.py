@@ -73,7 +73,8 @@ def mend(root: Path, keeping: Keeping, *, timeout_seconds: float) -> Mended:
     if place is None:
         return Mended()
     settled = Mended()
-    if not (place.foreign or place.trap or (place.strays and not keeping.trusted)):
+    may_write = not (place.foreign or place.trap or (place.strays and not keeping.trusted))
+    if may_write and _unmerged(place):
         with files.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
             settled = mend_conflicts(root, place, keeping)
     planned = [
@@ -144,16 +145,16 @@ def _merge_path(root: Path, place: Git, path: str, stages: Mapping[int, str]) ->
     kind, there = kinds.of_path(path), _there(root, path)
     if kind is None or not kind.merging or there is None:
         return False
-    if merge_marks.line_of(there.decode(errors="surrogateescape")) is None:
-        return False  # somebody has been at it
     sides = [
         _blob(place, stages[stage]).decode(errors="surrogateescape") if stage in stages else ""
         for stage in (_BASE, _OURS, _INCOMING)
     ]
     merged = merge.merge(path, sides[0], sides[1], sides[2])
-    if not merged.clean:
+    data = merged.text.encode(errors="surrogateescape")
+    is_open = merge_marks.line_of(there.decode(errors="surrogateescape")) is not None
+    if not merged.clean or not (is_open or there == data):  # somebody has been at it
         return False
-    files.write_atomic(files.inside(root, path), merged.text.encode(errors="surrogateescape"))
+    files.write_atomic(files.inside(root, path), data)
     return _add(place, path)
 
 
@@ -164,7 +165,7 @@ def _keep_path(root: Path, place: Git, path: str, stages: Mapping[int, str]) -> 
         return place.call("--literal-pathspecs", "rm", "--cached", "-q", "--", path).code == 0
     if _there(root, path) != _blob(place, stages[stage]):
         return False  # somebody has been at it
-    return _add(place, path) and _bring_beside(root, place, path, ours=stage == _OURS)
+    return _bring_beside(root, place, path, ours=stage == _OURS) and _add(place, path)
 
 
 def _bring_beside(root: Path, place: Git, path: str, *, ours: bool) -> bool:

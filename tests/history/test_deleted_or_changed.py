@@ -16,8 +16,8 @@ from bumble.errors import HalfMergedError
 from bumble.history import merge
 from bumble.records import base, forgotten, kinds, sessions
 from bumble.records.kinds import Kind
-from tests.history.test_diverged import FIRST, OTHERS, OURS, grown, place, unread
 from tests.support.chatting import script
+from tests.support.every_kind import FIRST, OTHERS, OURS, grown, place, unread
 from tests.support.kind_samples import record
 from tests.support.living import known
 from tests.support.repository import git
