@@ -6,6 +6,7 @@ Every value is typed and says where it came from. Knows nothing of what a settin
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,11 @@ from bumble.errors import (
 from bumble.text import schema, urls, yaml_edit
 from bumble.text.schema import Keys, UnknownKeyProblem, ValueProblem
 
+_CONFLICT = re.compile(r"^<{7} .*\n(?s:.*)^>{7} ", re.MULTILINE)
+MERGE_OPEN = (
+    "a merge is open, and both of its sides stand here: keep one and take out the marks, then "
+    "`git add` the file and go on with the merge"
+)
 SCHEMA_VERSION = 2  # of the folder, as entity.yaml names it
 
 
@@ -232,8 +238,10 @@ def _read(path: Path) -> tuple[Plain, str] | None:
     except UnicodeDecodeError as error:
         raise SettingInvalidError(str(path), "is not UTF-8 text") from error
     except yaml_edit.SourceError as error:
-        place = str(path) if error.line is None else f"{path}:{error.line}"
-        raise SettingInvalidError(place, error.problem) from error
+        line, problem = error.line, error.problem
+        if source and (conflict := _CONFLICT.search(source)):
+            line, problem = source.count("\n", 0, conflict.start()) + 1, MERGE_OPEN
+        raise SettingInvalidError(f"{path}:{line}" if line else str(path), problem) from error
 
 
 def _layer(path: Path, plain: Plain, source: str, *, name: str) -> Layer:
