@@ -70,6 +70,7 @@ class Enclosure(Struct, frozen=True):
 # By folder, as it is named and as it really lies. A path says by itself below which folder it lies,
 # so that no caller can forget to say it.
 _enclosures: dict[str, Enclosure] = {}
+_ADVICE = "`bumble doctor` says what to do"
 
 
 def enclose(root: Path, *, also: Iterable[Path] = (), group: int = 0) -> None:
@@ -128,13 +129,13 @@ def _settled(path: Path, top: str) -> tuple[str, str]:
     """Return the home that a path lies in, and its way from there."""
     real = os.path.realpath(path)
     if os.path.islink(real):  # noqa: PTH114
-        raise UnsafePathError(str(path), "it is a link that leads round to itself")
+        raise UnsafePathError(str(path), f"it is a link that leads round to itself; {_ADVICE}")
     for home in _enclosures[top].homes:
         if real == home or real.startswith(home.rstrip(os.sep) + os.sep):
             rest = os.path.relpath(real, home)
             _refuse_private(rest, str(path), named=os.path.relpath(path, top))
             return home, rest
-    raise UnsafePathError(str(path))
+    raise UnsafePathError(str(path), f"it leads out of the entity folder; {_ADVICE}")
 
 
 def _refuse_private(rest: str, path: str, *, named: str = "") -> None:

@@ -60,6 +60,11 @@ FOREIGN = (
     "GIT_IMPLICIT_WORK_TREE",
     "GIT_INTERNAL_SUPER_PREFIX",
 )
+# What comes is looked at: no tree that names `..` or `.git`; and what drips is no answer.
+REMOTE = (
+    *("-c", "fetch.fsckObjects=true", "-c", "http.lowSpeedLimit=1"),
+    *("-c", f"http.lowSpeedTime={SILENCE_SECONDS}"),
+)
 # Programs that a repository's config may name for any command of ours, none of which is needed.
 OFF = {
     "core.quotePath": "false",
@@ -205,6 +210,7 @@ class Git(Struct, frozen=True, dict=True):
         """
         command, *rest = arguments
         result = self.call(
+            *REMOTE,
             *(command, "--progress", *rest),  # so that all that comes shows
             environ={"GIT_ALLOW_PROTOCOL": PROTOCOLS},
             timeout_seconds=NETWORK_TIMEOUT_SECONDS,

@@ -6,6 +6,7 @@ uses.
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -123,6 +124,8 @@ def locate(shell: Shell, folder_name: Path | None) -> tuple[Path, str]:
     root = named_in_text(shell.real_path(root))
     if not (root / ENTITY_FILE).is_file():
         why = "it has no entity.yaml" if root.is_dir() else "no such folder"
+        if os.path.lexists(root / ENTITY_FILE):
+            why = f"its {ENTITY_FILE} is no file that can be opened; put back the one you had"
         raise NotAnEntityError(root, "it is a file" if root.is_file() else why)
     _enclose(shell, root)
     return root, why

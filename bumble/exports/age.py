@@ -11,6 +11,8 @@ import pyrage
 
 MAGIC = b"age-encryption.org/"
 HEAD_BYTES = 100  # in which the first recipient stands
+# As age says it; whatever else it says is of bytes that are not what they were.
+_NOT_OPENED = ("Decryption failed", "No matching keys found")
 
 
 def encrypted(data: bytes, recipients: Sequence[str], passphrase: str) -> bytes:
@@ -36,7 +38,7 @@ def decrypted(data: bytes, identity: str, passphrase: str) -> bytes:
     """Decrypt with what an identity file holds; with a passphrase if there is none.
 
     Raises:
-        ValueError: If that does not open it.
+        ValueError: If that does not open it, or it is damaged.
     """
     try:
         if not identity:
@@ -45,12 +47,16 @@ def decrypted(data: bytes, identity: str, passphrase: str) -> bytes:
     except pyrage.IdentityError as error:
         raise ValueError("the key is no age identity and no private SSH key") from error
     except pyrage.DecryptError as error:
-        raise ValueError(f"this {'key' if identity else 'passphrase'} does not open it") from error
+        if str(error) not in _NOT_OPENED:
+            raise ValueError(f"it is damaged or cut off ({error})") from error
+        key = "key" if identity else "passphrase"
+        raise ValueError(f"this {key} does not open it, or its head is damaged") from error
 
 
 def is_for_keys(data: bytes) -> bool:
     """Whether what is encrypted opens with a key, and with no passphrase."""
-    return b"\n-> scrypt " not in data[:HEAD_BYTES]
+    head = data[:HEAD_BYTES]
+    return b"\n-> " in head and b"\n-> scrypt " not in head
 
 
 def _identities(text: str) -> list[object]:

@@ -541,6 +541,11 @@ KINDS = (  # in the order in which they are read and shown
     *(EPISODE, BELIEF, SKILL, DREAM, TOPIC, REMINDER, AUTOMATION, CHECK, ANCHOR, PROJECT),
     *(PROPOSAL, QUESTION, SESSION, HANDOVER),
 )
+# Where the one file of a kind lies, and the folders of the others.
+FILES = frozenset(pattern for kind in KINDS if kind.is_file for pattern in kind.patterns)
+FOLDERS = frozenset(kind.folder for kind in KINDS if not kind.is_file) | {
+    PurePosixPath(path).parts[0] for path in FILES if "/" in path
+}
 BY_NAME: Mapping[str, Kind] = {kind.name: kind for kind in KINDS}
 PREFIXES: Mapping[str, str] = {
     name: prefix

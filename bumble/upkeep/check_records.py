@@ -20,7 +20,7 @@ from bumble.context import prompt_files
 from bumble.entity.config import PromptConfig
 from bumble.entity.folder import Entity
 from bumble.entity.settings import Settings
-from bumble.errors import HalfMergedError, RecordInvalidError, UnsafePathError
+from bumble.errors import HalfMergedError, RecordInvalidError, UnsafePathError, UserError
 from bumble.grounding import secrets
 from bumble.records import base, kinds, knowledge, session_files, sessions, soma
 from bumble.records.kinds import Kind
@@ -111,8 +111,15 @@ def _list_files(entity: Entity) -> list[_File]:
     return [
         _File(path, kind, _edit_command(entity, kind, path))
         for kind in kinds.KINDS
-        for path in kind.paths(entity)
+        for path in _paths(entity, kind)
     ]
+
+
+def _paths(entity: Entity, kind: Kind) -> list[Path]:
+    try:
+        return kind.paths(entity)
+    except UnsafePathError:
+        return []  # the link is a finding of its own
 
 
 def _edit_command(entity: Entity, kind: Kind, path: Path) -> str:
@@ -139,6 +146,8 @@ def _check_file(context: CheckContext, file: _File, registry: _Registry) -> Iter
     except RecordInvalidError as error:
         code = "conflict-marker" if isinstance(error, HalfMergedError) else "record-invalid"
         yield Finding(code, error.problem, relative, error.line, file.edit)
+    except (UserError, OSError) as error:  # one that can't be looked at hides no other
+        yield Finding("record-invalid", str(error).splitlines()[0], relative, None, file.edit)
 
 
 def _find_secret(file: _File, relative: str) -> Iterator[Finding]:

@@ -1,6 +1,6 @@
 """Doctor's checks of names, links and rights in the folder, and leftovers of killed writers.
 
-Opens no file, the lock excepted. `.git` is git's own and not looked into.
+Opens no file, locks excepted. `.git` is git's own and not looked into.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from stat import S_ISDIR, S_ISREG
 
 from bumble import files
 from bumble.entity import changes, commits
-from bumble.entity.folder import PRIVATE, Entity
+from bumble.entity.folder import ENTITY_FILE, PRIVATE, Entity
 from bumble.entity.write_ahead import INTENT
 from bumble.errors import UnsafePathError
+from bumble.records import kinds
 from bumble.upkeep.findings import Finding
 
 FORBIDDEN = frozenset('<>:"|?*\\')  # in names, on Windows
@@ -38,6 +40,7 @@ def check(entity: Entity) -> Iterator[Finding]:
         for name in entries:
             yield from _check_name(prefix, name)
             yield from _check_link(entity.root, prefix, name)
+            yield from _check_kind(entity.root, prefix, name)
     for place, folders, names in os.walk(entity.root / PRIVATE):
         inside = Path(place).relative_to(entity.root).as_posix()
         for name in sorted([*folders, *names]):
@@ -86,11 +89,33 @@ def _check_link(root: Path, prefix: str, name: str) -> Iterator[Finding]:
     if not path.is_symlink():
         return
     target = os.path.realpath(path)
-    if not Path(target).is_relative_to(os.path.realpath(root)):
+    if Path(target).is_symlink():
+        remove = f"rm {shlex.quote(str(path))}"
+        yield Finding("link-round", "leads round to itself", prefix + name, fix=remove)
+    elif not Path(target).is_relative_to(os.path.realpath(root)):
         sentence = f"leads out of the folder, to {target}: nothing behind it is read or written"
         yield Finding("link-out", sentence, prefix + name, fix=f"rm {shlex.quote(str(path))}")
     elif not path.exists():
         yield Finding("link-broken", f"leads to {target}, where nothing is", prefix + name)
+
+
+def _check_kind(root: Path, prefix: str, name: str) -> Iterator[Finding]:
+    """Yield what lies where a file or a folder belongs and is none."""
+    relative, path = prefix + name, root / prefix / name
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return  # a link that leads nowhere
+    why = ""
+    if not (S_ISREG(mode) or S_ISDIR(mode)):
+        why = "it is a pipe, a device or a socket"
+    elif S_ISDIR(mode) and relative in (ENTITY_FILE, *kinds.FILES):
+        why = "it is a folder, and a file belongs there"
+    elif S_ISREG(mode) and relative in kinds.FOLDERS:
+        why = "it is a file, and a folder belongs there"
+    if why:
+        aside = f"mv {shlex.quote(str(path))} {shlex.quote(f'{path}.aside')}"
+        yield Finding("file-odd", f"{why}: nothing is read or written there", relative, fix=aside)
 
 
 def check_leftovers(entity: Entity) -> Iterator[Finding]:

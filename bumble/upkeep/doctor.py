@@ -7,7 +7,7 @@ caller's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, tzinfo
 from functools import partial
 from pathlib import Path
@@ -29,7 +29,7 @@ from bumble.index.sync import IndexState
 from bumble.records import relationships
 from bumble.upkeep import check_machine, check_records, check_review, check_tree, returned
 from bumble.upkeep.check_records import CheckContext, ProgressCallback
-from bumble.upkeep.findings import Finding
+from bumble.upkeep.findings import Finding, guarded
 from bumble.weights.catalog import Catalog, CatalogEntry
 
 INDEX_CODES = ("index-unusable", "index-orphans", "index-missing", "index-stale", "index-vectors")
@@ -84,22 +84,33 @@ def examine(inputs: DoctorInput, report_progress: ProgressCallback) -> DoctorRep
     wanted = inputs.embedders(read) if read else inputs.catalog.of_kind("embedding")
     model = check_machine.embedding_model(wanted, inputs.weights)
     context = CheckContext(entity, inputs.now, zone_of(read), _owner(read))
-    findings += check_records.check(context, report_progress)
-    findings += check_records.check_prompt_files(entity, read.config.prompt) if read else ()
-    findings += check_records.check_rules(entity, read) if read else ()
-    findings += returned.check(entity, context.zone)
-    findings += check_tree.check(entity)
-    findings += check_tree.check_leftovers(entity)
-    index, of_index = check_machine.check_index(entity, model, partial(inputs.index_at, read))
-    findings += of_index
-    findings += check_machine.check_git(entity, trusted=read.trusted if read else False)
-    findings += check_review.check(entity, read)
-    findings += check_machine.check_weights(wanted, inputs.catalog, inputs.weights)
-    findings += check_machine.check_engine()
-    findings += check_machine.check_secrets(inputs.secrets_file)
-    findings.sort(key=lambda finding: finding.level != "problem")
+    index: list[IndexState | None] = [None]
+
+    def check_index() -> Sequence[Finding]:
+        index[0], found = check_machine.check_index(entity, model, partial(inputs.index_at, read))
+        return found
+
+    prompt = partial(check_records.check_prompt_files, entity, read.config.prompt) if read else list
+    trusted = read.trusted if read else False
+    checks: tuple[Callable[[], Iterable[Finding]], ...] = (
+        partial(check_records.check, context, report_progress),
+        prompt,
+        partial(check_records.check_rules, entity, read) if read else list,
+        partial(returned.check, entity, context.zone),
+        partial(check_tree.check, entity),
+        partial(check_tree.check_leftovers, entity),
+        check_index,
+        partial(check_machine.check_git, entity, trusted=trusted),
+        partial(check_review.check, entity, read),
+        partial(check_machine.check_weights, wanted, inputs.catalog, inputs.weights),
+        check_machine.check_engine,
+        partial(check_machine.check_secrets, inputs.secrets_file),
+    )
+    for check in checks:
+        findings += guarded(check)
+    findings = sorted(dict.fromkeys(findings), key=lambda finding: finding.level != "problem")
     return DoctorReport(
-        tuple(findings), read, check_records.count(entity), check_machine.versions(), index
+        tuple(findings), read, check_records.count(entity), check_machine.versions(), index[0]
     )
 
 

@@ -5,9 +5,12 @@ A finding names the file and the line where there is one, and the command that p
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 from msgspec import Struct
+
+from bumble.errors import UserError
 
 Level = Literal["problem", "note"]  # problems make doctor end with exit code 12, notes don't
 
@@ -33,6 +36,7 @@ CODES: dict[str, Code] = {
     ),
     "model-unable": Code("note", "The model can't be trusted to write a language that is spoken."),
     "record-invalid": Code("problem", "A file can't be read as the record it should hold."),
+    "check-stopped": Code("problem", "Something wrong keeps a check from looking at all of it."),
     "record-twice": Code("problem", "Two files hold a record of one id."),
     "section-twice": Code("problem", "Two sections of knowledge.md have the same title."),
     "person-twice": Code("note", "Two portraits answer to the same name."),
@@ -69,6 +73,8 @@ CODES: dict[str, Code] = {
     "name-unsafe": Code("problem", "A name can't exist on Windows."),
     "name-unread": Code("problem", "A name is not UTF-8, so what it names is passed over."),
     "link-out": Code("problem", "A link leads out of the folder; nothing behind it is read."),
+    "link-round": Code("problem", "A link leads round to itself."),
+    "file-odd": Code("problem", "What lies in a file's or a folder's place is none."),
     "link-broken": Code("note", "A link leads nowhere."),
     "folder-unreadable": Code("problem", "A folder can't be listed."),
     "folder-unwritable": Code("note", "The folder can't be written, so nothing can be remembered."),
@@ -156,3 +162,14 @@ class Finding(Struct, frozen=True):
     def where(self) -> str:
         """File and line, as editors take them."""
         return f"{self.path}:{self.line}" if self.line is not None else self.path
+
+
+def guarded(check: Callable[[], Iterable[Finding]]) -> list[Finding]:
+    """Collect what a check finds; what keeps it from looking further is a finding itself."""
+    found: list[Finding] = []
+    try:
+        for finding in check():
+            found.append(finding)
+    except (UserError, OSError) as error:
+        found.append(Finding("check-stopped", str(error).splitlines()[0]))
+    return found

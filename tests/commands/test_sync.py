@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -97,3 +98,40 @@ def test_without_a_remote_it_says_what_to_do(life: Run) -> None:
     ran = life("sync")
     assert ran.code == 13
     assert "remote add origin" in ran.err
+
+
+def bring(away: Path, path: str, make: Callable[[Path], object]) -> None:
+    """Let the other clone push something in the place of a file."""
+    file = away / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.unlink(missing_ok=True)
+    make(file)
+    git(away, "add", "-fA")
+    git(away, "commit", "-qm", "odd")
+    git(away, "push", "-q")
+
+
+def folder(file: Path) -> None:
+    file.mkdir()
+    (file / "x.md").write_text("x\n")
+
+
+@pytest.mark.parametrize(
+    ("path", "make", "why"),
+    [
+        ("knowledge.md", lambda file: file.symlink_to("/etc/hostname"), "a link"),
+        ("episodes/x.md", lambda file: file.symlink_to("../journal.md"), "a link"),
+        ("knowledge.md", folder, "a folder of a file"),
+        ("beliefs", lambda file: file.write_text("x"), "a folder's place"),
+        (".bumble/lock", lambda file: file.write_text("x"), "each clone's own"),
+    ],
+)
+def test_what_no_clone_commits_is_refused_before_anything_is_merged(
+    life: Run, away: Path, path: str, make: Callable[[Path], object], why: str
+) -> None:
+    bring(away, path, make)
+    before = git(life.entity.root, "rev-parse", "HEAD")
+    done = life("sync")
+    assert (done.code, why in done.err, f"{path}" in done.err) == (13, True, True), done.err
+    assert git(life.entity.root, "rev-parse", "HEAD") == before
+    assert "Nothing is wrong" in life.ok("doctor").out

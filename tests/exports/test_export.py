@@ -127,6 +127,12 @@ def test_a_bundle_is_encrypted_by_passphrase_or_for_a_recipient(lived: Run, tmp_
     assert refused.code == 12
     assert "this passphrase does not open it" in refused.err
     assert "imported before" not in refused.err
+    whole = archive.read_bytes()
+    lived.environ["BUMBLE_EXPORT_PASSPHRASE"] = "bees"
+    for damaged in (whole[:-30], whole[:60], whole[:-30] + b"x" * 30):
+        archive.write_bytes(damaged)
+        refused = lived("new", str(tmp_path / "two"), "--from", str(archive))
+        assert (refused.code, "it is damaged or cut off" in refused.err) == (12, True)
     assert not (tmp_path / "two").exists()
     identity = pyrage.x25519.Identity.generate()
     key = tmp_path / "key.txt"

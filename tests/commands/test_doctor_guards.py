@@ -1,0 +1,86 @@
+"""Doctor names what lies oddly in the folder, and what git is in the middle of; nothing hides."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support import clones
+from tests.support.repository import git
+from tests.support.running import Run
+
+Make = Callable[[Path], object]
+ODD: dict[str, tuple[Make, str]] = {
+    "out": (lambda path: path.symlink_to(os.devnull), "link-out"),
+    "round": (lambda path: path.symlink_to(path.name), "link-round"),
+    "pipe": (os.mkfifo, "file-odd"),
+    "folder": (Path.mkdir, "file-odd"),
+}
+FILES = ("knowledge.md", "journal.md", "state.yaml", "soma.yaml", "working/MEMORY.md")
+needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+@pytest.mark.parametrize("kind", ODD)
+@pytest.mark.parametrize("path", FILES)
+def test_doctor_names_what_lies_in_a_files_place_and_finds_all_else(
+    run: Run, path: str, kind: str
+) -> None:
+    make, code = ODD[kind]
+    file = run.file(path)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.unlink(missing_ok=True)
+    make(file)
+    run.write("beliefs/bel_1.md", "no record\n")
+    done = run("doctor", "--json")
+    found = {(one["code"], one["path"]): one for one in done.data["findings"]}
+    assert done.code == 12
+    assert (found[(code, path)]["fix"] or "").startswith(("rm ", "mv "))
+    assert ("record-invalid", "beliefs/bel_1.md") in found
+
+
+def test_a_file_in_a_folders_place_is_named(run: Run) -> None:
+    shutil.rmtree(run.file("beliefs"), ignore_errors=True)
+    run.write("beliefs", "x\n")
+    assert "beliefs: it is a file, and a folder belongs there" in run("doctor").out
+
+
+@needs_git
+def test_what_the_owner_began_in_git_is_named_with_how_it_ends(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = clones.begun(run, monkeypatch).entity.root
+    run.ok("status")
+    git(root, "switch", "-qc", "other")
+    run.write("notes.md", "one\n")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "one")
+    git(root, "switch", "-q", "main")
+    run.write("notes.md", "two\n")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "two")
+    for words, fix in (
+        ("merge", "merge --abort"),
+        ("cherry-pick", "cherry-pick --abort"),
+        ("rebase", "rebase --abort"),
+    ):
+        with pytest.raises(Exception, match="non-zero"):
+            git(root, words, "other")
+        findings = {one["code"]: one for one in run("doctor", "--json").data["findings"]}
+        assert findings["git-under-way"]["fix"].endswith(fix)
+        git(root, *fix.split())
+    (root / ".git" / "index.lock").touch()
+    findings = {one["code"]: one for one in run("doctor", "--json").data["findings"]}
+    assert findings["git-locked"]["fix"].startswith("rm ")
+
+
+def test_an_entity_yaml_in_conflict_says_that_a_merge_is_open(run: Run) -> None:
+    text = run.text("entity.yaml")
+    run.write("entity.yaml", f"<<<<<<< HEAD\n{text}=======\n{text}>>>>>>> other\n")
+    done = run("status")
+    assert (done.code, "a merge is open" in done.err) == (12, True)
+    assert "a merge is open" in run("doctor").out
