@@ -118,7 +118,7 @@ def test_the_mood_stands_in_the_stable_part_where_a_setting_wants_it(ada: Entity
     runtime = settled(runtime_of(ada, model), mood_in_system=True)
     talk(runtime, WONDER)
     talk(runtime, WONDER)
-    system = [one.messages[0].content for one in model.requests]
+    system = [one.messages[0].content for one in model.requests if one.purpose == "chat"]
     assert "Your mood: content." in system[0]
     assert system[0] == system[1]
     assert "Mood:" not in model.requests[0].messages[-1].content

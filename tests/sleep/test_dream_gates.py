@@ -55,8 +55,10 @@ def test_silence_counts_from_the_newest_message_of_any_conversation(ada: Entity)
     assert gate(runtime_of(ada, at=NIGHT + timedelta(minutes=1)), "silence")
 
 
-def test_a_message_from_the_future_is_no_silence(ada: Entity) -> None:
-    spoken(ada, NIGHT + timedelta(hours=30))
+def test_a_message_from_the_future_breaks_silence_no_longer_than_another(ada: Entity) -> None:
+    spoken(ada, NIGHT + timedelta(days=3653))
+    assert gate(runtime_of(ada), "silence")
+    spoken(ada, NIGHT + timedelta(minutes=30))
     assert not gate(runtime_of(ada), "silence")
 
 

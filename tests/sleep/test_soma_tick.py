@@ -3,6 +3,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from bumble.entity.folder import Entity
 from bumble.llm.scripted import ScriptedModel
@@ -36,12 +37,15 @@ def test_at_one_time_there_is_one_write(ada: Entity) -> None:
     assert apply(runtime, soma_tick.run(runtime, job)).written == []
 
 
-def test_a_clock_that_went_back_changes_nothing(ada: Entity) -> None:
+def test_a_clock_that_went_back_sets_only_the_time(ada: Entity) -> None:
     clock = Clock()
     runtime = runtime_of(ada, ScriptedModel([]), clock)
     apply(runtime, soma_tick.run(runtime, soma_tick.check(runtime).jobs[0]))
     clock.at = NOON - timedelta(days=1)
+    before = store.read(ada.soma).get("hormones", "dopamine")
     found = soma_tick.check(runtime)
-    assert not found.due
     assert found.conditions[0].value == "0 s old"
-    assert store.read(ada.soma).get("bars", "at") is not None
+    apply(runtime, soma_tick.run(runtime, found.jobs[0]))
+    assert str(store.read(ada.soma).get("bars", "at")).startswith("2026-05-23")
+    assert store.read(ada.soma).get("hormones", "dopamine") == before
+    assert not soma_tick.check(replace(runtime, clock=lambda: found.jobs[0].at)).due

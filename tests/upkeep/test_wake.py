@@ -97,6 +97,15 @@ def entity(ada: Entity) -> Entity:
     return ada
 
 
+def test_a_wake_in_2036_delays_no_later_one(entity: Entity) -> None:
+    future = MORNING.replace(year=2036)
+    assert woken(awake(entity, ScriptedModel([]), future)).data["woke"]
+    assert woken(awake(entity, ScriptedModel([]))).data["woke"]
+    soon = MORNING + timedelta(seconds=30)
+    assert not woken(awake(entity, ScriptedModel([]), soon)).data["woke"]
+    assert woken(awake(entity, ScriptedModel([]), MORNING + timedelta(hours=6))).data["woke"]
+
+
 def test_it_is_off_until_the_owner_turns_it_on(entity: Entity) -> None:
     runtime = runtime_of(entity, ScriptedModel([]))
     assert not wake.check_tick(runtime).due
