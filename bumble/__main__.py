@@ -10,6 +10,7 @@ COMPLETE = "--complete"
 
 def main() -> None:
     """Run the command line of this process."""
+    _speak_utf8()
     _have_streams()
     try:
         if sys.argv[1:2] == [COMPLETE]:  # a shell asks at every Tab: nothing else is loaded
@@ -24,6 +25,16 @@ def main() -> None:
         sys.exit(run(sys.argv[1:]))
     except KeyboardInterrupt:  # before the command line was there to see to it
         sys.exit(130)
+
+
+def _speak_utf8() -> None:
+    """Begin anew in Python's UTF-8 mode where the locale says otherwise.
+
+    Names of files, the words of a commit and what is typed are UTF-8 wherever they are read again.
+    """
+    other = not sys.flags.utf8_mode and sys.getfilesystemencoding() != "utf-8"
+    if other and os.name == "posix" and sys.executable:
+        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606
 
 
 def _have_streams() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from bumble import files
 from bumble.app import opening, output, setting_files, weights
 from bumble.app.opening import shell_of
 from bumble.app.process import Shell
@@ -17,7 +19,7 @@ from bumble.entity import folder_trust, layers, setting_edits, settings
 from bumble.entity.config import Identity
 from bumble.entity.folder import ENTITY_FILE
 from bumble.entity.settings import Settings
-from bumble.errors import NotAnEntityError, UsageError, UserError
+from bumble.errors import NotAnEntityError, UnsafePathError, UsageError, UserError
 from bumble.runtime import rules
 from bumble.text import schema, urls, yaml_edit, yaml_render
 from bumble.text.schema import ValueProblem
@@ -156,6 +158,8 @@ def set_(
         planned = setting_edits.plan_set(source, key, value, file=file)
         if not user:
             _refuse_owners(key, planned)
+            if key in ("llm", "llm.model"):
+                _refuse_outside(place.path.parent, planned)
         return planned
 
     if key == "schema_version":
@@ -245,6 +249,28 @@ def _refuse_owners(key: str, planned: str) -> None:
                 f"`{'.'.join(keys)}` would not count in a folder: only your own config may set it."
                 " Add --user."
             )
+
+
+def _refuse_outside(root: Path, planned: str) -> None:
+    """See to it that a folder names no script outside of it: no talk would open that.
+
+    Raises:
+        UsageError: If it would.
+    """
+    from bumble.weights.choice import SCRIPT
+
+    llm = yaml_edit.parse_mapping(planned).get("llm")
+    model = str(llm.get("model", "")) if isinstance(llm, dict) else ""
+    script = model.removeprefix(SCRIPT)
+    if script == model:
+        return
+    try:
+        files.inside(root, os.path.relpath(root / script, root))
+    except UnsafePathError as error:
+        raise UsageError(
+            f"{model} lies outside of the entity's folder, and only your own config may name such a"
+            " script. Add --user, or copy it into the folder."
+        ) from error
 
 
 def _report(

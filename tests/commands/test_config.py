@@ -261,3 +261,17 @@ def test_what_has_a_name_of_its_own_is_set_and_removed_whole(run: Run) -> None:
     assert run("config", "set", "--user", server, "{comand: [x]}").code == 2
     run.ok("config", "unset", "--user", server)
     assert run("config", "set", "tools", "{}").code == 2
+
+
+def test_a_folder_names_no_script_outside_of_it(run: Run, tmp_path: Path) -> None:
+    before = run.text("entity.yaml")
+    outside = tmp_path / "script.yaml"
+    outside.write_text("[Hello.]\n")
+    for named in (f"script:{outside}", "script:../script.yaml"):
+        ran = run("config", "set", "llm.model", named)
+        assert (ran.code, run.text("entity.yaml")) == (2, before)
+        assert "Add --user, or copy it into the folder." in ran.err
+    run.ok("config", "set", "--user", "llm.model", f"script:{outside}")
+    run.write("script.yaml", "[Hello.]\n")
+    run.ok("config", "set", "llm.model", "script:script.yaml")
+    assert "Hello." in run.ok("chat", "Hi").out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from prompt_toolkit.output import DummyOutput
 
 from bumble.entity.folder import Entity
 from tests.support.chatting import act, script
+from tests.support.repository import git
 from tests.support.running import Run
 from tests.support.sweeps import every
 
@@ -167,3 +169,20 @@ def test_a_setting_of_the_environment_that_is_no_text_is_refused(run: Run) -> No
 def test_a_new_entity_of_a_folder_whose_name_is_no_text(run: Run, tmp_path: Path) -> None:
     ran = run("new", CAFE, "--owner", "Sam", "--timezone", "UTC", cwd=tmp_path)
     assert (ran.code, "path is not UTF-8" in ran.err) == (13, True)
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_no_locale_ends_a_command_whose_words_go_to_git_and_into_names(run: Run) -> None:
+    root = run.entity.root
+    git(root, "init", "-q")
+    for words in (["person", "add", "Zoë"], ["journal", "add", "né à … " * 30]):
+        told = subprocess.run(
+            [sys.executable, "-m", "bumble", *words, "-e", str(root)],
+            env=run.environ | {"PATH": os.environ["PATH"]} | NO_UTF8_LOCALE,
+            capture_output=True,
+            check=False,
+        )
+        assert told.returncode == 0, told.stderr
+    assert (root / "relationships/zoë.md").is_file()
+    assert "Zoë" in git(root, "log", "--format=%B")
+    assert "né à …" in run.text("journal.md")
