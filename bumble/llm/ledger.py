@@ -286,8 +286,7 @@ def is_count(value: object) -> bool:
 
 def is_amount(value: object) -> bool:
     """Whether a value of a ledger is an amount of dollars that can be added up."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number and 0 <= value < MOST  # a NaN is not
+    return isinstance(value, int | float) and 0 <= value < MOST  # a NaN is not
 
 
 MOST = 1 << 53  # of what is counted: a larger whole number is no exact float
