@@ -83,7 +83,8 @@ def _of_servers(opened: Configured) -> tuple[list[Option], list[Option]]:
     """Return the models of the servers that answer: those that run here, and those elsewhere."""
     config = opened.config.llm
     found = detect.servers(detect.addresses(config.ollama_url, config.probe_urls))
-    here, elsewhere = [], []
+    here: list[Option] = []
+    elsewhere: list[Option] = []
     for server in found:
         for name in server.models[:MOST_OF_A_SERVER]:
             stays = model_facts.stays_here(_choice(server, name))
