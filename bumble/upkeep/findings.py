@@ -36,9 +36,7 @@ CODES: dict[str, Code] = {
     "record-twice": Code("problem", "Two files hold a record of one id."),
     "section-twice": Code("problem", "Two sections of knowledge.md have the same title."),
     "person-twice": Code("note", "Two portraits answer to the same name."),
-    "conflict-marker": Code(
-        "problem", "A file still holds the two sides of a merge that clash.", mends=True
-    ),
+    "conflict-marker": Code("problem", "A file still holds the two sides of a merge."),
     "clock-ahead": Code("problem", "A record is dated more than a day after the present."),
     "schedule-invalid": Code("problem", "A reminder or automation has a schedule that is none."),
     "line-torn": Code("note", "The last line of a transcript was cut off; it is passed over."),
