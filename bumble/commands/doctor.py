@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bumble.app.abilities import ModelStanding
     from bumble.upkeep.doctor import DoctorInput, DoctorReport
 
+HALF_MERGED = "conflict-marker"  # what of these git brought, `--fix` settles
 app = typer.Typer(rich_markup_mode=None)
 DEFAULT_LOCK_TIMEOUT_SECONDS = 10.0
 FixOption = Annotated[
@@ -74,7 +75,8 @@ def doctor(
     before = report = _examined(shell, inputs)
     if report.settings and report.settings.identity:
         shell.entity_name = report.settings.identity.name
-    if adopt or (fix and any(finding.mends for finding in before.findings)):
+    mends = any(finding.mends or finding.code == HALF_MERGED for finding in before.findings)
+    if adopt or (fix and mends):
         _mend(shell, inputs, why, before, lock_timeout, adopts=adopt)
         report = _examined(shell, inputs)
     left = {(finding.code, finding.path) for finding in report.findings}
@@ -148,7 +150,7 @@ def _mend(
             timeout_seconds=waits if lock_timeout is None else lock_timeout,
             adopts=adopts,
         )
-        if any(finding.code == "conflict-marker" for finding in report.findings):
+        if any(finding.code == HALF_MERGED for finding in report.findings):
             clone.mend(
                 inputs.entity.root,
                 _keeping(shell, report),

@@ -249,6 +249,14 @@ def test_marks_that_were_committed_are_settled_in_every_kind(
     assert git(life.entity.root, "status", "--porcelain") == ""
 
 
+def test_doctor_settles_marks_that_were_committed_by_hand(life: Run, tmp_path: Path) -> None:
+    life.write("narrative.md", "Once.\n" + MARKS.format("We met.\n", "We sailed.\n"))
+    cloned(life, tmp_path)
+    assert "conflict-marker" in life("doctor").out
+    life("doctor", "--fix")
+    assert life.text("narrative.md") == "Once.\nWe met.\nWe sailed.\n"
+
+
 def test_marks_in_a_fence_are_shown_and_not_meant(life: Run, tmp_path: Path) -> None:
     shown = "---\nname: Merge\ndescription: d\n---\n\n```\n" + MARKS.format("a\n", "b\n") + "```\n"
     life.write("skills/merge.md", shown)
