@@ -69,6 +69,8 @@ def by_form(text: str, config: RouterConfig) -> Route:
     if len(message) > config.long_input_chars:
         return Route("deliberate", "long_input", 0.75)
     asks = QUESTION.search(message) is not None
+    if not asks and len(message) <= config.reaction_chars:
+        return Route("reflex", "reaction", 0.7)
     if asks and (len(message) >= config.question_chars or DIGIT.search(message)):
         return Route("deliberate", "long_question", 0.6)
     if len(message) > config.slang_chars or len(DIGIT.findall(message)) > 1:

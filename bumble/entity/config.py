@@ -116,6 +116,7 @@ class RouterConfig(Struct, frozen=True):
     question_max_intensity: Share
     long_input_chars: Count
     slang_chars: Count
+    reaction_chars: Count
 
 
 class LoopConfig(Struct, frozen=True):
