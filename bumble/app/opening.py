@@ -276,7 +276,7 @@ def configured(ctx: typer.Context, folder_option: Path | None, **flags: object) 
         if folder_option or shell.entity:
             raise
         return without_entity(shell, **flags)
-    return open_entity(ctx, folder_option, incognito=False, **flags)
+    return open_entity(ctx, folder_option, incognito=False, reads=False, **flags)
 
 
 def without_entity(shell: Shell, **flags: object) -> WithoutEntity:

@@ -87,7 +87,8 @@ class Scene(Struct, frozen=True, dict=True):
 
 def gather(runtime: Runtime, session: Session, messages: Sequence[Message]) -> Scene:
     """Find what belongs to a stretch of a conversation."""
-    names = runtime.read_or(lambda: _names(runtime), {})
+    nobody: dict[str, str] = {}
+    names = runtime.read_or(lambda: _names(runtime), nobody)
     window = Window(
         *(session.id, session.people, names, runtime.identity.name, tuple(messages), runtime.zone),
         is_read=session.imported is not None,

@@ -235,8 +235,8 @@ def test_the_faster_of_two_processes_keeps_it(entity: Entity) -> None:
 
 def test_where_distilling_is_off_nothing_is_known_or_believed_of_it(entity: Entity) -> None:
     heard(entity, DOG)
-    parts = {"knowledge": [fact("Dog", HAS_DOG)], "journal": "A dog."}
-    dealt(entity, makes(HAS_DOG, **parts), memory__distillation__enabled=False)
+    answer = makes(HAS_DOG, knowledge=[fact("Dog", HAS_DOG)], journal="A dog.")
+    dealt(entity, answer, memory__distillation__enabled=False)
     assert sections(entity) == {}
     assert len(list(episodes.read(entity.episodes))) == 1
 
