@@ -1,1 +1,1 @@
-"""Training of the reader's head: labels, features, the model, the report. No part of the package."""
+"""Training of the reader's head: labels, features, the model, its report."""

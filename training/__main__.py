@@ -46,7 +46,9 @@ def rows_of(examples: Sequence[Example], split: str) -> Rows:
     return np.array([n for n, one in enumerate(examples) if one.split == split], np.int64)
 
 
-def report(examples: Sequence[Example], out: Any, rows: Rows, cuts: dict[str, float], name: str) -> None:
+def report(
+    examples: Sequence[Example], out: Any, rows: Rows, cuts: dict[str, float], name: str
+) -> None:
     """Print what the outputs get right on some rows."""
     chosen = [examples[row] for row in rows]
     known = np.array([one.keep is not None for one in chosen])
@@ -64,14 +66,21 @@ def report(examples: Sequence[Example], out: Any, rows: Rows, cuts: dict[str, fl
         right = flags[:, 0, column] > 0
         if (right & there).sum() > 9:
             scores = f1(out["intent"][there, column], right[there], cuts[intent])
-            print(f"  {intent}: F1 P R {' '.join(f'{x:.2f}' for x in scores)} of {int(right[there].sum())}")
+            print_scores(intent, scores, int(right[there].sum()))
     for column, grade in enumerate(head.GRADES):
         marked = np.array([one.heavy is not None for one in chosen])
         level = int(grade[-1])
-        right = np.array([((one.heavy if grade[0] == "h" else one.glad) or 0) >= level for one in chosen])
+        right = np.array(
+            [((one.heavy if grade[0] == "h" else one.glad) or 0) >= level for one in chosen]
+        )
         if (right & marked).sum() > 9:
             scores = f1(out["grade"][marked, column], right[marked], cuts[grade])
-            print(f"  {grade}: F1 P R {' '.join(f'{x:.2f}' for x in scores)} of {int(right[marked].sum())}")
+            print_scores(grade, scores, int(right[marked].sum()))
+
+
+def print_scores(name: str, scores: Sequence[float], count: int) -> None:
+    """Print F1, precision and recall of one output."""
+    print(f"  {name}: F1 P R {' '.join(f'{score:.2f}' for score in scores)} of {count}")
 
 
 def choose_cuts(examples: Sequence[Example], out: Any, rows: Rows) -> dict[str, float]:
@@ -89,7 +98,9 @@ def choose_cuts(examples: Sequence[Example], out: Any, rows: Rows) -> dict[str, 
     marked = np.array([one.heavy is not None for one in chosen])
     for column, grade in enumerate(head.GRADES):
         level = int(grade[-1])
-        right = np.array([((one.heavy if grade[0] == "h" else one.glad) or 0) >= level for one in chosen])
+        right = np.array(
+            [((one.heavy if grade[0] == "h" else one.glad) or 0) >= level for one in chosen]
+        )
         enough = (right & marked).sum() > 9
         cuts[grade] = best_cut(out["grade"][marked, column], right[marked]) if enough else 0.0
     return cuts

@@ -43,7 +43,10 @@ def targets(examples: Sequence[Example]) -> Targets:
     keep = [[float(bool(e.keep)), float(e.keep is not None)] for e in examples]
     intent = [np.stack(e.known_intents(), axis=1) for e in examples]
     grade = [_grades(e) for e in examples]
-    weight = [0.5 if e.kind.startswith("joke") or e.intents and e.intents[0] == "joke" else 1.0 for e in examples]
+    weight = [
+        0.5 if e.kind.startswith("joke") or (e.intents and e.intents[0] == "joke") else 1.0
+        for e in examples
+    ]
     return Targets(
         np.array(keep, np.float32),
         np.array([KINDS.index(e.kind) if e.kind in KINDS else -1 for e in examples], np.int32),
@@ -66,24 +69,39 @@ def initial(key: Any) -> Params:
 
     def dense(inputs: int, outputs: int) -> Params:
         scale = (2 / (inputs + outputs)) ** 0.5
-        return {"w": jax.random.normal(next(keys), (inputs, outputs)) * scale, "b": jnp.zeros(outputs)}
+        return {
+            "w": jax.random.normal(next(keys), (inputs, outputs)) * scale,
+            "b": jnp.zeros(outputs),
+        }
 
     def norm() -> Params:
         return {"g": jnp.ones(WIDTH), "b": jnp.zeros(WIDTH)}
 
     layers = [
         {
-            "n1": norm(), "qkv": dense(WIDTH, 3 * WIDTH), "o": dense(WIDTH, WIDTH),
-            "n2": norm(), "f1": dense(WIDTH, FORWARD), "f2": dense(FORWARD, WIDTH),
+            "n1": norm(),
+            "qkv": dense(WIDTH, 3 * WIDTH),
+            "o": dense(WIDTH, WIDTH),
+            "n2": norm(),
+            "f1": dense(WIDTH, FORWARD),
+            "f2": dense(FORWARD, WIDTH),
         }
         for _ in range(LAYERS)
     ]
     last = 2 * WIDTH + GRAM_WIDTH
     return {
-        "in": dense(HIDDEN, WIDTH), "before": dense(HIDDEN, WIDTH), "none": jnp.zeros(WIDTH),
-        "layers": layers, "norm": norm(), "pool": dense(WIDTH, 1), "grams": dense(GRAMS, GRAM_WIDTH),
-        "keep": dense(last, 1), "kind": dense(last, len(KINDS)), "intent": dense(last, len(INTENTS)),
-        "grade": dense(last, len(GRADES)), "span": dense(WIDTH, len(SPANS)),
+        "in": dense(HIDDEN, WIDTH),
+        "before": dense(HIDDEN, WIDTH),
+        "none": jnp.zeros(WIDTH),
+        "layers": layers,
+        "norm": norm(),
+        "pool": dense(WIDTH, 1),
+        "grams": dense(GRAMS, GRAM_WIDTH),
+        "keep": dense(last, 1),
+        "kind": dense(last, len(KINDS)),
+        "intent": dense(last, len(INTENTS)),
+        "grade": dense(last, len(GRADES)),
+        "span": dense(WIDTH, len(SPANS)),
     }
 
 
@@ -117,7 +135,9 @@ def forward(p: Params, x: Any, mask: Any, before: Any, grams: Any, key: Any, *, 
     for layer in p["layers"]:
         q, k, v = jnp.split(_dense(layer["qkv"], _norm(layer["n1"], h)), 3, axis=-1)
         q, k, v = (z.reshape(b, t, HEADS, WIDTH // HEADS).transpose(0, 2, 1, 3) for z in (q, k, v))
-        attention = jax.nn.softmax(q @ k.transpose(0, 1, 3, 2) / (WIDTH // HEADS) ** 0.5 + bias, axis=-1)
+        attention = jax.nn.softmax(
+            q @ k.transpose(0, 1, 3, 2) / (WIDTH // HEADS) ** 0.5 + bias, axis=-1
+        )
         mixed = (attention @ v).transpose(0, 2, 1, 3).reshape(b, t, WIDTH)
         h = h + _drop(next(keys), _dense(layer["o"], mixed), DROPOUT, on=on)
         inner = jax.nn.gelu(_dense(layer["f1"], _norm(layer["n2"], h)))
@@ -142,7 +162,9 @@ def loss(p: Params, batch: Params, key: Any) -> Any:
     w = batch["weight"]
     keep = _sigmoid_loss(out["keep"][:, 0], batch["keep"][:, 0]) * batch["keep"][:, 1] * w
     known = batch["kind"] >= 0
-    kind = optax.softmax_cross_entropy_with_integer_labels(out["kind"], jnp.maximum(batch["kind"], 0))
+    kind = optax.softmax_cross_entropy_with_integer_labels(
+        out["kind"], jnp.maximum(batch["kind"], 0)
+    )
     intent = _sigmoid_loss(out["intent"], batch["intent"][..., 0]) * batch["intent"][..., 1]
     grade = _sigmoid_loss(out["grade"], batch["grade"][..., 0]) * batch["grade"][..., 1]
     span = _sigmoid_loss(out["span"], batch["spans"]) * batch["mask"][..., None]
@@ -189,15 +211,29 @@ def batch_of(
     has = np.abs(before[rows]).sum(1, keepdims=True) > 0
     scaled = np.where(has, (before[rows] - mean) / deviation, 0)
     return {
-        "x": x, "mask": mask, "spans": spans, "grams": filled(features.grams),
-        "before": np.concatenate([scaled, np.zeros((BATCH - len(rows), HIDDEN), np.float32)]).astype(np.float32),
-        "keep": filled(right.keep), "kind": filled(right.kind + 1) - 1, "intent": filled(right.intent),
-        "grade": filled(right.grade), "weight": filled(right.weight), "spanned": filled(right.spanned),
+        "x": x,
+        "mask": mask,
+        "spans": spans,
+        "grams": filled(features.grams),
+        "before": np.concatenate(
+            [scaled, np.zeros((BATCH - len(rows), HIDDEN), np.float32)]
+        ).astype(np.float32),
+        "keep": filled(right.keep),
+        "kind": filled(right.kind + 1) - 1,
+        "intent": filled(right.intent),
+        "grade": filled(right.grade),
+        "weight": filled(right.weight),
+        "spanned": filled(right.spanned),
     }
 
 
 def train(
-    features: Features, right: Targets, rows: NDArray[np.int64], *, seed: int = 0, epochs: int = EPOCHS
+    features: Features,
+    right: Targets,
+    rows: NDArray[np.int64],
+    *,
+    seed: int = 0,
+    epochs: int = EPOCHS,
 ) -> tuple[Params, Any, Any]:
     """Train on some rows. Returns the weights, and the mean and deviation of token vectors."""
     inside = np.concatenate([np.arange(features.starts[r], features.starts[r + 1]) for r in rows])
@@ -207,7 +243,9 @@ def train(
     params = initial(key)
     steps = epochs * -(-len(rows) // BATCH)
     schedule = optax.warmup_cosine_decay_schedule(0.0, RATE, steps // 20, steps)
-    optimizer = optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(schedule, weight_decay=DECAY))
+    optimizer = optax.chain(
+        optax.clip_by_global_norm(1.0), optax.adamw(schedule, weight_decay=DECAY)
+    )
     state = optimizer.init(params)
 
     @jax.jit
@@ -245,10 +283,19 @@ def _ordered(rows: NDArray[np.int64], features: Features, rng: Any) -> list[NDAr
 
 
 def predict(
-    params: Params, mean: Any, deviation: Any, features: Features, right: Targets, rows: NDArray[np.int64]
+    params: Params,
+    mean: Any,
+    deviation: Any,
+    features: Features,
+    right: Targets,
+    rows: NDArray[np.int64],
 ) -> Params:
     """Return the outputs for some rows (spans left out)."""
-    run = jax.jit(lambda p, b: forward(p, b["x"], b["mask"], b["before"], b["grams"], jax.random.PRNGKey(0), on=False))
+    run = jax.jit(
+        lambda p, b: forward(
+            p, b["x"], b["mask"], b["before"], b["grams"], jax.random.PRNGKey(0), on=False
+        )
+    )
     out: dict[str, list[Any]] = {"keep": [], "kind": [], "intent": [], "grade": []}
     for start in range(0, len(rows), BATCH):
         part = rows[start : start + BATCH]

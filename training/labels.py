@@ -1,4 +1,4 @@
-"""The labelled messages in one form: intents with what is not known of them, keep, weight, spans."""
+"""The labelled messages in one form: intents and what is not known, keep, spans."""
 
 from __future__ import annotations
 
@@ -65,7 +65,9 @@ class Example(Struct, frozen=True):
         if self.intents is not None:
             return [float(name in self.intents) for name in INTENTS], [1.0] * len(INTENTS)
         there = OF_KIND.get(self.kind, ())
-        known = [float(bool(there) and (name in there or name not in MAY_BE_BESIDE)) for name in INTENTS]
+        known = [
+            float(bool(there) and (name in there or name not in MAY_BE_BESIDE)) for name in INTENTS
+        ]
         return [float(name in there) for name in INTENTS], known
 
 

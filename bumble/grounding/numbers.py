@@ -14,9 +14,10 @@ from decimal import Decimal
 from bumble.text.words import MONTHS
 
 _NUMBERS = {
-    1: "one first once a an ein eine einen einem einer un una uno um uma une premier primero",
+    1: "one first once a an ein eine einen einem einer un una uno um uma une premier primero "
+    "erste ersten erster",
     2: "two second twice zwei deux dos dois duas both beide both",
-    3: "three third thrice drei dritte dritten trois tres",
+    3: "three third thrice drei dritte dritten dritter drittes trois tres",
     4: "four fourth vier quatre cuatro quatro",
     5: "five fifth funf cinq cinco",
     6: "six sixth sechs seis",

@@ -1,40 +1,40 @@
-"""What was put right: the names and numbers of earlier messages that count no more.
+"""What was put right: names, numbers and dates of earlier messages that count no more.
 
-A message puts right by denying a value ("not six"), or by a word for change beside a value of the
-same kind as one that was given before for the same thing.
+A message puts right by denying a value ("not six", "net de Hamann"), or by a word for change beside
+a value of the same kind as one that was given before of the same thing.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Protocol
 
 from msgspec import Struct
 
-from bumble.grounding import claims, numbers
+from bumble.grounding import claims
 from bumble.guard import values
 from bumble.text import stop_words, words
 
 # Words of denial, and for change, without accents, in the languages that have words of time.
-_DENIALS = "not isn't wasn't nicht kein keine pas non no nao instead statt anstatt"
+_DENIALS = "not isn't wasn't nicht net kein keine pas non nao instead statt anstatt"
 _CHANGES = """
 actually correction wrong mistaken instead moved changed postponed rescheduled now anymore longer
-falsch geirrt vertan verschoben geandert stattdessen jetzt nun doch korrektur mehr
+falsch geirrt vertan verschoben geandert stattdessen jetzt jetz nun doch korrektur
 finalement trompe deplace change maintenant plutot
 equivoque cambiado cambio ahora realidad
 sbagliato spostato cambiato adesso invece
 enganei mudou mudado agora afinal
 """
+_TELLING = "rather instead moved changed postponed verschoben geandert statt anstatt"
 _NOT, _CHANGE = frozenset(_DENIALS.split()), frozenset(_CHANGES.split())
-_BEHIND = 2  # words from a denial to what it denies, at most
+_TELLS = frozenset(_TELLING.split())  # by these a sentence tells of the change itself
+_CLAUSE = re.compile(r"[,;:!?()–—]|\.(?!\d)")
+_BEHIND = 2  # words behind a denial that it may deny
 
 
 class Message(Protocol):
     """A message that a person said."""
-
-    @property
-    def who(self) -> str:
-        """Their name."""
 
     @property
     def text(self) -> str:
@@ -42,13 +42,12 @@ class Message(Protocol):
 
 
 class _Content(Struct, frozen=True):
-    """What a text is about, and the values in it."""
+    """What a text is about, and the values in it: each with its kind, `date` or a unit."""
 
-    words: frozenset[str]  # all of it
-    stems: frozenset[str]
-    numbers: frozenset[str]
-    names: frozenset[str]
-    denied: frozenset[str]  # of both
+    about: frozenset[str]  # stems and names
+    values: frozenset[tuple[str, str]]  # kind and value
+    denied: frozenset[str]  # words that it denies
+    words: frozenset[str]
     changes: bool
 
 
@@ -56,10 +55,10 @@ class Correction(Struct, frozen=True):
     """A message that puts something right."""
 
     text: str
-    words: frozenset[str]  # of it
-    old: frozenset[str]  # values that count no more, and words that may have been names
-    new: frozenset[str]  # of the same kinds
-    about: frozenset[str]  # stems of what it is about, before and now
+    old: frozenset[tuple[str, str]]  # values that count no more
+    new: frozenset[tuple[str, str]]
+    denied: frozenset[str]  # words that don't hold
+    about: frozenset[str]  # what it is about, before and now
 
 
 def find(messages: Sequence[Message], language: str) -> list[Correction]:
@@ -72,68 +71,78 @@ def find(messages: Sequence[Message], language: str) -> list[Correction]:
     read = [_content(message.text, language) for message in messages]
     corrections = []
     for index, now in enumerate(read):
-        old, about = set(now.denied), set(now.stems)
-        for before, message in zip(read[:index], messages, strict=False):
-            if now.changes and message.who == messages[index].who and before.stems & now.stems:
-                old |= _replaced(before, now)
-                about |= before.stems
-        new = (now.numbers | now.names) - old
-        if old and new:
-            text, said = messages[index].text, frozenset(now.words)
-            corrections.append(Correction(text, said, frozenset(old), new, frozenset(about)))
+        old, about = set[tuple[str, str]](), set(now.about)
+        for before in read[:index]:
+            gone = _replaced(before, now) if now.changes and before.about & now.about else set()
+            if gone or (now.denied and before.about & now.about):
+                old |= gone
+                about |= before.about
+        if old or now.denied:
+            text = messages[index].text
+            corrections.append(
+                Correction(text, frozenset(old), now.values, now.denied, frozenset(about))
+            )
     return corrections
 
 
-def _replaced(before: _Content, now: _Content) -> frozenset[str]:
-    """Return the values of a message that another has others of the same kind for.
-
-    People write names in small letters too, so any word of it may be one.
-    """
-    gone: frozenset[str] = frozenset()
-    if len(now.numbers) == 1 and len(before.numbers) == 1:
-        gone |= before.numbers - now.numbers
-    if now.names:
-        gone |= before.words - now.words - stop_words.WORDS
+def _replaced(before: _Content, now: _Content) -> set[tuple[str, str]]:
+    """Return the values of a message of which another has others, each the only one of its kind."""
+    kinds = {kind for kind, _ in before.values} & {kind for kind, _ in now.values}
+    gone = set[tuple[str, str]]()
+    for kind in kinds:
+        earlier = {value for value in before.values if value[0] == kind}
+        later = {value for value in now.values if value[0] == kind}
+        if len(earlier) == len(later) == 1:
+            gone |= earlier - later
     return gone
 
 
 def outdated(sentence: str, corrections: Sequence[Correction], language: str) -> str:
     """Return the message that has put right what a sentence says; empty: none has."""
     said = _content(sentence, language)
-    claimed = said.numbers | said.names
+    if said.words & (_NOT | _TELLS):
+        return ""  # it tells of the change itself
+    claimed = _claimed(sentence, language)
     for correction in corrections:
-        has_old = claimed & correction.old and not claimed & correction.new
-        about = said.stems & correction.about
-        if has_old and about:
+        is_old = bool(said.values & correction.old) and not said.values & correction.new
+        is_denied = bool(claimed & correction.denied) and not said.values & correction.new
+        if (is_old or is_denied) and said.about & correction.about:
             return correction.text
     return ""
 
 
+def _claimed(sentence: str, language: str) -> frozenset[str]:
+    """Return the names and numbers of a sentence, and its weekdays."""
+    named = (*claims.claims(sentence, language), *values.times_in(sentence))
+    plain = {words.folded(word) for word in named}
+    return frozenset(plain | {f"{word}s" for word in plain})
+
+
 def _content(text: str, language: str) -> _Content:
-    tokens = [words.folded(token) for token in stop_words.WORD.findall(text)]
-    marked = set(claims.claims(text, language))
-    names = {words.folded(word) for word in marked if not values.is_value(word)}
-    amounts = {
-        token: f"#{value.normalize():f}"
-        for n, token in enumerate(tokens)
-        if (value := numbers.value(token)) is not None and numbers.claims(tokens, n, capital=False)
+    clauses = [_words(clause) for clause in _CLAUSE.split(values.without_endings(text))]
+    tokens = [token for clause in clauses for token in clause]
+    found = values.kinds_in(text, language)
+    denied = {
+        token
+        for clause in clauses
+        for start, denial in enumerate(clause)
+        if denial in _NOT
+        for token in clause[start + 1 : start + 1 + _BEHIND]
+        if token not in stop_words.WORDS | _NOT
     }
-    stems = {
+    about = {
         words.stem(token, language)
         for token in tokens
-        if token not in stop_words.WORDS | _CHANGE and token not in names and token not in amounts
-    }
-    given = [amounts.get(token, token if token in names else "") for token in tokens]
-    denied = {
-        value
-        for n, value in enumerate(given)
-        if value and _NOT.intersection(tokens[max(0, n - _BEHIND) : n])
+        if token not in stop_words.WORDS | _CHANGE | _NOT | denied and not values.is_value(token)
     }
     return _Content(
-        frozenset(tokens),
-        frozenset(stems),
-        frozenset(amounts.values()),
-        frozenset(names - amounts.keys()),
+        frozenset(about),
+        frozenset(found),
         frozenset(denied),
-        bool(_CHANGE.intersection(tokens)) or bool(denied),
+        frozenset(tokens),
+        bool(_CHANGE.intersection(tokens)),
     )
+
+
+def _words(text: str) -> list[str]:
+    return [words.folded(token) for token in stop_words.WORD.findall(text)]

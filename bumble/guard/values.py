@@ -32,15 +32,19 @@ _TOKEN = re.compile(r"\d+(?:[.,]\d{3})*(?:[.,]\d+)?|[^\W\d_]+(?:-[^\W\d_]+)*")
 _ISO = re.compile(r"\b(\d{4})-(\d{1,2})-(\d{1,2})\b")
 _SHORT_DATE = re.compile(r"\b(\d{1,2})[./](\d{1,2})\.?(?:(\d{4}|\d{2}))?(?![\d:])")
 _AND, _LARGE = ("and", "und", "et", "y", "e"), (100, 1000)
-_NEAR = 2  # words between a day and its month: "21 de junio", "June the 21st"
+_NEAR = 2  # words from a day to the month behind it: "21 de junio"
+_ENDINGS = re.compile(r"\b(\d{1,2})(?:st|nd|rd|th)\b")
+_HALF_WORDS = "half halb halber demi media mezza"
+_HALVES = dict.fromkeys(_HALF_WORDS.split(), 30) | {"quarter": 15, "viertel": 15}
 _ORDINAL = re.compile(  # a day without its month: "the 8th", "am 8.", "le 8"
-    r"\b(\d{1,2})(?:st|nd|rd|th)\b|\b(?:am|vom|bis|zum|ab|der|den|dem) (\d{1,2})\."
+    r"\b(\d{1,2})(?:st|nd|rd|th)\b|\b(\d{1,2})\.(?=\s+[^\W\d_]|\s*$)"
     r"|\b(?:le|el|il|dia|día|o) (\d{1,2})\b",
     re.IGNORECASE,
 )
 _YEARS = range(1000, 3000)
 _MOST_DAYS = 31
-_MOST_AMOUNTS = 4
+_MOST_AMOUNTS = 6
+_OLDEST, _TEN = 120, 10
 
 
 class Values(Struct, frozen=True):
@@ -49,7 +53,10 @@ class Values(Struct, frozen=True):
     numbers: frozenset[Decimal] = frozenset()
     days: frozenset[tuple[int, int]] = frozenset()  # month and day
     months: frozenset[int] = frozenset()
+    named_months: frozenset[int] = frozenset()  # those that stand there
+    ordinals: frozenset[int] = frozenset()  # days without a month
     weekdays: frozenset[int] = frozenset()  # Monday is 0
+    spans: frozenset[Decimal] = frozenset()  # numbers of days, weeks, years
 
     def __or__(self, other: Values) -> Values:
         """Join what two texts give."""
@@ -57,7 +64,10 @@ class Values(Struct, frozen=True):
             self.numbers | other.numbers,
             self.days | other.days,
             self.months | other.months,
+            self.named_months | other.named_months,
+            self.ordinals | other.ordinals,
             self.weekdays | other.weekdays,
+            self.spans | other.spans,
         )
 
 
@@ -82,8 +92,13 @@ class _Text(Struct, frozen=True):
     weekdays: frozenset[int]
 
 
+def without_endings(text: str) -> str:
+    """Return a text with "8" for "8th"."""
+    return _ENDINGS.sub(r"\1", text)
+
+
 def _read(text: str) -> _Text:
-    tokens = [words.folded(token) for token in _TOKEN.findall(text)]
+    tokens = [words.folded(token) for token in _TOKEN.findall(without_endings(text))]
     found = list(_numbers(tokens))
     dated, used = _dates(tokens, found)
     dated += [(int(month), int(day)) for _, month, day in _ISO.findall(text)]
@@ -133,9 +148,11 @@ def _dates(
     for number in found:
         if not 1 <= number.value <= _MOST_DAYS or number.value != int(number.value):
             continue
-        low, high = max(0, number.index - _NEAR), number.index + _NEAR + 1
-        for index in (*range(number.index + 1, min(high, len(tokens))), *range(low, number.index)):
-            if tokens[index] in _MONTH:
+        behind = range(number.index + 1, min(number.index + _NEAR + 1, len(tokens)))
+        low = number.index - (_NEAR if number.word[0].isdigit() else 0)
+        before = range(number.index - 1, max(-1, low - 1), -1)
+        for index in (*behind, *before):
+            if tokens[index] in _MONTH and index not in used:
                 dated.append((_MONTH[tokens[index]], int(number.value)))
                 used |= {number.index, index}
                 break
@@ -151,17 +168,24 @@ def of_message(text: str, at: datetime) -> Values:
         days |= {_day(at, n) for n in range(-8, 15) if _date(at, n).weekday() == weekday}
     days |= {(month, day) for day in read.ordinals for month in _months_around(at)}
     for ahead in _spans(read):
+        for month, day in read.dated:
+            if start := _whole(at.year, month, day):
+                days |= {_month_day(start, near) for near in (ahead, -ahead) if ahead < 400}
         days |= {_day(at, near) for near in _around(ahead)}
         days |= {_day(at, -near) for near in _around(ahead)}
     for month, day in read.dated:
         weekdays |= _weekdays_of(at.year, month, day)
     given = {number.value for number in read.found}
+    given |= {Decimal(_HALVES[token]) for token in read.tokens if token in _HALVES}
     given |= {Decimal(at.year + n) for n in (-1, 0, 1)}
     return Values(
         frozenset(given),
         frozenset(days),
         frozenset({*read.months, *(month for month, _ in days)}),
+        read.months,
+        read.ordinals,
         frozenset(weekdays),
+        frozenset(one.value for one in read.found if _unit_of(read, one)),
     )
 
 
@@ -172,8 +196,34 @@ def of_known(text: str) -> Values:
         frozenset(number.value for number in read.found),
         frozenset(read.dated),
         read.months,
+        read.months,
+        read.ordinals,
         read.weekdays,
     )
+
+
+def times_in(text: str) -> list[str]:
+    """Return the words of a text that name a weekday or a number."""
+    return [
+        token
+        for token in map(words.folded, _TOKEN.findall(without_endings(text)))
+        if token in _WEEKDAY or numbers.value(token) is not None
+    ]
+
+
+def kinds_in(text: str, language: str) -> set[tuple[str, str]]:
+    """Return the values of a text by kind: dates, weekdays, numbers by the noun behind them."""
+    read = _read(text)
+    found = {("date", f"{month}-{day}") for month, day in read.dated}
+    if not read.dated:
+        found |= {("date", f"day {day}") for day in read.ordinals}
+    found |= {("weekday", str(weekday)) for weekday in read.weekdays}
+    for number in read.found:
+        if number.claimed and number.index not in read.in_dates:
+            behind = read.tokens[number.index + 1 : number.index + 2]
+            unit = words.stem(behind[0], language) if behind else ""
+            found.add((f"number {unit}", f"{number.value:f}"))
+    return found
 
 
 def is_value(word: str) -> bool:
@@ -196,8 +246,26 @@ def _day(at: datetime, days: int) -> tuple[int, int]:
     return day.month, day.day
 
 
+def _whole(year: int, month: int, day: int) -> date | None:
+    try:
+        return date(year, month, day)
+    except ValueError:
+        return None
+
+
+def _month_day(start: date, days: int) -> tuple[int, int]:
+    day = start + timedelta(days)
+    return day.month, day.day
+
+
 def _months_around(at: datetime) -> set[int]:
     return {(at.month + n - 1) % 12 + 1 for n in (-1, 0, 1)}
+
+
+def _unit_of(read: _Text, number: _Number) -> int:
+    """Return the days of the unit of time behind a number; 0: it counts something else."""
+    behind = read.tokens[number.index + 1 : number.index + 3]
+    return next((_UNIT[token] for token in behind if token in _UNIT), 0)
 
 
 def _spans(read: _Text) -> Iterator[int]:
@@ -234,7 +302,8 @@ def made_up(sentence: str, given: Values, cited: Values) -> tuple[str, bool]:
     """
     read, counted = _read(sentence), False
     for month, day in read.dated:
-        if (month, day) not in given.days:
+        joined = month in given.named_months and day in given.ordinals
+        if (month, day) not in given.days and not joined:
             return f"{day} {MONTHS[month - 1].split()[0].title()}", False
     for month in read.months - given.months:
         return MONTHS[month - 1].split()[0].title(), False
@@ -245,19 +314,23 @@ def made_up(sentence: str, given: Values, cited: Values) -> tuple[str, bool]:
             continue
         if number.value in read.ordinals and any(day == number.value for _, day in given.days):
             continue
-        if number.value not in _following(cited.numbers):
+        if number.value not in _following(cited.numbers, cited.spans):
             return number.word, False
         counted = True
     return "", counted
 
 
-def _following(given: frozenset[Decimal]) -> set[Decimal]:
+def _following(given: frozenset[Decimal], spans: frozenset[Decimal]) -> set[Decimal]:
     """Return what follows from numbers by counting: spans of years, sums, differences, weeks."""
     plain = {value for value in given if value not in _YEARS}
     years = {value for value in given if value in _YEARS}
     following = {abs(one - other) for one, other in combinations(years, 2)}
     amounts = {value for value in plain if value > 1}
+    following |= {year - value for year in years for value in amounts if value < _OLDEST}
+    following |= {value * 2 for value in amounts if value >= _TEN}
+    following |= {value / 2 for value in amounts if value >= _TEN}
     if len(amounts) <= _MOST_AMOUNTS:  # of many, nearly every number follows
         for one, other in combinations(amounts, 2):
-            following |= {one + other, abs(one - other)}
+            if (one in spans) == (other in spans):  # days and euros make no sum
+                following |= {one + other, abs(one - other)}
     return following | {value * 7 for value in amounts} | {value * 12 for value in amounts}
