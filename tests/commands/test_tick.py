@@ -170,8 +170,9 @@ def test_two_ticks_at_once_say_everything_once(run: Run) -> None:
 def test_it_works_with_no_environment_from_any_folder(run: Run, tmp_path: Path) -> None:
     run.ok("remind", "add", "Tea", "--at", "2026-05-24T10:00", "--deliver", "journal")
     words = [sys.executable, "-P", "-m", "bumble", "-e", str(run.entity.root), "tick"]
+    state = {"XDG_STATE_HOME": run.environ["XDG_STATE_HOME"]}  # there it says that it is ours
     done = subprocess.run(
-        words, env={}, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, check=False
+        words, env=state, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert "Reminder (due" in run.text("journal.md")

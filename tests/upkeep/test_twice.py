@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from bumble.cli import completing
+from bumble.entity import approvals
 from bumble.entity.folder import Entity
 from tests.support import living, mind, month
 from tests.support.fake_server import Exchange
@@ -56,6 +57,7 @@ def test_a_second_run_changes_no_byte_and_calls_no_model(
 ) -> None:
     ada = Stretch(Entity(tmp_path / "ada"), past.server, past.environ)
     shutil.copytree(past.entity.root, ada.entity.root)
+    approvals.begin(ada.entity.root)
     if command == "compact":  # nothing to do before a conversation is long
         lines = [("sam", f"Number {n}: {'word ' * 120}") for n in range(200)]
         living.talked(ada.entity, "ses_long", *lines, at=NIGHT - timedelta(hours=2))
@@ -77,6 +79,7 @@ def test_what_is_left_out_above_has_nothing_to_do(
 ) -> None:
     ada = Stretch(Entity(tmp_path / "ada"), past.server, past.environ)
     shutil.copytree(past.entity.root, ada.entity.root)
+    approvals.begin(ada.entity.root)
     before, asked = ada.truth(), ada.calls
     ada.ok(NIGHT, *command.split())
     assert (ada.truth(), ada.calls) == (before, asked)
@@ -87,6 +90,7 @@ def test_a_crowd_of_cycles_and_two_chats_lose_nothing_and_double_nothing(
 ) -> None:
     ada = Stretch(Entity(tmp_path / "ada"), past.server, past.environ)
     shutil.copytree(past.entity.root, ada.entity.root)
+    approvals.begin(ada.entity.root)
     words = [one.split() for one in CYCLES]
     words += [["chat", "--as", "Sam", "I prefer tea to rain."]]
     words += [["chat", "--as", "Bo", "My goat won a ribbon."]]
@@ -107,6 +111,7 @@ def test_a_crowd_of_cycles_and_two_chats_lose_nothing_and_double_nothing(
 def test_who_speaks_while_it_dreams_wakes_it(past: Stretch, tmp_path: Path) -> None:
     ada = Stretch(Entity(tmp_path / "ada"), past.server, past.environ)
     shutil.copytree(past.entity.root, ada.entity.root)
+    approvals.begin(ada.entity.root)
     said: list[tuple[int, str]] = []
 
     def speaking(exchange: Exchange) -> None:
