@@ -233,9 +233,10 @@ def _better(shell: Shell, chosen: Choice) -> str:
             "A larger one of the same server: `bumble config set llm.model NAME` "
             "(`bumble status` lists them)."
         )
-    best = weights.catalog_of(shell).of_kind("chat", weights.memory_mb())[:1]
-    if best and best[0].name != chosen.model:
-        return f"A larger one: `bumble model pull {best[0].name}`."
+    size = chosen.entry.bytes if chosen.entry else 0
+    for better in weights.catalog_of(shell).of_kind("chat", weights.memory_mb()):
+        if better.bytes > size:
+            return f"A larger one: `bumble model pull {better.name}`."
     return "To talk by a server's: `bumble config set --user llm.base_url URL`."
 
 
