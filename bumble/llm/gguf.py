@@ -57,8 +57,13 @@ def head(path: Path) -> Head:
         OSError: If it cannot be read.
     """
     values = _values(path, _ARCHITECTURE, _NAME, _LICENCE, _CONTEXT, _TEMPLATE)
-    texts = (str(values.get(key, "")) for key in (_ARCHITECTURE, _NAME, _LICENCE))
-    return Head(*texts, _length(values), str(values.get(_TEMPLATE, "")))
+    return Head(
+        architecture=str(values.get(_ARCHITECTURE, "")),
+        name=str(values.get(_NAME, "")),
+        licence=str(values.get(_LICENCE, "")),
+        context_tokens=_length(values),
+        template=str(values.get(_TEMPLATE, "")),
+    )
 
 
 def vocabulary(path: Path) -> Vocabulary:

@@ -74,8 +74,8 @@ def test_a_model_of_the_hub_is_shown_fetched_kept_and_talked_with(run: Run, fake
     assert entry.chat is not None
     assert entry.chat.thinking == "switch"  # so its template says
     assert entry.files[0].sha256 == sha256
-    ran = talk(run, "bee-q4_k_m")
-    assert "sq." in ran.stdout, ran.stderr
+    said = talk(run, "bee-q4_k_m")
+    assert "sq." in said.stdout, said.stderr
 
 
 def test_what_is_here_is_not_fetched_again(run: Run, fake: FakeHub) -> None:

@@ -122,9 +122,10 @@ def hub(files: dict[str, bytes]) -> Iterator[FakeHub]:
             return next((code for start, code in statuses if self.path.startswith(start)), None)
 
         def tell(self, path: str) -> None:
-            about = fake.repositories.get(path.removeprefix("/api/models/"))
+            name = path.removeprefix("/api/models/")
+            about = fake.repositories.get(name) or {"error": "Repository not found"}
             content = about if isinstance(about, bytes) else json.dumps(about).encode()
-            self.send_response(200 if about else 404)
+            self.send_response(200 if name in fake.repositories else 404)
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
             self.wfile.write(content)

@@ -96,7 +96,7 @@ def test_the_hub_tells_files_commit_and_licence() -> None:
 @pytest.mark.parametrize(
     ("status", "moved", "about", "problem"),
     [
-        (404, {}, None, "no such repository"),
+        (None, {}, None, "no such repository"),
         (401, {}, None, "set HF_TOKEN"),
         (403, {}, None, "accept the licence at http"),
         (503, {}, None, "Try again later"),
@@ -111,7 +111,9 @@ def test_a_hub_that_does_not_tell_is_an_error_that_says_what_to_do(
     with hub({}) as fake, pytest.raises(WeightsMissingError, match=problem) as caught:
         fake.statuses = {"/api/models/me/bee": status} if status else {}
         fake.moved = moved
-        fake.repositories |= {"you/bee": repository("you/bee", {}), "me/bee": about}
+        fake.repositories["you/bee"] = repository("you/bee", {})
+        if about is not None:
+            fake.repositories["me/bee"] = about
         hub_listing.look_up("me/bee", PullOptions(endpoint=fake.endpoint))
     assert "hf:me/bee" in str(caught.value)
 
