@@ -136,7 +136,8 @@ def _refusal(error: HfHubHTTPError, page: str) -> str:
 
 
 def _first_line(error: BaseException) -> str:
-    return urls.masked(str(error)).strip().partition("\n")[0]
+    first: str = urls.masked(str(error)).strip().partition("\n")[0]
+    return first
 
 
 def _repository(name: str, info: ModelInfo) -> Repository:
