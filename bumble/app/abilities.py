@@ -234,10 +234,12 @@ def _better(opened: Opened, chosen: Choice) -> str:
     if chosen.url:
         return _better_there(chosen)
     shell = opened.shell
-    best = weights.catalog_of(shell).of_kind("chat", weights.memory_mb())[:1]
-    if best and best[0].name != chosen.model:
-        takes = "model pull" if opened.config.llm.model == weights.AUTO else "config set llm.model"
-        return f"A larger one: `bumble {takes} {best[0].name}`."
+    size = chosen.entry.bytes if chosen.entry else 0
+    for better in weights.catalog_of(shell).of_kind("chat", weights.memory_mb()):
+        if better.bytes > size:
+            auto = opened.config.llm.model == weights.AUTO
+            takes = "model pull" if auto else "config set llm.model"
+            return f"A larger one: `bumble {takes} {better.name}`."
     names = ", ".join(one.name for one in providers.known())
     return (
         "It is the largest for this machine's memory. One elsewhere, to which what you say goes: "

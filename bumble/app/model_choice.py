@@ -26,6 +26,7 @@ def choose_model(opened: Configured, *, yes: bool | None = None) -> Choice:
         yes: Whether fetching is agreed to; None fetches nothing, for commands that only look.
     """
     shell, config = opened.shell, opened.config.llm
+    config = weights.with_own_file(shell, config, opened.settings.origin("llm.model"))
     named = choice.named(config, opened.settings.origin("llm.model"))
     if named is not None:
         return named
@@ -37,6 +38,7 @@ def choose_model(opened: Configured, *, yes: bool | None = None) -> Choice:
         here,
         lambda: detect.servers(detect.addresses(config.ollama_url, config.probe_urls)),
         opened.settings.origin("llm.model"),
+        weights.memory_mb(),
     )
     if chosen.entry is None or chosen.entry in here or yes is None:
         return chosen

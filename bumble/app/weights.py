@@ -13,12 +13,14 @@ from msgspec.structs import replace
 
 from bumble.app import index_place, output
 from bumble.app.process import Shell
-from bumble.errors import EngineMissingError, UserError, WeightsMissingError
+from bumble.entity.folder import ENTITY_FILE
+from bumble.errors import EngineMissingError, UsageError, UserError, WeightsMissingError
 from bumble.text import words
 
 if TYPE_CHECKING:
     from bumble.app.opening import Configured, Opened
     from bumble.embed.protocol import Embedder
+    from bumble.entity.config import LlmConfig
     from bumble.entity.folder import Entity
     from bumble.entity.settings import Settings
     from bumble.weights.catalog import Catalog, CatalogEntry
@@ -33,8 +35,81 @@ def catalog_of(shell: Shell) -> Catalog:
     """Read the catalog, the user's own entries first."""
     from bumble.weights import catalog
 
-    own = shell.user_file.with_name("models.yaml")
+    own = _own_catalog(shell)
     return catalog.load(own if own.exists() else None)
+
+
+def _own_catalog(shell: Shell) -> Path:
+    return shell.user_file.with_name("models.yaml")
+
+
+def with_own_file(shell: Shell, config: LlmConfig, origin: str) -> LlmConfig:
+    """Make a model of the file that `llm.model` names, if it does, and return what opens it.
+
+    Raises:
+        UsageError: If there is no such file, or a folder names it that may be somebody else's.
+        WeightsMissingError: If it is no model that talks, or another than it was.
+    """
+    from bumble.weights import own_models
+
+    if not own_models.is_file_name(config.model):
+        return config
+    if config.base_url and not shell.path(Path(config.model)).is_file():
+        return config  # servers name their models as they like
+    if origin.startswith(f"{ENTITY_FILE}:"):
+        raise UsageError(
+            f"{origin}: which file of this machine is opened is for you to say, not for a folder.\n"
+            f"Name it with --model, or `bumble config set --user llm.model {config.model}`."
+        )
+    return replace(config, model=str(adopt(shell, config.model)[1]), base_url="")
+
+
+def adopt(shell: Shell, name: str, *, anew: bool = False) -> tuple[CatalogEntry, Path]:
+    """Make a model of a file on this machine; see `own_models.adopt`. Returns its path too."""
+    from bumble.weights import own_models
+
+    path = Path(os.path.abspath(shell.path(Path(name))))  # noqa: PTH100  (links stay as they are)
+    known = catalog_of(shell)
+    if path.is_file() and (anew or own_models.of_file(known, path) is None):
+        output.say(f"Reading {path} once, for its hash.")
+    entry = own_models.adopt(path, known, shell.weights, _own_catalog(shell), anew=anew)
+    return entry, path
+
+
+def on_hub(shell: Shell, reference: str) -> CatalogEntry:
+    """Return the entry of what `hf:OWNER/REPO[:FILE]` names, held to what it was at first.
+
+    Raises:
+        UsageError: If nothing is named by it.
+        WeightsMissingError: If the hub does not tell, or has another file now.
+    """
+    from bumble.weights import hub_listing, own_models
+
+    name, wanted = hub_listing.parse(reference)
+    repository = hub_listing.look_up(name, means(shell))
+    file = hub_listing.choose(repository, wanted, memory_mb())
+    return own_models.from_hub(catalog_of(shell), repository, file)
+
+
+def fetch_own(shell: Shell, entry: CatalogEntry, *, yes: bool) -> Installed:
+    """Pull a model of the hub that the user named, and keep it in the user's own catalog.
+
+    It is kept before it comes, so that a pull that broke off goes on with the same file.
+    """
+    from bumble.weights import own_models
+
+    what = offered(shell, entry)
+    if what is None:
+        return bring(shell, entry)  # to say what the hub said
+    _agree(shell, what, entry.name, yes=yes)
+    if entry not in catalog_of(shell):
+        own_models.keep(_own_catalog(shell), entry)
+    output.say(f"Fetching {what}.")
+    installed = bring(shell, entry)
+    known = own_models.as_its_file_says(entry, installed.weights)
+    if known not in catalog_of(shell):
+        own_models.keep(_own_catalog(shell), known)
+    return installed
 
 
 def memory_mb() -> int | None:
@@ -156,7 +231,8 @@ def means(shell: Shell, bar: output.Progress | None = None) -> PullOptions:
     from bumble.weights.sources import PullOptions
 
     if shell.means is None:
-        shell.means = PullOptions(environment=shell.environ)
+        endpoint = shell.environ.get("HF_ENDPOINT")  # as the hub's own library takes it
+        shell.means = PullOptions(environment=shell.environ, endpoint=endpoint or None)
     notes = shell.notes
 
     def progress(count: int, total: int) -> None:

@@ -72,6 +72,14 @@ UsageOption = Annotated[
 NewOption = Annotated[
     bool, typer.Option("--new", help="Make the entity folder if it is not there.")
 ]
+ModelOption = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        metavar="NAME",
+        help="Talk by this model, as llm.model takes it: a name, or the path of a GGUF file.",
+    ),
+]
 RoundsOption = Annotated[
     int | None,
     typer.Option(
@@ -100,6 +108,7 @@ def chat(
     incognito: IncognitoOption = False,
     new: NewOption = False,
     usage: UsageOption = False,
+    model: ModelOption = None,
     max_tool_rounds: RoundsOption = None,
     debug_prefix: DebugPrefixOption = False,
     lock_timeout: LockTimeoutOption = None,
@@ -131,6 +140,7 @@ def chat(
         ctx,
         entity,
         incognito=incognito,
+        llm__model=model,
         cognition__loop__max_tool_rounds=max_tool_rounds,
         limits__lock_timeout_seconds=lock_timeout,
     )

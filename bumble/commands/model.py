@@ -206,10 +206,9 @@ def _talks(settings: Settings, catalog: Catalog, here: Sequence[CatalogEntry]) -
     config = settings.config.llm
     chat = [entry for entry in here if entry.kind == "chat"]
     addresses = detect.addresses(config.ollama_url, config.probe_urls)
+    origin = settings.origin("llm.model")
     try:
-        chosen = choice.choose(
-            config, catalog, chat, lambda: detect.servers(addresses), settings.origin("llm.model")
-        )
+        chosen = choice.choose(config, catalog, chat, lambda: detect.servers(addresses), origin)
     except (UsageError, RecordMissingError) as error:
         return _use("", str(error).splitlines()[0])
     if chosen.entry is None or chosen.entry in chat:
@@ -396,14 +395,31 @@ def pull(
     dry_run: DryRunOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Fetch the weights of models, and check them."""
+    """Fetch the weights of models, and check them.
+
+    NAME is one of the catalog; `hf:OWNER/REPOSITORY[:FILE]` for any GGUF on the hub, by its file
+    or quantisation, else what fits into memory; or the path of a GGUF file, which stays where it
+    is. What came so is kept in your own models.yaml with its hash, and held to that.
+    """
     shell = shell_of(ctx)
     catalog = weights.catalog_of(shell)
-    entries = [catalog.entry(name) for name in _some(names, [entry.name for entry in catalog])]
+    wanted = _some(names, [entry.name for entry in catalog])
+    for name in wanted:
+        if not _is_own(name):
+            catalog.entry(name)
     own = shell.path(source) if source else None
     if own is not None and not own.exists():
         raise UsageError(f"--from {own}: there is no such file or folder.")
-    results = [_pull(shell, entry, own, yes=yes, dry_run=dry_run) for entry in entries]
+    if own is not None and any(map(_is_own, wanted)):
+        raise UsageError(
+            "--from is for models of the catalog: `bumble model pull FILE` needs none."
+        )
+    results = [
+        _pull_own(shell, name, yes=yes, dry_run=dry_run)
+        if _is_own(name)
+        else _pull(shell, catalog.entry(name), own, yes=yes, dry_run=dry_run)
+        for name in wanted
+    ]
     lines = [f"{result['name']}: {result['result']}" for result in results]
     output.result(shell, "model pull", {"models": results, "notes": shell.notes}, lines)
     if dry_run:
@@ -433,6 +449,40 @@ def _pull(
     else:
         fetched = weights.fetch(shell, entry, yes=yes)
     return _pulled(entry, f"fetched from {fetched.source}", fetched)
+
+
+def _is_own(name: str) -> bool:
+    from bumble.weights import own_models
+
+    return name.startswith(own_models.HUB) or own_models.is_file_name(name)
+
+
+def _pull_own(shell: Shell, name: str, *, yes: bool, dry_run: bool) -> dict[str, Any]:
+    """Fetch what the user named on the hub, or make a model of a file on this machine."""
+    from bumble.weights import own_models, store
+
+    if not name.startswith(own_models.HUB):
+        if dry_run:
+            there = "would read it" if shell.path(Path(name)).is_file() else "there is no such file"
+            return {"name": name, "result": there, "bytes": 0, "place": None}
+        entry, path = weights.adopt(shell, name, anew=True)
+        return _known(entry, f"reads {path}", store.require(shell.weights, entry))
+    entry = weights.on_hub(shell, name)
+    state = _state(shell, entry)
+    if state.here:
+        return _known(entry, "is here already", state.here)
+    output.say(f"{_source(entry.sources[0])}\nsha256 {entry.files[0].sha256}")
+    if dry_run:
+        return _pulled(entry, f"would fetch {weights.offered(shell, entry)}", None)
+    fetched = weights.fetch_own(shell, entry, yes=yes)
+    return _known(entry, f"fetched from {fetched.source}", fetched)
+
+
+def _known(entry: CatalogEntry, result: str, here: Installed) -> dict[str, Any]:
+    """Report a model of the user's own, with what it is held to."""
+    output.say(f"Talk with it: bumble chat --model {entry.name}")
+    held = {"licence": entry.licence, "sha256": entry.files[0].sha256}
+    return {**_pulled(entry, result, here), **held, "source": _source(entry.sources[0])}
 
 
 def _pulled(entry: CatalogEntry, result: str, here: Installed | None) -> dict[str, Any]:

@@ -24,6 +24,7 @@ _TOKENS, _TYPES = "tokenizer.ggml.tokens", "tokenizer.ggml.token_type"
 _SIZE_LABEL = "general.size_label"  # `4B`, `8x7B`
 _UNITS = {"K": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
 _TEMPLATE, _CONTEXT = "tokenizer.chat_template", "context_length"
+_ARCHITECTURE, _NAME, _LICENCE = "general.architecture", "general.name", "general.license"
 
 
 class Vocabulary(Struct, frozen=True):
@@ -36,6 +37,33 @@ class Vocabulary(Struct, frozen=True):
 
     control_tokens: frozenset[str]
     template: str  # of a chat, in Jinja
+
+
+class Head(Struct, frozen=True):
+    """What a file says of itself; empty where it does not."""
+
+    architecture: str
+    name: str
+    licence: str
+    context_tokens: int | None  # that it was trained for
+    template: str  # of a chat, in Jinja
+
+
+def head(path: Path) -> Head:
+    """Read what a file says of itself.
+
+    Raises:
+        ValueError: If the file is no GGUF, or damaged.
+        OSError: If it cannot be read.
+    """
+    values = _values(path, _ARCHITECTURE, _NAME, _LICENCE, _CONTEXT, _TEMPLATE)
+    return Head(
+        architecture=str(values.get(_ARCHITECTURE, "")),
+        name=str(values.get(_NAME, "")),
+        licence=str(values.get(_LICENCE, "")),
+        context_tokens=_length(values),
+        template=str(values.get(_TEMPLATE, "")),
+    )
 
 
 def vocabulary(path: Path) -> Vocabulary:
@@ -65,8 +93,7 @@ def context_tokens(path: Path) -> int | None:
         ValueError: If the file is no GGUF, or damaged.
         OSError: If it cannot be read.
     """
-    length = _values(path, _CONTEXT).get(_CONTEXT)
-    return length if isinstance(length, int) and length > 0 else None
+    return _length(_values(path, _CONTEXT))
 
 
 def parameters(path: Path) -> int | None:
@@ -82,6 +109,11 @@ def parameters(path: Path) -> int | None:
         return None
     times, number, unit = match.groups()
     return int(int(times or 1) * float(number) * _UNITS[unit])
+
+
+def _length(values: dict[str, Any]) -> int | None:
+    length = values.get(_CONTEXT)
+    return length if isinstance(length, int) and length > 0 else None
 
 
 def _values(path: Path, *wanted: str) -> dict[str, Any]:

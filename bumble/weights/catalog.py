@@ -172,6 +172,11 @@ class Catalog(Struct, frozen=True):
         ]
 
 
+def needed_mb(size: int) -> int:
+    """Estimate the memory that weights of so many bytes take with a conversation."""
+    return size * 3 // 2 // 2**20 + 300
+
+
 def load(own: Path | None = None) -> Catalog:
     """Read the catalog.
 

@@ -16,6 +16,7 @@ from bumble.errors import UsageError
 from bumble.llm import providers
 from bumble.llm.detect import LocalServer
 from bumble.text import urls
+from bumble.weights import own_models
 from bumble.weights.catalog import Catalog, CatalogEntry
 
 Backend = Literal["endpoint", "ollama", "embedded", "script"]
@@ -63,6 +64,7 @@ def choose(
     installed: Sequence[CatalogEntry],
     servers: Callable[[], Sequence[LocalServer]],
     origin: str,
+    memory_mb: int | None = None,
 ) -> Choice:
     """Decide.
 
@@ -72,15 +74,18 @@ def choose(
         installed: Chat models that are here, best first.
         servers: Asks this machine's servers; called only if nothing is named.
         origin: Where `llm.model` comes from, for the reason.
+        memory_mb: Of this machine; None: not known.
 
     Raises:
-        UsageError: If a model is named that nobody knows.
+        RecordMissingError: If a model is named that nobody knows.
+        UsageError: If it is one that can't talk, or a file that is not known yet.
     """
     if (chosen := named(config, origin)) is not None:
         return chosen
     name = config.model
     if name != "auto":
-        return Choice("embedded", name, f"llm.model ({origin})", entry=_entry(catalog, name))
+        entry = _entry(catalog, name)
+        return Choice("embedded", entry.name, f"llm.model ({origin})", entry=entry)
     for server in servers():
         backend: Backend = "ollama" if server.address.kind == "ollama" else "endpoint"
         why = f"{server.address.label} is running at {urls.shown(server.address.url)}"
@@ -88,7 +93,7 @@ def choose(
         return Choice(backend, server.models[0], why, url=server.base_url)
     if installed:
         return Choice("embedded", installed[0].name, "the best that is here", entry=installed[0])
-    default = next(entry for entry in catalog if entry.kind == "chat")
+    default = (catalog.of_kind("chat", memory_mb) or catalog.of_kind("chat"))[0]
     return Choice("embedded", default.name, "nothing else is here", entry=default)
 
 
@@ -112,6 +117,16 @@ def _endpoint(config: LlmConfig, origin: str) -> Choice:
 
 
 def _entry(catalog: Catalog, name: str) -> CatalogEntry:
+    if name.startswith(own_models.HUB):
+        raise UsageError(
+            f"{name} is a place on the hub.\nFetch it with `bumble model pull {name}`, which says "
+            "by what name it is known here."
+        )
+    if own_models.is_file_name(name):
+        found = own_models.of_file(catalog, Path(name))
+        if found is None:
+            raise UsageError(f"{name}: bumble has not read this file yet; a chat does.")
+        return found
     entry = catalog.entry(name)
     if entry.kind != "chat":
         raise UsageError(f"{name} is an embedding model; it can't talk.")

@@ -11,6 +11,7 @@ import queue
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import httpx2
 from huggingface_hub import get_session, get_token, hf_hub_url
@@ -25,7 +26,9 @@ _SILENCE_SECONDS = 30.0
 _TRIES = 5  # in a row without a byte
 _TIMEOUT = httpx2.Timeout(_SILENCE_SECONDS, connect=_CONNECT_SECONDS)
 # Not OSError: a full disk is not the hub's refusal.
-_FAILURES = (httpx2.HTTPError, httpx2.InvalidURL, ConnectionError)
+FAILURES = (httpx2.HTTPError, httpx2.InvalidURL, ConnectionError, TimeoutError)
+NONSENSE = (ValueError, KeyError, TypeError, AttributeError)  # what is no hub's answer comes to
+T = TypeVar("T")
 
 
 def refusal(source: Hub, means: PullOptions) -> str | None:
@@ -45,23 +48,49 @@ def refusal(source: Hub, means: PullOptions) -> str | None:
 
 def _ask(url: str) -> tuple[bool, str | None]:
     """Ask for a file's head. Returns whether anybody answered, and what speaks against the file."""
-    answers: queue.Queue[tuple[bool, str | None]] = queue.Queue()
+    try:
+        response = within(
+            lambda: get_session().head(
+                url, headers=_headers(), timeout=_TIMEOUT, follow_redirects=False
+            )
+        )
+    except TimeoutError as error:
+        return False, str(error)
+    except FAILURES as error:
+        return False, f"can't be reached: {urls.masked(str(error))}"
+    return True, _status_problem(response.status_code, url)
+
+
+def within(call: Callable[[], T]) -> T:
+    """Return what a call to the hub brings.
+
+    Raises:
+        TimeoutError: If it takes longer than the hub may for an answer.
+    """
+    answers: queue.Queue[tuple[T] | Exception] = queue.Queue()
 
     def ask() -> None:
         try:
-            response = get_session().head(
-                url, headers=_headers(), timeout=_TIMEOUT, follow_redirects=False
-            )
-        except _FAILURES as error:
-            answers.put((False, f"can't be reached: {urls.masked(str(error))}"))
-        else:
-            answers.put((True, _status_problem(response.status_code)))
+            answers.put((call(),))
+        except (*FAILURES, *NONSENSE) as error:
+            answers.put(error)
 
     threading.Thread(target=ask, daemon=True).start()
     try:
-        return answers.get(timeout=_ANSWER_SECONDS)
+        answer = answers.get(timeout=_ANSWER_SECONDS)
     except queue.Empty:
-        return False, f"did not answer within {_ANSWER_SECONDS:g} s"
+        raise TimeoutError(f"did not answer within {_ANSWER_SECONDS:g} s") from None
+    if isinstance(answer, Exception):
+        raise answer
+    return answer[0]
+
+
+def gated(page: str) -> str:
+    """Say what to do about a repository that asks for its licence to be accepted."""
+    return (
+        f"its owner gives it only to whom they know: accept the licence at {page}, then set "
+        "HF_TOKEN to a token of yours"
+    )
 
 
 def fetch(
@@ -86,7 +115,7 @@ def fetch(
         try:
             _stream(source, part, have, size, means, progress)
             problem = "the connection ended early"
-        except _FAILURES as error:
+        except FAILURES as error:
             problem = str(error) or type(error).__name__
         failures = 0 if _size(part) > have else failures + 1
         if failures >= _TRIES:
@@ -110,7 +139,7 @@ def _stream(
         if response.status_code == 416:  # what is there can't be the beginning of this file
             part.unlink()
             return
-        if (problem := _status_problem(response.status_code)) is not None:
+        if (problem := _status_problem(response.status_code, url)) is not None:
             raise SourceRefusedError(problem)
         go_on = response.status_code == 206
         have = have if go_on else 0
@@ -133,11 +162,12 @@ def _headers() -> dict[str, str]:
     return {"User-Agent": "bumble", **({"Authorization": f"Bearer {token}"} if token else {})}
 
 
-def _status_problem(status: int) -> str | None:
+def _status_problem(status: int, url: str) -> str | None:
     if status < 400:
         return None
-    meaning = {401: "not without an account", 403: "not with this account", 404: "not there"}
-    return f"answers {status}" + (f" ({meaning[status]})" if status in meaning else "")
+    if status in (401, 403):
+        return f"answers {status}: {gated(url.partition('/resolve/')[0])}"
+    return f"answers {status}" + (" (not there)" if status == 404 else "")
 
 
 def _size(path: Path) -> int:

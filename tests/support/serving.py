@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import threading
 import zipfile
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct, field
 
@@ -58,6 +60,32 @@ def index_environment(folder: Path) -> dict[str, str]:
     }
 
 
+def repository(
+    name: str, files: dict[str, bytes], licence: str = "apache-2.0", commit: str = "c0ffee"
+) -> dict[str, Any]:
+    """What a hub says of a repository with such files, all of them large enough for its LFS."""
+    siblings = [
+        {
+            "rfilename": path,
+            "size": len(content),
+            "blobId": "0",
+            "lfs": {
+                "sha256": hashlib.sha256(content).hexdigest(),
+                "size": len(content),
+                "pointerSize": 135,
+            },
+        }
+        for path, content in files.items()
+    ]
+    return {
+        "id": name,
+        "modelId": name,
+        "sha": commit,
+        "tags": ["gguf", f"license:{licence}"],
+        "siblings": [{"rfilename": "README.md", "size": 3, "blobId": "1"}, *siblings],
+    }
+
+
 class FakeHub(Struct):
     """What a fake hub holds and how it behaves; and what it was asked for."""
 
@@ -66,6 +94,9 @@ class FakeHub(Struct):
     ranges: bool = True
     cut_after: list[int] = field(default_factory=list)  # the next answers drop after these bytes
     stall: tuple[int, threading.Event] | None = None  # answers rest after so many bytes
+    repositories: dict[str, Any] = field(default_factory=dict)  # what the hub says of them, by name
+    statuses: dict[str, int] = field(default_factory=dict)  # answers to paths that begin so
+    moved: dict[str, str] = field(default_factory=dict)  # the path that a path leads to
     silent: bool = False  # takes the connection and never answers
     asked: list[str | None] = field(default_factory=list)  # the Range of each GET
     heads: list[str] = field(default_factory=list)  # the path of each HEAD
@@ -83,10 +114,36 @@ def hub(files: dict[str, bytes]) -> Iterator[FakeHub]:
             if fake.silent:
                 leave.wait(30)
                 return
-            self.send_response(200 if self.path in fake.files else 404)
+            self.send_response(self.refused() or (200 if self.path in fake.files else 404))
             self.end_headers()
 
+        def refused(self) -> int | None:
+            statuses = fake.statuses.items()
+            return next((code for start, code in statuses if self.path.startswith(start)), None)
+
+        def tell(self, path: str) -> None:
+            name = path.removeprefix("/api/models/")
+            about = fake.repositories.get(name) or {"error": "Repository not found"}
+            content = about if isinstance(about, bytes) else json.dumps(about).encode()
+            self.send_response(200 if name in fake.repositories else 404)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
         def do_GET(self) -> None:
+            path = self.path.partition("?")[0]
+            if status := self.refused():
+                self.send_error(status)
+                return
+            if path in fake.moved:
+                self.send_response(307)
+                self.send_header("Location", fake.moved[path])
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+                return
+            if path.startswith("/api/models/"):
+                self.tell(path)
+                return
             wanted = self.headers.get("Range")
             fake.asked.append(wanted)
             content = fake.files.get(self.path)

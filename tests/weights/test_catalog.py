@@ -46,6 +46,11 @@ def test_the_built_in_catalog_names_the_models_that_bumble_knows() -> None:
         "multilingual-e5-small",
     ]
     assert [entry.name for entry in known.of_kind("chat")] == [
+        "qwen3.5-9b",
+        "gemma-4-e4b",
+        "qwen3.5-4b",
+        "gemma-4-e2b",
+        "qwen3.5-2b",
         "qwen3-4b",
         "qwen3-1.7b",
         "qwen2.5-coder-1.5b",
@@ -54,8 +59,30 @@ def test_the_built_in_catalog_names_the_models_that_bumble_knows() -> None:
 
 
 def test_only_models_that_fit_into_memory_are_offered() -> None:
-    names = [entry.name for entry in catalog.load().of_kind("chat", memory_mb=3000)]
+    names = [entry.name for entry in catalog.load().of_kind("chat", memory_mb=2900)]
     assert names == ["qwen2.5-coder-1.5b", "smollm2-135m"]
+
+
+@pytest.mark.parametrize(
+    ("memory_mb", "best"),  # as machines of 4, 6, 8, 12 and 16 GB tell it, some of it kept back
+    [
+        (3_700, "qwen3.5-2b"),
+        (5_700, "gemma-4-e2b"),
+        (7_600, "qwen3.5-4b"),
+        (11_500, "gemma-4-e4b"),
+        (15_400, "qwen3.5-9b"),
+    ],
+)
+def test_the_default_is_what_the_machine_holds(memory_mb: int, best: str) -> None:
+    assert catalog.load().of_kind("chat", memory_mb)[0].name == best
+
+
+def test_a_model_of_the_hub_is_pinned_to_a_commit_and_the_last_resort_is_a_package_index() -> None:
+    chats = catalog.load().of_kind("chat")
+    hubs = [one for entry in chats[:5] for one in entry.sources if isinstance(one, Hub)]
+    assert all(len(one.revision) == 40 for one in hubs)
+    indexed = [entry.name for entry in chats if any(isinstance(s, Wheels) for s in entry.sources)]
+    assert indexed == ["qwen2.5-coder-1.5b", "smollm2-135m"]
 
 
 def test_nomic_takes_prefixes_and_a_norm_and_minilm_neither() -> None:
@@ -101,7 +128,7 @@ def test_an_unknown_model_names_the_nearest() -> None:
 
 def test_a_catalog_of_ones_own_comes_first_and_keeps_the_rest(tmp_path: Path) -> None:
     known = catalog.load(own(tmp_path))
-    assert [entry.name for entry in known.of_kind("chat")][:2] == ["mine", "qwen3-4b"]
+    assert [entry.name for entry in known.of_kind("chat")][:2] == ["mine", "qwen3.5-9b"]
     assert known.entry("mine").sources == (
         Local(tmp_path / "weights/mine.gguf"),
         Hub("me/mine", "main", "mine.gguf"),
