@@ -216,7 +216,7 @@ def open_entity(
     default = changes.DEFAULT_LOCK_TIMEOUT_SECONDS
     timeout = wait if isinstance(wait, float) else default
     changes.recover(root, timeout_seconds=timeout)
-    settle_git(shell, root, timeout_seconds=timeout, reads=reads or incognito)
+    is_settled = settle_git(shell, root, timeout_seconds=timeout, reads=reads or incognito)
     _tell_of_foreign(shell, root)
     settings_of_entity, entity = _settings(shell, Entity(root), flags)
     for warning in settings_of_entity.warnings:
@@ -226,8 +226,9 @@ def open_entity(
     shell.entity_name = settings_of_entity.identity.name
     opened = Opened(shell, entity, why, settings_of_entity, settings_of_entity.identity)
     if not incognito:
-        settle_merges(opened)
-        _teach_git(opened)
+        if is_settled:
+            settle_merges(opened)
+            _teach_git(opened)
         return _with_rules(opened, flags)
     return opened
 
@@ -291,15 +292,18 @@ def settle_git(shell: Shell, root: Path, *, timeout_seconds: float, reads: bool 
     """Bring to an end what git was cut off in; for who only reads, say that it waits.
 
     The settings can't be read first: they may be half merged.
+
+    Returns:
+        Whether nothing waits any more.
     """
     from bumble.entity import changes, git_operations, settings
 
     operations = git_operations.cut_off(root)
     if not operations:
-        return
+        return True
     if reads:
         output.warn(shell, git_operations.warning(operations.values()))
-        return
+        return False
     trusted = False
     with suppress(SettingInvalidError):  # half merged, they are nobody's
         trusted = settings.load(root / ENTITY_FILE, shell.user_file, shell.environ).trusted
@@ -309,6 +313,7 @@ def settle_git(shell: Shell, root: Path, *, timeout_seconds: float, reads: bool 
             settled = git_operations.settle(root, place)
         if settled.sentence:
             output.warn(shell, settled.sentence)
+    return True
 
 
 def _teach_git(opened: Opened) -> None:

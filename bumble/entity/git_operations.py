@@ -53,7 +53,7 @@ class Operation(Struct, frozen=True):
     edited: tuple[str, ...] = ()  # of a merge: files that differed from `head`, from the top
 
 
-class Settled(Struct, frozen=True):
+class GitSettled(Struct, frozen=True):
     """What became of operations that were cut off."""
 
     locks: tuple[Path, ...] = ()  # that were removed
@@ -146,11 +146,11 @@ def warning(operations: Iterable[Operation]) -> str:
     )
 
 
-def settle(root: Path, place: Git) -> Settled:
+def settle(root: Path, place: Git) -> GitSettled:
     """Bring to an end what was cut off; call it with the entity's lock held."""
     operations = cut_off(root)
     if not operations or place.foreign or place.trap or (place.strays and not place.trusted):
-        return Settled()
+        return GitSettled()
     cleared: list[Path] = []
     kept: list[str] = []
     undone = False
@@ -163,7 +163,7 @@ def settle(root: Path, place: Git) -> Settled:
             undone = undone or taken_back is not None
             kept += taken_back or ()
         files.remove(note)
-    return Settled(tuple(cleared), undone, tuple(kept))
+    return GitSettled(tuple(cleared), undone, tuple(kept))
 
 
 def _clear_locks(place: Git, operation: Operation) -> list[Path]:

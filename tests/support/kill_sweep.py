@@ -84,7 +84,7 @@ COMMANDS = (
     *("export --to markdown OUT/copy --force", "export --to card OUT/ada.png"),
     *("new OUT/again --from OUT/kept.zip", "config set --user memory.max_recall_results 5"),
 )
-AGAIN = ("model pull", "migrate")
+AGAIN = ("model pull", "migrate", "sync")
 BY_CHANCE = (forgotten.PATH, store.MANIFEST)  # a key of chance in the one, times in the other
 _DERIVED = re.compile(r"(?:^|/)(?:\.bumble(?:/|$)|memory\.db|\.git/)")
 _PROPOSED = re.compile(rb"\b([a-z]+)-[0-9a-f]{8}\b")  # the end of a proposal's name is of chance
@@ -273,6 +273,7 @@ def _make_template(sweep: Sweep) -> None:
     git(place / "ada", "remote", "add", "origin", str(place / "home" / "server"))
     git(place / "ada", "fetch", "-q")
     git(place / "ada", "branch", "-q", "--set-upstream-to", "origin/main")
+    _go_on_elsewhere(place)
     with zipfile.ZipFile(FORMATS / "1.zip") as archive:
         archive.extractall(place / "out" / "old")
     for step in (("init", "-q", "-b", "main"), ("add", "-A"), ("commit", "-qm", "of old")):
@@ -288,6 +289,21 @@ def _make_template(sweep: Sweep) -> None:
     (place / "out" / "copy" / ".obsidian").mkdir()
     (place / "out" / "copy" / ".obsidian" / "app.json").write_text("{}")
     place.rename(sweep.place / "template")
+
+
+def _go_on_elsewhere(place: Path) -> None:
+    """Push from another clone what a sync merges: lines of both in one file, and new ones."""
+    root, away = place / "ada", place / "home" / "away"
+    git(place, "clone", "-q", str(place / "home" / "server"), str(away))
+    for folder, word in ((away, "there"), (root, "here")):
+        with (folder / "journal.md").open("a") as diary:
+            diary.write(f"\n## 2026-05-23 10:00:00\n\nIt rained {word}.\n")
+        (folder / "notes").mkdir(exist_ok=True)
+        (folder / "notes" / f"{word}.md").write_text(f"Written {word}.\n")
+        git(folder, "add", "-A")
+        git(folder, "commit", "-qm", f"a day {word}")
+    git(away, "push", "-q")
+    shutil.rmtree(away)
 
 
 def _have_models(config: Path) -> None:
