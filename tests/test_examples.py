@@ -16,6 +16,7 @@ def test_the_example_is_well_and_found_in(run: Run, tmp_path: Path) -> None:
     looking.without_models(run)
     run.now = datetime(2026, 12, 1, tzinfo=UTC)  # after all that it lived
     place = str(shutil.copytree(EXAMPLE, tmp_path / "example"))
+    run.ok("config", "trust", place)  # it came from elsewhere
     report = run.ok("doctor", "-e", place, "--json").data
     assert report["clean"] is True
     assert {row["level"] for row in report["findings"]} <= {"note"}

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 from msgspec import Struct, field
 
-from bumble.entity import changes, commits
+from bumble.entity import approvals, changes, commits
 from bumble.entity.folder import Entity
 from bumble.upkeep import jobs
 from tests.support import living, mind, month, nights
@@ -72,12 +72,14 @@ class Night(Struct):
 
     def keep(self, name: str) -> None:
         """Copy the folder as it is now."""
-        git(self.ada.entity.root, "gc", "-q")  # fewer files to copy
+        # fewer files to copy; these days are long past, and the reflog says whose they are
+        git(self.ada.entity.root, "-c", "gc.reflogExpire=never", "gc", "-q")
         self.stages[name] = self.place / name
         shutil.copytree(self.ada.entity.root, self.stages[name], symlinks=True)
 
     def at(self, folder: Path) -> Stretch:
-        """Return the life in another folder."""
+        """Return the life in another folder, which is made here, too."""
+        approvals.begin(folder)
         return Stretch(Entity(folder), self.ada.server, self.ada.environ, random.Random(3))
 
 
