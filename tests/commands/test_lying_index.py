@@ -149,8 +149,8 @@ def test_a_bundle_restores_no_index(ada: Run, tmp_path: Path) -> None:
     "text", ["Marzipan.", "Marzipan \U0001f600 ö.\n\n" + "Sea and sand. " * 200]
 )
 def test_each_passage_of_a_kind_stands_in_its_file(ada: Run, kind: kinds.Kind, text: str) -> None:
-    for path in kind.paths(ada.entity):
-        path.unlink()
+    for file in kind.paths(ada.entity):
+        file.unlink()
     path, source = kind_samples.record(kind.name, text)
     ada.write(path, source)
     if kind is kinds.PERSON:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,10 +39,8 @@ def _documents(kind: kinds.Kind, path: str, text: str) -> list[str]:
     document = markdown.parse(text)
     found = []
     for body in ("", document.body):
-        for values in (
-            document.meta,
-            _barest(document.meta, lambda left, b=body: _is_one(kind, path, _file(left, b))),
-        ):
+        is_one = partial(_is_file, kind, path, body)
+        for values in (document.meta, _barest(document.meta, is_one)):
             left = _file(values, body)
             found += [left] if _is_one(kind, path, left) else []
     return list(dict.fromkeys(found))
@@ -61,6 +60,10 @@ def _barest(values: Values, is_one: Callable[[Values], bool]) -> Values:
         left = {name: value for name, value in values.items() if name != key}
         values = left if is_one(left) else values
     return values
+
+
+def _is_file(kind: kinds.Kind, path: str, body: str, values: Values) -> bool:
+    return _is_one(kind, path, _file(values, body))
 
 
 def _is_one(kind: kinds.Kind, path: str, text: str) -> bool:
