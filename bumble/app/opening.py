@@ -288,7 +288,7 @@ def without_entity(shell: Shell, **flags: object) -> WithoutEntity:
     return WithoutEntity(shell, loaded)
 
 
-def settle_git(shell: Shell, root: Path, *, timeout_seconds: float, reads: bool = False) -> None:
+def settle_git(shell: Shell, root: Path, *, timeout_seconds: float, reads: bool = False) -> bool:
     """Bring to an end what git was cut off in; for who only reads, say that it waits.
 
     The settings can't be read first: they may be half merged.

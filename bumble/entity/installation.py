@@ -64,7 +64,9 @@ def _places() -> Iterator[Path]:
         yield state / NAME
     if os.name == "posix":  # elsewhere nobody tells whose a file is
         with suppress(OSError):
-            yield Path(tempfile.gettempdir()) / f"bumble-{os.geteuid()}" / NAME
+            temporary = tempfile.gettempdir()  # where nothing else will do, the folder it runs in
+            if not os.path.samefile(temporary, os.curdir):  # noqa: PTH121
+                yield Path(temporary) / f"bumble-{os.geteuid()}" / NAME
 
 
 def _kept() -> bytes | None:

@@ -39,7 +39,7 @@ def _documents(kind: kinds.Kind, path: str, text: str) -> list[str]:
     document = markdown.parse(text)
     found = []
     for body in ("", document.body):
-        is_one = partial(_is_whole, kind, path, body)
+        is_one = partial(_is_file, kind, path, body)
         for values in (document.meta, _barest(document.meta, is_one)):
             left = _file(values, body)
             found += [left] if _is_one(kind, path, left) else []
@@ -62,7 +62,7 @@ def _barest(values: Values, is_one: Callable[[Values], bool]) -> Values:
     return values
 
 
-def _is_whole(kind: kinds.Kind, path: str, body: str, values: Values) -> bool:
+def _is_file(kind: kinds.Kind, path: str, body: str, values: Values) -> bool:
     return _is_one(kind, path, _file(values, body))
 
 
