@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bumble.guard import sources
-from bumble.guard.sources import Claim, Said, Sources
+from bumble.guard.sources import CitedClaim, ClaimSources, Said
 
 ENTITY = "Ada"  # whose own words bear out nothing
 
@@ -29,8 +29,8 @@ def judged(statement: dict[str, Any]) -> dict[str, str]:
     words = tuple(one.text for one in window if one.id in cites)  # no words are named apart
     entity = statement.get("entity", ENTITY)
     found = sources.check(
-        Claim(statement["sentence"], cites, words),
-        Sources(window, tuple(statement.get("known", ())), (entity,), entity=entity),
+        CitedClaim(statement["sentence"], cites, words),
+        ClaimSources(window, tuple(statement.get("known", ())), (entity,), entity=entity),
     )
     return {"id": statement["id"], "verdict": found.verdict, "why": found.why}
 

@@ -11,8 +11,9 @@ from typing import Any
 
 import typer
 
-from bumble.cli import app, mcp_clients, settings_page
+from bumble.cli import app, mcp_clients
 from bumble.cli.app import COMMANDS
+from bumble.cli.pages import settings_page
 from bumble.entity import create, defaults
 from bumble.exports import memories
 from bumble.imports import formats

@@ -33,7 +33,7 @@ _CLAUSE = re.compile(r"[,;:!?()–—]|\.(?!\d)")
 _BEHIND = 2  # words behind a denial that it may deny
 
 
-class Message(Protocol):
+class SaidText(Protocol):
     """A message that a person said."""
 
     @property
@@ -61,7 +61,7 @@ class Correction(Struct, frozen=True):
     about: frozenset[str]  # what it is about, before and now
 
 
-def find(messages: Sequence[Message], language: str) -> list[Correction]:
+def find(messages: Sequence[SaidText], language: str) -> list[Correction]:
     """Find what some messages put right.
 
     Args:

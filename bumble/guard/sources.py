@@ -30,7 +30,7 @@ class Said(Struct, frozen=True):
     text: str
 
 
-class Claim(Struct, frozen=True):
+class CitedClaim(Struct, frozen=True):
     """A sentence about the world or a person, as a model wrote it."""
 
     text: str
@@ -39,14 +39,14 @@ class Claim(Struct, frozen=True):
     inference: bool = False  # whether it goes beyond these words
 
 
-class Finding(Struct, frozen=True):
+class SourceVerdict(Struct, frozen=True):
     """What becomes of a sentence, and why it can't stay as it is."""
 
     verdict: Verdict
     why: str = ""  # for the model that is to mend it
 
 
-class Sources(Struct, frozen=True):
+class ClaimSources(Struct, frozen=True):
     """What the sentences about a stretch of talk may rest on."""
 
     window: tuple[Said, ...]
@@ -56,54 +56,56 @@ class Sources(Struct, frozen=True):
     entity: str = ""  # its name: what it said itself bears out nothing
 
 
-KEPT = Finding("keep")
+KEPT = SourceVerdict("keep")
 
 
-def check(claim: Claim, sources: Sources) -> Finding:
+def check(claim: CitedClaim, sources: ClaimSources) -> SourceVerdict:
     """Tell whether a claim stands on the messages it cites."""
     own = words.folded(sources.entity)
     said = [one for one in sources.window if words.folded(one.who) != own]
     cited = [one for one in said if one.id in claim.cites]
     if not claim.cites or len({one.id for one in cited}) < len(set(claim.cites)):
-        return Finding("mend", "it cites no message that a person said in this conversation")
+        return SourceVerdict("mend", "it cites no message that a person said in this conversation")
     if not any(rests.strip() for rests in claim.rests_on):
-        return Finding("mend", "it does not name the words that it rests on")
+        return SourceVerdict("mend", "it does not name the words that it rests on")
     said_words = f" {_bare(' '.join(one.text for one in cited))} "
     for rests in claim.rests_on:
         if f" {_bare(rests)} " not in said_words:
-            return Finding("mend", f'the messages it cites do not say "{rests}"')
+            return SourceVerdict("mend", f'the messages it cites do not say "{rests}"')
     found = _held(claim.text, cited, said, sources)
-    return Finding("inference") if found == KEPT and claim.inference else found
+    return SourceVerdict("inference") if found == KEPT and claim.inference else found
 
 
-def check_prose(text: str, sources: Sources) -> Finding:
+def check_prose(text: str, sources: ClaimSources) -> SourceVerdict:
     """Tell whether prose holds no name, number or date that nobody gave."""
     found = _held(text, sources.window, sources.window, sources)
     return KEPT if found.verdict == "inference" else found
 
 
-def _held(text: str, cited: Sequence[Said], said: Sequence[Said], sources: Sources) -> Finding:
+def _held(
+    text: str, cited: Sequence[Said], said: Sequence[Said], sources: ClaimSources
+) -> SourceVerdict:
     """Hold names, numbers and dates against what was said, and against what put it right."""
     if what := secrets.find_secret(text):
-        return Finding("mend", f"it holds {what}")
+        return SourceVerdict("mend", f"it holds {what}")
     if secrets.HIDDEN in text:
-        return Finding("mend", "it holds a place where a secret was")
+        return SourceVerdict("mend", "it holds a place where a secret was")
     people = (*sources.names, *(each.who for each in sources.window))
     grounds = [*(each.text for each in cited), *sources.known]
     language = words.language(text, *grounds)
     if strange := names.strange(text, [*grounds, *(one.text for one in said)], people, language):
-        return Finding("mend", f"nobody said {', '.join(strange)}")
+        return SourceVerdict("mend", f"nobody said {', '.join(strange)}")
     given = _given(cited, sources.zone)
     known = Values()
     for sentence in sources.known:
         known |= values.of_known(sentence)
     word, counted = values.made_up(text, given | known, given)
     if word:
-        return Finding("mend", f"nobody said {word}")
+        return SourceVerdict("mend", f"nobody said {word}")
     right = corrections.find(_in_order(said, sources.known), language)
     if newer := corrections.outdated(text, right, language):
-        return Finding("mend", f'it was put right since: "{newer}"')
-    return Finding("inference", "it follows by counting") if counted else KEPT
+        return SourceVerdict("mend", f'it was put right since: "{newer}"')
+    return SourceVerdict("inference", "it follows by counting") if counted else KEPT
 
 
 def _given(cited: Sequence[Said], zone: tzinfo) -> Values:

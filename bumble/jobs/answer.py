@@ -36,7 +36,7 @@ class Sentence(Struct, frozen=True):
     inference: bool = False
 
 
-class Fact(Struct, frozen=True):
+class TitledFact(Struct, frozen=True):
     """What is to stand under a title of knowledge."""
 
     title: str
@@ -44,7 +44,7 @@ class Fact(Struct, frozen=True):
     replaces: tuple[str, ...] = ()  # labels of known sentences that it takes the place of
 
 
-class Opinion(Struct, frozen=True):
+class StretchBelief(Struct, frozen=True):
     """Something that may become a belief."""
 
     category: str
@@ -53,7 +53,7 @@ class Opinion(Struct, frozen=True):
     contradicts: tuple[str, ...] = ()
 
 
-class Likeness(Struct, frozen=True):
+class PersonView(Struct, frozen=True):
     """How the entity sees somebody, and what it learnt of them."""
 
     person: str  # name
@@ -62,16 +62,16 @@ class Likeness(Struct, frozen=True):
     note: tuple[Sentence, ...] = ()
 
 
-class Answer(Struct, frozen=True):
+class StretchAnswer(Struct, frozen=True):
     """All that a model makes of a stretch."""
 
     appraisal: Mapping[str, Any] = {}
     title: tuple[Sentence, ...] = ()
     narrative: tuple[Sentence, ...] = ()
     reflection: tuple[tuple[Sentence, ...], ...] = ()  # by paragraph
-    knowledge: tuple[Fact, ...] = ()
-    beliefs: tuple[Opinion, ...] = ()
-    people: tuple[Likeness, ...] = ()
+    knowledge: tuple[TitledFact, ...] = ()
+    beliefs: tuple[StretchBelief, ...] = ()
+    people: tuple[PersonView, ...] = ()
     journal: tuple[Sentence, ...] = ()
 
 
@@ -166,7 +166,7 @@ def _object(fields: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def read(data: Mapping[str, Any]) -> Answer:
+def read(data: Mapping[str, Any]) -> StretchAnswer:
     """Read an answer that keeps to its schema."""
     places = count(1)
 
@@ -185,18 +185,18 @@ def read(data: Mapping[str, Any]) -> Answer:
         return tuple(sentence for raw in raw_list for sentence in claimed(raw))
 
     episode = data["episode"]
-    return Answer(
+    return StretchAnswer(
         data["appraisal"],
         prose(one_line(episode["title"]).lstrip("# "))[:1],
         claims(episode["narrative"]),
         lines(episode["reflection"]),
         tuple(
-            Fact(one_line(raw["title"]), claims(raw["sentences"]), tuple(raw["replaces"]))
+            TitledFact(one_line(raw["title"]), claims(raw["sentences"]), tuple(raw["replaces"]))
             for raw in data["knowledge"]
             if raw["title"].strip()
         ),
         tuple(
-            Opinion(
+            StretchBelief(
                 raw["category"],
                 claimed(raw["claim"]),
                 tuple(raw["confirms"]),
@@ -205,7 +205,7 @@ def read(data: Mapping[str, Any]) -> Answer:
             for raw in data["beliefs"]
         ),
         tuple(
-            Likeness(
+            PersonView(
                 one_line(raw["person"]),
                 lines(raw["portrait"]),
                 raw["scores"] or {},

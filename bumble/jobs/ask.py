@@ -17,9 +17,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.guard import sources
-from bumble.guard.sources import Claim, Finding
+from bumble.guard.sources import CitedClaim, SourceVerdict
 from bumble.jobs import answer, scene
-from bumble.jobs.answer import Answer, Sentence
+from bumble.jobs.answer import Sentence, StretchAnswer
 from bumble.jobs.scene import Scene
 from bumble.llm import structured
 from bumble.llm.protocol import PromptMessage, Request
@@ -32,7 +32,6 @@ from bumble.text import stop_words, words
 
 PURPOSE, MEND = "stretch", "mend"
 MAX_TOKENS, MEND_TOKENS = 4000, 1500
-TEMPERATURE = 0.4
 REFUSED = "refused"  # in state.yaml: by mark, when the last was said that a sentence could rest on
 MOST_REFUSED = 400  # marks that are kept; the oldest go
 
@@ -47,7 +46,7 @@ class Dropped(Struct, frozen=True):
 class Draft(Struct, frozen=True):
     """What a model makes of a stretch, each sentence of it checked."""
 
-    answer: Answer
+    answer: StretchAnswer
     dropped: tuple[Dropped, ...] = ()
     mended: int = 0  # sentences that stand the second time
 
@@ -55,8 +54,8 @@ class Draft(Struct, frozen=True):
 class _Sifted(Struct, frozen=True):
     """An answer with the sentences that stand, and the findings on those that don't."""
 
-    answer: Answer
-    failed: Mapping[str, tuple[Sentence, Finding]]  # by place
+    answer: StretchAnswer
+    failed: Mapping[str, tuple[Sentence, SourceVerdict]]  # by place
 
 
 def draw(runtime: Runtime, shown: Scene) -> Draft:
@@ -71,7 +70,7 @@ def draw(runtime: Runtime, shown: Scene) -> Draft:
         PURPOSE,
         scene.slots(runtime, shown),
         max_tokens=MAX_TOKENS,
-        temperature=TEMPERATURE,
+        temperature=runtime.config.memory.relational.reflection_temperature,
     )
     data = structured.answer(runtime.model, request, _schema(runtime, shown))
     whole = answer.read(data)
@@ -96,14 +95,14 @@ def _schema(runtime: Runtime, shown: Scene) -> dict[str, Any]:
     return answer.schema(runtime.body.appraisal, *labels, longest)
 
 
-def _sifted(whole: Answer, shown: Scene, refused: Mapping[str, Any]) -> _Sifted:
+def _sifted(whole: StretchAnswer, shown: Scene, refused: Mapping[str, Any]) -> _Sifted:
     """Part the sentences of an answer into those that stand and those that don't."""
-    failed: dict[str, tuple[Sentence, Finding]] = {}
+    failed: dict[str, tuple[Sentence, SourceVerdict]] = {}
 
     def become(sentence: Sentence) -> Sentence | None:
         finding = _found(sentence, shown)
         if _is_barred(sentence, shown, refused):
-            finding = Finding("mend", "it was refused before")
+            finding = SourceVerdict("mend", "it was refused before")
         if finding.verdict == "mend":
             failed[sentence.place] = (sentence, finding)
             return None
@@ -122,16 +121,16 @@ def _is_barred(sentence: Sentence, shown: Scene, refused: Mapping[str, Any]) -> 
     return newest <= base.field(refused, name, datetime)
 
 
-def _found(sentence: Sentence, shown: Scene) -> Finding:
+def _found(sentence: Sentence, shown: Scene) -> SourceVerdict:
     if not sentence.claims:
         return sources.check_prose(sentence.text, shown.sources)
-    claim = Claim(sentence.text, sentence.cites, sentence.rests_on, sentence.inference)
+    claim = CitedClaim(sentence.text, sentence.cites, sentence.rests_on, sentence.inference)
     return sources.check(claim, shown.sources)
 
 
 def _merged(
     sentence: Sentence,
-    failed: Mapping[str, tuple[Sentence, Finding]],
+    failed: Mapping[str, tuple[Sentence, SourceVerdict]],
     become: Mapping[str, Sentence],
 ) -> Sentence | None:
     return become.get(sentence.place) if sentence.place in failed else sentence
@@ -141,7 +140,7 @@ def _asked_again(
     runtime: Runtime,
     request: Request,
     data: Any,
-    failed: Mapping[str, tuple[Sentence, Finding]],
+    failed: Mapping[str, tuple[Sentence, SourceVerdict]],
     shown: Scene,
 ) -> dict[str, Sentence]:
     """Send sentences back with the reasons; what comes again, by place."""
@@ -176,7 +175,7 @@ def mark(text: str) -> str:
 
 def _parted(
     sifted: _Sifted, refused: Mapping[str, Any]
-) -> tuple[dict[str, tuple[Sentence, Finding]], dict[str, tuple[Sentence, Finding]]]:
+) -> tuple[dict[str, tuple[Sentence, SourceVerdict]], dict[str, tuple[Sentence, SourceVerdict]]]:
     """Part what failed into what was refused before, which isn't sent back, and the rest."""
     old = {place: pair for place, pair in sifted.failed.items() if mark(pair[0].text) in refused}
     return old, {place: pair for place, pair in sifted.failed.items() if place not in old}

@@ -25,7 +25,7 @@ from bumble.facts.beliefs import CORRECTION, Claim, Verdict
 from bumble.facts.store_extracted import ExtractedItem, WindowMemories
 from bumble.guard import sources
 from bumble.jobs import answer
-from bumble.jobs.answer import Answer, Likeness, Sentence
+from bumble.jobs.answer import PersonView, Sentence, StretchAnswer
 from bumble.jobs.scene import Scene
 from bumble.portraits import line_origins, portrait_update, scores
 from bumble.portraits.line_origins import LineSource
@@ -59,7 +59,7 @@ def of(
     runtime: Runtime,
     shown: Scene,
     job: RememberJob,
-    whole: Answer,
+    whole: StretchAnswer,
     due: set[str],
     *,
     allow_shrink: bool = False,
@@ -96,7 +96,7 @@ def of(
 # the body
 
 
-def _felt(runtime: Runtime, shown: Scene, whole: Answer) -> tuple[Message, Appraisal] | None:
+def _felt(runtime: Runtime, shown: Scene, whole: StretchAnswer) -> tuple[Message, Appraisal] | None:
     """Return what the stretch did to the body, beside the last message that somebody said."""
     said = [message for message in shown.messages if message.role == "user" and message.text]
     try:
@@ -128,7 +128,7 @@ def _episode(
     runtime: Runtime,
     shown: Scene,
     job: RememberJob,
-    whole: Answer,
+    whole: StretchAnswer,
     felt: tuple[Message, Appraisal] | None,
     at: datetime,
 ) -> tuple[Episode | None, str]:
@@ -157,7 +157,7 @@ def _with_felt(session: Session, felt: tuple[Message, Appraisal] | None, at: dat
     return replace(session, appraisals={**session.appraisals, message.id: line})
 
 
-def _telling(runtime: Runtime, shown: Scene, whole: Answer) -> TellingResult:
+def _telling(runtime: Runtime, shown: Scene, whole: StretchAnswer) -> TellingResult:
     """Return the text of an episode; an excerpt, where nothing of the telling stands."""
     if not whole.narrative:
         why = "nothing that the model told stands on what was said"
@@ -184,7 +184,7 @@ def _fitting(paragraphs: Sequence[Sequence[Sentence]], most: int) -> str:
 # knowledge, beliefs, notes
 
 
-def _items(shown: Scene, whole: Answer, told: set[str]) -> Iterator[ExtractedItem]:
+def _items(shown: Scene, whole: StretchAnswer, told: set[str]) -> Iterator[ExtractedItem]:
     """Yield what is to be known, believed and noted; an inference is believed, not known."""
     for fact in whole.knowledge:
         replaced = [shown.known[label] for label in fact.replaces if label in shown.known]
@@ -250,7 +250,7 @@ def _claims(
 
 
 def _portraits(
-    runtime: Runtime, shown: Scene, whole: Answer, allow_shrink: bool
+    runtime: Runtime, shown: Scene, whole: StretchAnswer, allow_shrink: bool
 ) -> Iterator[tuple[Relationship, PortraitUpdate]]:
     """Yield the portraits that were written anew, each judged."""
     for person in shown.portraits.values():
@@ -269,7 +269,7 @@ def _portraits(
         )
 
 
-def _of(person: Relationship, whole: Answer) -> Likeness | None:
+def _of(person: Relationship, whole: StretchAnswer) -> PersonView | None:
     """Return what an answer says of somebody, whose portrait it was shown."""
     matching = (one for one in whole.people if relationships.match([person], one.person))
     return next(matching, None)

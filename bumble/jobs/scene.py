@@ -17,7 +17,7 @@ from bumble.episodes.episode_text import EpisodeScene
 from bumble.facts import beliefs
 from bumble.facts.extract_window import Window
 from bumble.grounding import secrets
-from bumble.guard.sources import Said, Sources
+from bumble.guard.sources import ClaimSources, Said
 from bumble.portraits import portrait, portrait_update
 from bumble.records import beliefs as held
 from bumble.records import knowledge, relationships
@@ -66,7 +66,7 @@ class Scene(Struct, frozen=True, dict=True):
         return tuple(sorted({self.labels[label] for label in labels if label in self.labels}))
 
     @cached_property
-    def sources(self) -> Sources:
+    def sources(self) -> ClaimSources:
         """What a sentence about the stretch may rest on."""
         said = [
             Said(
@@ -82,7 +82,7 @@ class Scene(Struct, frozen=True, dict=True):
         for person in self.portraits.values():
             known += [person.text, *(note.text for note in portrait_update.notes(person))]
         names = (self.window.entity, *self.telling.names.values())
-        return Sources(tuple(said), tuple(known), names, self.window.zone)
+        return ClaimSources(tuple(said), tuple(known), names, self.window.zone)
 
 
 def gather(runtime: Runtime, session: Session, messages: Sequence[Message]) -> Scene:

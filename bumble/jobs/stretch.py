@@ -25,7 +25,7 @@ from bumble.episodes.remember import RememberJob
 from bumble.errors import AnswerInvalidError
 from bumble.facts.extract_window import split_windows
 from bumble.jobs import ask, memories, scene
-from bumble.jobs.answer import Answer
+from bumble.jobs.answer import StretchAnswer
 from bumble.jobs.ask import Draft, Dropped
 from bumble.jobs.memories import Memories
 from bumble.jobs.scene import Scene
@@ -145,7 +145,7 @@ def run(runtime: Runtime, job: StretchJob, *, allow_shrink: bool = False) -> Job
     shown = scene.gather(runtime, session, job.messages)
     due = _due(runtime, session, job)
     if not shown.labels:
-        return _result(runtime, job, shown, Draft(Answer()), Memories(runtime.now()), due)
+        return _result(runtime, job, shown, Draft(StretchAnswer()), Memories(runtime.now()), due)
     try:
         draft = ask.draw(runtime, shown)
     except AnswerInvalidError as error:
@@ -260,8 +260,8 @@ def _failed(
     first, why = job.messages[0].id, str(error).splitlines()[0]
     failed = 1 + (int(marked.get("failed", 0)) if marked.get("first") == first else 0)
     if failed >= TRIES:
-        made = memories.of(runtime, shown, job, Answer(), due & {REMEMBER})
-        passed = _result(runtime, job, shown, Draft(Answer()), made, due)
+        made = memories.of(runtime, shown, job, StretchAnswer(), due & {REMEMBER})
+        passed = _result(runtime, job, shown, Draft(StretchAnswer()), made, due)
         return replace(passed, lines=(f"Passed over after {failed} tries: {why}", *passed.lines))
 
     def counted() -> list[Change | None]:

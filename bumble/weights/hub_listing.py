@@ -42,7 +42,7 @@ class HubFile(Struct, frozen=True):
     sha256: str
 
 
-class Repository(Struct, frozen=True):
+class HubRepository(Struct, frozen=True):
     """A repository as it stands."""
 
     name: str
@@ -64,7 +64,7 @@ def parse(reference: str) -> tuple[str, str]:
     return match[1], match[2] or ""
 
 
-def look_up(name: str, means: PullOptions) -> Repository:
+def look_up(name: str, means: PullOptions) -> HubRepository:
     """Ask the hub about a repository.
 
     Raises:
@@ -92,7 +92,7 @@ def look_up(name: str, means: PullOptions) -> Repository:
     return _repository(name, info)
 
 
-def choose(repository: Repository, wanted: str, memory_mb: int | None) -> HubFile:
+def choose(repository: HubRepository, wanted: str, memory_mb: int | None) -> HubFile:
     """Choose a file.
 
     Args:
@@ -140,7 +140,7 @@ def _first_line(error: BaseException) -> str:
     return first
 
 
-def _repository(name: str, info: ModelInfo) -> Repository:
+def _repository(name: str, info: ModelInfo) -> HubRepository:
     files = tuple(
         HubFile(one.rfilename, one.lfs.size, one.lfs.sha256)
         for one in info.siblings or ()
@@ -148,7 +148,9 @@ def _repository(name: str, info: ModelInfo) -> Repository:
     )
     said = [tag.removeprefix("license:") for tag in info.tags or () if tag.startswith("license:")]
     length = (info.gguf or {}).get("context_length")
-    return Repository(name, str(info.sha), said[0] if said else "not stated", length or None, files)
+    return HubRepository(
+        name, str(info.sha), said[0] if said else "not stated", length or None, files
+    )
 
 
 def _is_named(file: HubFile, wanted: str) -> bool:
@@ -166,7 +168,7 @@ def _rank(file: HubFile) -> int:
     return min(ranks, default=len(_QUANTS))
 
 
-def _listed(repository: Repository, problem: str, files: Sequence[HubFile]) -> str:
+def _listed(repository: HubRepository, problem: str, files: Sequence[HubFile]) -> str:
     lines = [
         f"- hf:{repository.name}:{file.path} ({file.bytes / 1e9:.1f} GB, "
         f"about {needed_mb(file.bytes) / 1000:.1f} GB of memory)"

@@ -33,7 +33,7 @@ from bumble.weights.catalog import (
 )
 
 if TYPE_CHECKING:
-    from bumble.weights.hub_listing import HubFile, Repository
+    from bumble.weights.hub_listing import HubFile, HubRepository
 
 HUB = "hf:"  # `hf:OWNER/REPO[:FILE]`: a place on the hub
 _FILE = "model.gguf"
@@ -53,7 +53,7 @@ def of_file(catalog: Catalog, path: Path) -> CatalogEntry | None:
     return next((one for one in catalog if one.sources[0] == Local(path)), None)
 
 
-def from_hub(catalog: Catalog, repository: Repository, file: HubFile) -> CatalogEntry:
+def from_hub(catalog: Catalog, repository: HubRepository, file: HubFile) -> CatalogEntry:
     """Return the entry of a file on the hub.
 
     Raises:

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 import bumble
-from bumble.cli import man_page, reference
+from bumble.cli import reference
 from bumble.cli.app import BUG_EXIT_CODE, COMMANDS, SECTIONS
+from bumble.cli.pages import man_page
 from tests.support.chatting import script
 from tests.support.command_line import leaves
 from tests.support.running import Run

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -8,32 +7,11 @@ from typing import Any
 import pytest
 
 from bumble.weights import catalog, store
+from tests.support.own_models import CONTENT, SHA256, entry
 from tests.support.running import Run
 from tests.support.serving import index_environment, wheel
 
-CONTENT = b"the weights of a model " * 5000
-SHA256 = hashlib.sha256(CONTENT).hexdigest()
 BUILT_IN = [entry.name for entry in catalog.load()]
-
-
-def entry(name: str, source: str) -> str:
-    """One model of a user's catalog."""
-    return f"""
-  - name: {name}
-    kind: chat
-    summary: A model of the user's own
-    licence: MIT
-    context_tokens: 4096
-    memory_mb: 100
-    files:
-      - name: model.gguf
-        bytes: {len(CONTENT)}
-        sha256: {SHA256}
-        sources:
-          - {source}
-    chat:
-      {{thinking: none, temperature: 0.4}}
-"""
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.commands.test_model import CONTENT, entry
 from tests.support import ollama_wire, openai_wire
 from tests.support.fake_server import FakeServer
+from tests.support.own_models import CONTENT, entry
 from tests.support.running import Run
 from tests.support.terminal import Terminal
 

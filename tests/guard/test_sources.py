@@ -5,14 +5,14 @@ from datetime import UTC, datetime
 import pytest
 
 from bumble.guard import sources
-from bumble.guard.sources import Claim, Said, Sources
+from bumble.guard.sources import CitedClaim, ClaimSources, Said
 
 AT = datetime(2027, 3, 3, 21, tzinfo=UTC)
 WINDOW = (
     Said("m1", AT, "Ona", "My nephew Tibor is eleven, and he plays the oboe in Graz."),
     Said("m2", AT, "Ona", "I told them no. The concert is on 4 May."),
 )
-SOURCES = Sources(WINDOW, ("Ona: Ona lives in Leoben.",), ("Ada", "Ona"))
+SOURCES = ClaimSources(WINDOW, ("Ona: Ona lives in Leoben.",), ("Ada", "Ona"))
 
 
 @pytest.mark.parametrize(
@@ -28,25 +28,28 @@ SOURCES = Sources(WINDOW, ("Ona: Ona lives in Leoben.",), ("Ada", "Ona"))
 def test_what_stands_on_the_words_it_cites_is_kept(
     text: str, cites: tuple[str, ...], rests: tuple[str, ...]
 ) -> None:
-    assert sources.check(Claim(text, cites, rests), SOURCES) == sources.KEPT
-    marked = sources.check(Claim(text, cites, rests, inference=True), SOURCES)
+    assert sources.check(CitedClaim(text, cites, rests), SOURCES) == sources.KEPT
+    marked = sources.check(CitedClaim(text, cites, rests, inference=True), SOURCES)
     assert marked.verdict == "inference"
 
 
 @pytest.mark.parametrize(
     ("claim", "why"),
     [
-        (Claim("Ona refused.", (), ("no",)), "cites no message"),
-        (Claim("Ona refused.", ("m2", "m9"), ("no",)), "cites no message"),
-        (Claim("Ona refused.", ("m2",)), "does not name the words"),
-        (Claim("Ona accepted.", ("m2",), ("I told them yes",)), 'do not say "I told them yes"'),
-        (Claim("Tibor plays in Linz.", ("m1",), ("plays the oboe",)), "nobody said Linz"),
-        (Claim("Tibor is twelve.", ("m1",), ("Tibor is eleven",)), "nobody said twelve"),
-        (Claim("It is on 5 May.", ("m2",), ("concert is on",)), "nobody said 5"),
-        (Claim("Ona hears Tibor.", ("m2",), ("concert is on",)), "nobody said Tibor"),
+        (CitedClaim("Ona refused.", (), ("no",)), "cites no message"),
+        (CitedClaim("Ona refused.", ("m2", "m9"), ("no",)), "cites no message"),
+        (CitedClaim("Ona refused.", ("m2",)), "does not name the words"),
+        (
+            CitedClaim("Ona accepted.", ("m2",), ("I told them yes",)),
+            'do not say "I told them yes"',
+        ),
+        (CitedClaim("Tibor plays in Linz.", ("m1",), ("plays the oboe",)), "nobody said Linz"),
+        (CitedClaim("Tibor is twelve.", ("m1",), ("Tibor is eleven",)), "nobody said twelve"),
+        (CitedClaim("It is on 5 May.", ("m2",), ("concert is on",)), "nobody said 5"),
+        (CitedClaim("Ona hears Vera.", ("m2",), ("concert is on",)), "nobody said Vera"),
     ],
 )
-def test_what_does_not_is_to_be_mended(claim: Claim, why: str) -> None:
+def test_what_does_not_is_to_be_mended(claim: CitedClaim, why: str) -> None:
     found = sources.check(claim, SOURCES)
     assert found.verdict == "mend"
     assert why in found.why

@@ -4,7 +4,7 @@ import pytest
 
 from bumble.errors import UsageError, WeightsMissingError
 from bumble.weights import hub_listing
-from bumble.weights.hub_listing import HubFile, Repository
+from bumble.weights.hub_listing import HubFile, HubRepository
 from bumble.weights.sources import PullOptions
 from tests.support.serving import hub, repository
 
@@ -12,14 +12,14 @@ GB = 10**9
 SIZES = {"Q2_K": 2, "Q3_K_M": 3, "Q4_K_M": 4, "UD-Q4_K_XL": 4.2, "Q6_K": 6, "Q8_0": 8, "BF16": 16}
 
 
-def offers(*quants: str, stem: str = "Bee-7B") -> Repository:
+def offers(*quants: str, stem: str = "Bee-7B") -> HubRepository:
     files = [HubFile(f"{stem}-{one}.gguf", int(SIZES[one] * GB), "0" * 64) for one in quants]
     files += [
         HubFile("mmproj-F16.gguf", GB, "0" * 64),
         HubFile("MTP/mtp-Bee-7B.gguf", GB, "0" * 64),
         HubFile("BF16/Bee-7B-BF16-00001-of-00002.gguf", GB, "0" * 64),
     ]
-    return Repository("me/Bee-7B-GGUF", "c0ffee", "mit", None, tuple(files))
+    return HubRepository("me/Bee-7B-GGUF", "c0ffee", "mit", None, tuple(files))
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_what_there_is_not_is_an_error_that_names_what_there_is(
 
 def test_a_repository_without_weights_of_this_form_says_so() -> None:
     with pytest.raises(UsageError, match="no GGUF file"):
-        hub_listing.choose(Repository("me/bee", "c0ffee", "mit", None, ()), "", None)
+        hub_listing.choose(HubRepository("me/bee", "c0ffee", "mit", None, ()), "", None)
 
 
 @pytest.mark.parametrize(
