@@ -202,3 +202,15 @@ def test_what_somebody_wrote_since_is_kept_beside(life: Run) -> None:
         "knowledge.md": now["knowledge.md"],
     }
     assert "notes.md" not in now
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+def test_a_merge_whose_git_alone_is_killed_stays_noted(life: Run) -> None:
+    root = life.entity.root
+    place, head = bumble_git.at(root), git(root, "rev-parse", "HEAD")
+    assert place is not None
+    with git_operations.noted(root, Operation("merge", head=head, incoming=head)):
+        assert place.call("-c", "alias.die=!kill -9 $PPID", "die").killed
+    assert [one.what for one in git_operations.cut_off(root).values()] == ["merge"]
+    life.ok("journal", "add", "It rained.")
+    assert left_over(root) == []
