@@ -99,7 +99,7 @@ class GitResult(Struct, frozen=True):
     code: int
     out: bytes
     err: str
-    killed: bool = False  # it took too long
+    killed: bool = False  # it took too long, or somebody killed it
 
     @property
     def text(self) -> str:
@@ -117,7 +117,7 @@ class Holding(Struct):
     """What the gits that are started hold open as long as they live."""
 
     descriptor: int | None = None
-    killed: bool = False  # one of them took too long
+    killed: bool = False  # one of them took too long, or somebody killed it
 
 
 _holding: ContextVar[Holding | None] = ContextVar("holding", default=None)
@@ -444,7 +444,10 @@ def _start(
         return GitResult(1, b"", why, killed=True)
     except OSError as error:
         return GitResult(1, b"", str(error))
-    return GitResult(process.returncode, out, err.decode(errors="replace"))
+    killed = process.returncode < 0  # by somebody
+    if killed and held is not None:
+        held.killed = True
+    return GitResult(process.returncode, out, err.decode(errors="replace"), killed)
 
 
 def _watched(

@@ -24,7 +24,7 @@ from msgspec.structs import asdict
 from bumble import files, git
 from bumble.entity import installation
 from bumble.entity.folder import PRIVATE
-from bumble.errors import FolderUnwritableError, UnsafePathError, UserError
+from bumble.errors import FolderUnwritableError, LockedError, UnsafePathError, UserError
 from bumble.git import Git, Holding
 from bumble.gitdir import Repository
 
@@ -39,6 +39,7 @@ LOCKS = (
 # With those of what git does behind a commit, or where no commit has to wait for them.
 ALL_LOCKS = (*LOCKS, "*.lock", "refs/**/*.lock", "objects/maintenance.lock")
 SIDES = re.compile(r"\.merge_file_\w{6}")  # the files git gives a merge driver
+WAIT_SECONDS = 0.1
 SLACK_SECONDS = 2.0  # of the clock of a file system
 MERGE = "merge"
 
@@ -70,6 +71,9 @@ class GitSettled(Struct, frozen=True):
         return text + edits
 
 
+_ours: set[Path] = set()  # notes of this process
+
+
 @contextmanager
 def noted(root: Path, operation: Operation) -> Iterator[None]:
     """Have it noted what git does for us; the note stays if we are killed, or git had to be."""
@@ -78,13 +82,17 @@ def noted(root: Path, operation: Operation) -> Iterator[None]:
     signed = json.dumps({"note": text, "mark": installation.mark(f"{note.name} {text}")})
     with suppress(FolderUnwritableError):
         files.write_atomic(note, signed.encode())
-    with _held(note) as holding:
-        try:
-            yield
-        except UserError:  # it came to an end, if not to a good one
+    _ours.add(note)
+    try:
+        with _held(note) as holding:
+            try:
+                yield
+            except UserError:  # it came to an end, if not to a good one
+                _forget(root, note, operation, holding)
+                raise
             _forget(root, note, operation, holding)
-            raise
-        _forget(root, note, operation, holding)
+    finally:
+        _ours.discard(note)
 
 
 @contextmanager
@@ -115,14 +123,17 @@ def _forget(root: Path, note: Path, operation: Operation, holding: Holding) -> N
 
 def cut_off(root: Path) -> dict[Path, Operation]:
     """Return what this installation began and nobody is at any more, by its note, oldest first."""
+    read = {note: _read(note) for note in _notes(root) if not files.is_locked(note)}
+    found = {note: operation for note, operation in read.items() if operation is not None}
+    return dict(sorted(found.items(), key=lambda pair: pair[1].began))
+
+
+def _notes(root: Path) -> list[Path]:
     try:
         names = os.listdir(root / PRIVATE)  # noqa: PTH208  (each command does it)
     except OSError:
-        return {}
-    notes = (root / PRIVATE / name for name in names if NOTE.fullmatch(name))
-    read = {note: _read(note) for note in notes if not files.is_locked(note)}
-    found = {note: operation for note, operation in read.items() if operation is not None}
-    return dict(sorted(found.items(), key=lambda pair: pair[1].began))
+        return []
+    return [root / PRIVATE / name for name in names if NOTE.fullmatch(name)]
 
 
 def _read(note: Path) -> Operation | None:
@@ -147,7 +158,12 @@ def warning(operations: Iterable[Operation]) -> str:
 
 
 def settle(root: Path, place: Git) -> GitSettled:
-    """Bring to an end what was cut off; call it with the entity's lock held."""
+    """Bring to an end what was cut off; call it with the entity's lock held.
+
+    Raises:
+        LockedError: If the git of a killed bumble goes on merging.
+    """
+    _wait_for_merge(root)
     operations = cut_off(root)
     if not operations or place.foreign or place.trap or (place.strays and not place.trusted):
         return GitSettled()
@@ -164,6 +180,23 @@ def settle(root: Path, place: Git) -> GitSettled:
             kept += taken_back or ()
         files.remove(note)
     return GitSettled(tuple(cleared), undone, tuple(kept))
+
+
+def _wait_for_merge(root: Path) -> None:
+    """Wait for the git of a bumble that was killed while it merged: it held the lock that we have.
+
+    What is written meanwhile would be taken back with the merge.
+    """
+    until = time.monotonic() + git.TIMEOUT_SECONDS
+    while any(
+        operation is not None and operation.what == MERGE
+        for note in _notes(root)
+        if note not in _ours and files.is_locked(note)
+        for operation in (_read(note),)
+    ):
+        if time.monotonic() > until:
+            raise LockedError(root, git.TIMEOUT_SECONDS)
+        time.sleep(WAIT_SECONDS)
 
 
 def _clear_locks(place: Git, operation: Operation) -> list[Path]:

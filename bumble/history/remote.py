@@ -125,6 +125,8 @@ def _merged(root: Path, place: Git, target: Upstream, keeping: Keeping) -> Mende
         return Mended()
     if not place.repository.under_way:
         advice = "Nothing was changed. `bumble diff` shows what is not committed."
+        if result.killed:
+            advice = "The next command that writes takes back what was begun; then sync again."
         if "unrelated histories" in result.err:
             advice = "One of them was begun anew, after forgetting say: clone that one afresh."
         raise SyncError(root, result.why, advice)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from bumble import git as bumble_git
 from bumble.entity import git_operations
+from bumble.entity.git_operations import Operation
 from bumble.gitdir import find
 from tests.support import clones, git_kills
 from tests.support.clones import check_whole, lived
@@ -137,3 +142,75 @@ def test_a_merge_may_be_cut_off_anywhere(life: Run, tmp_path: Path, merges: bool
         return [n for n, (name, path) in enumerate(calls, 1) if "/objects/" not in path]
 
     sweep(life, git_kills.made(tmp_path / "killer"), every, tmp_path / "aside", merges=merges)
+
+
+ORPHAN = """
+import subprocess, sys, time
+from pathlib import Path
+from bumble import git
+from bumble import git as bumble_git
+from bumble.entity import git_operations
+from bumble.entity.git_operations import Operation
+from bumble.entity.git_operations import Operation
+root, head = Path(sys.argv[1]), sys.argv[2]
+with git_operations.noted(root, Operation("merge", head=head, incoming=head)):
+    held = git._holding.get()
+    subprocess.Popen(["sleep", "2"], pass_fds=(held.descriptor,))
+    print(flush=True)
+    time.sleep(60)
+"""
+
+
+def test_nothing_is_written_while_the_git_of_a_killed_bumble_merges(
+    life: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = life.entity.root
+    environ = {**os.environ, **life.environ, "PATH": os.environ["PATH"]}
+    with subprocess.Popen(
+        [sys.executable, "-c", ORPHAN, str(root), git(root, "rev-parse", "HEAD")],
+        stdout=subprocess.PIPE,
+        env=environ,
+    ) as writer:
+        assert writer.stdout is not None
+        writer.stdout.readline()
+        writer.kill()
+    assert git_operations.cut_off(root) == {}  # its git lives
+    monkeypatch.setattr(bumble_git, "TIMEOUT_SECONDS", 0.3)
+    assert life("journal", "add", "Too soon.").code == 11
+    monkeypatch.setattr(bumble_git, "TIMEOUT_SECONDS", 20)
+    assert life.ok("journal", "add", "It rained.")
+    assert left_over(root) == []
+    assert "Too soon" not in life.entity.journal.read_text()
+
+
+def test_what_somebody_wrote_since_is_kept_beside(life: Run) -> None:
+    root = life.entity.root
+    git(root, "fetch", "-q")
+    head, incoming = git(root, "rev-parse", "HEAD", "origin/main").split()
+    before = truth(root)
+    merge = Operation("merge", head=head, incoming=incoming)
+    with pytest.raises(KeyboardInterrupt), git_operations.noted(root, merge):
+        git(root, "checkout", "-q", incoming, "--", ".")
+        life.entity.journal.write_text("Mine, written in between.\n")
+        raise KeyboardInterrupt
+    life.ok("knowledge", "set", "Sea", "Wide.")
+    now = truth(root)
+    kept = [data for path, data in now.items() if path.startswith(".history/")]
+    assert kept == [b"Mine, written in between.\n"]
+    assert {path: data for path, data in now.items() if path in before} == {
+        **before,
+        "knowledge.md": now["knowledge.md"],
+    }
+    assert "notes.md" not in now
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+def test_a_merge_whose_git_alone_is_killed_stays_noted(life: Run) -> None:
+    root = life.entity.root
+    place, head = bumble_git.at(root), git(root, "rev-parse", "HEAD")
+    assert place is not None
+    with git_operations.noted(root, Operation("merge", head=head, incoming=head)):
+        assert place.call("-c", "alias.die=!kill -9 $PPID", "die").killed
+    assert [one.what for one in git_operations.cut_off(root).values()] == ["merge"]
+    life.ok("journal", "add", "It rained.")
+    assert left_over(root) == []
