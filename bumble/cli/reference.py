@@ -106,8 +106,8 @@ def _usage(command: Any, ctx: Any) -> Iterator[str]:
 def tree() -> str:
     """Return the rooms and their modules, each with the first line of its docstring."""
     lines = []
-    for room in (PACKAGE, *sorted(path.parent for path in PACKAGE.glob("*/__init__.py"))):
-        name = "bumble" if room == PACKAGE else f"bumble/{room.name}"
+    for room in (PACKAGE, *sorted(path.parent for path in PACKAGE.rglob("*/__init__.py"))):
+        name = "bumble" if room == PACKAGE else f"bumble/{room.relative_to(PACKAGE)}"
         files = [path for path in sorted(room.glob("*.py")) if not path.stem.startswith("__")]
         if not files:
             continue
