@@ -46,6 +46,6 @@ def test_a_turn_reads_each_file_once(full: Run) -> None:
     # by a change of one file, which is checked once; then the answer, with others
     assert counted["messages.jsonl"] == 2 + 1 + CHECKS
 
-    # the ledger grows by each call of the model: the answer, the gate, the warming; its newest
-    # lines are read before the first, and for the report behind the second
-    assert counted["calls.jsonl"] == 2 + 3
+    # the ledger grows by each call of the model: the answer and the warming; its newest lines
+    # are read before the first, and for the report behind it
+    assert counted["calls.jsonl"] == 2 + 2

@@ -10,13 +10,14 @@ from bumble.agent import participants, turn
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
-from bumble.episodes import remember
 from bumble.errors import RefusedError
+from bumble.jobs import stretch
 from bumble.llm.scripted import ScriptedModel
 from bumble.records import beliefs, episodes, knowledge, narrative, relationships, skills
 from bumble.records.base import Provenance
 from bumble.runtime import job
 from bumble.text import tokens
+from tests.support.stretches import claim, makes
 from tests.support.turns import NOON, Clock, act, runtime_of, say, talk
 
 SECRET = "marzipan"  # what Sam told in private, in every kind of memory
@@ -103,7 +104,8 @@ def test_what_one_told_in_private_reaches_no_other_prompt(
         ]
     )
     in_company(private, model, "Who steals sweets at night?", "Bo", *others)
-    assert len(model.requests) == len(asking) + 1
+    chats = [request for request in model.requests if request.purpose == "chat"]
+    assert len(chats) == len(asking) + 1
     assert SECRET not in sent(model)
 
 
@@ -155,7 +157,8 @@ def test_what_is_written_in_company_is_for_all_who_heard_it(ada: Entity) -> None
 
 def test_who_only_listens_has_a_file_and_is_in_the_episode_and_its_audience(ada: Entity) -> None:
     clock = Clock()
-    runtime = runtime_of(ada, ScriptedModel([say("Lovely.")]), clock)
+    told = makes(claim("Sam flew a red kite.", "m1", rests=["red kite"]))
+    runtime = runtime_of(ada, ScriptedModel([say("Lovely."), told]), clock)
     sam, kim = (participants.person(ada, runtime.identity, name) for name in ("Sam", "Kim Lee"))
     session, is_new = participants.open_session(runtime, sam, clock.at, present=[kim])
     text = "We flew a red kite at the beach today, and it broke in the storm."
@@ -164,9 +167,8 @@ def test_who_only_listens_has_a_file_and_is_in_the_episode_and_its_audience(ada:
     runtime.memory.sync()
     turn.answer(runtime, turn.prepare(runtime, heard, sam, last_spoke=None), lambda _: None)
     clock.at += timedelta(hours=8)
-    for _ in range(2):
-        for each in remember.check(runtime).jobs:
-            job.apply(runtime, remember.run(runtime, each))
+    [due] = stretch.check(runtime).jobs
+    job.apply(runtime, stretch.run(runtime, due))
     [episode] = list(episodes.read(ada.episodes))
     assert episode.people == ("sam", kim.id)
     assert set(episode.provenance.audience) == {"sam", kim.id}
