@@ -16,7 +16,7 @@ ONLY_IN = {
     "markupsafe": ("report",),
     "typer": ("app", "cli", "commands"),
     "prompt_toolkit": ("cli",),
-    "mcp": ("served", "servers", "commands"),  # `commands` for its types alone
+    "mcp": ("served", "servers"),
     "mcp_types": ("served", "servers"),
     "apsw": ("index",),
     "psycopg": ("index",),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -18,8 +18,6 @@ from bumble.cli.entity_command import writes
 from bumble.errors import UsageError
 
 if TYPE_CHECKING:
-    from mcp.server.mcpserver import MCPServer
-
     from bumble.agent.participants import Person
     from bumble.index.memory import Memory
     from bumble.servers.servers import Running
@@ -79,10 +77,10 @@ def mcp(
     if print_config is not None:
         _print_config(opened, print_config, speaker, write=write)
         return
-    server = _server(opened, speaker, write=write)
+    serve = _serving(opened, speaker, write=write)
     # Ctrl-C ends it at once: the library would wait for a line more. Writes outlive a kill.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    server.run("stdio")
+    serve()
 
 
 def _list_servers(opened: Opened) -> None:
@@ -121,13 +119,13 @@ def _server_lines(server: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _server(opened: Opened, speaker: str | None, *, write: bool) -> MCPServer[Any]:
+def _serving(opened: Opened, speaker: str | None, *, write: bool) -> Callable[[], None]:
     with library():
-        from bumble.served import server
+        from bumble.served import server, wire
     from bumble.served.desk import Desk
 
     desk = Desk(opened, _reader(opened, speaker), _memory(opened))
-    return server.make(desk, writes=write)
+    return partial(wire.serve, server.make(desk, writes=write))
 
 
 def _reader(opened: Opened, speaker: str | None) -> Person:
