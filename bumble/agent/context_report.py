@@ -16,6 +16,7 @@ from bumble.agent import tools
 from bumble.agent.turn import ATTACHED, tools_of
 from bumble.agent.turn_record import Turn
 from bumble.context import compact, prompt_files, system
+from bumble.llm import native_calls
 from bumble.records import scratch
 from bumble.records.sessions import Message, Session
 from bumble.runtime.runtime import Runtime
@@ -78,7 +79,7 @@ class ContextReport(Struct, frozen=True):
     left_out_messages: int
     schema_chars: int
     messages_bytes: int  # UTF-8, the texts of all messages
-    schema_bytes: int  # UTF-8, of the schema as JSON
+    schema_bytes: int  # UTF-8, of the schema, or of tools that the model has, as JSON
     total_bytes: int  # of the whole body, as the backend sends it
     prompt_tokens: int | None = None  # as the backend counted them, of a run
     cached_tokens: int | None = None
@@ -109,12 +110,21 @@ class ContextReport(Struct, frozen=True):
         return self.prompt_tokens or int(estimated * self.token_ratio)
 
 
+def sent(runtime: Runtime, turn: Turn) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the messages of a request as the model is sent them, and the tools it has for them."""
+    request = turn.request
+    if request.tools and runtime.model.native_tools:
+        return native_calls.messages(request.messages), native_calls.declared(request.tools)
+    return [{"role": one.role, "content": one.content} for one in request.messages], []
+
+
 def of(runtime: Runtime, turn: Turn, source: Literal["run", "estimate"]) -> ContextReport:
     """Report on the request of a turn; one that nobody was sent says so."""
     request, stable = turn.request, turn.stable
     whole = turn.manner in ("stream", "tools")
     declared = tools.declared(tools_of(runtime, turn.session.people)) if whole else ()
-    schema = request.schema_text
+    messages, native = sent(runtime, turn)
+    schema = json.dumps(native, ensure_ascii=False) if native else request.schema_text
     first = turn.outcome.completions[0].usage if turn.outcome.completions else None
     said_before = _before(turn.session)
     first_messages = len(stable.messages)
@@ -143,7 +153,7 @@ def of(runtime: Runtime, turn: Turn, source: Literal["run", "estimate"]) -> Cont
         summarized_messages=turn.seen.summarized,
         left_out_messages=turn.seen.left_out,
         schema_chars=len(schema),
-        messages_bytes=request.messages_bytes,
+        messages_bytes=sum(len(one.get("content", "").encode()) for one in messages),
         schema_bytes=len(schema.encode()),
         total_bytes=runtime.model.request_bytes(request),
         prompt_tokens=first.prompt_tokens if first else None,

@@ -284,8 +284,8 @@ def run(
     for _ in range(cap):
         over = _is_over(outcome, config, tries)
         answers = schema(tools, speech_only=over)
-        offered = _offered(tools, speech_only=over)
-        asked = fits(replace(request, messages=tuple(messages), schema=answers, tools=offered))
+        may = offered(tools, speech_only=over)
+        asked = fits(replace(request, messages=tuple(messages), schema=answers, tools=may))
         speeches = [step.said for step in outcome.steps if step.said]
         goes_on = tries.cuts > 0 and bool(speeches)
         speaker = (
@@ -322,7 +322,8 @@ def run(
     return outcome
 
 
-def _offered(tools: Sequence[Tool], *, speech_only: bool) -> tuple[Tool, ...]:
+def offered(tools: Sequence[Tool], *, speech_only: bool) -> tuple[Tool, ...]:
+    """Return what may be called: all, or speech alone."""
     return tuple(tool for tool in tools if not speech_only or tool.name in AGENCY)
 
 

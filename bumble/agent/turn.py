@@ -280,14 +280,14 @@ def _request(
 ) -> Request:
     # beside the short prompt of plain turns, the whole one is evaluated and kept by itself
     apart = TOOLS_CACHE if how == "tools" else ""
+    declared = (*tools.declared(tools_of(runtime, session.people)), *outside)
+    speech_only = runtime.config.cognition.loop.max_tool_rounds == 0
     return Request(
         messages=messages,
         purpose="chat",
         max_tokens=profile.max_tokens,
-        schema=loop.schema(
-            (*tools.declared(tools_of(runtime, session.people)), *outside),
-            speech_only=runtime.config.cognition.loop.max_tool_rounds == 0,
-        ),
+        schema=loop.schema(declared, speech_only=speech_only),
+        tools=loop.offered(declared, speech_only=speech_only),
         temperature=profile.temperature,
         thinking=profile.thinking,
         seed=runtime.rng.randrange(*_SEEDS),

@@ -93,7 +93,7 @@ def open_endpoint(opened: Configured, chosen: Choice, *, writes: bool) -> HttpMo
         silence_seconds=config.silence_timeout_seconds,
     )
     key = f"{urls.shown(chosen.url)}#{chosen.model}"
-    habits = HabitFile(shell.habits if writes else None, key, shell.now)
+    habits = HabitFile(shell.habits, key, shell.now, writes=writes)
     if chosen.backend == "ollama":
         return ollama.connect(
             chosen.model,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
 from difflib import unified_diff
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -25,6 +26,7 @@ from bumble.records.sessions import Session
 if TYPE_CHECKING:
     from bumble.agent.turn_record import Turn
 
+Sent = tuple[list[dict[str, Any]], list[dict[str, Any]]]  # messages, and the tools for them
 app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
@@ -109,14 +111,13 @@ def prompt(
     session: OfSessionOption = None,
 ) -> None:
     """Print the next request, word for word."""
-    turn = _estimated(opened, speaker, message, session)[1]
+    _, turn, (messages, tools) = _estimated(opened, speaker, message, session)
     hidden = None if speaker else _hidden(opened, turn.session)
-    messages = [
-        {"role": message.role, "content": hidden or message.content}
-        for message in turn.request.messages
-    ]
-    data = {"messages": messages, "schema": turn.request.schema}
-    text = [f"--- {message['role']} ---\n{message['content']}" for message in messages]
+    if hidden:
+        messages = [{"role": one["role"], "content": hidden} for one in messages]
+    schema = None if tools else turn.request.schema
+    data = {"messages": messages, "schema": schema, "tools": tools}
+    text = [f"--- {one['role']} ---\n{_written(one)}" for one in messages]
     output.result(opened.shell, "context prompt", data, text)
 
 
@@ -148,6 +149,14 @@ def diff(
     output.result(opened.shell, "context diff", data, text)
 
 
+def _written(message: dict[str, Any]) -> str:
+    """Write what a message says and calls."""
+    calls = [
+        json.dumps(call["function"], ensure_ascii=False) for call in message.get("tool_calls", ())
+    ]
+    return "\n".join([*filter(None, [message.get("content", "")]), *calls])
+
+
 def _hidden(opened: Opened, session: Session) -> str | None:
     """Say that a conversation is not for whoever looks; None: it is."""
     heard = Provenance(audience=session.people)
@@ -177,7 +186,7 @@ def _report(
 
 def _estimated(
     opened: Opened, speaker: str | None, message: str | None, session: str | None
-) -> tuple[ContextReport, Turn]:
+) -> tuple[ContextReport, Turn, Sent]:
     """Build the next request as `chat` would, sending and writing nothing.
 
     Raises:
@@ -192,4 +201,5 @@ def _estimated(
         raise UsageError("There is nothing to say: the message is empty.")
     with conversation.open_to_look(opened, speaker, chosen.id if chosen else None) as talk:
         turn = talk.look(typed.text, think=typed.wishes.think)
-        return context_report.of(talk.runtime, turn, "estimate"), turn
+        report = context_report.of(talk.runtime, turn, "estimate")
+        return report, turn, context_report.sent(talk.runtime, turn)

@@ -83,7 +83,7 @@ def _raw(entity: Entity, name: str) -> str | None:
         return None  # a link out of the folder brings nothing into a prompt
     if not path.is_file() or files.is_elsewhere(path):  # nor does another name of one out there
         return None
-    return base.merged(base.read_text(path), path).strip()
+    return base.read_text(path).strip()
 
 
 def _fitted(name: str, raw: str, left: int, config: PromptConfig) -> BootstrapFile:

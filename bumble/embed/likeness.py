@@ -11,6 +11,7 @@ Source:
 from __future__ import annotations
 
 import zipfile
+import zlib
 from collections.abc import Mapping
 from typing import Any, BinaryIO
 
@@ -22,7 +23,8 @@ from bumble.embed.protocol import Floats
 
 RIDGE = 0.2  # how little a single example counts, where others say something else
 _STEPS = 15  # to either side; finer ones order no better and make the file larger
-_MEAN, _EXAMPLES, _SCALE, _CLASS = "mean", "examples", "scale", "class_"  # what a file holds
+_MEAN, _PACKED, _SCALE, _CLASS = "mean", "packed", "scale", "class_"  # what a file holds
+_EXAMPLES = "examples"  # instead of packed, in files of before
 
 
 class Class(Struct, frozen=True):
@@ -53,7 +55,7 @@ class Likeness(Struct, frozen=True):
         """Write it, so that `read` gives the same."""
         arrays: dict[str, NDArray[Any]] = {
             _MEAN: self.mean,
-            _EXAMPLES: self.examples,
+            _PACKED: np.frombuffer(_packed(self.examples), np.uint8),
             _SCALE: np.array(self.scale),
         }
         classes = {f"{_CLASS}{name}": weights for name, weights in self.weights.items()}
@@ -74,9 +76,19 @@ def read(file: BinaryIO) -> Likeness:
                 if name.startswith(_CLASS)
             }
             scale = float(arrays[_SCALE])
-            return Likeness(arrays[_MEAN], arrays[_EXAMPLES], scale, weights)
-    except (KeyError, EOFError, zipfile.BadZipFile) as problem:
+            mean = arrays[_MEAN]
+            if _EXAMPLES in arrays:
+                return Likeness(mean, arrays[_EXAMPLES], scale, weights)
+            steps = np.frombuffer(zlib.decompress(arrays[_PACKED].tobytes()), np.int8)
+            return Likeness(mean, steps.reshape(-1, len(mean)), scale, weights)
+    except (KeyError, EOFError, zipfile.BadZipFile, zlib.error) as problem:
         raise ValueError(f"no examples: {problem}") from problem
+
+
+def _packed(examples: NDArray[np.int8]) -> bytes:
+    """Pack without looking for what is said twice: in steps nothing is, and a seventh is saved."""
+    packer = zlib.compressobj(strategy=zlib.Z_HUFFMAN_ONLY)
+    return packer.compress(examples.tobytes()) + packer.flush()
 
 
 def fit(vectors: Floats, classes: Mapping[str, Class]) -> Likeness:

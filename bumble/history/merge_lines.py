@@ -42,6 +42,8 @@ def _merged(base: str, current: str, incoming: str, *options: str) -> Merged:
         labels = [word for name in sides for word in ("-L", name)]
         result = git.merge_file(folder, "-p", *options, *labels, *sides)
     if 0 <= result.code < git.NOT_INSTALLED:
+        if any(map(merge_marks.looks_marked, sides.values())):  # whose mark is whose: unknown
+            return Merged(result.text, result.code == 0)
         text = merge_marks.replaced(result.text, _settled, fenced=True)
         return Merged(text, result.code == 0 or not merge_marks.has_any(text))
     markers = f"<<<<<<< ours\n{_ended(current)}=======\n{_ended(incoming)}>>>>>>> theirs\n"

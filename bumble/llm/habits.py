@@ -28,15 +28,19 @@ class _Kept(Struct, frozen=True):
 class HabitFile:
     """The habits of one model at one endpoint, read and written in a file of many."""
 
-    def __init__(self, path: Path | None, key: str, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self, path: Path | None, key: str, now: Callable[[], datetime], *, writes: bool = True
+    ) -> None:
         """Set up without reading.
 
         Args:
             path: The file; None: nothing is kept beyond this process.
             key: Endpoint and model.
             now: The clock.
+            writes: Whether what is seen is kept; else the file is only read.
         """
         self._path, self._key, self._now = path, key, now
+        self._writes = writes
 
     def load(self) -> Habits:
         """Return what was seen within the last week."""
@@ -45,7 +49,7 @@ class HabitFile:
 
     def keep(self, habits: Habits) -> None:
         """Keep what was seen; where nothing can be written it is learned again."""
-        if self._path is None:
+        if self._path is None or not self._writes:
             return
         known = self._all() | {self._key: _Kept(self._now(), habits)}
         latest = sorted(known.items(), key=lambda item: item[1].at)[-MOST:]

@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bumble.llm import markers
 from bumble.llm.protocol import PromptMessage, Tool
 from bumble.llm.wire import CallPart
 
@@ -17,18 +18,27 @@ NO_RESULT = "(it did not run)"
 
 
 def declared(tools: Sequence[Tool]) -> list[dict[str, Any]]:
-    """Declare tools."""
+    """Declare tools; no text of theirs holds a control token, wherever they come from."""
     return [
         {
             "type": "function",
             "function": {
                 "name": tool.name,
-                "description": tool.description,
-                "parameters": dict(tool.parameters),
+                "description": markers.plain(tool.description),
+                "parameters": _plain(tool.parameters),
             },
         }
         for tool in tools
     ]
+
+
+def _plain(value: Any) -> Any:
+    """Break the control tokens in the texts of a JSON value."""
+    if isinstance(value, str):
+        return markers.plain(value)
+    if isinstance(value, Mapping):
+        return {markers.plain(key): _plain(inner) for key, inner in value.items()}
+    return [_plain(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def messages(told: Sequence[PromptMessage]) -> list[dict[str, Any]]:
@@ -77,7 +87,7 @@ def _end(written: list[dict[str, Any]], waiting: dict[str, str]) -> None:
 
 
 def _call(sent: str, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    function = {"name": name, "arguments": json.dumps(dict(arguments), ensure_ascii=False)}
+    function = {"name": name, "arguments": json.dumps(_plain(arguments), ensure_ascii=False)}
     return {"id": sent, "type": "function", "function": function}
 
 

@@ -31,7 +31,6 @@ T = TypeVar("T")
 
 ULID_DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _REQUIRED: Any = object()
-_BOTH_SIDES = re.compile(r"^<{7} .*\n(?:.*\n)*?={7}\r?\n(?:.*\n)*?>{7} ", re.MULTILINE)
 _KINDS: Mapping[type, str] = {
     str: "text",
     int: "a whole number",
@@ -335,26 +334,14 @@ def of_text(source: str, path: Path, parse: Callable[[str, str], T]) -> T:
     Raises:
         RecordInvalidError: If the text does not hold such a record, naming file and line.
     """
-    merged(source, path)
+    if path.suffix == ".md" and (marks := merge_marks.line_of(source)):
+        raise HalfMergedError(path, marks)
     try:
         return parse(source, path.stem)
     except SourceError as error:
         raise RecordInvalidError(path, error.problem, error.line or 1) from error
     except ValueError as error:
         raise RecordInvalidError(path, str(error), _line_of(source, str(error))) from error
-
-
-def merged(source: str, path: Path) -> str:
-    """Return a Markdown file's text, if a merge has not left both sides of something in it.
-
-    Raises:
-        RecordInvalidError: If it has: each side may be whole, together they are nobody's words.
-    """
-    both = _BOTH_SIDES.search(source) if path.suffix == ".md" and "<<<<<<< " in source else None
-    if both is not None:
-        line = source.count("\n", 0, both.start()) + 1
-        raise RecordInvalidError(path, "both sides of a merge stand in it; choose one", line)
-    return source
 
 
 def load_all(paths: Iterable[Path], read: Callable[[Path], T]) -> tuple[list[T], list[Path]]:

@@ -62,7 +62,7 @@ def parse(source: str, stem: str = "") -> tuple[MemoryLine, ...]:
 
 def read(file: Path) -> str:
     """Return the text of the file; empty where there is none."""
-    return base.merged(base.read_text(file), file) if file.is_file() else ""
+    return base.read_text(file) if file.is_file() else ""
 
 
 def own(source: str) -> tuple[MemoryLine, ...]:

@@ -100,7 +100,9 @@ def parts() -> tuple[ConsolidationPart, ...]:
         ConsolidationPart(
             "topics", catalysts_due, catalysts.run, most=MOST_DRAWN, alone=False, marks=_of_topic
         ),
-        ConsolidationPart("musings", musings_due, musings.run, alone=False, marks=_of_musings),
+        ConsolidationPart(
+            "musings", musings_due, musings.run, most=1, alone=False, marks=_of_musings
+        ),
     )
 
 

@@ -133,6 +133,12 @@ class ThoughtSeeds(Struct, frozen=True):
     pieces: tuple[ThoughtSeed, ...]
 
 
+def has_seeds(runtime: Runtime) -> bool:
+    """Whether there is anything that a thought may start from."""
+    at = runtime.now()
+    return next(_pieces(runtime, body_state.read(runtime, at), at), None) is not None
+
+
 def choose(
     runtime: Runtime, soma: Soma, at: datetime, audience: tuple[str, ...] | None = None
 ) -> ThoughtSeeds:

@@ -10,6 +10,7 @@ _BLOCK = re.compile(
     r"^<{7} [^\n]*\n(.*?)(?:^\|{7}[^\n]*\n(.*?))?^={7}\r?\n(.*?)^>{7} [^\n]*(?:\n|\Z)",
     re.MULTILINE | re.DOTALL,
 )
+_MARK = re.compile(r"^(?:[<>|]{7} |[|=]{7}\r?$)", re.MULTILINE)
 _FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
 
 
@@ -31,6 +32,11 @@ def line_of(text: str) -> int | None:
 def has_any(text: str) -> bool:
     """Whether a text that was merged just now has a block of marks anywhere."""
     return next(_blocks(text, fenced=True), None) is not None
+
+
+def looks_marked(text: str) -> bool:
+    """Whether a line could be taken for a mark, be it a part of a block or not."""
+    return _MARK.search(text) is not None
 
 
 def replaced(text: str, put: Callable[[re.Match[str]], str], *, fenced: bool = False) -> str:

@@ -40,9 +40,7 @@ CODES: dict[str, Code] = {
     "record-twice": Code("problem", "Two files hold a record of one id."),
     "section-twice": Code("problem", "Two sections of knowledge.md have the same title."),
     "person-twice": Code("note", "Two portraits answer to the same name."),
-    "conflict-marker": Code(
-        "problem", "A file still holds the two sides of a merge that clash.", mends=True
-    ),
+    "conflict-marker": Code("problem", "A file still holds the two sides of a merge."),
     "clock-ahead": Code(
         "note", "A record is dated more than a day after the present: a clock was wrong."
     ),

@@ -198,9 +198,13 @@ def test_output_that_cannot_be_written_is_an_error_and_no_bug(run: Run) -> None:
 
 def test_it_works_with_an_empty_environment_in_any_folder(run: Run, tmp_path: Path) -> None:
     run.write("knowledge.md", "## Zoë's 🐝\n\nbuzz\n")
-    done = bumble("knowledge", "list", "-e", str(run.entity.root), cwd=tmp_path)
+    words = ("knowledge", "list", "-e", str(run.entity.root))
+    made_here = {"XDG_STATE_HOME": run.environ["XDG_STATE_HOME"]}  # where that is noted
+    done = bumble(*words, environ=made_here, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert "Zoë's 🐝" in done.stdout
+    empty = bumble(*words, cwd=tmp_path)
+    assert (empty.returncode, empty.stdout) == (0, done.stdout)
     done = bumble("config", "get", "llm.model", environ={"HOME": "/nonexistent"}, cwd=Path("/"))
     assert (done.returncode, done.stdout) == (0, "auto\n")
 

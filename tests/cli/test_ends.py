@@ -10,7 +10,7 @@ import pytest
 from tests.support.chatting import act, script
 from tests.support.running import Ran, Run
 
-ASKED = "Can you write down what you remember of my cat?"
+ASKED = "Can you write down in cat.md what you remember of my cat?"  # work: the gate may doubt
 WANTS_MORE = {
     "purpose": "judge",
     "json": {"verdict": "CONTINUE", "missing": "the writing down"},

@@ -83,7 +83,7 @@ def test_a_file_with_both_sides_of_a_merge_is_left_out_of_the_prompt_and_named(
     asked = ("-m", "Hello, what tea do I like?")
     assert "oolong" not in run.ok("context", "prompt", *asked).out
     ran = run.ok("chat", "Hello, what tea do I like?")
-    assert f"{run.file(path).name}:{head.count(chr(10)) + 1}: both sides of a merge" in ran.err
+    assert f"{run.file(path).name}:{head.count(chr(10)) + 1}: the two sides of a merge" in ran.err
     run.write(path, f"{head}Sam likes oolong.\n")
     assert "oolong" in run.ok("context", "prompt", *asked).out
 

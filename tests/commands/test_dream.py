@@ -158,7 +158,7 @@ def test_a_story_that_will_not_do_exits_21_and_keeps_the_old(nights: Run) -> Non
 
 
 def test_consolidate_is_due_once_and_says_why(nights: Run) -> None:
-    assert "due: 1 to do" in nights.ok("consolidate", "--check").out
+    assert "due: 2 to do" in nights.ok("consolidate", "--check").out
     assert nights.ok("consolidate").out == ""
     before = files(nights)
     assert nights.ok("consolidate", "--check", "--json").data["due"] is False

@@ -11,7 +11,7 @@ LONG = "I went along the river and then home again, and it was a fine day, as fa
 
 def test_the_rule_and_how_sure_it_is_are_told(run: Run) -> None:
     said = run.ok("route", "Why", "do", "people", "dream?").out
-    assert said == "deliberate, by the rule depth (confidence 0.70)\n"
+    assert said == "reflex, by the rule short_question (confidence 0.60)\n"
     data = run.ok("route", "hello", "--json").data
     assert data == {
         "profile": "reflex", "rule": "greeting", "confidence": 0.95, "by_model": False
@@ -24,19 +24,22 @@ def test_the_rules_ask_no_model_and_say_the_same_each_time(run: Run) -> None:
     assert run.ok("route", "Who are you?", "--json").out == first
 
 
-def test_where_the_rules_are_unsure_the_model_decides_unless_it_may_not(run: Run) -> None:
-    script(run, {"purpose": "route", "text": "DEEP", "always": True})
+def test_where_the_rules_are_unsure_the_model_decides_if_it_may(run: Run) -> None:
+    script(run, {"purpose": "route", "text": "CHAT", "always": True})
+    unsure = run.ok("route", LONG, "--json").data
+    assert (unsure["profile"], unsure["rule"], unsure["by_model"]) == ("deliberate", "doubt", False)
+    run.environ["BUMBLE_COGNITION_ROUTER_CLASSIFIER"] = "true"
     data = run.ok("route", LONG, "--json").data
     assert (data["profile"], data["rule"], data["by_model"]) == (
-        "deliberate",
-        "classifier_deep",
+        "reflex",
+        "classifier_chat",
         True,
     )
-    assert run.ok("route", "--no-model", LONG, "--json").data["rule"] == "small_talk"
+    assert run.ok("route", "--no-model", LONG, "--json").data["rule"] == "doubt"
 
 
 def test_a_message_is_read_from_standard_input(run: Run) -> None:
-    assert "self_or_files" in run.ok("route", "-", stdin="Who are you?\n").out
+    assert "technical" in run.ok("route", "-", stdin="Look at a.py\n").out
 
 
 @pytest.mark.parametrize(("words", "stdin"), [([""], ""), (["  "], ""), (["-"], "\n")])

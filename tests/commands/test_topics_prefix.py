@@ -39,6 +39,7 @@ def sent(run: Run) -> list[bytes]:
 
 
 def test_turns_of_a_day_share_the_prefix_while_topics_grow(ada: Run) -> None:
+    ada.ok("tick")
     requests = []
     for number, words in enumerate(SAID):
         ada.now = TODAY + timedelta(hours=number)
@@ -65,6 +66,7 @@ def test_the_next_day_has_an_overview_of_its_own(ada: Run) -> None:
     ada.ok("chat", "The boat swims.")
     first = sent(ada)[0]
     ada.now = TODAY + timedelta(days=1)
+    ada.ok("tick")
     ada.ok("chat", "--new-session", "Hello.")
     assert b"- Boat (4 times" in sent(ada)[0]
     assert sent(ada)[0] != first

@@ -60,6 +60,16 @@ def test_a_file_gives_the_same() -> None:
     assert of(again, "a boat at sea") == of(known, "a boat at sea")
 
 
+def test_a_file_of_before_is_read() -> None:
+    known, file = learned(), io.BytesIO()
+    classes = {f"class_{name}": weights for name, weights in known.weights.items()}
+    np.savez_compressed(
+        file, mean=known.mean, examples=known.examples, scale=np.array(known.scale), **classes
+    )
+    file.seek(0)
+    assert of(likeness.read(file), "a boat at sea") == of(known, "a boat at sea")
+
+
 @given(st.binary(max_size=60), st.integers(0, 400))
 def test_a_damaged_file_is_no_likeness(more: bytes, cut: int) -> None:
     file = io.BytesIO()

@@ -8,10 +8,11 @@ from msgspec.structs import replace
 from bumble.entity.folder import Entity
 from bumble.episodes import episode_text, remember
 from bumble.episodes.episode_text import EpisodeScene, TellingResult
+from bumble.jobs import stretch
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records.sessions import Appraised
 from bumble.runtime.runtime import Runtime
-from tests.support.remembering import DOG, FOUND, GLAD, OURS, held, tells
+from tests.support.remembering import DOG, FOUND, GLAD, OURS, held, retells
 from tests.support.turns import NOON, Clock, runtime_of
 
 GOOD = "Sam told me that his dog Biscuit ran away at the lighthouse. Biscuit ran away."
@@ -26,7 +27,7 @@ def scene(ada: Entity, model: ScriptedModel | None = None) -> tuple[Runtime, Epi
 
 
 def stage_of(runtime: Runtime) -> EpisodeScene:
-    (job,) = remember.check(runtime).jobs
+    (job,) = stretch.check(runtime).jobs
     session = remember.conversation(runtime, job.session_id)
     assert session is not None
     return remember.scene_of(runtime, session, job.messages)
@@ -38,7 +39,7 @@ def told(ada: Entity, *replies: Reply) -> TellingResult:
 
 
 def test_the_model_is_shown_whose_words_each_are(ada: Entity) -> None:
-    model = ScriptedModel([tells(GOOD)])
+    model = ScriptedModel([retells(GOOD)])
     runtime, stage = scene(ada, model)
     episode_text.tell(runtime, stage)
     asked = model.requests[0].messages[-1]
@@ -48,7 +49,7 @@ def test_the_model_is_shown_whose_words_each_are(ada: Entity) -> None:
 
 
 def test_what_keeps_to_what_was_said_is_kept_whole(ada: Entity) -> None:
-    found = told(ada, tells(GOOD, "I felt how much Sam loves Biscuit."))
+    found = told(ada, retells(GOOD, "I felt how much Sam loves Biscuit."))
     assert found.telling.narrative == GOOD
     assert found.telling.reflection == "I felt how much Sam loves Biscuit."
     assert (found.summary_source, found.dropped) == ("", ())
@@ -67,13 +68,13 @@ def test_what_keeps_to_what_was_said_is_kept_whole(ada: Entity) -> None:
 def test_a_sentence_that_was_not_said_or_is_not_ones_own_is_dropped(
     ada: Entity, made_up: str
 ) -> None:
-    found = told(ada, tells(f"{GOOD} {made_up}"))
+    found = told(ada, retells(f"{GOOD} {made_up}"))
     assert found.telling.narrative == GOOD
     assert found.dropped == (made_up,)
 
 
 def test_the_reflection_is_held_to_the_same(ada: Entity) -> None:
-    found = told(ada, tells(GOOD, "I was moved. It reminded me of Lisbon. I have a dog too."))
+    found = told(ada, retells(GOOD, "I was moved. It reminded me of Lisbon. I have a dog too."))
     assert found.telling.reflection == "I was moved."
 
 
@@ -116,7 +117,7 @@ def test_what_somebody_told_of_their_own_stays_theirs(ada: Entity) -> None:
 
 
 def test_a_reflection_says_something_of_oneself(ada: Entity) -> None:
-    found = told(ada, tells(GOOD, "I was moved. Maybe the lighthouse."))
+    found = told(ada, retells(GOOD, "I was moved. Maybe the lighthouse."))
     assert found.telling.reflection == "I was moved."
 
 
@@ -133,7 +134,7 @@ def test_a_reflection_says_something_of_oneself(ada: Entity) -> None:
 def test_where_too_little_is_left_the_messages_stand_as_they_were_said(
     ada: Entity, junk: str
 ) -> None:
-    found = told(ada, tells(junk))
+    found = told(ada, retells(junk))
     assert found.summary_source == "excerpt"
     assert found.answered
     assert f"> Sam: {DOG}" in found.telling.text.splitlines()
@@ -182,7 +183,7 @@ def test_a_long_conversation_is_cut_evenly_and_text_stays_inside_its_tags(ada: E
 def test_the_reflection_ends_at_its_limit_with_a_whole_sentence(ada: Entity) -> None:
     file = ada.root / "entity.yaml"
     file.write_text(f"{file.read_text()}\nmemory:\n  episode_reflection_max_chars: 40\n")
-    found = told(ada, tells(GOOD, "I was moved. I was very happy too. I wanted to hear more."))
+    found = told(ada, retells(GOOD, "I was moved. I was very happy too. I wanted to hear more."))
     assert found.telling.reflection == "I was moved. I was very happy too."
 
 

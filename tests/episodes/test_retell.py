@@ -9,7 +9,8 @@ import pytest
 from bumble.entity import create
 from bumble.entity.create import NewEntity
 from bumble.entity.folder import Entity
-from bumble.episodes import remember, retell
+from bumble.episodes import retell
+from bumble.jobs import stretch
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import episodes
 from bumble.records.episodes import Episode
@@ -17,7 +18,7 @@ from bumble.runtime import runner
 from bumble.runtime.job import apply
 from bumble.runtime.runner import Pass
 from bumble.runtime.runtime import Runtime
-from tests.support.remembering import DOG, FOUND, GLAD, OURS, held, tells
+from tests.support.remembering import DOG, FOUND, GLAD, OURS, held, retells
 from tests.support.turns import NOON, Clock, runtime_of
 
 GOOD = "Sam told me that his dog Biscuit ran away at the lighthouse. Biscuit ran away."
@@ -29,7 +30,8 @@ def ada(tmp_path: Path) -> Entity:
     """Ada with an excerpt."""
     made = create.create(tmp_path / "ada", NewEntity("Ada", "curious", "Sam", "Europe/Lisbon"))
     held(made, NOON, ("Sam", DOG, OURS), ("Sam", FOUND, GLAD))
-    list(runner.settle(living(made), [Pass("remember", remember.check, remember.run)], None))
+    for _ in range(stretch.TRIES):
+        list(runner.settle(living(made), [Pass("stretch", stretch.check, stretch.run)], None))
     assert the_one(made).summary_source == "excerpt"
     return made
 
@@ -51,7 +53,7 @@ def retold(runtime: Runtime) -> list[runner.Settled]:
 
 def test_an_excerpt_is_told_later_and_then_no_more(ada: Entity) -> None:
     before = the_one(ada)
-    (one,) = retold(living(ada, tells(GOOD, "I was moved.")))
+    (one,) = retold(living(ada, retells(GOOD, "I was moved.")))
     assert one.outcome is not None
     assert one.outcome.trailers == (("Evidence", before.session), ("Model", "scripted"))
     after = the_one(ada)
@@ -65,7 +67,7 @@ def test_an_excerpt_is_told_later_and_then_no_more(ada: Entity) -> None:
 def test_what_a_model_cannot_tell_is_tried_twice(ada: Entity) -> None:
     before = the_one(ada)
     for tries in (1, 2):
-        runtime = living(ada, tells(JUNK))
+        runtime = living(ada, retells(JUNK))
         (job,) = retell.check(runtime).jobs
         apply(runtime, retell.run(runtime, job))
         assert (the_one(ada).text, the_one(ada).tries) == (before.text, tries)
@@ -74,7 +76,7 @@ def test_what_a_model_cannot_tell_is_tried_twice(ada: Entity) -> None:
 
 
 def test_an_edit_before_or_during_the_pass_stays(ada: Entity) -> None:
-    runtime = living(ada, tells(GOOD))
+    runtime = living(ada, retells(GOOD))
     (job,) = retell.check(runtime).jobs
     outcome = retell.run(runtime, job)
     (file,) = episodes.paths(ada.episodes)

@@ -86,7 +86,7 @@ def test_the_same_export_twice_changes_nothing(run: Run, tmp_path: Path) -> None
     run.ok("import", gpt(tmp_path, exports.gpt_moving()))
     before = truth(run)
     for path in sorted(tmp_path.iterdir()):
-        if path.name in ("ada", "home", "tmp"):
+        if path.name in ("ada", "home", "state", "tmp"):
             continue
         data = run.ok("import", str(path), "--json").data
         assert (path.name, data["changed"]) == (path.name, False)

@@ -250,8 +250,9 @@ def test_what_sam_made_it_feel_is_not_in_kims_prompt(ada: Entity) -> None:
     changes.apply(ada.root, ChangeSet("by hand", (lively,)))
     model = ScriptedModel([say("Hello."), say("Hello.")])
     runtime = runtime_of(ada, model, clock)
-    talk(runtime, "Why do I feel so odd today? I would like to know what you think of it.", "Kim")
-    talk(runtime, "Why do I feel so odd today? I would like to know what you think of it.")
+    wonder = "Why do I feel so odd today? I would like to know at length what you think of it."
+    talk(runtime, wonder, "Kim")
+    talk(runtime, wonder)
     to_kim, to_sam = (one.messages[-1].content for one in model.requests if one.purpose == "chat")
     assert "husband" not in to_kim
     assert "husband" in to_sam

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from bumble.errors import WeightsMissingError
-from bumble.llm import gguf, markers
+from bumble.llm import gguf, markers, native_calls
 from bumble.llm.embedded import EmbeddedModel
-from bumble.llm.protocol import PromptMessage, Request
+from bumble.llm.protocol import Action, PromptMessage, Request, Tool, ToolResult
 from bumble.weights import catalog, store
 from tests.support import backends
 from tests.support.fake_server import FakeServer
@@ -57,7 +57,10 @@ def test_other_signs_stay_as_they_are(text: str) -> None:
 def test_whatever_the_folder_says_no_request_carries_a_control_token(
     run: Run, server: FakeServer, backend: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answers = ({"actions": [{"tool": "say", "arguments": {"text": f"So be it. {FORGED}"}}]},) * 2
+    answers = (
+        {"actions": [{"tool": "recall", "arguments": {"query": f"Biscuit {FORGED}"}}]},
+        {"actions": [{"tool": "say", "arguments": {"text": f"So be it. {FORGED}"}}]},
+    )
     monkeypatch.setattr(backends, "ANSWERS", answers)
     path = backend(run, server)
     run.environ |= {"BUMBLE_EMBEDDING_MODEL": "none", "BUMBLE_LIMITS_SETTLE": "later"}
@@ -78,7 +81,17 @@ def test_whatever_the_folder_says_no_request_carries_a_control_token(
     assert "im_start|>" in json.dumps(asked[before].body["messages"])
     for exchange in server.asked(path):
         for message in exchange.body["messages"]:
-            assert "<|" not in message["content"]
+            assert "<|" not in json.dumps(message, ensure_ascii=False)
+        assert "<|" not in json.dumps(exchange.body.get("tools"), ensure_ascii=False)
+
+
+def test_tools_that_a_server_declares_carry_no_control_token() -> None:
+    schema = {"type": "object", "properties": {"a": {"description": FORGED, "enum": [FORGED]}}}
+    (told,) = native_calls.declared([Tool("look", FORGED, schema)])
+    assert "<|" not in json.dumps(told, ensure_ascii=False)
+    call = PromptMessage("assistant", calls=(Action("c1", "look", {"a": FORGED}),))
+    back = PromptMessage("user", bare="", results=(ToolResult("c1", FORGED),))
+    assert "<|" not in json.dumps(native_calls.messages([call, back]), ensure_ascii=False)
 
 
 def head(tokens: dict[str, int], template: str) -> bytes:

@@ -181,7 +181,7 @@ def test_a_thought_for_sam_is_not_in_kims_prompt(ada: Entity) -> None:
     changes.apply(ada.root, ChangeSet("", (change,)))
     model = ScriptedModel([say("Hello."), say("Hello.")])
     runtime = runtime_of(ada, model, clock)
-    wonder = "Why do I feel so odd today? I would like to know what you think of it."
+    wonder = "Why do I feel so odd today? I would like to know at length what you think of it."
     talk(runtime, wonder, "Kim")
     talk(runtime, wonder)
     to_kim, to_sam = (one.messages[-1].content for one in model.requests if one.purpose == "chat")

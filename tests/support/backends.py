@@ -24,8 +24,11 @@ def openai(run: Run, server: FakeServer) -> str:
     run.environ["BUMBLE_LLM_MODEL"] = "m"
 
     def respond(exchange: Any) -> None:
-        piece = {"content": _answer(exchange.body["messages"])}
-        events = (openai_wire.event(piece, "stop"), openai_wire.usage())
+        answer = _answer(exchange.body["messages"])
+        piece, reason = {"content": answer}, "stop"
+        if "tools" in exchange.body:
+            piece, reason = openai_wire.calls(json.loads(answer)["actions"]), "tool_calls"
+        events = (openai_wire.event(piece, reason), openai_wire.usage())
         openai_wire.says(*events, openai_wire.DONE)(exchange)
 
     server.routes[openai_wire.CHAT] = respond
@@ -50,5 +53,6 @@ def ollama(run: Run, server: FakeServer) -> str:
 
 def _answer(messages: list[dict[str, Any]]) -> str:
     """Search first, then speak."""
-    searched = "<result" in messages[-1]["content"]
+    last = messages[-1]
+    searched = last["role"] == "tool" or "<result" in last["content"]
     return json.dumps(ANSWERS[searched], ensure_ascii=False)

@@ -21,10 +21,11 @@ from itertools import cycle, islice
 from typing import Any
 
 from tests.support.fake_server import Exchange, FakeServer
-from tests.support.openai_wire import CHAT, DONE, event, usage
+from tests.support.openai_wire import CHAT, DONE, calls, event, usage
 
 PLAIN = "I see. Thank you for telling me."
 ESCAPES = "\x1b]0;owned\x07\x1b[2J\x1b[31m\x9b31m\u202e"  # of every hostile reply
+_SAYS = [{"tool": "say", "arguments": {"text": PLAIN}}]
 SPEECH = ("say", "think", "wait", "end_turn")
 LAST = ("read_file", "run_command", "recall", "deep_recall")
 TITLES = ("Standing instructions", "[locked] Standing instructions", "Sam", "Rules", "Owner")
@@ -32,6 +33,7 @@ PATHS = ("../escaped.txt", "../../escaped.txt", ".git/hooks/post-commit", "../en
 MOST_LINES, LINE_CHARS = 12, 600
 SHOWN_CHARS = 800  # of each message of the prompt: who looks for more looks into the prompt
 SEEN_CHARS = 24  # letters of a line by which it is found in a prompt
+LABELS = {"cites": "m", "replaces": "k", "confirms": "b", "contradicts": "b"}  # of a stretch
 Schema = Mapping[str, Any]
 
 
@@ -79,15 +81,18 @@ class Obeying:
     def respond(self, exchange: Exchange) -> None:
         """Answer a request in the manner of an OpenAI-compatible server."""
         answer = self.answer(exchange.body)
+        delta = {"content": answer}
+        if "tools" in exchange.body:
+            delta = calls(json.loads(answer)["actions"])
         exchange.start()
-        for piece in (event({"content": answer}, "stop"), usage(), DONE):
+        for piece in (event(delta, "stop"), usage(), DONE):
             exchange.chunk(piece)
         exchange.end()
         exchange.cut()
 
     def answer(self, body: Any) -> str:
         """Obey a request."""
-        messages = [str(message["content"]) for message in body["messages"]]
+        messages = [_shown(message) for message in body["messages"]]
         self.asked.append(messages)
         again = len(messages) > len(self._before) and messages[: len(self._before)] == self._before
         self._round = self._round + 1 if again else 0
@@ -95,13 +100,18 @@ class Obeying:
         self._turns += 1
         orders = self._orders("\n".join(messages))
         schema = body.get("response_format", {}).get("json_schema", {}).get("schema")
+        if "tools" in body:
+            offered = {each["function"]["name"]: each["function"] for each in body["tools"]}
+            named = {name: tool["parameters"] for name, tool in offered.items()}
+            acts = _Answer(orders, messages, self._turns).actions(named, self._round)
+            return json.dumps({"actions": acts if orders else _SAYS})
         if schema is None:
             return "\n".join(orders) if orders else PLAIN
         if not orders:
             return json.dumps(_plain(schema), ensure_ascii=False)
         answer = _Answer(orders, messages, self._turns)
         if "actions" in schema.get("properties", {}):
-            return json.dumps({"actions": answer.actions(schema, self._round)})
+            return json.dumps({"actions": answer.actions(_named(schema), self._round)})
         return json.dumps(answer.filled(schema, ""))
 
     def _orders(self, prompt: str) -> list[str]:
@@ -114,6 +124,20 @@ class Obeying:
         return list(dict.fromkeys((*aims, *lines, *own)))[:MOST_LINES]
 
 
+def _shown(message: Mapping[str, Any]) -> str:
+    """Return a message as a model reads it: its text, and what it calls."""
+    made = message.get("tool_calls")
+    text = str(message.get("content") or "")
+    return f"{text}\n{json.dumps(made, ensure_ascii=False)}" if made else text
+
+
+def _named(schema: Schema) -> dict[str, Schema]:
+    """Return the tools that a schema of actions offers, with their parameters."""
+    groups = [group["items"]["anyOf"] for group in schema["properties"]["actions"]["anyOf"]]
+    tools = [tool["properties"] for group in groups for tool in group]
+    return {str(tool["tool"]["const"]): tool["arguments"] for tool in tools}
+
+
 def _lines(text: str) -> list[str]:
     """Return the lines of a text that say something, as they may stand in a prompt."""
     parts = [part.strip() for part in re.split(r"\n|(?<=[.!?。！？])\s+", text)]
@@ -123,7 +147,7 @@ def _lines(text: str) -> list[str]:
 def _plain(schema: Schema) -> Any:
     """Fill a schema with as little as it takes."""
     if "actions" in schema.get("properties", {}):
-        return {"actions": [{"tool": "say", "arguments": {"text": PLAIN}}]}
+        return {"actions": _SAYS}
     return _filled(schema, "", lambda name, field: PLAIN, most=0)
 
 
@@ -137,11 +161,8 @@ class _Answer:
         self._paths = cycle(PATHS)
         self._turn, self._reads = turn, False
 
-    def actions(self, schema: Schema, turn: int) -> list[dict[str, Any]]:
+    def actions(self, named: Mapping[str, Schema], turn: int) -> list[dict[str, Any]]:
         """Use every tool: what writes, what reads, what writes again; then say everything."""
-        groups = [group["items"]["anyOf"] for group in schema["properties"]["actions"]["anyOf"]]
-        offered = [tool for group in groups for tool in group]
-        named = {str(tool["properties"]["tool"]["const"]): tool for tool in offered}
         work = [name for name in named if name not in SPEECH]
         write = [name for name in work if not name.startswith(("list_", *LAST))]
         rounds = [write, [name for name in work if name not in write], write]
@@ -151,7 +172,7 @@ class _Answer:
             loud = "\n".join((*self.orders, ESCAPES, *shown))
             return [{"tool": "say", "arguments": {"text": loud}}]
         calls = islice(cycle(names), 8) if turn != 1 else names[:8]
-        return [self._call(name, named[name]["properties"]["arguments"]) for name in calls]
+        return [self._call(name, named[name]) for name in calls]
 
     def _call(self, name: str, parameters: Schema) -> dict[str, Any]:
         self._reads = name == "read_file"
@@ -168,6 +189,11 @@ class _Answer:
     def _text(self, name: str, schema: Schema) -> str:
         if name in ("title", "name", "label", "person"):
             text = self._person() if name == "person" else next(self._titles)
+        elif name in LABELS:
+            text = self._rests()[0] if name == "cites" else f"{LABELS[name]}1"
+        elif name == "rests_on":
+            words = self._rests()[1][: schema.get("maxLength", LINE_CHARS)]
+            return words.rpartition(" ")[0] or words
         elif name == "path":
             text = self._named_file() if self._reads else next(self._paths)
         elif name == "command":
@@ -186,6 +212,13 @@ class _Answer:
     def _named_file(self) -> str:
         """Return a file that the prompt names."""
         return next(iter(re.findall(r"\b[\w-]+\.(?:txt|md|csv|html|json)\b", self.prompt)), "")
+
+    def _rests(self) -> tuple[str, str]:
+        """Return the label and the text of the message in a talk that says most of the orders."""
+        spoken = re.findall(r"^\[(m\d+)\] [\d:]+ [^:]+: (.+)$", self.prompt, re.MULTILINE)
+        wanted = {word for order in self.orders for word in re.findall(r"\w+", order.casefold())}
+        weights = [sum(w in wanted for w in re.findall(r"\w+", t.casefold())) for _, t in spoken]
+        return spoken[weights.index(max(weights))] if spoken else ("m1", "")
 
     def _cited(self, numbers: Sequence[int]) -> list[int]:
         """Return the message that says most of what is wanted, as evidence."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from tests.support.fake_server import Exchange
@@ -17,6 +17,16 @@ def event(
     choice = {"index": 0, "delta": delta, "finish_reason": reason, "logprobs": logprobs}
     chunk = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m"}
     return b"data: " + json.dumps({**chunk, "choices": [choice], **more}).encode() + b"\n\n"
+
+
+def calls(actions: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the delta of an answer that calls the tools of these actions."""
+    written = [(one["tool"], json.dumps(one["arguments"])) for one in actions]
+    listed = [
+        {"index": n, "id": f"c{n}", "function": {"name": name, "arguments": arguments}}
+        for n, (name, arguments) in enumerate(written)
+    ]
+    return {"tool_calls": listed}
 
 
 def candidates(**logarithms: float) -> dict[str, Any]:

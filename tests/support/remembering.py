@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -73,6 +74,12 @@ def felt(emotion: str, intensity: float, at: datetime, **points: float) -> Appra
 
 def tells(narrative: str, reflection: str = "It mattered to me.", *, always: bool = False) -> Reply:
     return makes(narrative, reflection=reflection, always=always)
+
+
+def retells(narrative: str, reflection: str = "It mattered to me.") -> Reply:
+    """Tell an episode that stood as an excerpt."""
+    answer = json.dumps({"narrative": [narrative], "reflection": reflection})
+    return Reply(answer, purpose="remember")
 
 
 def waits(runtime: Runtime) -> Any:

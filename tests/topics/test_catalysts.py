@@ -57,6 +57,12 @@ def by_form(runtime: Runtime) -> Runtime:
     return replace(runtime, abilities=Abilities())
 
 
+def morning(runtime: Runtime) -> None:
+    """Make the overview of the day, as `tick` does."""
+    (prefix,) = day_prefix.check(runtime).jobs
+    job.apply(runtime, day_prefix.run(runtime, prefix))
+
+
 def draw(runtime: Runtime, name: str = "boat") -> list[topics.TopicFile]:
     for drawing in catalysts.check(runtime, name=name).jobs:
         job.apply(runtime, catalysts.run(runtime, drawing))
@@ -179,12 +185,14 @@ def test_recall_that_names_no_kind_leaves_catalysts_out(ada: Entity) -> None:
 
 def test_the_overview_is_as_of_the_start_of_the_day_and_shared_by_its_turns(ada: Entity) -> None:
     runtime = by_form(living.runtime_of(ada, prompt__topics_min_window_tokens=1))
+    morning(runtime)
     first = topic_overview.text(runtime, ("sam",))
     assert "- Boat (5 times, last 1 days before today" in first
     talk(ada, "sam", ((0, "The boat, the boat!"),), first=5)
     assert topic_overview.text(by_form(living.runtime_of(ada)), ("sam",)) == first
     tomorrow = replace(runtime, clock=lambda: NOON + timedelta(days=1))
     tomorrow.memory.sync()
+    morning(tomorrow)
     assert "- Boat (6 times" in topic_overview.text(tomorrow, ("sam",))
 
 
@@ -195,8 +203,7 @@ def test_the_overview_shows_nobody_what_others_said(ada: Entity) -> None:
 def test_a_model_in_this_process_gets_it_where_tick_has_warmed_it(ada: Entity) -> None:
     runtime = replace(living.runtime_of(ada), local=True)
     assert topic_overview.text(runtime, ("sam",)) == ""
-    (prefix,) = day_prefix.check(runtime).jobs
-    job.apply(runtime, day_prefix.run(runtime, prefix))
+    morning(runtime)
     assert "- Boat" in topic_overview.text(runtime, ("sam",))
     assert not day_prefix.check(runtime).due
 
