@@ -38,7 +38,9 @@ def typed(run: Run, *lines: str, argv: tuple[str, ...] = ()) -> Ran:
 
 def said(run: Run) -> list[str]:
     """What the person said, as it was stored."""
-    talks = run.ok("session", "show", "--all", "--json").data if run.file("sessions").is_dir() else None
+    talks = (
+        run.ok("session", "show", "--all", "--json").data if run.file("sessions").is_dir() else None
+    )
     messages = talks["messages"] if talks else []
     return [one["text"] for one in messages if one["role"] == "user"]
 

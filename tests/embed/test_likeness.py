@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+from typing import Any
 
 import numpy as np
 import pytest
@@ -62,7 +63,7 @@ def test_a_file_gives_the_same() -> None:
 
 def test_a_file_of_before_is_read() -> None:
     known, file = learned(), io.BytesIO()
-    classes = {f"class_{name}": weights for name, weights in known.weights.items()}
+    classes: dict[str, Any] = {f"class_{name}": each for name, each in known.weights.items()}
     np.savez_compressed(
         file, mean=known.mean, examples=known.examples, scale=np.array(known.scale), **classes
     )
