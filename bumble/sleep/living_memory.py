@@ -89,9 +89,7 @@ def check(runtime: Runtime, *, force: bool = False) -> Due[LivingJob]:
         )
     )
     sources, notes = narrative_sources.gather(runtime), _notes(runtime, last)
-    by_rule = not (dreams or force) or by_form.of_owner(runtime) is not None
-    # no model is given what was said last
-    latest = [remark.quote.message for remark in recent.remarks(runtime)[:1]] if by_rule else []
+    latest = [remark.quote.message for remark in recent.remarks(runtime)[:1]]
     fingerprint = _mark(sources.fingerprint, *latest, *(text for text, _ in notes))
     news = bool(sources.episodes or notes or latest) and fingerprint != seen
     conditions.append(

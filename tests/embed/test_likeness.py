@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from bumble.embed import likeness
 from bumble.embed.hashing import HashingEmbedder
@@ -64,9 +65,12 @@ def test_a_file_gives_the_same() -> None:
 def test_a_file_of_before_is_read() -> None:
     known, file = learned(), io.BytesIO()
     classes: dict[str, Any] = {f"class_{name}": each for name, each in known.weights.items()}
-    np.savez_compressed(
-        file, mean=known.mean, examples=known.examples, scale=np.array(known.scale), **classes
-    )
+    arrays: dict[str, NDArray[Any]] = {
+        "mean": known.mean,
+        "examples": known.examples,
+        "scale": np.array(known.scale),
+    }
+    np.savez_compressed(file, allow_pickle=False, **arrays, **classes)
     file.seek(0)
     assert of(likeness.read(file), "a boat at sea") == of(known, "a boat at sea")
 
