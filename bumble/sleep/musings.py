@@ -40,7 +40,7 @@ def check(runtime: Runtime) -> Due[MusingsJob]:
     if by_form.of_owner(runtime) is not None:
         return Due((), ())
     drawings, thoughts = catalysts.check(runtime), stray_thoughts.check(runtime)
-    think = thoughts.due and stray_thoughts.has_seeds(runtime)
+    think = thoughts.due and (drawings.due or stray_thoughts.has_seeds(runtime))
     job = MusingsJob(drawings.jobs[:TOPICS], thoughts.jobs[0] if think else None)
     return Due((), (job,) if job.drawings or job.thoughts else ())
 

@@ -229,6 +229,12 @@ def _noise(prompt: str, _: Any) -> dict[str, list[str]]:
     return {"thoughts": [f"and then {' '.join(words).rstrip('.').lower()}, as if"]}
 
 
+def _musings(prompt: str, fields: Any) -> dict[str, Any]:
+    topics = [name for name in fields if name != "thoughts"]
+    asked = {name: [{"uses": [f"{name}m1"], "question": "what is it like now?"}] for name in topics}
+    return asked | _noise(prompt, fields)
+
+
 def _handover(prompt: str, fields: Any) -> dict[str, str]:
     facts = _facts(_tagged(prompt, "conversation"))
     told = [about(person, said) for _, person, said in facts] or [""]
@@ -248,7 +254,7 @@ _MAKERS: dict[str, Any] = {  # by a field that only this answer has
     "narrative": _remember,
     "about": _portrait,
     "happening": _narrate,
-    "thoughts": _noise,
+    "thoughts": _musings,
     "subject": _handover,
     "next_steps": _summary,
     "phenotype": lambda _, fields: {key: [] for key in fields},  # nothing it would note for itself
