@@ -183,12 +183,6 @@ def run(runtime: Runtime, job: RememberJob) -> JobResult:
     )
 
 
-def title_of(result: TellingResult) -> str:
-    """Return the first line of a telling, as a title."""
-    first = result.telling.narrative.partition("\n")[0]
-    return tokens.cut(one_line(first.lstrip("#> ")), LINE_TOKENS)
-
-
 def audience(session: Session, messages: Sequence[Message]) -> tuple[str, ...]:
     """Return who had been there by then: somebody who joins later was not told it."""
     ids = [message.id for message in session.messages]

@@ -89,20 +89,26 @@ def check(runtime: Runtime, *, force: bool = False) -> Due[LivingJob]:
         )
     )
     sources, notes = narrative_sources.gather(runtime), _notes(runtime, last)
-    latest = [remark.quote.message for remark in recent.remarks(runtime)[:1]]
-    fingerprint = _mark(sources.fingerprint, *latest, *(text for text, _ in notes))
+    asks = dreams or force
+    source = working.read(runtime.entity.working_memory)
+    if asks and by_form.of_owner(runtime) is None:
+        latest = []
+        shown = [*_shown(runtime, sources, source).values()]  # all that a model gets of them
+    else:
+        latest = [remark.quote.message for remark in recent.remarks(runtime)[:1]]
+        shown = [sources.fingerprint, *latest]
+    fingerprint = _mark(*shown, *(text for text, _ in notes))
     news = bool(sources.episodes or notes or latest) and fingerprint != seen
     conditions.append(
         Condition("news", "something new" if news else "nothing new", "something new", news)
     )
     if force:
         conditions = [replace(gate, passes=True) for gate in conditions]
-    source = working.read(runtime.entity.working_memory)
     if not dreams:
         told = _by_model(source)
         writer = "of a model" if told else "by rule"
         conditions.append(Condition("page", writer, "by rule, while dreams are off", not told))
-    job = LivingJob(at, sources, notes, source, fingerprint, dreams or force)
+    job = LivingJob(at, sources, notes, source, fingerprint, asks)
     return Due(tuple(conditions), (job,))
 
 
@@ -190,13 +196,9 @@ def _asked(runtime: Runtime, job: LivingJob) -> PageDraft:
     circle = (people.owner_id(runtime.entity, runtime.identity),)
     open_notes = [note for note in job.notes if provenance.fits(note[1].audience, circle)]
     notes = [text for text, _ in open_notes]
-    own = [
-        line for line in working.own(job.before) if provenance.fits(line.origin.audience, circle)
-    ]
-    before = "\n".join(f"{line.section}: {line.text}" for line in own)
-    room = runtime.window_tokens - MAX_TOKENS
-    slots = narrative_sources.wording(runtime, job.sources, before, room, MAX_TOKENS)
-    given = {name: slots[name] for name in ("name", "memories", "people", "beliefs")}
+    own = _open_lines(runtime, job.before)
+    before = _page(own)
+    given = _shown(runtime, job.sources, job.before)
     given["notes"] = _tagged("notes", notes)
     given["before"] = _tagged("page-so-far", [before] if before else [])
     request = job_request.request(
@@ -205,6 +207,23 @@ def _asked(runtime: Runtime, job: LivingJob) -> PageDraft:
     answer = structured.answer(runtime.model, request, schema())
     origins = [*(line.origin for line in own), *(origin for _, origin in open_notes)]
     return _checked(runtime, job, answer, [*notes, before], origins)
+
+
+def _open_lines(runtime: Runtime, source: str) -> list[working.MemoryLine]:
+    """Return the lines of the page that its own prompt may hold."""
+    circle = (people.owner_id(runtime.entity, runtime.identity),)
+    return [line for line in working.own(source) if provenance.fits(line.origin.audience, circle)]
+
+
+def _page(lines: Sequence[working.MemoryLine]) -> str:
+    return "\n".join(f"{line.section}: {line.text}" for line in lines)
+
+
+def _shown(runtime: Runtime, sources: StorySources, source: str) -> dict[str, str]:
+    """Return what a model is shown of the sources, by slot; with a long page it is less."""
+    before, room = _page(_open_lines(runtime, source)), runtime.window_tokens - MAX_TOKENS
+    slots = narrative_sources.wording(runtime, sources, before, room, MAX_TOKENS)
+    return {name: slots[name] for name in ("name", "memories", "people", "beliefs")}
 
 
 def _tagged(tag: str, lines: Sequence[str]) -> str:
