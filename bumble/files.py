@@ -115,6 +115,12 @@ def _top(path: str) -> str | None:
     return path
 
 
+def enclosing(path: Path) -> Path | None:
+    """Return the enclosed folder that a path names itself to be below; None: it is in none."""
+    top = _top(os.fspath(path))
+    return None if top is None else Path(top)
+
+
 def settled(path: Path) -> Path:
     """Return where a path really lies, links followed, if it is below an enclosed folder.
 

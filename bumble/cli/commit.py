@@ -9,12 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
-from bumble import files
 from bumble.app import output, setting_files
 from bumble.app.opening import Opened, keeping, within
 from bumble.app.process import Shell
 from bumble.cli import editor, text_input
-from bumble.entity import changes, commits
+from bumble.entity import changes, commits, companions
 from bumble.entity.changes import Change, ChangeSet
 from bumble.errors import DraftInvalidError, RecordInvalidError, RefusedError
 from bumble.records import base
@@ -92,8 +91,8 @@ def _without_diff(shown: dict[str, Any]) -> dict[str, Any]:
 
 def shown_change(opened: Opened, change: Change) -> dict[str, Any]:
     """Return a change as data, with its diff against the file as it is."""
-    path = files.inside(opened.entity.root, change.path)
-    before = files.read_if_there(path)
+    root, path = opened.entity.root, Path(change.path)
+    before = companions.read(root, change.path)
     after = (before or b"") + (change.data or b"") if change.adds else change.data
     limit = markdown.MAX_BYTES
     if after is not None and len(after) > limit and path.suffix == ".md":
@@ -102,12 +101,18 @@ def shown_change(opened: Opened, change: Change) -> dict[str, Any]:
             "Nothing was written. Keep the text in a file of its own."
         )
     action = "change" if before is not None else "make"
+    shown = [_shown(change.path, data) for data in (before, after)]
     return {
         "path": change.path,
         "why": change.why,
         "action": "remove" if after is None else action,
-        "diff": _diff(before, after),
+        "diff": _diff(*shown),
     }
+
+
+def _shown(path: str, data: bytes | None) -> bytes | None:
+    """Return what the file of a record shows of its whole."""
+    return companions.parted(path, data)[0][1]
 
 
 def _diff(before: bytes | None, after: bytes | None) -> list[str]:
@@ -188,16 +193,17 @@ def edit(
         FileChangedError: If the file moved on while the editor was open.
     """
     file = within(opened, opened.entity.root / path)
-    before = base.read_text(file) if file.exists() else ""
-    read = before if file.exists() else None
+    whole = base.read_text(file) if file.exists() else None
+    before = base.read_shown(file) if file.exists() else ""
 
     def check(text: str, place: Path | None) -> None:
-        _check(text, place, path, parse)
+        _check(companions.of_file(file, text), place, path, parse)
         if guard is not None:
             guard(before, text)
 
     def write(text: str) -> None:
-        planned = [changes.write(path, text, read, f"edit {path} by hand")]
+        edited = companions.of_file(file, text)
+        planned = [changes.write(path, edited, whole, f"edit {path} by hand")]
         unchanged = f"Nothing to do: {path} is as it was."
         changed = planned if text != before else []
         commit(opened, command, changed, f"Wrote {path}.", unchanged=unchanged, dry_run=dry_run)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bumble import files
 from bumble.app import opening, output
 from bumble.app.opening import Opened
 from bumble.cli import listing
@@ -17,7 +16,7 @@ from bumble.cli.commit import apply
 from bumble.cli.entity_command import reads, writes
 from bumble.cli.listing import Listing
 from bumble.cli.options import DryRunOption
-from bumble.entity import review_branch
+from bumble.entity import companions, review_branch
 from bumble.entity.changes import Version
 from bumble.errors import RefusedError, ReviewError, UserError
 from bumble.records.provenance import EVERYTHING  # who decides on it has to see it
@@ -164,7 +163,7 @@ def _decide(
             decision = plan(root, proposal)
             written = [one for one in decision.change_set.changes if not held.stays(one.path)]
             versions = [
-                Version(change.path, files.read_if_there(root / change.path), change.data)
+                Version(change.path, companions.read(root, change.path), change.data)
                 for change in written
             ]
             if not dry_run:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from bumble import files
 from bumble.app import output
 from bumble.app.opening import Opened
 from bumble.cli.commit import apply
 from bumble.cli.entity_command import writes
 from bumble.cli.options import DryRunOption
+from bumble.entity import companions
 from bumble.entity.changes import Version
 from bumble.errors import UsageError
 
@@ -62,8 +62,7 @@ def undo(
     plan = undo.plan(root, commit, force=force)
     changes = plan.change_set.changes
     versions = [
-        Version(change.path, files.read_if_there(root / change.path), change.data)
-        for change in changes
+        Version(change.path, companions.read(root, change.path), change.data) for change in changes
     ]
     rows = commits_view.actions(versions, viewing.reader(opened))
     if changes and not dry_run:

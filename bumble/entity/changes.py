@@ -1,7 +1,8 @@
 """Change sets: files written together under the entity's lock, or refused if edited since.
 
 `apply` takes the entity's lock, checks that no file moved on since it was read, and writes all
-files or none, whatever kills it (`write_ahead`). Knows nothing of what the files mean.
+files or none, whatever kills it (`write_ahead`). A change of a record is one of its whole: what it
+makes of the record's two files, `companions` says. Knows nothing of what the files mean.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from bumble import files
-from bumble.entity import write_ahead
+from bumble.entity import companions, write_ahead
 from bumble.entity.write_ahead import FOLDER, IntentStep, Leftovers, leftovers, stray_files
 from bumble.errors import FileChangedError, RecordExistsError
 
@@ -46,11 +47,12 @@ class Change(Struct, frozen=True):
 
     path: str  # relative to the entity folder, with forward slashes
     why: str  # in the entity's terms: "remember that Sam moved"
-    data: bytes | None  # the whole new file, or what is added to its end; None removes it
-    read: str | None = None  # SHA-256 of the file this was planned on; None: there was none
+    data: bytes | None  # the whole new record, or what is added to its end; None removes it
+    read: str | None = None  # SHA-256 of the whole this was planned on; None: there was none
     adds: bool = False  # `data` goes to the end, whatever the file holds by then
     keeps: bool = False  # the bytes that were there go to `.history/`
     by_hash: bool = False  # the file is named for its bytes: they are right whoever wrote it
+    alone: bool = False  # the bytes are the file's own, and its companion stays as it is
 
 
 class ChangeSet(Struct, frozen=True):
@@ -89,7 +91,8 @@ class History(Protocol):
 
 def write(path: str, new: str, old: str | None, why: str) -> Change:
     """Plan to make a file (`old` None) or to replace the text that was read."""
-    return Change(path, why, _encoded(new), None if old is None else files.sha256(_encoded(old)))
+    read = None if old is None else companions.digest(path, _encoded(old))
+    return Change(path, why, _encoded(new), read)
 
 
 def add(path: str, text: str, why: str) -> Change:
@@ -99,7 +102,7 @@ def add(path: str, text: str, why: str) -> Change:
 
 def delete(path: str, old: str, why: str) -> Change:
     """Plan to remove a file that was read as `old`."""
-    return Change(path, why, None, files.sha256(_encoded(old)))
+    return Change(path, why, None, companions.digest(path, _encoded(old)))
 
 
 def _encoded(text: str) -> bytes:
@@ -202,30 +205,80 @@ def lock_path(root: Path) -> Path:
     return root / ".bumble" / "lock"
 
 
+class _Draft(Struct):
+    """A record, or another file, while the changes of a set are worked out."""
+
+    path: str
+    found: bytes | None  # the whole, as it lies there
+    data: bytes | None  # as it is to be, so far
+    alone: bool
+
+
 def _plan(root: Path, changes: Sequence[Change]) -> list[tuple[IntentStep, bytes | None]]:
     """Work out every new file, refusing what moved on; several additions to one file are joined."""
-    planned: dict[Path, tuple[IntentStep, bytes | None]] = {}
+    drafts, kept = _drafted(root, changes)
+    planned = [step for draft in drafts for step in _steps(root, draft)]
+    planned += [_step(root, path, data) for path, data in kept.items()]
+    return [(step, new) for step, new in planned if step.before != step.after]
+
+
+def wholes(root: Path, changes: Sequence[Change]) -> list[Version]:
+    """Return what some changes would make of the records of the folder as it is; writes nothing.
+
+    Raises:
+        UserError: As `apply` does where a file moved on, or may not be written.
+    """
+    return [Version(one.path, one.found, one.data) for one in _drafted(root, changes)[0]]
+
+
+def _drafted(root: Path, changes: Sequence[Change]) -> tuple[list[_Draft], dict[str, bytes]]:
+    """Return what becomes of each record, and the earlier versions that are kept."""
+    drafts: dict[tuple[Path, bool], _Draft] = {}
+    kept: dict[str, bytes] = {}
     lengthens = any(change.adds for change in changes)
     for change in changes:
         path = write_ahead.target(root, change.path)
-        if path in planned:
-            earlier, current = planned[path]
-            before = earlier.before
-            if not (change.adds or change.by_hash) and change.read != earlier.after:
-                raise ValueError(f"two changes of {change.path} in one set, on the same reading")
-        else:
-            current = write_ahead.read(path)
-            before = write_ahead.digest(current)
+        draft = drafts.get((path, change.alone))
+        if draft is None:
+            found = _found(root, path, change)
+            draft = drafts[path, change.alone] = _Draft(change.path, found, found, change.alone)
             if not (change.adds or change.by_hash):
-                _check(path, change, before, lengthens=lengthens)
-        new = _added(current, change.data or b"") if change.adds else change.data
-        planned[path] = (IntentStep(change.path, before, write_ahead.digest(new), None), new)
-        if change.keeps and current is not None and new != current:
-            kept = history_path(change.path, current)
-            there = write_ahead.digest(write_ahead.read(files.inside(root, kept)))
-            step = IntentStep(kept, there, write_ahead.digest(current), None)
-            planned[files.inside(root, kept)] = (step, current)
-    return [(step, new) for step, new in planned.values() if step.before != step.after]
+                _check(path, change, _digest(change, found), lengthens=lengthens)
+        elif not (change.adds or change.by_hash) and change.read != _digest(change, draft.data):
+            raise ValueError(f"two changes of {change.path} in one set, on the same reading")
+        new = _added(draft.data, change.data or b"") if change.adds else change.data
+        if change.keeps and draft.data is not None and new != draft.data:
+            kept[history_path(change.path, draft.data)] = draft.data
+        draft.data = new
+    return list(drafts.values()), kept
+
+
+def _digest(change: Change, data: bytes | None) -> str | None:
+    return write_ahead.digest(data) if change.alone else companions.digest(change.path, data)
+
+
+def _found(root: Path, path: Path, change: Change) -> bytes | None:
+    data, beside = write_ahead.read(path), companions.place(change.path)
+    if change.alone or beside is None:
+        return data
+    companion = write_ahead.read(write_ahead.target(root, beside))
+    return companions.whole(change.path, data, companion)
+
+
+def _steps(root: Path, draft: _Draft) -> list[tuple[IntentStep, bytes | None]]:
+    """Return the files that a record comes to; one whose whole stays as it is, none."""
+    beside = None if draft.alone else companions.place(draft.path)
+    if beside is None or draft.data == draft.found:
+        return [_step(root, draft.path, draft.data)] if draft.data != draft.found else []
+    now = [write_ahead.read(write_ahead.target(root, path)) for path in (draft.path, beside)]
+    files_now = companions.parted(draft.path, draft.data, *now)
+    return [_step(root, path, data) for path, data in files_now]
+
+
+def _step(root: Path, path: str, data: bytes | None) -> tuple[IntentStep, bytes | None]:
+    place = files.inside(root, path)
+    before = write_ahead.digest(write_ahead.read(place))
+    return IntentStep(path, before, write_ahead.digest(data), None), data
 
 
 def history_path(path: str, data: bytes) -> str:
@@ -242,7 +295,7 @@ def _check(path: Path, change: Change, before: str | None, *, lengthens: bool) -
     """
     if change.read == before:
         return
-    there = change.data is not None and write_ahead.digest(change.data) == before
+    there = change.data is not None and _digest(change, change.data) == before
     if there and not lengthens:
         return
     if change.read is None and not there:

@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble import git
-from bumble.entity import changes, commits, git_operations, installation, write_ahead
+from bumble.entity import changes, commits, companions, git_operations, installation
 from bumble.entity.changes import ChangeSet, History, Version
 from bumble.entity.commits import Keeping
 from bumble.entity.git_operations import Operation
@@ -90,7 +90,8 @@ def make(root: Path, place: Git, name: str, proposed: ChangeSet, keeping: Keepin
         ReviewError: If git can't hold it.
     """
     versions = _named_for_git(root, place, proposed)
-    own = installation.mark(_marked(name, versions))
+    records = _named(root, place, proposed, changes.wholes(root, proposed.changes))
+    own = installation.mark(_marked(name, records))
     if own is not None:
         proposed = replace(proposed, trailers=(*proposed.trailers, (MARK, own)))
     why = _filtered(place, [version.path for version in versions])
@@ -116,10 +117,11 @@ def is_own(name: str, versions: Sequence[Version], given: str) -> bool:
 
 
 def _marked(name: str, versions: Sequence[Version]) -> str:
-    """Return what the mark of a proposal is of."""
+    """Return what the mark of a proposal is of: what its records say before and after."""
     told = sorted(
-        (one.path, write_ahead.digest(one.before), write_ahead.digest(one.after))
+        (one.path, *(companions.digest(one.path, data) for data in (one.before, one.after)))
         for one in versions
+        if one.before != one.after
     )
     return repr((name, told))
 
@@ -130,8 +132,14 @@ def _named_for_git(root: Path, place: Git, proposed: ChangeSet) -> list[Version]
     Raises:
         ReviewError: If one of them is never committed.
     """
+    return _named(root, place, proposed, changes.versions(root, proposed.changes))
+
+
+def _named(
+    root: Path, place: Git, proposed: ChangeSet, versions: Sequence[Version]
+) -> list[Version]:
     named = []
-    for version in changes.versions(root, proposed.changes):
+    for version in versions:
         if version.path.startswith(f"{changes.HISTORY}/"):  # the branch has the earlier version
             continue
         path = commits.committed_path(root, place.repository, version.path)

@@ -32,7 +32,7 @@ from bumble.text.schema import Keys, UnknownKeyProblem, ValueProblem
 
 ACTING = ("wake", "tools")  # sections by which an entity acts by itself
 ACTING_RULE = f"{ENTITY_FILE}: {', '.join(ACTING)}"
-SCHEMA_VERSION = 2  # of the folder, as entity.yaml names it
+SCHEMA_VERSION = 3  # of the folder, as entity.yaml names it
 
 
 class Settings(Struct, frozen=True):

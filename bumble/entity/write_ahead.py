@@ -41,7 +41,7 @@ _BY_NAME = (
     *("entity.yaml", "soma.yaml", "state.yaml", "self_model.yaml", "forgotten.jsonl"),
     *(".gitignore", ".gitattributes"),
 )
-_YAML = ("checks/", "anchors/")  # the folders whose records are YAML
+_YAML = ("checks/", "anchors/", "sources/")  # the folders whose files are YAML
 WORKSPACE, KEPT = "workspace", ".gitkeep"  # the second is empty, in the template of a new entity
 # On Windows `git~1` is a short name of `.git`, and `gi7eba~1` of `.gitmodules`; ends do not count.
 _GITS = re.compile(r"\.git|gi\w*~\d|head[. ]*(:|$)")

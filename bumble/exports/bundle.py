@@ -19,6 +19,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from bumble import files
+from bumble.entity import companions
 from bumble.entity.folder import ENTITY_FILE, INDEX, PRIVATE, Entity
 from bumble.errors import RecordInvalidError, UnsafePathError
 from bumble.grounding import secrets
@@ -58,13 +59,18 @@ def collect(entity: Entity, zone: tzinfo, reader: Reader, *, encrypted: bool) ->
     bundle = Bundle()
     for name in _walked(entity.root, bundle):
         try:
-            whole = files.read(entity.root / name)
-            data = _for_reader(entity, name, whole, zone, reader) if reader.id else whole
+            shown = files.read(entity.root / name)
+            whole = companions.read(entity.root, name) or shown
+            data = _for_reader(entity, name, whole, zone, reader) if reader.id else shown
         except (RecordInvalidError, UnsafePathError, OSError, ValueError):
             bundle.left_out[name] = "it can't be read"
             continue
-        if data is not None:
-            bundle.members[name] = data if encrypted else _harmless(name, data, bundle)
+        if data is None:
+            continue
+        parts = companions.parted(name, data) if reader.id else [(name, data)]
+        for member, part in parts:
+            if part is not None:
+                bundle.members[member] = part if encrypted else _harmless(member, part, bundle)
     return bundle
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bumble import files
-from bumble.entity import changes
+from bumble.entity import changes, companions
 from bumble.forgetting.draft import ForgettingDraft
 from bumble.records import relationships
 
@@ -15,6 +15,14 @@ ARCHIVE = ".zip"
 
 def forget(draft: ForgettingDraft) -> None:
     """Remove earlier versions kept in `.history/`: of files that change, and what tells of them."""
+    for path in companions.orphans(draft.entity.root):
+        text = (files.read_if_there(path) or b"").decode(errors="replace")
+        if (
+            draft.is_named(text)
+            or draft.speech.echoes(text)
+            or any(one in text for one in draft.gone)
+        ):
+            draft.remove(path, "sources of what is gone")
     history = draft.entity.root / HISTORY
     if not (draft.planned or history.is_dir()):
         return

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
-
 from bumble.entity import changes
 from bumble.episodes import episode_text
 from bumble.episodes.episode_text import EpisodeScene
@@ -107,10 +105,9 @@ def forget_parts(draft: ForgettingDraft, kind: Kind) -> None:
     """Take out of a file the parts that are theirs alone; all other bytes but the name's stay."""
     for path, views in draft.views[kind.name]:
         old = base.read_text(path)
-        starts = [0, *accumulate(len(line) for line in markdown.lines(old))]
         pieces, end = list[str](), 0
         for view in views:
-            start = old.index(view.source, starts[(view.line or 1) - 1])
+            start = old.index(view.source, end)
             part = "" if draft.is_own(view) else _strip_part(draft, view)
             pieces += [old[end:start], part]
             end = start + len(view.source)

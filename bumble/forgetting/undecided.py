@@ -7,8 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from bumble import files
-from bumble.entity import changes
+from bumble.entity import changes, companions
 from bumble.forgetting.draft import ForgettingDraft
 from bumble.records import forgotten, kinds
 from bumble.records.record_view import RecordView
@@ -54,6 +53,9 @@ def _other_files(draft: ForgettingDraft) -> Iterator[Path]:
         beside = len(place.parts) > 2 and place.parts[2] == "blobs"  # looked at with the transcript
         if beside or path in read or not derived.isdisjoint(place.parts):
             continue
+        record = companions.record_of(place.as_posix())
+        if record is not None and (entity.root / record).is_file():  # read with it
+            continue
         if path.is_symlink() or not path.is_file() or place.name.startswith(derived_names):
             continue
         if path.stat().st_size <= _LARGEST_LOOKED_INTO:
@@ -64,7 +66,7 @@ def _judge(
     draft: ForgettingDraft, path: Path, kind: str, views: Sequence[RecordView]
 ) -> Iterator[Undecided]:
     relative = draft.entity.relative(path)
-    change, old = draft.planned.get(relative), files.read_if_there(path) or b""
+    change, old = draft.planned.get(relative), companions.read(draft.entity.root, relative) or b""
     new = old if change is None else change.data
     if new is None:
         return

@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from bumble import files
+from bumble.entity import companions
 from bumble.entity.changes import Change, ChangeSet
 from bumble.grounding import secrets
 from bumble.records import jsonl, kinds, mapping_files
@@ -30,12 +30,15 @@ def cleared(change_set: ChangeSet, root: Path) -> ChangeSet:
         change_set: What the entity wants written.
         root: Of the entity.
     """
-    renamed: dict[str | None, str] = {}  # hashes of texts that others in the set were planned on
+    renamed: dict[
+        str | None, str | None
+    ] = {}  # hashes of texts that others in the set were planned on
     changes = []
     for change in change_set.changes:
         new = _cleared(change, root)
         if new.data is not None and new.data != change.data and not change.adds:
-            renamed[files.sha256(change.data or b"")] = files.sha256(new.data)
+            told, new_digest = (companions.digest(one.path, one.data) for one in (change, new))
+            renamed[told] = new_digest
         if new.read in renamed:
             new = replace(new, read=renamed[new.read])
         changes.append(replace(new, why=secrets.redacted(new.why)))
@@ -50,7 +53,7 @@ def _cleared(change: Change, root: Path) -> Change:
     text = change.data.decode(errors="surrogateescape")
     if secrets.find_secret(text) is None:
         return change
-    old = b"" if change.adds else files.read_if_there(files.inside(root, change.path)) or b""
+    old = b"" if change.adds else companions.read(root, change.path) or b""
     earlier = old.decode(errors="surrogateescape")
 
     def clear(part: str) -> str:

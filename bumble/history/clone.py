@@ -18,14 +18,14 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct
 
 from bumble import files, git
-from bumble.entity import changes, commits
+from bumble.entity import changes, commits, companions
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.commits import Keeping
 from bumble.errors import UnsafePathError
 from bumble.git import Git
 from bumble.history import merge
 from bumble.records import forgotten, kinds
-from bumble.text import merge_marks
+from bumble.text import merge_marks, yaml_edit
 
 _BASE, _OURS, _INCOMING = 1, 2, 3  # stages of git's index
 _FILES = ("100644", "100755")  # modes of what is no link
@@ -140,9 +140,14 @@ def _add(place: Git, *paths: str) -> bool:
     return place.call("--literal-pathspecs", "add", "--", *paths).code == 0
 
 
+def _kind(path: str) -> kinds.Kind | None:
+    """Return the kind of a record by its path, or by that of its companion."""
+    return kinds.of_path(companions.record_of(path) or path)
+
+
 def _merge_path(root: Path, place: Git, path: str, stages: Mapping[int, str]) -> bool:
     """Merge one file by meaning; whether that could be done."""
-    kind, there = kinds.of_path(path), _there(root, path)
+    kind, there = _kind(path), _there(root, path)
     if kind is None or not kind.merging or there is None:
         return False
     sides = [
@@ -169,18 +174,20 @@ def _keep_path(root: Path, place: Git, path: str, stages: Mapping[int, str]) -> 
 
 
 def _bring_beside(root: Path, place: Git, path: str, *, ours: bool) -> bool:
-    """Bring back what lay beside a record that has a folder: the other side deleted that too."""
+    """Bring back what lay beside a record, its companion too: the other side deleted it as well."""
     kind, folder = kinds.of_path(path), PurePosixPath(path).parent
     private = place.repository.private
     heads = ("HEAD",) if ours else _INCOMING_HEADS
     side = next((head for head in heads if (private / head).exists()), "")
-    if kind is None or PurePosixPath(path).name != kind.folder_file or not side:
+    if kind is None or not side:
         return True
-    listed = place.call("--literal-pathspecs", "ls-tree", "-rz", "--name-only", side, f"{folder}/")
+    has_folder = PurePosixPath(path).name == kind.folder_file
+    beside = [*([f"{folder}/"] if has_folder else []), companions.place(path) or path]
+    listed = place.call("--literal-pathspecs", "ls-tree", "-rz", "--name-only", side, *beside)
     gone = [
         name
         for name in filter(None, listed.text.split("\0"))
-        if not (root / name).exists() and kinds.of_path(name) is not None
+        if not (root / name).exists() and _kind(name) is not None
     ]
     for name in gone:
         files.write_atomic(files.inside(root, name), _blob(place, f"{side}:./{name}"))
@@ -209,7 +216,7 @@ def _marked(place: Git) -> list[str]:
 
 def _without_marks(root: Path, path: str) -> Change | None:
     """Plan to merge what the marks in a record tell apart; None where that can't be done."""
-    kind, old = kinds.of_path(path), _there(root, path)
+    kind, old = _kind(path), _there(root, path)
     text = (old or b"").decode(errors="surrogateescape")
     if old is None or merge_marks.line_of(text) is None:
         return None
@@ -218,14 +225,16 @@ def _without_marks(root: Path, path: str) -> Change | None:
     merged = next((one for one in merges if one.clean), merges[0])
     new = merged.text if merged.clean else _with_both(path, merged.text)
     try:
-        if kind is not None:
+        if companions.record_of(path):
+            yaml_edit.parse_mapping(new)
+        elif kind is not None:
             kind.parse(new, kind.stem(Path(path)))
         elif path != forgotten.PATH:
             return None  # no record: whoever wrote it knows
     except ValueError:
         return None
     data = new.encode(errors="surrogateescape")
-    return Change(path, "merge what both sides changed", data, files.sha256(old))
+    return Change(path, "merge what both sides changed", data, files.sha256(old), alone=True)
 
 
 def _with_both(path: str, text: str) -> str:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from bumble import files, git
+from bumble import git
+from bumble.entity import companions
 from bumble.entity.changes import Version
 from bumble.entity.commits import CYCLE
 from bumble.errors import (
@@ -128,7 +129,20 @@ def _commits(rows: Sequence[str]) -> Iterator[Commit]:
         while at + 1 < len(rows) and len(rows[at].strip()) == 1:  # a letter; a hash is longer
             at += 2
         pairs = zip(rows[first:at:2], rows[first + 1 : at : 2], strict=True)
-        yield _commit(fields, tuple(Touched(path, letter.strip()) for letter, path in pairs))
+        yield _commit(fields, _of_records([(path, letter.strip()) for letter, path in pairs]))
+
+
+def _of_records(pairs: Sequence[tuple[str, str]]) -> tuple[Touched, ...]:
+    """Name records in the place of their companions; one whose own file stands was changed."""
+    actions = dict(pairs)
+    touched: dict[str, Touched] = {}
+    for path, action in pairs:
+        record = companions.record_of(path)
+        if record is None:
+            touched[path] = Touched(path, action)
+        else:
+            touched.setdefault(record, Touched(record, actions.get(record, "M")))
+    return tuple(touched.values())
 
 
 def _commit(fields: Sequence[str], touched: tuple[Touched, ...]) -> Commit:
@@ -183,17 +197,17 @@ def pathspecs(name: str) -> list[str]:
 
 def versions(root: Path, commit: Commit) -> list[Version]:
     """Return the files a commit touched, as they were before it and after."""
-    before = commit.parents[0] if commit.parents else ""
-    names = [
-        f"{rev}:./{touched.path}"
-        for touched in commit.touched
-        for rev in (before or "0" * 40, commit.id)
-    ]
-    data = git.blobs(root, names)
-    return [
-        Version(touched.path, data[2 * n], data[2 * n + 1])
-        for n, touched in enumerate(commit.touched)
-    ]
+    before = commit.parents[0] if commit.parents else "0" * 40
+    paths = [touched.path for touched in commit.touched]
+    sides = [_wholes(root, paths, rev) for rev in (before, commit.id)]
+    return [Version(path, *pair) for path, *pair in zip(paths, *sides, strict=True)]
+
+
+def _wholes(root: Path, paths: Sequence[str], revision: str) -> list[bytes | None]:
+    """Return the whole of some records as they were in a commit."""
+    pairs = [(path, companions.place(path) or path) for path in paths]
+    data = git.blobs(root, [f"{revision}:./{name}" for pair in pairs for name in pair])
+    return [companions.whole(path, data[2 * n], data[2 * n + 1]) for n, path in enumerate(paths)]
 
 
 def uncommitted(root: Path) -> list[Version]:
@@ -206,10 +220,10 @@ def uncommitted(root: Path) -> list[Version]:
     if changed.code != 0:
         raise HistoryUnreadableError(root, changed.why)
     new = git.call(root, "ls-files", "--others", "--exclude-standard", "-z", "--", ".")
-    paths = sorted({*changed.text.split("\0"), *new.text.split("\0")} - {""})
-    data = git.blobs(root, [f"HEAD:./{path}" for path in paths])
+    names = {*changed.text.split("\0"), *new.text.split("\0")} - {""}
+    paths = sorted({companions.record_of(name) or name for name in names})
     return [
-        Version(path, before, files.read_if_there(root / path) if (root / path).is_file() else None)
-        for path, before in zip(paths, data, strict=True)
+        Version(path, before, companions.read(root, path) if (root / path).is_file() else None)
+        for path, before in zip(paths, _wholes(root, paths, "HEAD"), strict=True)
         if (root / path).is_file() or before is not None
     ]

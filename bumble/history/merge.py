@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
+from bumble.entity import companions
 from bumble.history import merge_lines, merge_rules, merge_sections, merge_transcripts
 from bumble.history.merge_lines import Merged
 from bumble.history.merge_rules import Values
@@ -30,6 +31,7 @@ from bumble.records import (
 from bumble.records.kinds import Kind
 from bumble.text import markdown
 
+DATED = f"record_{'0' * 26}"  # an id that has a time: the record's own may stand in its companion
 Rules = Callable[[Values, Values, Values], dict[str, Any]]
 Merge = Callable[[str, str, str], Merged]
 
@@ -60,6 +62,8 @@ def _merger_for(path: str) -> Merge:
         kind = kinds.of_path(inner)
         if inner == forgotten.PATH:
             return merge_lines.merge_notes
+        if record := companions.record_of(inner):
+            return _companion_merger(kinds.of_path(record))
         if kind and PurePosixPath(kind.patterns[0]).suffix == PurePosixPath(path).suffix:
             return MERGERS.get(kind.name, merge_lines.merge)
     return merge_lines.merge
@@ -79,6 +83,12 @@ def _mapping_merger(read: Callable[[str], object], rules: Rules) -> Merge:
         return _merge_yaml((base, current, incoming), settled)
 
     return merge
+
+
+def _companion_merger(kind: Kind | None) -> Merge:
+    """Return what merges companions: no markers are left in what nobody reads by eye."""
+    name = kind.name if kind else ""
+    return _mapping_merger(mapping_files.parse, BESIDE.get(name, merge_rules.origin))
 
 
 def _is_readable(read: Callable[[str], object], text: str) -> bool:
@@ -107,7 +117,7 @@ def _record_merger(kind: Kind, rules: Rules) -> Merge:
 
     def merge(base: str, current: str, incoming: str) -> Merged:
         for text in (current, incoming):
-            kind.parse(text, "record")
+            kind.parse(text, DATED)
         return _merge_document((base, current, incoming), rules)
 
     return merge
@@ -260,6 +270,17 @@ def _has_values(text: str, wanted: Mapping[str, Any]) -> bool:
         return False
 
 
+BESIDE: Mapping[str, Rules] = {  # of companions, by kind
+    "knowledge": merge_rules.parts,
+    "journal": merge_rules.parts,
+    "scratch": merge_rules.parts,
+    "working": merge_rules.parts,
+    "belief": merge_rules.belief,
+    "person": merge_rules.person,
+    "episode": merge_rules.record,
+    "dream": merge_rules.record,
+    "automation": merge_rules.automation,
+}
 MERGERS: Mapping[str, Merge] = {  # by kind
     "soma": _mapping_merger(soma.parse, merge_rules.soma),
     "state": _mapping_merger(state.parse, merge_rules.state),

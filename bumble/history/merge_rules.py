@@ -183,8 +183,9 @@ def belief(base: Values, current: Values, incoming: Values) -> dict[str, Any]:
     def confidence(c0: Any, c1: Any, c2: Any) -> Any:
         if not all(isinstance(confidence, int | float) for confidence in (c0, c1, c2)):
             return last.get("confidence", ABSENT)
-        if added_evidence[0] and added_evidence[0] == added_evidence[1]:  # one finding, not two
-            return c1 if abs(c1 - c0) >= abs(c2 - c0) else c2
+        same = c1 == c2 and not (added_evidence[0] or added_evidence[1])  # evidence stands beside
+        if same or (added_evidence[0] and added_evidence[0] == added_evidence[1]):
+            return c1 if abs(c1 - c0) >= abs(c2 - c0) else c2  # one finding, not two
         return _combined_confidence(c0, c1, c2)
 
     rules: dict[str, Rule] = {
@@ -359,6 +360,11 @@ def self_model(base: Values, current: Values, incoming: Values) -> dict[str, Any
 def origin(base: Values, current: Values, incoming: Values) -> dict[str, Any]:
     """Merge where a text comes from, and what else a front matter of no kind of its own holds."""
     return mapping(base, current, incoming, ORIGIN)
+
+
+def parts(base: Values, current: Values, incoming: Values) -> dict[str, Any]:
+    """Merge where the parts of a file come from."""
+    return mapping(base, current, incoming, {}, nested(ORIGIN))
 
 
 def _newer(current: Values, incoming: Values, *keys: str) -> Values:

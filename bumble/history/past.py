@@ -124,7 +124,8 @@ def put(folder: Path, path: PurePosixPath, data: bytes) -> None:
     """
     target = folder / path
     with files.refusing(target):
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for above in reversed(PurePosixPath(path).parents[:-1]):
+            (folder / above).mkdir(mode=0o700, exist_ok=True)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
         with os.fdopen(os.open(target, flags, 0o600), "wb") as stream:
             stream.write(data)

@@ -13,8 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from bumble import files
-from bumble.entity import review_branch
+from bumble.entity import companions, review_branch
 from bumble.entity.changes import Change, ChangeSet, Version
 from bumble.entity.commits import CYCLE
 from bumble.errors import RecordMissingError, RefusedError, UsageError
@@ -151,12 +150,12 @@ def plan_accept(root: Path, proposal: HeldProposal) -> ReviewDecision:
     stays: list[str] = []
     clashes: list[str] = []
     for version, why in zip(proposal.versions, _whys(proposal, commit), strict=True):
-        current = files.read_if_there(files.inside(root, version.path))
+        current = companions.read(root, version.path)
         reason, merged = _merged(version, current)
         if reason:
             (clashes if reason == CLASH else stays).append(f"{version.path}: {reason}")
         if merged != current:
-            read = None if current is None else files.sha256(current)
+            read = companions.digest(version.path, current)
             planned.append(Change(version.path, why, merged, read))
     if clashes:
         raise RefusedError(

@@ -16,6 +16,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from bumble import files
+from bumble.entity import companions
 from bumble.entity.changes import Change, ChangeSet, Version
 from bumble.entity.commits import CYCLE, PendingCommit, Waiting
 from bumble.entity.folder import ENTITY_FILE
@@ -64,7 +65,7 @@ def plan(root: Path, commit: Commit, *, force: bool = False) -> UndoPlan:
         if reason := _left_alone(commit, version.path):
             stays.append(f"{version.path}: {reason}")
             continue
-        current = files.read_if_there(files.inside(root, version.path))
+        current = companions.read(root, version.path)
         if current == version.before:
             continue
         undoable, back = _taken_back(version, current)
@@ -73,7 +74,7 @@ def plan(root: Path, commit: Commit, *, force: bool = False) -> UndoPlan:
         elif back == current:
             stays.append(f"{version.path}: it has been written anew since")
         else:
-            read = None if current is None else files.sha256(current)
+            read = companions.digest(version.path, current)
             planned.append(Change(version.path, why, back, read))
     if blocked:
         raise RefusedError(

@@ -27,6 +27,7 @@ from bumble.records import (
     journal,
     knowledge,
     narrative,
+    origin_comments,
     projects,
     relationships,
     session_files,
@@ -37,6 +38,7 @@ from bumble.records import (
 from bumble.records.base import Provenance
 from bumble.records.sessions import Message, Session
 from bumble.text import languages, words
+from bumble.text.markdown import Document
 from bumble.text.tags import distinct, folded, in_text
 
 VERSION = f"5.{terms.VERSION}.{form.VERSION}"  # raise it when the same file would give other chunks
@@ -224,7 +226,7 @@ def _episode(path: Path) -> Iterator[RecordText]:
     yield RecordText(
         episode.id,
         episode.text,
-        _body_line(episode.source.source, episode.text),
+        _body_line(episode.source, episode.text),
         origin,
         head=head,
         at=episode.at.isoformat(),
@@ -234,14 +236,16 @@ def _episode(path: Path) -> Iterator[RecordText]:
     )
 
 
-def _body_line(source: str, text: str) -> int:
+def _body_line(document: Document, text: str) -> int:
     """Return the line of the file on which its body starts."""
-    return source.count("\n", 0, max(0, source.rfind(text))) + 1
+    source = document.source
+    return source.count("\n", 0, max(0, source.rfind(text))) + 1 - document.beside
 
 
 def _knowledge(text: str, path: Path, _: tzinfo) -> Iterator[RecordText]:
     for section in base.of_text(text, path, knowledge.parse).sections:
         gap = section.source.count("\n", 0, max(0, section.source.find(section.text)))
+        gap -= origin_comments.lines_in(section.source)
         yield RecordText(
             section.title,
             section.text,
@@ -256,7 +260,7 @@ def _belief(path: Path) -> Iterator[RecordText]:
     yield RecordText(
         belief.id,
         belief.text,
-        _body_line(belief.source.source, belief.text),
+        _body_line(belief.source, belief.text),
         belief.provenance,
         at=belief.formed.isoformat(),
         active=not belief.archived,
@@ -268,6 +272,7 @@ def _journal(text: str, path: Path, zone: tzinfo) -> Iterator[RecordText]:
     for entry in parsed.entries:
         tags = " ".join(entry.tags)
         gap = entry.source.count("\n", 0, max(0, entry.source.find(entry.text)))
+        gap -= origin_comments.lines_in(entry.source)
         yield RecordText(
             f"{entry.at:%Y-%m-%d %H:%M:%S}",
             entry.text,
@@ -284,7 +289,7 @@ def _skill(path: Path) -> Iterator[RecordText]:
     yield RecordText(
         skill.slug,
         skill.text,
-        _body_line(skill.source.source, skill.text),
+        _body_line(skill.source, skill.text),
         skill.provenance,
         head=f"{skill.name}: {skill.description}\n",
     )
@@ -292,7 +297,7 @@ def _skill(path: Path) -> Iterator[RecordText]:
 
 def _project(path: Path) -> Iterator[RecordText]:
     project = projects.load(path)
-    line = _body_line(project.source.source, project.why)
+    line = _body_line(project.source, project.why)
     tags = ", ".join(project.tags)
     yield RecordText(
         project.id,
@@ -315,7 +320,7 @@ def _person(path: Path) -> Iterator[RecordText]:
     yield RecordText(
         person.id,
         person.text,
-        _body_line(person.source.source, person.text),
+        _body_line(person.source, person.text),
         person.provenance,
         head=". ".join(part for part in about if part) + "\n",
         at=person.last_interaction.isoformat() if person.last_interaction else "",
@@ -326,7 +331,7 @@ def _person(path: Path) -> Iterator[RecordText]:
 def _narrative(path: Path) -> Iterator[RecordText]:
     story = base.load(path, narrative.parse)
     at = story.at.isoformat() if story.at else ""
-    line = _body_line(story.source.source, story.text)
+    line = _body_line(story.source, story.text)
     yield RecordText("narrative", story.text, line, story.provenance, at=at)
 
 

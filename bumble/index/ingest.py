@@ -13,6 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from bumble import files
+from bumble.entity import companions
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, UnsafePathError
 from bumble.index import chunks, scan
@@ -135,7 +136,7 @@ def _update_file(
         mtime_ns if settled else -1,
         ctime_ns,
         size,
-        _digest(root / path),
+        _digest(root, path),
         row.problem if row else "",
         row.problem_line if row else None,
     )
@@ -148,9 +149,10 @@ def _update_file(
     return len(read)
 
 
-def _digest(path: Path) -> str:
+def _digest(root: Path, path: str) -> str:
     try:
-        return files.sha256(files.read(path))
+        data = companions.read(root, path)
+        return "" if data is None else files.sha256(data)
     except (OSError, UnsafePathError):  # gone again, or not ours to read: `_read` says which
         return ""
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from bumble import files
+from bumble.entity import companions
 from bumble.entity.folder import Entity
 from bumble.errors import UnsafePathError
 from bumble.records import kinds
@@ -49,7 +50,28 @@ def scan(entity: Entity) -> dict[str, Stamp]:
                     _add_notes(folder, place, stamps)
                 else:
                     _add_named(folder, place, file, stamps)
+    beside: dict[str, Stamp] = {}
+    _add_companions(os.fspath(entity.root / companions.FOLDER), companions.FOLDER, beside)
+    for path, stamp in beside.items():
+        record = companions.record_of(path)
+        if record in stamps:
+            stamps[record] = _united(stamps[record], stamp)
     return stamps
+
+
+def _united(stamp: Stamp, beside: Stamp) -> Stamp:
+    """Return what differs if a file of the two does."""
+    return max(stamp[0], beside[0]), max(stamp[1], beside[1]), stamp[2] + beside[2]
+
+
+def _add_companions(folder: str, place: str, stamps: dict[str, Stamp]) -> None:
+    for entry in _entries(folder):
+        name = f"{place}/{entry.name}"
+        if entry.is_dir(follow_symlinks=False):
+            _add_companions(entry.path, name, stamps)
+        elif entry.name.endswith(".yaml") and entry.is_file(follow_symlinks=False):
+            with suppress(FileNotFoundError):
+                stamps[name] = _stamp(entry.stat(follow_symlinks=False))
 
 
 def digest(stamps: dict[str, Stamp]) -> str:

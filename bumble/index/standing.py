@@ -13,6 +13,7 @@ from datetime import UTC
 from typing import TYPE_CHECKING
 
 from bumble import files
+from bumble.entity import companions
 from bumble.entity.folder import Entity
 from bumble.errors import IndexDamagedError, RecordInvalidError, UnsafePathError
 from bumble.index import chunks, scan
@@ -69,8 +70,10 @@ class Standing:
 
     def _is_known(self, path: str) -> bool:
         row = self._store.file(path)
-        data = files.read_cache(self._entity.root / path) if row else None
-        return row is not None and data is not None and row.sha256 == files.sha256(data)
+        with suppress(OSError, UnsafePathError):
+            data = companions.read(self._entity.root, path) if row else None
+            return row is not None and data is not None and row.sha256 == files.sha256(data)
+        return False
 
 
 def _says(texts: Iterable[RecordText], hit: Hit) -> bool:

@@ -25,6 +25,7 @@ from msgspec.structs import replace
 
 from bumble import files
 from bumble.embed.protocol import DocumentTokens, Embedder, Floats
+from bumble.entity import companions
 from bumble.entity.folder import Entity
 from bumble.errors import (
     IndexDamagedError,
@@ -384,7 +385,7 @@ def state(entity: Entity, where: Place | None = None) -> IndexState:
         same = [
             path
             for path in unsettled
-            if files.sha256(files.read_if_there(entity.root / path) or b"") == indexed[path].sha256
+            if files.sha256(companions.read(entity.root, path) or b"") == indexed[path].sha256
         ]
         return IndexState(
             exists=True,

@@ -20,7 +20,7 @@ from typing import Any, TypeVar, cast
 from msgspec import Struct
 
 from bumble import files
-from bumble.entity import changes
+from bumble.entity import changes, companions
 from bumble.entity.changes import Change
 from bumble.errors import HalfMergedError, RecordInvalidError, UnsafePathError
 from bumble.text import markdown, merge_marks, moments
@@ -284,7 +284,7 @@ def _is_below(place: str, top: str) -> bool:
 
 
 def read_text(path: Path, *, max_bytes: int = markdown.MAX_BYTES, errors: str = "strict") -> str:
-    """Read a file as UTF-8, line ends untouched.
+    """Read a file as UTF-8, line ends untouched; of a record, its companion is read with it.
 
     Args:
         path: The file.
@@ -294,6 +294,11 @@ def read_text(path: Path, *, max_bytes: int = markdown.MAX_BYTES, errors: str = 
     Raises:
         RecordInvalidError: If it is not UTF-8, too large, half merged, or can't be read.
     """
+    return companions.of_file(path, read_shown(path, max_bytes=max_bytes, errors=errors))
+
+
+def read_shown(path: Path, *, max_bytes: int = markdown.MAX_BYTES, errors: str = "strict") -> str:
+    """Read what the file of a record holds itself, as `read_text` does."""
     try:
         data = files.read(path, most=max_bytes + 1)
         if len(data) > max_bytes:
@@ -364,6 +369,7 @@ def _line_of(source: str, problem: str) -> int:
     except ValueError:
         line = None
     if line is None and key:  # it stands deeper: in a list, or in a mapping on one line
-        match = re.search(rf"(?<!\w){re.escape(key)}\s*:", source)
+        shown = source.partition(markdown.BESIDE)[0]
+        match = re.search(rf"(?<!\w){re.escape(key)}\s*:", shown)
         line = source.count("\n", 0, match.start()) + 1 if match else None
     return line or 1

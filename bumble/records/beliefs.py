@@ -21,8 +21,8 @@ from bumble.text.markdown import Document
 
 PREFIX = "bel"
 FOLDER = "beliefs"
-DREAM_INSIGHT = "dream_insight"
-CATEGORIES = ("preference", "correction", "world_fact", "self_insight", DREAM_INSIGHT)
+DREAM_INSIGHT, WORLD_FACT = "dream_insight", "world_fact"
+CATEGORIES = ("preference", "correction", WORLD_FACT, "self_insight", DREAM_INSIGHT)
 ORIGINS = ("conversation", "observation", "inference", "dream")  # a dream's is `dream:<id>`
 MAX_CONFIDENCE = 0.99  # never quite certain
 
@@ -57,13 +57,15 @@ def parse(source: str, stem: str) -> Belief:
 def of(document: Document, belief_id: str) -> Belief:
     """Read a belief from its document."""
     meta = document.meta
-    formed = base.field(meta, "formed", datetime)
+    # a companion that is lost takes the time and the category with it
+    formed = base.time_of(belief_id) if meta.get("formed") is None else None
+    formed = formed or base.field(meta, "formed", datetime)
     if not document.body:
         raise ValueError("there is no claim below the front matter")
     return Belief(
         id=belief_id,
         text=document.body,
-        category=base.choice(meta, "category", CATEGORIES),
+        category=base.choice(meta, "category", CATEGORIES, WORLD_FACT),
         confidence=base.unit(meta, "confidence"),
         formed=formed,
         reinforced=base.field(meta, "reinforced", datetime, formed),

@@ -22,6 +22,7 @@ from bumble.text.markdown import Document
 
 PREFIX = "ep"
 FOLDER = "episodes"
+UNKNOWN = 0.5  # how much it mattered, where nothing says so
 EXCERPT = "excerpt"  # the value of `summary_source` that the next consolidation upgrades
 REFLECTION = "## Why it mattered"  # the heading of the entity's own reflection
 
@@ -98,7 +99,7 @@ def of(document: Document, episode_id: str) -> Episode:
     return Episode(
         id=episode_id,
         at=base.field(meta, "at", datetime),
-        significance=base.unit(meta, "significance"),
+        significance=base.unit(meta, "significance", UNKNOWN),
         people=base.texts(meta, "people"),
         imprints=tuple(_imprint(item) for item in base.field(meta, "imprints", list, [])),
         soma=base.field(meta, "soma", str, ""),

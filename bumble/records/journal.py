@@ -70,6 +70,7 @@ def parse(source: str, stem: str = "", *, zone: tzinfo) -> Journal:
             entries[-1] = _joined(entries[-1], one.source)
         else:
             preamble += one.source
+        above -= origin_comments.lines_in(one.source)
     return Journal(preamble, tuple(entries), source)
 
 

@@ -3,7 +3,7 @@
 One file, `knowledge.md`. A title that starts with `[locked]` marks a section only the owner may
 change; titles are compared after the marker, without case, spaces, hyphens or Markdown marks, so
 that no other spelling can shadow a locked one. Where a text comes from stands in an HTML comment
-under its heading. Knows nothing of models or search.
+under its heading, in the whole of the file. Knows nothing of models or search.
 """
 
 from __future__ import annotations
@@ -59,12 +59,11 @@ def parse(source: str, stem: str = "") -> Knowledge:
     """
     document = markdown.parse(source)
     preamble, found = markdown.sections(source[document.body_start :])
-    above = document.body_line - 1
-    return Knowledge(
-        source[: document.body_start] + preamble,
-        tuple(_section(one, above) for one in found),
-        source,
-    )
+    above, sections = document.body_line - 1, list[KnowledgeSection]()
+    for one in found:
+        sections.append(_section(one, above))
+        above -= origin_comments.lines_in(one.source)
+    return Knowledge(source[: document.body_start] + preamble, tuple(sections), source)
 
 
 def _section(one: markdown.Section, above: int) -> KnowledgeSection:

@@ -1,20 +1,21 @@
-"""Provenance in comments, for sections of files without front matter of their own.
+"""Provenance in comments, for parts of files without front matter of their own.
 
-An HTML comment under the heading holds one YAML flow mapping. Knows nothing of the files.
+A comment under the heading, or behind the line, holds one YAML flow mapping. It stands in the whole
+of a record only: `companions` has it in a file of its own. Knows nothing of the files.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
 
+from bumble.entity import companions
 from bumble.records import base
 from bumble.records.base import Provenance
 from bumble.text import yaml_edit
 
-_COMMENT = re.compile(r"[\r\n]*<!--[ \t]*(\{.*\})[ \t]*-->[ \t]*(?:\r\n|\r|\n|\Z)")
+_COMMENT = re.compile(rf"[\r\n]*{companions.COMMENT.pattern}[ \t]*(?:\r\n|\r|\n|\Z)")
 
 
 def split(text: str) -> tuple[Provenance, str]:
@@ -29,17 +30,15 @@ def split(text: str) -> tuple[Provenance, str]:
     return origin, text[comment.end() :]
 
 
+def lines_in(source: str) -> int:
+    """Return how many lines of a section stand beside its file: the comment that was put in."""
+    return int("\n<!--{" in source or "\r<!--{" in source)
+
+
 def render(origin: Provenance | None) -> str:
     """Write the comment with its line end; nothing for what a person wrote."""
     meta = origin.meta() if origin else {}
-    return f"<!-- {_inline(meta)} -->\n" if meta else ""
-
-
-def _inline(meta: Mapping[str, Any]) -> str:
-    text = yaml_edit.inline(meta)
-    if "--" in text or ">" in text:  # would end the comment
-        text = json.dumps(meta).replace("-", r"\u002d").replace(">", r"\u003e")
-    return text
+    return f"{companions.comment(meta)}\n" if meta else ""
 
 
 def with_values(text: str, values: Mapping[str, Any]) -> str:
@@ -48,7 +47,7 @@ def with_values(text: str, values: Mapping[str, Any]) -> str:
     if comment is None:
         return text
     meta = {**yaml_edit.parse_mapping(comment[1]), **values}
-    return text[: comment.start(1)] + _inline(meta) + text[comment.end(1) :]
+    return text[: comment.start(1)] + companions.inline(meta) + text[comment.end(1) :]
 
 
 def harmless(text: str) -> str:

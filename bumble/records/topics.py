@@ -69,8 +69,7 @@ def of(document: Document, slug: str) -> TopicFile:
 
 def _catalysts(document: Document) -> Iterator[Catalyst]:
     body = document.source[document.body_start :]
-    first = document.source.count("\n", 0, document.body_start) + 1
-    for number, row in enumerate(body.splitlines(), first):
+    for number, row in enumerate(body.splitlines(), document.body_line):
         match = _LINE.fullmatch(row.strip())
         if match and match["text"]:
             ids = re.findall(r"\w+", match["ids"] or "")

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from bumble import files
+from bumble.entity import companions
 from bumble.entity.changes import Change, Version
 from bumble.records import (
     base,
@@ -48,7 +48,7 @@ def of_changes(root: Path, changes: Iterable[Change]) -> tuple[Provenance, ...]:
     """Return where the records come from that some changes make, change or remove."""
     found: list[Provenance] = []
     for change in changes:
-        before = files.read_if_there(root / change.path)
+        before = companions.read(root, change.path)
         after = (before or b"") + (change.data or b"") if change.adds else change.data
         found += origins_of(Version(change.path, before, after))
     return tuple(dict.fromkeys(found))

@@ -15,8 +15,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from bumble import files
-from bumble.entity import approvals, settings
+from bumble.entity import approvals, companions, settings
 from bumble.entity.approvals import Rule
 from bumble.entity.changes import Version
 from bumble.entity.config import Identity, Owner, Persona
@@ -74,7 +73,7 @@ def read(entity: Entity, known: Settings) -> list[Rule]:
     names = known.config.prompt.bootstrap_files
     for path in _files(entity, names):
         with suppress(UserError, OSError):
-            data = files.read_if_there(files.inside(entity.root, path))
+            data = companions.read(entity.root, path)
             found += in_file(path, data or b"", names) if data else ()
     return found
 

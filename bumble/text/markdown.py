@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 4_000_000  # a note that is larger is no note; reading it would take minutes
 FENCE = "---"
+# In the whole of a record: the fields below stand in a file of their own, beside the record.
+BESIDE = "# beside it, in sources/"
 HTML_CLOSERS = ("-->", "?>", "]]>", ">", "</script>", "</style>", "</pre>", "</textarea>")
 ATX = re.compile(r"(#{1,6})((?:[ \t].*?)?)(?:[ \t]+#+)?[ \t]*[\r\n]*", re.DOTALL)
 FENCE_START = re.compile(r"(`{3,}(?=[^`]*$)|~{3,})", re.DOTALL)
@@ -77,11 +79,22 @@ class Document(Struct, frozen=True, dict=True):
     @property
     def body_line(self) -> int:
         """The line of the file, from 1, on which the text behind the front matter starts."""
-        return len(lines(self.source[: self.body_start])) + 1
+        return len(lines(self.source[: self.body_start])) + 1 - self.beside
+
+    @cached_property
+    def beside(self) -> int:
+        """How many lines in front of the body do not stand in the record's own file."""
+        meta = self.source[self.meta_start : self.meta_end]
+        at = meta.find(BESIDE)
+        if at < 0:
+            return 0
+        fences = 0 if meta[:at].strip() else 2
+        return len(lines(meta[at:])) + fences
 
     def line_of(self, key: str) -> int | None:
         """Return the line of the file on which a key of the front matter stands."""
-        line = yaml_edit.line_of(self.source[self.meta_start : self.meta_end], (key,))
+        meta = self.source[self.meta_start : self.meta_end]
+        line = yaml_edit.line_of(meta.partition(BESIDE)[0], (key,))
         return None if line is None else line + 1
 
     def with_meta(self, *keys: str, value: Any) -> Document:

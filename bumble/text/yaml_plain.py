@@ -32,7 +32,7 @@ def read(source: str) -> Any:
     found: dict[str, Any] = {}
     key, below = "", MISSING  # the key whose value may follow on indented lines
     for line in source.replace("\r\n", "\n").split("\n"):
-        if not line:
+        if not line or (line.startswith("# ") and line.isprintable()):
             continue
         match = _LINE.fullmatch(line)
         if match:

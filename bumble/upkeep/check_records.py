@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from bumble import files
 from bumble.context import prompt_files
+from bumble.entity import companions
 from bumble.entity.config import PromptConfig
 from bumble.entity.folder import Entity
 from bumble.entity.settings import Settings
@@ -82,6 +83,9 @@ def check(context: CheckContext, report_progress: ProgressCallback) -> Iterator[
     yield from registry.sources.check()
     yield from _find_doubles(context.entity, record_files)
     yield from _find_same_people(registry.names)
+    for path in companions.orphans(context.entity.root):
+        sentence = "what it is about went, or has another name: name it alike, or remove it"
+        yield Finding("source-alone", sentence, context.entity.relative(path))
     yield from _find_unread(context.entity, {file.path for file in record_files})
 
 
@@ -143,6 +147,10 @@ def _check_file(context: CheckContext, file: _File, registry: _Registry) -> Iter
                 yield Finding("clock-ahead", sentence, relative, line(), file.edit)
         yield from reading.findings
         yield from _find_secret(file, relative)
+        if companions.is_lost(context.entity.root, relative):
+            beside = companions.place(relative)
+            sentence = f"{beside} is gone or can't be read: it counts as the least trusted there is"
+            yield Finding("source-lost", sentence, relative, None, file.edit)
     except RecordInvalidError as error:
         code = "conflict-marker" if isinstance(error, HalfMergedError) else "record-invalid"
         yield Finding(code, error.problem, relative, error.line, file.edit)

@@ -56,6 +56,12 @@ CODES: dict[str, Code] = {
         "problem", "A merge or a copy brought back what was forgotten.", mends=True
     ),
     "secret-kept": Code("note", "A record holds what looks like a password, a key or a card."),
+    "source-lost": Code(
+        "note", "What said where a record comes from is gone: it is trusted least of all."
+    ),
+    "source-alone": Code(
+        "note", "A file in sources/ belongs to no record: that went, or was renamed."
+    ),
     "source-missing": Code("note", "A record rests on something that is not here any more."),
     "person-missing": Code(
         "note", "A record names somebody, or is for them, whom nothing else here knows."

@@ -15,16 +15,18 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bumble import files
-from bumble.entity import changes, git_operations
-from bumble.entity.changes import ChangeSet
+from bumble.entity import changes, companions, git_operations
+from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.folder import ENTITY_FILE, Entity
 from bumble.entity.git_operations import Operation
 from bumble.entity.settings import SCHEMA_VERSION
-from bumble.errors import NotAnEntityError, SettingInvalidError
+from bumble.errors import NotAnEntityError, SettingInvalidError, UnsafePathError
 from bumble.exports import bundle
 from bumble.git import Git
+from bumble.records import kinds, scratch
+from bumble.records.kinds import Kind
 from bumble.records.provenance import EVERYTHING
-from bumble.text import yaml_edit
+from bumble.text import markdown, yaml_edit
 from bumble.upkeep import check_machine
 
 VERSION_KEY = "schema_version"
@@ -102,15 +104,63 @@ def plan(root: Path) -> Migration:
         after = STEPS[number](after)
     after = _completed(root, after)
     why = f"format {SCHEMA_VERSION}"
+    parted = [change for path in _records(root) for change in _parted(root, path, why)]
+    count = sum(change.alone for change in parted)
+    told = f"{companions.FOLDER}/: where {count} files come from, which stood in them"
     texts = (
         (ENTITY_FILE, before.entity, after.entity),
         (ATTRIBUTES, before.attributes, after.attributes),
         (IGNORES, before.ignores, after.ignores),
     )
     planned = [changes.write(name, new, old, why) for name, old, new in texts if new and new != old]
-    return Migration(
-        version, after.entity, after.lines, ChangeSet(f"migrate: {why}", tuple(planned))
-    )
+    change_set = ChangeSet(f"migrate: {why}", (*parted, *planned))
+    return Migration(version, after.entity, (*after.lines, *([told] if count else [])), change_set)
+
+
+def _records(root: Path) -> list[str]:
+    """Return the files of records that may have a companion."""
+    entity = Entity(root)
+    paths = [entity.relative(path) for kind in kinds.KINDS for path in _paths(kind, entity)]
+    return [path for path in paths if companions.place(path) is not None]
+
+
+def _paths(kind: Kind, entity: Entity) -> list[Path]:
+    try:
+        return kind.paths(entity)
+    except UnsafePathError:  # a link that leads out: not ours
+        return []
+
+
+def _parted(root: Path, path: str, why: str) -> list[Change]:
+    """Plan to put beside a record where it comes from; what a hand wrote stays, byte for byte."""
+    kind, beside = kinds.of_path(path), companions.place(path) or ""
+    try:
+        data = files.read_if_there(files.inside(root, path)) or b""
+        text = data.decode("utf-8")
+        pair = companions.split(path, text) if companions.is_made(path, text) else None
+        if kind is None or pair is None or pair.companion is None:
+            return []
+        whole = companions.joined(path, pair.text, pair.companion)
+        if _told(kind, text) != _told(kind, whole):
+            return []
+    except (UnsafePathError, OSError, ValueError):  # whoever reads it says what is wrong with it
+        return []
+    return [
+        Change(path, why, pair.text.encode(), files.sha256(data), alone=True),
+        Change(beside, why, pair.companion.encode()),
+    ]
+
+
+def _told(kind: Kind, text: str) -> object:
+    """Return all that a file says, however it lies in it."""
+    if kind.patterns[0] not in (*companions.SECTIONS, *companions.LINES):
+        document = markdown.parse(text)
+        return document.meta, document.body
+    parts = kind.parse(text, "")
+    sections = getattr(parts, "sections", None) or getattr(parts, "entries", None)
+    if sections is not None:
+        return [(one.text, one.provenance, getattr(one, "title", "")) for one in sections]
+    return [(scratch.shown(line), scratch.origin(line)) for line in scratch.parse(text)]
 
 
 def keep(entity: Entity, version: int, at: datetime, place: Git | None) -> str:
@@ -190,7 +240,12 @@ def _from_1(draft: FolderDraft) -> FolderDraft:
     return replace(draft, entity=source, attributes=attributes, lines=(*draft.lines, *lines))
 
 
-STEPS: Mapping[int, Step] = {1: _from_1}
+def _from_2(draft: FolderDraft) -> FolderDraft:
+    """Leave the files of the format as they are: what changes are the records."""
+    return draft
+
+
+STEPS: Mapping[int, Step] = {1: _from_1, 2: _from_2}
 
 
 def _value(source: str, keys: list[str]) -> object:

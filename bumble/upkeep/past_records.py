@@ -11,17 +11,16 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, tzinfo
-from itertools import accumulate
 from pathlib import Path, PurePosixPath
 
 from bumble import files
+from bumble.entity import companions
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, UnsafePathError
 from bumble.history import past
 from bumble.records import base, kinds
 from bumble.records.kinds import Kind
 from bumble.records.record_view import RecordView
-from bumble.text import markdown
 
 MOST_BYTES = 4_000_000  # of a file that no kind of record reads
 NOT_MEMORY = ("workspace",)
@@ -38,10 +37,14 @@ def copy(entity: Entity, folder: Path, moment: datetime, zone: tzinfo) -> None:
     for kind in kinds.KINDS:
         for path in kind.paths(entity):
             of_records.add(path)
-            data = None if kind.of_now else _then(kind, path, moment, zone)
+            data = None if kind.of_now else _then(entity, kind, path, moment, zone)
             if data:
-                past.put(folder, PurePosixPath(entity.relative(path)), data)
+                for name, part in companions.parted(entity.relative(path), data):
+                    if part is not None:
+                        past.put(folder, PurePosixPath(name), part)
     for path in _plain_files(entity.root):
+        if companions.record_of(entity.relative(path)) is not None:
+            continue
         if path not in of_records and path.stat().st_size <= MOST_BYTES:
             data = files.read_if_there(path)
             if data is not None:
@@ -73,9 +76,9 @@ def _plain_files(root: Path) -> Iterator[Path]:
                     yield path
 
 
-def _then(kind: Kind, path: Path, moment: datetime, zone: tzinfo) -> bytes | None:
-    """Return a file of records without what is later; None if nothing of it was there."""
-    data = files.read_if_there(path)
+def _then(entity: Entity, kind: Kind, path: Path, moment: datetime, zone: tzinfo) -> bytes | None:
+    """Return the whole of a file of records without what is later; None if nothing was there."""
+    data = companions.read(entity.root, entity.relative(path))
     if data is None:
         return None
     if kind is kinds.SESSION:
@@ -102,10 +105,9 @@ def _is_later(view: RecordView, moment: datetime) -> bool:
 
 
 def _parts(text: str, views: Sequence[RecordView], moment: datetime) -> str:
-    starts = [0, *accumulate(len(line) for line in markdown.lines(text))]
     pieces, end = list[str](), 0
     for view in views:
-        start = text.index(view.source, starts[(view.line or 1) - 1])
+        start = text.index(view.source, end)
         pieces += [text[end:start], "" if _is_later(view, moment) else view.source]
         end = start + len(view.source)
     return "".join((*pieces, text[end:]))

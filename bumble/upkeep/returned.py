@@ -11,7 +11,7 @@ from datetime import tzinfo
 from pathlib import Path
 
 from bumble import git
-from bumble.entity import commits
+from bumble.entity import commits, companions
 from bumble.entity.changes import ChangeSet
 from bumble.entity.commits import Keeping
 from bumble.entity.folder import Entity
@@ -82,5 +82,8 @@ def _stage(entity: Entity, keeping: Keeping, plan: Forgetting) -> None:
     """Have what git is in the middle of go on with what is left, instead of stopping at it."""
     place = git.at(entity.root, trusted=keeping.trusted)
     if place is not None and place.repository.under_way and keeping.autocommit:
-        paths = [change.path for change in plan.changes]
-        place.call("--literal-pathspecs", "add", "--all", "--ignore-errors", "--", *paths)
+        pairs = [(change.path, companions.place(change.path)) for change in plan.changes]
+        paths = [name for pair in pairs for name in pair if name]
+        known = place.call("--literal-pathspecs", "ls-files", "-z", "--", *paths).text.split("\0")
+        there = [name for name in paths if name in known or (entity.root / name).exists()]
+        place.call("--literal-pathspecs", "add", "--all", "--ignore-errors", "--", *there)

@@ -6,7 +6,7 @@ walk ends. Reads the files alone, without the index, and writes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble import git, gitdir
+from bumble.entity import companions
 from bumble.history import log
 from bumble.records import kinds
 from bumble.upkeep import sentences
@@ -68,16 +69,17 @@ class GitHistory:
 
     def last(self, path: str) -> RecordCommit | None:
         """Return the last commit that changed a file."""
-        return self._log(path)
+        return self._log((path, companions.place(path)))
 
     def written(self, item: LibraryRecord) -> RecordCommit | None:
         """Return the commit that a record came with."""
         if item.kind in BORN_WHOLE:
-            return self._log(item.path, "--diff-filter=A")
+            return self._log((item.path,), "--diff-filter=A")
         sought = item.sources[0] if item.sources else item.text.split("\n")[0]
-        return self._log(item.path, f"-S{sought}") if sought else None
+        paths = (item.path, companions.place(item.path))
+        return self._log(paths, f"-S{sought}") if sought else None
 
-    def _log(self, path: str, *options: str) -> RecordCommit | None:
+    def _log(self, paths: Iterable[str | None], *options: str) -> RecordCommit | None:
         if not self.is_there:
             return None
         out = git.run(
@@ -88,7 +90,7 @@ class GitHistory:
             f"--format={_FORMAT}",
             *options,
             "--",
-            f":(literal){path}",
+            *(f":(literal){path}" for path in paths if path),
         )
         parts = (out or "").rstrip("\n").split("\0")
         if len(parts) < 5:

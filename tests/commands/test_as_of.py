@@ -404,7 +404,7 @@ def test_a_day_before_the_migration_is_shown_in_the_present_format(
 def test_the_format_it_was_brought_to_is_part_of_what_is_kept(migrated: Run) -> None:
     migrated.ok("belief", "list", "--as-of", "2026-07-01")
     (folder,) = folders(migrated)
-    assert "schema_version: 2" in (folder / "entity.yaml").read_text()
+    assert "schema_version: 3" in (folder / "entity.yaml").read_text()
     assert "tag_max_chars" not in (folder / "entity.yaml").read_text()
 
 
@@ -428,7 +428,7 @@ def test_a_day_whose_format_is_none_is_a_sentence(
     migrated: Run, line: str, says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     good = migrated.text("entity.yaml")
-    for number, text in enumerate((good.replace("schema_version: 2", line), good), 2):
+    for number, text in enumerate((good.replace("schema_version: 3", line), good), 2):
         migrated.write("entity.yaml", text)
         for who in ("AUTHOR", "COMMITTER"):
             monkeypatch.setenv(f"GIT_{who}_DATE", f"2026-12-0{number}T12:00:00+00:00")

@@ -72,7 +72,7 @@ def test_the_list_works_where_there_is_no_entity_and_where_its_settings_are_brok
     own: Run, tmp_path: Path
 ) -> None:
     assert own("model", "list", cwd=tmp_path).code == 0
-    own.write("entity.yaml", "schema_version: 2\nname: Ada\nllm:\n  modle: x\n")
+    own.write("entity.yaml", "schema_version: 3\nname: Ada\nllm:\n  modle: x\n")
     ran = own.ok("model", "list")
     assert "llm.modle" in ran.err
     assert own("model", "list", "-e", str(tmp_path), cwd=tmp_path).code == 10

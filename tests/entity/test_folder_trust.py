@@ -9,7 +9,7 @@ from bumble.errors import SettingInvalidError
 from bumble.text import yaml_edit
 
 GRASPING = """\
-schema_version: 2
+schema_version: 3
 name: Eve
 llm:
   model: big
@@ -144,7 +144,7 @@ def test_a_list_of_trusted_folders_that_is_none_is_an_error(text: str, tmp_path:
 
 def test_aliases_do_not_smuggle_a_setting_in(eve: Path) -> None:
     eve.write_text(
-        "schema_version: 2\nname: Eve\nx:\n  far: &far {base_url: http://evil.example}\n"
+        "schema_version: 3\nname: Eve\nx:\n  far: &far {base_url: http://evil.example}\n"
         "llm:\n  <<: *far\n  model: big\n",
         "utf-8",
     )

@@ -9,7 +9,7 @@ from bumble.errors import SettingInvalidError, UsageError
 
 SOURCE = """\
 # my bee
-schema_version: 2
+schema_version: 3
 name: Ada      # after Lovelace
 
 memory:        # less is more

@@ -15,7 +15,7 @@ from bumble.text.schema import Keys
 
 ENTITY = """\
 # my bee
-schema_version: 2
+schema_version: 3
 name: Ada
 timezone: Europe/Berlin
 owner:
@@ -210,8 +210,8 @@ def test_a_wrong_line_is_named_with_its_number(
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("schema_version: 2", "schema_version: 3", "made by a newer bumble (schema 3)"),
-        ("schema_version: 2", "schema_version: one", "must be a whole number"),
+        ("schema_version: 3", "schema_version: 4", "made by a newer bumble (schema 4)"),
+        ("schema_version: 3", "schema_version: one", "must be a whole number"),
         ("name: Ada\ntime", "time", "`name` is missing"),
         ("Europe/Berlin", "Europe/Berlim", "must be text that names a time zone"),
         ("  name: Robin", "  nmae: Robin", "did you mean `owner.name`?"),

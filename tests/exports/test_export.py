@@ -261,7 +261,7 @@ def test_what_is_there_is_never_lost(lived: Run, tmp_path: Path) -> None:
 def test_a_card_comes_back_as_it_was(run: Run, tmp_path: Path) -> None:
     run.write(
         "entity.yaml",
-        "schema_version: 2\nname: Seraphina\nowner: {name: Sam}\n",
+        "schema_version: 3\nname: Seraphina\nowner: {name: Sam}\n",
     )
     original = exports.card()
     (tmp_path / "in.json").write_text(json.dumps(original))

@@ -303,4 +303,4 @@ def test_doctor_finds_who_is_left_in_a_list(entity: Entity) -> None:
     )
     findings = check(CheckContext(entity, NOON, UTC, "bo"), lambda at, of: None)
     places = {(one.path, one.line) for one in findings if one.code == "person-missing"}
-    assert places == {("episodes/2026/05/ep_9.md", 4), ("reminders/rem_9.md", 3)}
+    assert places == {("episodes/2026/05/ep_9.md", 3), ("reminders/rem_9.md", 3)}

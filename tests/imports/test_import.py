@@ -363,7 +363,7 @@ def test_enormous_and_wrong_fields_end_nothing(
 
 
 def test_each_way_to_be_broken_is_told_and_not_all_of_many(run: Run, tmp_path: Path) -> None:
-    place = exports.folder(tmp_path / "bea", {"entity.yaml": "schema_version: 2\nname: Bea\n"})
+    place = exports.folder(tmp_path / "bea", {"entity.yaml": "schema_version: 3\nname: Bea\n"})
     for n in range(60):
         exports.folder(place, {f"sessions/ses_{n}/messages.jsonl": '{"type": "x"}\n' * (n + 2)})
         broken = place / f"sessions/ses_{n}/messages.jsonl"

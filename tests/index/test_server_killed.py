@@ -83,7 +83,7 @@ class Machine(Struct, frozen=True):
 def machine(tmp_path: Path, own: Postgres) -> Machine:
     root = tmp_path / "ada"
     root.mkdir()
-    (root / "entity.yaml").write_text("schema_version: 2\nname: Ada\n")
+    (root / "entity.yaml").write_text("schema_version: 3\nname: Ada\n")
     notes = Notes(root)
     for n in range(6):
         notes.episode(f"{n}", f"The tide number {n} came with a lantern.", day=n)

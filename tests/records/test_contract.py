@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from bumble import files
 from bumble.cli import app, completing
-from bumble.entity import changes, commits, create, settings, write_ahead
+from bumble.entity import changes, commits, companions, create, settings, write_ahead
 from bumble.entity.changes import Change, ChangeSet, Version
 from bumble.entity.commits import Keeping
 from bumble.entity.create import NewEntity
@@ -478,7 +478,10 @@ def test_a_new_record_never_overwrites_another(change: Change, tmp_path: Path) -
         changes.apply(tmp_path, ChangeSet("new", (change,)))
     assert file.read_text() == "by hand\n"
     file.unlink()
-    assert changes.apply(tmp_path, ChangeSet("new", (change,))) == [file]
+    made = changes.apply(tmp_path, ChangeSet("new", (change,)))
+    beside = companions.place(change.path)
+    assert made[0] == file
+    assert set(made[1:]) <= {tmp_path / str(beside)}
 
 
 def test_reading_changes_no_file(tmp_path: Path) -> None:
@@ -882,9 +885,15 @@ def test_a_kill_at_any_write_leaves_all_of_a_record_or_nothing(
     kind: Kind, step: int, entity: Entity
 ) -> None:
     path, text = record(kind.name, HELD)
-    file = entity.root / path
-    there = files.read_if_there(file)
+    pair = [entity.root / name for name in (path, companions.place(path)) if name]
+    before = [files.read_if_there(file) for file in pair]
+    there = companions.read(entity.root, path)
     planned = changes.write(path, text, None if there is None else there.decode(), "x")
+    wanted = companions.digest(path, text.encode())
+
+    def held() -> str | None:
+        return companions.digest(path, companions.read(entity.root, path))
+
     for n in range(1, 400, step):
 
         def act(number: int, done: bool, at: int = n) -> None:
@@ -898,10 +907,11 @@ def test_a_kill_at_any_write_leaves_all_of_a_record_or_nothing(
         if in_child(work) == 0:
             break
         changes.recover(entity.root)
-        assert files.read_if_there(file) in (there, text.encode()), n
-        if there is None:
-            file.unlink(missing_ok=True)
-        else:
-            file.write_bytes(there)
+        assert held() in (companions.digest(path, there), wanted), n
+        for file, data in zip(pair, before, strict=True):
+            if data is None:
+                file.unlink(missing_ok=True)
+            else:
+                file.write_bytes(data)
     changes.recover(entity.root)
-    assert file.read_bytes() == text.encode()
+    assert held() == wanted

@@ -25,7 +25,7 @@ def note(root: Path, text: str, kind: str = "directive") -> None:
 def test_a_note_is_one_line_that_says_when_what_and_from_where(tmp_path: Path) -> None:
     note(tmp_path, "Sam wants\n short answers.")
     (line,) = scratch.lines(tmp_path / scratch.PATH)
-    assert line.startswith("- 2026-05-24 13:00 [directive] Sam wants short answers. <!-- {")
+    assert line.startswith("- 2026-05-24 13:00 [directive] Sam wants short answers. <!--{")
     assert "msg_1" in line
     assert "sam" in line
 
@@ -36,7 +36,8 @@ def test_notes_are_added_and_what_is_there_stays(tmp_path: Path) -> None:
     note(tmp_path, "One.")
     note(tmp_path, "Two.", "world_fact")
     text = (tmp_path / scratch.PATH).read_text()
-    assert text.startswith("# Mine\n- by hand, without an end\n- 2026-05-24")
+    assert "\n---\n\n# Mine\n- by hand, without an end\n- 2026-05-24" in text
+    assert "<!--" not in text
     assert len(scratch.lines(tmp_path / scratch.PATH)) == 3
 
 

@@ -60,7 +60,7 @@ TALK = (
     "/think my password: hunter2secret @notes/plan.md\n- [ ] oak\n```py\nx = 1\n```\n"
 )
 SETTINGS = (
-    "schema_version: 2\nname: Ada\nowner: {name: Sam}\ntimezone: Europe/Lisbon\n"
+    "schema_version: 3\nname: Ada\nowner: {name: Sam}\ntimezone: Europe/Lisbon\n"
     "identity:\n  monologue: I am Ada.\n"
     "  traits: {curiosity: 0.6}\nllm:\n  model: script:x.yaml\n  context_tokens: 8192\n"
     "limits:\n  settle: wait\ntools:\n  files: true\nsoma:\n  dreams:\n"

@@ -22,7 +22,7 @@ from bumble.weights.catalog import Catalog, CatalogEntry
 def entity(tmp_path: Path) -> Entity:
     root = tmp_path / "ada"
     root.mkdir()
-    (root / "entity.yaml").write_text("schema_version: 2\nname: Ada\n")
+    (root / "entity.yaml").write_text("schema_version: 3\nname: Ada\n")
     (root / "knowledge.md").write_text("## Tea\n\nGreen.\n\n## Rain\n\nWet.\n")
     return Entity(root)
 
@@ -42,7 +42,7 @@ def check_index(entity: Entity, wanted: str | None = None) -> list[Finding]:
 def test_one_broken_layer_does_not_hide_another(entity: Entity, tmp_path: Path) -> None:
     user = tmp_path / "config.yaml"
     user.write_text("x: [\n")
-    entity.file.write_text("schema_version: 2\nname: Ada\n\nrecal: {}\n")
+    entity.file.write_text("schema_version: 3\nname: Ada\n\nrecal: {}\n")
     read, found = check_machine.check_settings(
         entity.file, user, {"BUMBLE_RECALL_LEXICAL_WEIGHT": "many"}
     )
@@ -66,7 +66,7 @@ def test_layers_that_contradict_each_other_are_found(entity: Entity, tmp_path: P
     user = tmp_path / "config.yaml"
     user.write_text(section % "compaction_threshold_ratio: 0.3")
     entity.file.write_text(
-        "schema_version: 2\nname: Ada\n" + section % "compaction_target_ratio: 0.5"
+        "schema_version: 3\nname: Ada\n" + section % "compaction_target_ratio: 0.5"
     )
     read, found = check_machine.check_settings(entity.file, user, {})
     assert read is None

@@ -1,0 +1,518 @@
+"""Companions: what a record's file leaves out, in `sources/`, a YAML file a record.
+
+`knowledge.md` says that Dot keeps hens; `sources/knowledge.yaml` says who wrote that, and on whose
+words it rests. What reads or writes a record knows one text, the whole: all fields in front, the
+origin of a part in a comment under its heading, or behind its line. This module alone knows that
+two files hold it: `joined` makes the whole of both, `split` both of the whole. Who may meet a text
+always stands in the record itself, so that a lost companion opens nothing: what it leaves counts as
+the least trusted there is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from msgspec import Struct
+
+from bumble import files
+from bumble.text import markdown, merge_marks, yaml_edit
+from bumble.text.markdown import BESIDE, Document
+from bumble.text.yaml_render import Row
+
+FOLDER = "sources"
+LEAST = "imported"  # the trust of what has lost its companion
+KEY = "sources"  # of the front matter of a file of parts: where its companion lies
+_ORIGIN = ("model", "from", "trust")
+# By file, or by folder: the fields that stand in the companion; all others stay in the record.
+FIELDS: Mapping[str, tuple[str, ...]] = {
+    "episodes": (
+        *("significance", "imprints", "soma", "session", "tags", "summary_source", "tries"),
+        *("faded", "inferences", "by", *_ORIGIN),
+    ),
+    "beliefs": (
+        *("category", "formed", "reinforced", "evidence", "source", "contradicts", "status"),
+        *("by", *_ORIGIN),
+    ),
+    "relationships": (
+        *("interaction_count", "last_interaction", "last_scored", "scores"),
+        *("previous_health", "reviewed_at_count", "pending", "dynamic", "topics", "unresolved"),
+        *("portrait_source", "lines", *_ORIGIN),
+    ),
+    "narrative.md": ("fingerprint", "summary_source", *_ORIGIN),
+    "skills": _ORIGIN,
+    "dreams": ("pairs", "became", "bypassed", "seed", "by", *_ORIGIN),
+    "topics": ("fingerprint", "summary_source", *_ORIGIN),
+    "reminders": ("by", *_ORIGIN),
+    "automations": ("last", "failures", "by", *_ORIGIN),
+    "projects": _ORIGIN,
+    "evolution": ("interactions", "traits", "behaviours", "curiosity", "by", *_ORIGIN),
+    "questions": ("by", *_ORIGIN),
+}
+SECTIONS = ("knowledge.md", "journal.md")  # files of parts: a heading each
+LINES = ("working/scratch.md", "working/MEMORY.md")  # a line each
+# of a file that nobody made by hand: what a program alone writes
+MADE = frozenset(("by", "fingerprint", "interaction_count", "last_interaction", *_ORIGIN))
+_NAMED_BY_ID = re.compile(r"[a-z]+_[0-9A-HJKMNP-TV-Z]{26}")
+_ENTRY = re.compile(r"([A-Za-z_][\w-]*|\"[^\"]*\"|'[^']*')[ \t]*:(?:[ \t\r\n]|\Z)")
+_ONLY = re.compile(r"[ \t]+\[only for ([^\[\]\r\n]+)\](?=[ \t]*(?:#+[ \t]*)?(?:\r|\n|\Z))")
+_END = re.compile(r"(?:[ \t]+#+)?[ \t]*(?:(?:\r\n|\r|\n).*)?\Z", re.DOTALL)  # of a heading
+COMMENT = re.compile(r"<!--[ \t]*(\{.*\})[ \t]*-->")
+_BELOW = re.compile(rf"([\r\n]*){COMMENT.pattern}[ \t]*(?:\r\n|\r|\n|\Z)")
+_ITEM = "- "
+
+
+class Pair(Struct, frozen=True):
+    """A record as its two files hold it."""
+
+    text: str
+    companion: str | None  # None: it needs none
+
+
+def place(path: str) -> str | None:
+    """Return where the companion of a record lies; None: its kind has none."""
+    top = path.partition("/")[0]
+    has = path in SECTIONS or path in LINES or (path if "/" not in path else top) in FIELDS
+    return f"{FOLDER}/{path.removesuffix('.md')}.yaml" if has and path.endswith(".md") else None
+
+
+def record_of(path: str) -> str | None:
+    """Return the record whose companion a path is; None: it is no companion's."""
+    if not path.startswith(f"{FOLDER}/") or not path.endswith(".yaml"):
+        return None
+    record = f"{path.removeprefix(f'{FOLDER}/').removesuffix('.yaml')}.md"
+    return record if place(record) == path else None
+
+
+def read(root: Path, path: str, *, anew: bool = False) -> bytes | None:
+    """Return the whole of a record, or the bytes of what is none; None: there is no such file."""
+    data = files.read_if_there(files.inside(root, path), anew=anew)
+    beside = place(path)
+    if data is None or beside is None:
+        return data
+    return whole(path, data, files.read_if_there(files.inside(root, beside), anew=anew))
+
+
+def whole(path: str, data: bytes | None, companion: bytes | None) -> bytes | None:
+    """Return the whole of a record from the bytes of its two files."""
+    if data is None or place(path) is None:
+        return data
+    beside = None if companion is None else _decoded(companion)
+    return _encoded(joined(path, _decoded(data), beside))
+
+
+def is_lost(root: Path, path: str) -> bool:
+    """Whether a record should have a companion, and has none that can be read."""
+    beside, data = place(path), files.read_if_there(files.inside(root, path))
+    if beside is None or data is None:
+        return False
+    there = files.read_if_there(files.inside(root, beside))
+    if there is not None:
+        return _mapping(_decoded(there)) is None
+    try:
+        document = markdown.parse(_decoded(data))
+        if path in SECTIONS or path in LINES:
+            return KEY in document.meta
+        return _is_lost(path, document.source[document.meta_start : document.meta_end])
+    except yaml_edit.SourceError:
+        return False
+
+
+def orphans(root: Path) -> list[Path]:
+    """Return the companions whose records are not there: somebody removed or renamed those."""
+    found = sorted((root / FOLDER).rglob("*.yaml"))
+    named = [(file, record_of(file.relative_to(root).as_posix())) for file in found]
+    return [file for file, record in named if record and not (root / record).exists()]
+
+
+def digest(path: str, data: bytes | None) -> str | None:
+    """Return the SHA-256 of what a record says, whichever of its fields stand beside it."""
+    if data is None:
+        return None
+    if place(path) is not None:
+        text = _decoded(data)
+        pair = split(path, text)
+        data = _encoded(joined(path, pair.text, pair.companion))
+    return files.sha256(data)
+
+
+def of_file(file: Path, text: str) -> str:
+    """Return the whole of a record whose file was read."""
+    root = files.enclosing(file)
+    path = file.relative_to(root).as_posix() if root is not None else ""
+    beside = place(path)
+    if root is None or beside is None:
+        return text
+    companion = files.read_if_there(root / beside)
+    return joined(path, text, None if companion is None else _decoded(companion))
+
+
+def parted(
+    path: str, data: bytes | None, now: bytes | None = None, beside: bytes | None = None
+) -> list[tuple[str, bytes | None]]:
+    """Return what the files of a record become, by path.
+
+    Args:
+        path: Of the record.
+        data: The whole, as it is to be; None: it goes.
+        now: Its file as it stands.
+        beside: Its companion as it stands.
+    """
+    companion = place(path)
+    if companion is None:
+        return [(path, data)]
+    if data is None:
+        return [(path, None), (companion, None)]
+    shown, there = (None if old is None else _decoded(old) for old in (now, beside))
+    pair = split(path, _decoded(data), shown, there)
+    new = None if pair.companion is None else _encoded(pair.companion)
+    return [(path, _encoded(pair.text)), (companion, new)]
+
+
+def _decoded(data: bytes) -> str:
+    return data.decode(errors="surrogateescape")
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode(errors="surrogateescape")
+
+
+def joined(path: str, text: str, companion: str | None) -> str:
+    """Return the whole of a record; a broken one is returned as its file has it."""
+    if merge_marks.line_of(text) is not None:
+        return text
+    try:
+        values = _mapping(companion)
+        if path in SECTIONS or path in LINES:
+            return _with_origins(path, text, values)
+        return _with_fields(path, text, companion if values is not None else None)
+    except yaml_edit.SourceError:  # whoever reads it says what is wrong
+        return text
+
+
+def _mapping(companion: str | None) -> Mapping[str, Any] | None:
+    """Read a companion; None where there is none that can be read."""
+    if companion is None or merge_marks.line_of(companion) is not None:
+        return None
+    try:
+        return yaml_edit.parse_mapping(companion)
+    except yaml_edit.SourceError:
+        return None
+
+
+def split(path: str, text: str, now: str | None = None, companion: str | None = None) -> Pair:
+    """Return what the two files of a record are to hold.
+
+    Args:
+        path: Of the record.
+        text: The whole.
+        now: Its file as it stands: what a person put there stays there.
+        companion: The other, which stays byte for byte where it says the same.
+    """
+    try:
+        if path in SECTIONS or path in LINES:
+            return _without_origins(path, text, companion)
+        return _without_fields(path, text, now, companion)
+    except yaml_edit.SourceError:
+        return Pair(text, companion)
+
+
+def is_made(path: str, text: str) -> bool:
+    """Whether a program wrote a file, or some of it."""
+    if path in SECTIONS or path in LINES:
+        return COMMENT.search(text) is not None
+    document = markdown.parse(text)
+    front = text[document.meta_start : document.meta_end]
+    return not MADE.isdisjoint(key for key, _ in _entries(front))
+
+
+# Records with front matter
+
+
+def _with_fields(path: str, text: str, companion: str | None) -> str:
+    """Put the fields of the companion behind those of the record, below a line that says so."""
+    document = markdown.parse(text)
+    front = text[document.meta_start : document.meta_end]
+    if companion is None:
+        companion = f"trust: {LEAST}\n" if _is_lost(path, front) else ""
+    own = {key for key, _ in _entries(front) if key}
+    fields = "".join(entry for key, entry in _entries(companion) if key not in own)
+    if not fields.strip() or not _is_block(front):
+        return text
+    newline = markdown.newline_of(text)
+    fields = f"{BESIDE}\n{fields.rstrip()}\n".replace("\r\n", "\n").replace("\n", newline)
+    if not document.meta_start:
+        fence, at = markdown.FENCE + newline, document.body_start
+        return f"{text[:at]}{fence}{fields}{fence}{text[at:]}"
+    return text[: document.meta_end] + fields + text[document.meta_end :]
+
+
+def _is_lost(path: str, front: str) -> bool:
+    """Whether a program wrote a record, which has no companion and doesn't say the rest itself."""
+    own = {key for key, _ in _entries(front) if key}
+    is_made = _NAMED_BY_ID.fullmatch(PurePosixPath(path).stem) is not None or "by" in own
+    return is_made and own.isdisjoint({*_fields(path)} - {"by"})
+
+
+def _fields(path: str) -> tuple[str, ...]:
+    return FIELDS[path if path in FIELDS else path.partition("/")[0]]
+
+
+def _is_block(front: str) -> bool:
+    """Whether lines can be added to a mapping: it is no `{…}`, and begins in the first column."""
+    first = next((line for line in front.splitlines() if line.strip() and line[0] != "#"), "")
+    return not first or _ENTRY.match(first) is not None
+
+
+def _entries(block: str) -> list[tuple[str, str]]:
+    """Split a mapping into its keys, each with its lines; comments between them have no key."""
+    entries: list[tuple[str, str]] = []
+    for line in markdown.lines(block):
+        match = _ENTRY.match(line)
+        if match:
+            entries.append((match[1].strip("\"'"), line))
+        elif entries and entries[-1][0] and line[0] in " \t-\r\n":
+            entries[-1] = (entries[-1][0], entries[-1][1] + line)
+        else:
+            entries.append(("", line))
+    return entries
+
+
+def _without_fields(path: str, text: str, now: str | None, companion: str | None) -> Pair:
+    document = markdown.parse(text)
+    front, mark, fields = _halves(document)
+    names, put = _fields(path), _put_in_front(now)
+    left, moved = "", ""
+    for key, entry in _entries(front):
+        is_beside = key in names and key not in put
+        left, moved = (left, moved + entry) if is_beside else (left + entry, moved)
+    fields_left = ""
+    for key, entry in _entries(fields):
+        if key and key not in names:
+            left += entry
+        else:
+            fields_left += entry
+    beside = (fields_left + moved).replace("\r\n", "\n")
+    if not _says_the_same(front + fields, left, beside):
+        return Pair(text.replace(mark, "", 1), None)  # lines of a form that nobody can move
+    head, behind = text[: document.meta_start], text[document.meta_end :]
+    if not left and document.meta_start and not front.strip():
+        start = head.rstrip("\r\n").removesuffix(markdown.FENCE)
+        return Pair(start + text[document.body_start :], _kept(beside, companion))
+    shown = head + left + behind
+    if not left and document.meta_start:  # all of a new record's fields stand beside it
+        shown = text[document.body_start :].lstrip("\r\n")
+    return Pair(shown, _kept(beside, companion))
+
+
+def _halves(document: Document) -> tuple[str, str, str]:
+    """Return the fields in front, the line that says where others begin, and those."""
+    meta = document.source[document.meta_start : document.meta_end]
+    match = re.search(rf"^{re.escape(BESIDE)}[\r\n]+", meta, re.MULTILINE)
+    return (meta[: match.start()], match[0], meta[match.end() :]) if match else (meta, "", "")
+
+
+def _put_in_front(now: str | None) -> set[str]:
+    """Return the keys in front of a record as it stands: a hand may have put them there."""
+    if now is None:
+        return set()
+    try:
+        document = markdown.parse(now)
+    except yaml_edit.SourceError:  # it is about to be mended
+        return set()
+    return {key for key, _ in _entries(now[document.meta_start : document.meta_end]) if key}
+
+
+def _says_the_same(whole: str, front: str, beside: str) -> bool:
+    try:
+        return {
+            **yaml_edit.parse_mapping(front),
+            **yaml_edit.parse_mapping(beside),
+        } == yaml_edit.parse_mapping(whole)
+    except yaml_edit.SourceError:
+        return False
+
+
+def _kept(new: str, old: str | None) -> str | None:
+    """Return a companion's text; the old one where it says the same, comments included."""
+    if not new.strip():
+        return None
+    return old if old is not None and _mapping(old) == yaml_edit.parse_mapping(new) else new
+
+
+# Files of parts
+
+
+def comment(meta: Mapping[str, Any], *, inserted: bool = False) -> str:
+    """Write where a part comes from; nothing where there is nothing to say."""
+    if not meta:
+        return ""
+    return f"<!--{inline(meta)}-->" if inserted else f"<!-- {inline(meta)} -->"
+
+
+def inline(meta: Mapping[str, Any]) -> str:
+    """Write a mapping on one line that ends no comment."""
+    text = yaml_edit.inline(meta)
+    if "--" in text or ">" in text:
+        text = json.dumps(meta).replace("-", r"\u002d").replace(">", r"\u003e")
+    return text
+
+
+def commented(text: str) -> Mapping[str, Any] | None:
+    """Read the comment that a text begins with; None where it is none of that kind."""
+    match = COMMENT.match(text)
+    return None if match is None else _mapping(match[1])
+
+
+def _with_origins(path: str, text: str, origins: Mapping[str, Any] | None) -> str:
+    """Put what the companion says of each part below its heading, or behind its line."""
+    lost = origins is None and KEY in markdown.parse(text).meta
+    split_up = _sectioned if path in SECTIONS else _lined
+    known = _Origins(origins or {})
+
+    def join(part: _Part) -> _Part:
+        own = dict(part.meta)
+        said = known.of(part, is_section=path in SECTIONS)
+        if lost and not part.is_locked and not own:
+            said = {"trust": LEAST}
+        meta = {**said, **own, **({"audience": list(part.only)} if part.only else {})}
+        return part.whole(meta) if meta != own or part.only else part
+
+    return "".join(join(part).text for part in split_up(text))
+
+
+def _without_origins(path: str, text: str, companion: str | None) -> Pair:
+    split_up = _sectioned if path in SECTIONS else _lined
+    parts = list(split_up(text))
+    names = [part.name for part in parts]
+    found: dict[str, Any] = {}
+    pieces = list[str]()
+    for part in parts:
+        meta = dict(part.meta)
+        audience = tuple(meta.pop("audience", ()) or ())
+        if meta:
+            found[part.key(alone=names.count(part.name) == 1)] = Row(meta)
+        pieces.append(part.shown(part.only or audience).text)
+    shown = _pointed("".join(pieces), place(path) or "", needed=bool(found))
+    return Pair(shown, _kept(yaml_edit.dump(found), companion) if found else None)
+
+
+def _pointed(text: str, companion: str, *, needed: bool) -> str:
+    """Have the front matter of a file say where its companion lies, if it needs one."""
+    document = markdown.parse(text)
+    if needed and document.meta.get(KEY) != companion:
+        return document.with_meta(KEY, value=companion).text
+    if not needed and KEY in document.meta:
+        if set(document.meta) == {KEY}:
+            return text[document.body_start :].lstrip("\r\n")
+        return document.without_meta(KEY).text
+    return text
+
+
+class _Part(Struct, frozen=True):
+    """A part of a file: its heading, or its line, where it comes from, and the rest of it."""
+
+    name: str  # what it is known by: its heading without marks, or its words
+    head: str  # up to where the comment stands, byte for byte, without who may meet it
+    note: str  # the comment, with its line end below a heading
+    rest: str
+    meta: Mapping[str, Any]
+    only: tuple[str, ...] = ()  # who alone may meet it, by its mark
+    is_locked: bool = False
+
+    @property
+    def text(self) -> str:
+        return self.head + self.note + self.rest
+
+    def key(self, *, alone: bool) -> str:
+        """Return what its origin is kept under: two of one name have that of their words, too."""
+        return self.name if alone else f"{self.name} {key_of(self.rest)}"
+
+    def whole(self, meta: Mapping[str, Any]) -> _Part:
+        """Return the part with its origin in it."""
+        inserted = not self.note or self.note.startswith("<!--{")
+        note = comment(meta, inserted=inserted)
+        end = re.search(r"[\r\n]*\Z", self.head)
+        newline = markdown.newline_of(self.head)
+        if self._is_line:
+            return _Part(self.name, f"{self.head.rstrip(' ')} ", note, self.rest, meta)
+        head = self.head if end and end[0] else self.head + newline
+        return _Part(self.name, head, f"{note}{newline}" if note else "", self.rest, meta)
+
+    def shown(self, audience: Iterable[str]) -> _Part:
+        """Return the part as its file shows it: with a mark of who alone may meet it."""
+        only = tuple(audience)
+        if not only:
+            head = self.head.rstrip(" ") if self._is_line and self.note else self.head
+            return _Part(self.name, head, "", self.rest, {})
+        if any(re.search(r"[,\[\]\r\n]|^\s|\s$", who) for who in only):
+            return self.whole({"audience": list(only)})
+        end = _END.search(self.head)
+        at = end.start() if end else len(self.head)
+        tail = self.head[at:] if self.head[at:].strip(" ") else ""
+        head = f"{self.head[:at]} [only for {', '.join(only)}]{tail}"
+        return _Part(self.name, head, "", self.rest, {})
+
+    @property
+    def _is_line(self) -> bool:
+        return self.head.startswith(_ITEM)
+
+
+class _Origins:
+    """What a companion says of parts, each entry taken once."""
+
+    def __init__(self, entries: Mapping[str, Any]) -> None:
+        self._entries = {key: value for key, value in entries.items() if isinstance(value, dict)}
+        self._same = {files.same_name(key): key for key in self._entries}
+
+    def of(self, part: _Part, *, is_section: bool) -> Mapping[str, Any]:
+        for key in (part.key(alone=False), part.name):
+            if key in self._entries:
+                return self._entries[key]
+        same = self._same.get(files.same_name(part.name)) if is_section else None
+        return self._entries[same] if same is not None else {}
+
+
+def key_of(text: str) -> str:
+    """Return what a text is known by, however its words are spaced: `h` and 12 digits."""
+    return "h" + hashlib.sha256(" ".join(text.split()).encode(errors="replace")).hexdigest()[:12]
+
+
+def _sectioned(text: str) -> Iterator[_Part]:
+    """Split a file at its headings; what stands before the first is a part without a name."""
+    start = markdown.parse(text).body_start
+    preamble, sections = markdown.sections(text[start:])
+    yield _Part("", text[:start] + preamble, "", "", {})
+    for one in sections:
+        only = _ONLY.search(one.heading)
+        head = one.heading if only is None else _ONLY.sub("", one.heading, count=1)
+        title = one.title if only is None else _ONLY.sub("", one.title, count=1).strip()
+        own, note, meta = one.source[len(one.heading) :], "", dict[str, Any]()
+        if (match := _BELOW.match(own)) and (said := _mapping(match[2])) is not None:
+            head, note = head + match[1], own[len(match[1]) : match.end()]
+            own, meta = own[match.end() :], dict(said)
+        locked = re.match(r"\s*\\?\[\s*locked", title, re.IGNORECASE) is not None
+        yield _Part(title, head, note, own, meta, _people(only), locked)
+
+
+def _lined(text: str) -> Iterator[_Part]:
+    for line in markdown.lines(text):
+        if not line.startswith(_ITEM):
+            yield _Part("", line, "", "", {})
+            continue
+        end = line.rstrip("\r\n")
+        at = end.rfind("<!--")
+        said = commented(end[at:]) if at >= 0 else None
+        words, note = (end[:at], end[at:]) if said is not None else (end, "")
+        only = _ONLY.search(words)
+        words = words if only is None else words[: only.start()]
+        head = words if note else words.rstrip(" ") if only else words
+        yield _Part(key_of(words), head, note, line[len(end) :], said or {}, _people(only))
+
+
+def _people(only: re.Match[str] | None) -> tuple[str, ...]:
+    return tuple(name.strip() for name in only[1].split(",")) if only else ()

@@ -1,0 +1,300 @@
+"""Where a record comes from stands beside it: what is read is the same, whatever is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bumble.entity import changes, companions
+from bumble.entity.changes import ChangeSet
+from bumble.entity.folder import Entity
+from bumble.exports import bundle
+from bumble.forgetting import forget
+from bumble.history import merge
+from bumble.records import base, beliefs, kinds, knowledge, relationships, working
+from bumble.records.base import Provenance
+from bumble.records.provenance import Reader
+from bumble.text import markdown, yaml_edit
+from bumble.upkeep.check_records import CheckContext, check
+from tests.support.kind_samples import record
+from tests.support.living import NOON, known, talked
+from tests.support.running import Run
+
+FROM = Provenance("distill", "m", ("msg_1",), "person", ("sam",))
+TEXT = "I hide marzipan."
+ID = "bel_01KQREV9W031BS9QW8JTRT29W6"
+WHOLE = """---
+category: preference
+confidence: 0.7
+formed: 2026-05-01T10:00:00Z
+by: distill
+from: [ses_1, msg_1]
+trust: owner
+audience: [sam]
+---
+
+Sam likes the sea.
+"""
+FACTS = """Facts.
+
+## [locked] Rules
+
+Be kind.
+
+## Wrist
+<!-- {by: distill, from: [msg_1], trust: person, audience: [mara]} -->
+
+It hurts.
+
+## Mine
+
+By hand.
+"""
+HAS = [kind for kind in kinds.KINDS if companions.place(record(kind.name, TEXT)[0])]
+every_kind = pytest.mark.parametrize("kind", HAS, ids=lambda kind: kind.name)
+
+
+def pair(path: str, text: str) -> tuple[str, str]:
+    made = companions.split(path, text)
+    assert made.companion is not None
+    return made.text, made.companion
+
+
+@every_kind
+def test_a_record_says_the_same_in_two_files_and_shows_six_lines_at_most(kind: kinds.Kind) -> None:
+    path, text = record(kind.name, TEXT)
+    shown, beside = pair(path, text)
+    whole = companions.joined(path, shown, beside)
+    assert companions.split(path, whole, shown, beside) == companions.Pair(shown, beside)
+    assert companions.digest(path, whole.encode()) == companions.digest(path, text.encode())
+    document = markdown.parse(shown)
+    assert shown.count("\n", document.meta_start, document.meta_end) <= 6
+    assert "<!--" not in shown
+    assert "distill" not in shown or "by" in document.meta
+    assert kind.parse(shown, ID)
+
+
+@every_kind
+def test_a_lost_companion_leaves_the_least_trust_and_opens_nothing(
+    kind: kinds.Kind, entity: Entity
+) -> None:
+    path, text = record(kind.name, TEXT)
+    file = entity.root / path.replace("_1.md", f"_{ID[4:]}.md")
+    path = entity.relative(file)
+    changed = changes.write(path, text, (base.read_text(file) if file.exists() else None), "x")
+    changes.apply(entity.root, ChangeSet("x", (changed,)))
+    before = [view.origin for view in kind.read(file, UTC) if view.origin.by]
+    (entity.root / str(companions.place(path))).unlink()
+    after = [view.origin for view in kind.read(file, UTC) if view.origin.audience]
+    assert len(before) == len(after)
+    assert [origin.audience for origin in after] == [origin.audience for origin in before]
+    assert {origin.trust for origin in after} <= {companions.LEAST}
+    assert kind is kinds.PERSON or before
+
+
+@pytest.mark.parametrize("broken", ["", "a: [", "- x\n", "<<<<<<< ours\nby: x\n>>>>>>> theirs\n"])
+def test_a_companion_that_is_none_counts_as_lost(broken: str) -> None:
+    path = beliefs.path(ID)
+    shown, _ = pair(path, WHOLE)
+    belief = beliefs.parse(companions.joined(path, shown, broken or None), ID)
+    assert (belief.text, belief.audience) == ("Sam likes the sea.", ("sam",))
+    assert belief.provenance.trust == companions.LEAST
+
+
+def test_what_a_hand_wrote_without_a_companion_is_the_hands() -> None:
+    text = "---\nconfidence: 0.7\nformed: 2026-05-01T10:00:00Z\n---\n\nSam likes the sea.\n"
+    path = "beliefs/by-hand.md"
+    assert companions.joined(path, text, None) == text
+    assert beliefs.parse(text, "by-hand").provenance == base.BY_HAND
+
+
+def test_facts_hold_no_comment_and_say_who_alone_may_meet_them() -> None:
+    shown, beside = pair(knowledge.PATH, FACTS)
+    assert "<!--" not in shown
+    assert "## Wrist [only for mara]\n\nIt hurts.\n" in shown
+    assert "\n## Mine\n\nBy hand.\n" in shown
+    assert yaml_edit.parse_mapping(beside) == {
+        "Wrist": {"by": "distill", "from": ["msg_1"], "trust": "person"}
+    }
+
+
+def test_an_edited_section_keeps_its_origin_and_a_new_one_is_the_hands() -> None:
+    shown, beside = pair(knowledge.PATH, FACTS)
+    edited = shown.replace("It hurts.", "It hurts less.") + "\n## Knee\n\nSore.\n"
+    read = knowledge.parse(companions.joined(knowledge.PATH, edited, beside))
+    wrist, knee = knowledge.find(read, "wrist"), knowledge.find(read, "Knee")
+    assert wrist is not None and knee is not None
+    assert (wrist.text, wrist.provenance.by) == ("It hurts less.", "distill")
+    assert wrist.provenance.audience == ("mara",)
+    assert knee.provenance == base.BY_HAND
+
+
+def test_a_mark_of_a_hand_keeps_a_section_to_those_it_names() -> None:
+    text = "## Gift [only for sam, bo] ##\n\nA kite.\n"
+    (section,) = knowledge.parse(companions.joined(knowledge.PATH, text, None)).sections
+    assert (section.title, section.provenance.audience) == ("Gift", ("sam", "bo"))
+
+
+def test_lines_are_those_of_the_file_that_is_shown() -> None:
+    shown, beside = pair(knowledge.PATH, FACTS)
+    rows = shown.splitlines()
+    for section in knowledge.parse(companions.joined(knowledge.PATH, shown, beside)).sections:
+        assert section.title in rows[section.line - 1]
+    shown, beside = pair(beliefs.path(ID), WHOLE)
+    document = markdown.parse(companions.joined(beliefs.path(ID), shown, beside))
+    assert shown.splitlines()[document.body_line] == "Sam likes the sea."
+    assert (document.line_of("confidence"), document.line_of("category")) == (2, None)
+
+
+def test_what_a_hand_put_in_front_stays_there_and_goes_before_the_companion() -> None:
+    path = beliefs.path(ID)
+    shown, beside = pair(path, WHOLE)
+    by_hand = shown.replace("confidence: 0.7\n", "confidence: 0.7 # sure\ncategory: correction\n")
+    belief = beliefs.parse(companions.joined(path, by_hand, beside), ID)
+    assert belief.category == "correction"
+    change = beliefs.plan_update(belief, "x", confidence=0.8)
+    assert change is not None and change.data is not None
+    made = companions.split(path, change.data.decode(), by_hand, beside)
+    assert made.text == by_hand.replace("0.7", "0.8")
+    assert "category" not in str(made.companion)
+
+
+def test_a_companion_keeps_its_comments_where_it_says_the_same() -> None:
+    path = beliefs.path(ID)
+    shown, beside = pair(path, WHOLE)
+    noted = f"# mine\n{beside}"
+    whole = companions.joined(path, shown, noted).replace("the sea", "the open sea")
+    assert companions.split(path, whole, shown, noted).companion == noted
+
+
+def test_two_sides_are_merged_in_each_of_the_two_files() -> None:
+    path = beliefs.path(ID)
+    shown, beside = pair(path, WHOLE)
+    place = str(companions.place(path))
+    ours = beside.replace("[ses_1, msg_1]", "[ses_1, msg_1, msg_2]")
+    theirs = beside.replace("[ses_1, msg_1]", "[ses_1, msg_1, msg_3]").replace("owner", "tool")
+    merged = merge.merge(place, beside, ours, theirs)
+    values = yaml_edit.parse_mapping(merged.text)
+    assert merged.clean
+    assert values["from"] == ["ses_1", "msg_1", "msg_2", "msg_3"]
+    assert values["trust"] == "tool"
+    one, other = shown.replace("0.7", "0.8"), shown.replace("the sea", "the open sea")
+    both = merge.merge(path, shown, one, other)
+    assert both.clean and "0.8" in both.text and "open sea" in both.text
+
+
+def test_a_change_writes_both_files_and_a_removal_takes_both(entity: Entity) -> None:
+    belief = beliefs.parse(WHOLE, ID)
+    changes.apply(entity.root, ChangeSet("x", (beliefs.plan_new(belief, "x"),)))
+    path = beliefs.path(ID)
+    beside = entity.root / str(companions.place(path))
+    read = base.load(entity.root / path, beliefs.parse)
+    assert "by:" not in (entity.root / path).read_text() and "by: distill" in beside.read_text()
+    change = beliefs.plan_update(read, "x", evidence=("msg_9",))
+    assert change is not None
+    shown = (entity.root / path).read_bytes()
+    changes.apply(entity.root, ChangeSet("x", (change,)))
+    assert (entity.root / path).read_bytes() == shown and "msg_9" in beside.read_text()
+    read = base.load(entity.root / path, beliefs.parse)
+    changes.apply(entity.root, ChangeSet("x", (beliefs.plan_forget(read, "x"),)))
+    assert not beside.exists() and not (entity.root / path).exists()
+
+
+def parts() -> Iterator[str]:
+    yield from ("## A\n", "## A ##\n\nb\n", "A\n---\n\nb\n", "```\n## no\n```\n", "- a\n", "x")
+
+
+@given(st.lists(st.sampled_from([*parts(), FACTS, "\r\n## B\r\n\r\nc\r\n"]), max_size=6))
+def test_any_text_of_sections_comes_back(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    made = companions.split(knowledge.PATH, text)
+    whole = companions.joined(knowledge.PATH, made.text, made.companion)
+    again = companions.split(knowledge.PATH, whole, made.text, made.companion)
+    assert again == made
+    try:
+        old, new = knowledge.parse(text), knowledge.parse(whole)
+    except ValueError:
+        return
+    assert [(one.title, one.text, one.provenance) for one in old.sections] == [
+        (one.title, one.text, one.provenance) for one in new.sections
+    ]
+
+
+def test_a_line_of_working_memory_knows_where_it_comes_from() -> None:
+    path, text = record("working", TEXT)
+    shown, beside = pair(path, text)
+    assert f"- {TEXT} [only for sam]\n" in shown
+    (line,) = working.parse(companions.joined(path, shown, beside))
+    assert (line.text, line.origin.by, line.origin.audience) == (TEXT, "distill", ("sam",))
+    edited = shown.replace("hide", "eat")
+    (line,) = working.parse(companions.joined(path, edited, beside))
+    assert (line.origin.by, line.origin.audience) == ("", ("sam",))
+
+
+def held(entity: Entity) -> Iterator[tuple[str, str]]:
+    found = check(CheckContext(entity, NOON, UTC), lambda done, of: None)
+    return ((one.code, one.path) for one in found)
+
+
+def test_doctor_names_what_has_lost_its_companion_and_a_companion_alone(entity: Entity) -> None:
+    belief = beliefs.parse(WHOLE, ID)
+    known = knowledge.plan_set(
+        knowledge.read(entity.knowledge), "Sea", "Salt.", "x", by_entity=True, provenance=FROM
+    )
+    assert known is not None
+    changes.apply(entity.root, ChangeSet("x", (beliefs.plan_new(belief, "x"), known)))
+    assert not {"source-lost", "source-alone"} & {code for code, _ in held(entity)}
+    path = beliefs.path(ID)
+    (entity.root / str(companions.place(path))).unlink()
+    (entity.root / str(companions.place(knowledge.PATH))).write_text("a: [")
+    stray = entity.root / "sources" / "beliefs" / "bel_9.yaml"
+    stray.write_text("by: distill\n")
+    assert {("source-lost", path), ("source-lost", knowledge.PATH)} <= set(held(entity))
+    assert ("source-alone", "sources/beliefs/bel_9.yaml") in set(held(entity))
+
+
+def test_who_is_forgotten_is_in_no_companion_even_in_one_alone(entity: Entity) -> None:
+    known(entity, "Sam", "Sam sails.")
+    known(
+        entity, "Bo", "Bo bakes.", pending=(relationships.PendingNote("Sam owes him.", NOON, FROM),)
+    )
+    talked(entity, "ses_1", ("sam", "I hide marzipan."), ("ada", "Oh."))
+    stray = entity.root / "sources" / "beliefs" / "bel_9.yaml"
+    stray.parent.mkdir(parents=True, exist_ok=True)
+    stray.write_text("by: distill\nfrom: [msg_1000]\n")
+    plan = forget.plan(entity, "sam", ["Sam"], UTC)
+    changes.apply(entity.root, ChangeSet("x", plan.changes))
+    left = {file: file.read_text() for file in (entity.root / "sources").rglob("*.yaml")}
+    assert stray not in left
+    assert not [file for file, text in left.items() if "Sam" in text or "sam" in text.split()]
+
+
+def test_an_archive_for_a_reader_has_both_files_of_what_they_may_know(entity: Entity) -> None:
+    belief = beliefs.parse(WHOLE, ID)
+    facts = knowledge.plan_set(
+        knowledge.read(entity.knowledge), "Sea", "Salt.", "x", by_entity=True, provenance=FROM
+    )
+    assert facts is not None
+    changes.apply(entity.root, ChangeSet("x", (beliefs.plan_new(belief, "x"), facts)))
+    path = beliefs.path(ID)
+    for name, knows in (("sam", True), ("bo", False)):
+        members = bundle.collect(entity, UTC, Reader(name), encrypted=True).members
+        assert (path in members) == (str(companions.place(path)) in members) == knows
+        assert (b"Salt." in members[knowledge.PATH]) == knows
+        assert not knows or b"<!--" not in members[knowledge.PATH]
+
+
+def test_a_hand_edit_of_the_shown_text_is_written_with_its_companion(run: Run) -> None:
+    belief = beliefs.parse(WHOLE, ID)
+    changes.apply(run.entity.root, ChangeSet("x", (beliefs.plan_new(belief, "x"),)))
+    path = beliefs.path(ID)
+    beside = run.text(str(companions.place(path)))
+    new = run.entity.root / "new.md"
+    new.write_text(run.text(path).replace("the sea", "the open sea"))
+    run.ok("belief", "edit", ID, "--from", str(new))
+    assert run.text(path) == new.read_text()
+    assert run.text(str(companions.place(path))) == beside
