@@ -52,8 +52,8 @@ def scan(entity: Entity) -> dict[str, Stamp]:
                     _add_named(folder, place, file, stamps)
     beside: dict[str, Stamp] = {}
     _add_companions(os.fspath(entity.root / companions.FOLDER), companions.FOLDER, beside)
-    for path, stamp in beside.items():
-        record = companions.record_of(path)
+    for name, stamp in beside.items():
+        record = companions.record_of(name)
         if record in stamps:
             stamps[record] = _united(stamps[record], stamp)
     return stamps

@@ -6,6 +6,7 @@ without touching the others. Knows neither files nor what holds a sentence to be
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any, TypeVar
@@ -19,6 +20,7 @@ from bumble.portraits.scores import FIELDS as SCORES
 from bumble.text import words
 from bumble.text.words import one_line
 
+PART_WORDS = 2  # of an entry of what is no title, but a list
 SENTENCE_CHARS, QUOTE_CHARS, TITLE_CHARS = 300, 120, 80
 SENTENCES, FACTS, BELIEFS = 10, 8, 6  # at most: of a telling, of knowledge, of beliefs
 PORTRAIT_CHARS, JOURNAL_CHARS = 3200, 800  # 800 tokens of a portrait
@@ -187,13 +189,13 @@ def read(data: Mapping[str, Any]) -> StretchAnswer:
     episode = data["episode"]
     return StretchAnswer(
         data["appraisal"],
-        prose(one_line(episode["title"]).lstrip("# "))[:1],
+        prose(named(episode["title"], _told(episode["narrative"])))[:1],
         claims(episode["narrative"]),
         lines(episode["reflection"]),
         tuple(
-            TitledFact(one_line(raw["title"]), claims(raw["sentences"]), tuple(raw["replaces"]))
+            TitledFact(title, claims(raw["sentences"]), tuple(raw["replaces"]))
             for raw in data["knowledge"]
-            if raw["title"].strip()
+            if (title := named(raw["title"], _told(raw["sentences"])))
         ),
         tuple(
             StretchBelief(
@@ -257,6 +259,27 @@ def sifted(part: T, become: Callable[[Sentence], Sentence | None]) -> T:
         values = {name: sifted(value, become) for name, value in structs.asdict(part).items()}
         return type(part)(**values)
     return part
+
+
+def named(title: str, text: str) -> str:
+    """Return a title that names one thing: of a list of words the one that its text tells of most.
+
+    Args:
+        title: As a model gave it.
+        text: What is to stand under it.
+    """
+    plain = one_line(title).strip("#*_`\"“”„«».,:; ")
+    parts = [part.strip() for part in re.split(r"[,;/|·]", plain) if part.strip()]
+    longest = max((len(part.split()) for part in parts), default=0)
+    if len(parts) <= longest or longest > PART_WORDS:  # two words, or three pairs: a list
+        return plain
+    told = text.casefold()
+    thing = max(parts, key=lambda part: (told.count(part.casefold()), len(part)))
+    return thing[:1].upper() + thing[1:]
+
+
+def _told(claims: Sequence[Mapping[str, Any]]) -> str:
+    return " ".join(str(claim["text"]) for claim in claims)
 
 
 def joined(parts: Sequence[Sentence]) -> str:

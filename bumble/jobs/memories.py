@@ -162,7 +162,7 @@ def _telling(runtime: Runtime, shown: Scene, whole: StretchAnswer) -> TellingRes
     if not whole.narrative:
         why = "nothing that the model told stands on what was said"
         return TellingResult(episode_text.excerpt(shown.telling), why)
-    title = f"# {answer.joined(whole.title).rstrip('.')}\n\n" if whole.title else ""
+    title = f"# {answer.joined(whole.title).rstrip('.') or shown.telling.day}\n\n"
     most = runtime.config.memory.episode_reflection_max_chars
     reflection = _fitting(whole.reflection, most)
     return TellingResult(Telling(f"{title}{answer.joined(whole.narrative)}", reflection))

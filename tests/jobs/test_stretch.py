@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from bumble.entity.folder import Entity
-from bumble.jobs import ask, stretch
+from bumble.jobs import answer, ask, stretch
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import beliefs, episodes, journal, knowledge, relationships, state
 from bumble.records.base import Provenance
@@ -95,7 +95,8 @@ def test_what_fails_goes_back_once_with_the_reason_and_the_rest_stands(entity: E
         entity, makes(HAS_DOG, INVENTED, reflection="I was glad."), mends(again)
     )
     [episode] = episodes.read(entity.episodes)
-    assert episode.telling.narrative == "Sam has a dog, Biscuit. Sam has a pet."
+    told = "# Sunday 24 May 2026\n\nSam has a dog, Biscuit. Sam has a pet."
+    assert episode.telling.narrative == told
     back = model_of(runtime).requests[1].messages[-1].content
     assert "s2 (claim): Sam has a cat called Mitzi.\n  nobody said Mitzi" in back
     assert HAS_DOG["text"] not in back
@@ -273,3 +274,24 @@ def test_citing_stands_for_a_model_that_quotes(entity: Entity) -> None:
     runtime = replace(runtime_of(entity), model=Citing([makes("Sam told me of Biscuit.")]))
     [job] = stretch.check(runtime).jobs
     assert stretch.run(runtime, job).data["dropped"] == []
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "named"),
+    [
+        ("Hens", "Dot keeps hens.", "Hens"),
+        ("“Frank's visit”.", "Frank came.", "Frank's visit"),
+        ("Stand, coriander, tastes", "Kim can't stand coriander; it tastes of soap.", "Coriander"),
+        ("Granddaughter, shes", "She's my granddaughter.", "Granddaughter"),
+        ("taste, coriander, soap", "Coriander is soap. No coriander.", "Coriander"),
+        ("Lisbon, in spring", "Kim goes to Lisbon.", "Lisbon, in spring"),
+        (
+            "The boat, the keel and what is left to do",
+            "x",
+            "The boat, the keel and what is left to do",
+        ),
+        ("  ", "x", ""),
+    ],
+)
+def test_a_title_names_one_thing(title: str, text: str, named: str) -> None:
+    assert answer.named(title, text) == named

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from msgspec.structs import replace
 
-from bumble.entity import changes
+from bumble.entity import changes, companions
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.forgetting import forget
@@ -150,13 +150,16 @@ def test_quotes_by_form_rest_on_the_messages_they_quote(entity: Entity) -> None:
 
 def test_a_merge_joins_the_marks_of_both_sides(drawn: tuple[Entity, Session, Session]) -> None:
     entity, _, _ = drawn
-    base = (entity.relationships / "sam.md").read_text()
+    path = relationships.path("sam")
+    names = (path, str(companions.place(path)))
+    bases = [(entity.root / name).read_text() for name in names]
     reflected(entity, "ses_3", "I like tea.", f"{DOG}\n{RIVER}\nSam likes tea.")
-    amended = (entity.relationships / "sam.md").read_text()
-    edited = base.replace(DOG, "Sam has two dogs.")
-    merged = merge.merge("relationships/sam.md", base, edited, amended)
-    assert merged.clean
-    person = relationships.parse(merged.text, "sam")
+    amended = [(entity.root / name).read_text() for name in names]
+    edited = [text.replace(DOG, "Sam has two dogs.") for text in bases]
+    sides = zip(names, bases, edited, amended, strict=True)
+    shown, beside = (merge.merge(*side) for side in sides)
+    assert shown.clean and beside.clean
+    person = relationships.parse(companions.joined(path, shown.text, beside.text), "sam")
     assert person.text.splitlines() == ["Sam has two dogs.", RIVER, "Sam likes tea."]
     assert [person.origin_of(line).by for line in person.text.splitlines()] == [
         "", "reflect", "reflect",

@@ -132,7 +132,8 @@ def test_what_has_faded_sleeps_and_only_its_own_lines_change(ada: Entity) -> Non
     assert done[0].title == "consolidate: 1 memory faded"
     after = truth(ada.root)
     changed = {name for name in after if after[name] != before[name]}
-    assert changed == {"episodes/2026/05/ep_20.md", "state.yaml"}
+    names = ("episodes/2026/05/ep_20.md", "sources/episodes/2026/05/ep_20.yaml")
+    assert changed == {*names, "state.yaml"}
     episode = episodes.find(ada.episodes, "ep_20")
     assert (episode.dormant, episode.significance) == (True, 0.06)
 
@@ -147,7 +148,7 @@ def edit(entity: Entity, episode_id: str, old: str, new: str) -> None:
 def test_a_memory_that_a_person_gives_weight_again_comes_back(ada: Entity) -> None:
     remember(ada, 20, "Faint.", 10, significance=0.01)
     once(ada)
-    edit(ada, "ep_20", "significance: 0.01", "significance: 0.9")
+    edit(ada, "ep_20", "people:", "significance: 0.9\npeople:")
     done = once(ada, NIGHT + INTERVAL)
     assert done[0].title == "consolidate: 1 memory came back"
     assert not episodes.find(ada.episodes, "ep_20").dormant
@@ -156,7 +157,7 @@ def test_a_memory_that_a_person_gives_weight_again_comes_back(ada: Entity) -> No
 
 
 def test_a_memory_that_a_person_put_to_sleep_stays_asleep(ada: Entity) -> None:
-    edit(ada, "ep_01", "significance:", "dormant: true\nsignificance:")
+    edit(ada, "ep_01", "people:", "dormant: true\npeople:")
     once(ada)
     assert episodes.find(ada.episodes, "ep_01").dormant
 
