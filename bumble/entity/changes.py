@@ -248,7 +248,9 @@ def _drafted(root: Path, changes: Sequence[Change]) -> tuple[list[_Draft], dict[
             raise ValueError(f"two changes of {change.path} in one set, on the same reading")
         new = _added(draft.data, change.data or b"") if change.adds else change.data
         if change.keeps and draft.data is not None and new != draft.data:
-            kept[history_path(change.path, draft.data)] = draft.data
+            shown = companions.parted(change.path, draft.data)[0][1] or b""
+            there = write_ahead.read(path) if draft.data == draft.found else None
+            kept[history_path(change.path, there or shown)] = there or shown
         draft.data = new
     return list(drafts.values()), kept
 

@@ -26,6 +26,7 @@ from bumble.text.yaml_render import Row
 
 FOLDER = "sources"
 LEAST = "imported"  # the trust of what has lost its companion
+NOTHING = "{}\n"  # the companion of a record that a program wrote, where there is no more to say
 KEY = "sources"  # of the front matter of a file of parts: where its companion lies
 _ORIGIN = ("model", "from", "trust")
 # By file, or by folder: the fields that stand in the companion; all others stay in the record.
@@ -189,7 +190,7 @@ def joined(path: str, text: str, companion: str | None) -> str:
         values = _mapping(companion)
         if path in SECTIONS or path in LINES:
             return _with_origins(path, text, values)
-        return _with_fields(path, text, companion if values is not None else None)
+        return _with_fields(path, text, companion if values else None if values is None else "")
     except yaml_edit.SourceError:  # whoever reads it says what is wrong
         return text
 
@@ -306,6 +307,8 @@ def _without_fields(path: str, text: str, now: str | None, companion: str | None
     shown = head + left + behind
     if not left and document.meta_start:  # all of a new record's fields stand beside it
         shown = text[document.body_start :].lstrip("\r\n")
+    if not beside and _is_lost(path, left):
+        return Pair(shown, NOTHING)
     return Pair(shown, _kept(beside, companion))
 
 

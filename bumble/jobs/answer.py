@@ -268,7 +268,7 @@ def named(title: str, text: str) -> str:
         title: As a model gave it.
         text: What is to stand under it.
     """
-    plain = one_line(title).strip("#*_`\"“”„«».,:; ")
+    plain = one_line(title).strip('#*_`"“”„«».,:; ')
     parts = [part.strip() for part in re.split(r"[,;/|·]", plain) if part.strip()]
     longest = max((len(part.split()) for part in parts), default=0)
     if len(parts) <= longest or longest > PART_WORDS:  # two words, or three pairs: a list

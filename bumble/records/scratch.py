@@ -17,6 +17,7 @@ from bumble.entity.changes import Change
 from bumble.errors import UsageError
 from bumble.records import base, origin_comments
 from bumble.records.base import Provenance
+from bumble.text import markdown
 from bumble.text.words import one_line
 
 PATH = "working/scratch.md"
@@ -49,7 +50,8 @@ def shown(line: str) -> str:
 def without_notes(text: str) -> str:
     """Return what is left of the file's text without its notes, byte for byte."""
     kept = [line for line in text.splitlines(keepends=True) if not line.startswith(MARK)]
-    return "".join(kept)
+    text = "".join(kept)
+    return text if markdown.parse(text).body else ""  # where its companion lies is no text
 
 
 def plan_add(

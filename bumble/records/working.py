@@ -77,7 +77,7 @@ def shown(source: str, readers: Collection[str]) -> str:
     the titles above nothing.
     """
     rows: list[str] = []
-    for row in source.splitlines():
+    for row in source[markdown.parse(source).body_start :].splitlines():
         if row.startswith(HEADING) and rows and rows[-1].startswith(HEADING):
             rows.pop()
         if row.startswith(scratch.MARK):

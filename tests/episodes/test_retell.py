@@ -92,6 +92,8 @@ def test_an_excerpt_whose_conversation_is_gone_stays(ada: Entity) -> None:
 
 
 def test_a_path_in_a_file_leads_nowhere(ada: Entity) -> None:
-    (file,) = episodes.paths(ada.episodes)
-    file.write_text(file.read_text().replace("session: ses_", "session: ../sessions/ses_"))
+    (file,) = (ada.root / "sources" / "episodes").rglob("*.yaml")
+    text = file.read_text()
+    file.write_text(text.replace("session: ses_", "session: ../sessions/ses_"))
+    assert file.read_text() != text
     assert not retell.check(living(ada)).due

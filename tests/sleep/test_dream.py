@@ -68,10 +68,10 @@ def test_the_diary_has_the_dream_in_the_agreed_form(tmp_path: Path) -> None:
     )
     night(entity, reply=Reply(wrote))
     assert entity.journal.read_bytes().decode() == (
+        "---\nsources: sources/journal.yaml\n---\n\n"
         "# Journal\n"
         "\n"
         "## 2026-05-24 03:12:47 #dream #consolidation\n"
-        f"<!-- {{by: dream, model: scripted, from: [{only_dream(entity).id}], trust: entity}} -->\n"
         "\n"
         "*[dream]*\n"
         "\n"
@@ -81,6 +81,8 @@ def test_the_diary_has_the_dream_in_the_agreed_form(tmp_path: Path) -> None:
         "\n"
         "*thread: awareness moves in tides — sometimes the pull is felt before the wave arrives*\n"
     )
+    (entry,) = journal.read(entity.journal, UTC).entries
+    assert entry.provenance == Provenance("dream", "scripted", (only_dream(entity).id,), "entity")
 
 
 def test_a_dream_becomes_diary_belief_noise_record_and_state(ada: Entity) -> None:

@@ -107,8 +107,8 @@ def test_a_trait_moves_by_rule_where_feelings_speak_for_it(ada: Entity) -> None:
 def put_imprint(ada: Entity, number: int, emotion: str) -> None:
     episode_id = remember(ada, number, f"We looked at star number {number}.", 2)
     [file] = ada.episodes.rglob(f"{episode_id}.md")
-    head = f"imprints: [{{emotion: {emotion}, intensity: 0.5, trigger: stars}}]\nsignificance:"
-    file.write_text(file.read_text().replace("significance:", head, 1))
+    head = f"imprints: [{{emotion: {emotion}, intensity: 0.5, trigger: stars}}]\nat:"
+    file.write_text(file.read_text().replace("at:", head, 1))
 
 
 def test_what_nothing_bears_out_is_left_out(ada: Entity) -> None:
