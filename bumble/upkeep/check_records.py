@@ -162,8 +162,9 @@ def _find_secret(file: _File, relative: str) -> Iterator[Finding]:
     """Name the first line of a file that holds a secret; transcripts are the source and may."""
     if file.kind is kinds.SESSION:
         return
-    lines = markdown.lines(base.read_text(file.path))
-    for number, line in enumerate(lines, 1):
+    shown, whole = base.read_shown(file.path), base.read_text(file.path)
+    lines: list[tuple[int | None, str]] = [*enumerate(markdown.lines(shown), 1)]
+    for number, line in (*lines, *((None, row) for row in markdown.lines(whole))):
         if what := secrets.find_secret(line):
             sentence = f"it holds what looks like {what}; git keeps it too"
             yield Finding("secret-kept", sentence, relative, number, file.edit)

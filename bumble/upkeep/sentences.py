@@ -71,7 +71,7 @@ def _at_line(library: Library, what: str, number: int, kind: str | None) -> Libr
 
 def _in_file(library: Library, kind: Kind, path: str, number: int) -> LibraryRecord | None:
     """Return the record of a file that has a line, with that line."""
-    text = base.read_text(library.entity.root / path)
+    text = base.read_shown(library.entity.root / path)
     lines = markdown.lines(text)
     line = lines[number - 1].strip() if number <= len(lines) else ""
     items = [item for item in library.items(kind) if item.path == path and item.line]
@@ -134,7 +134,7 @@ def _sentence(
 
 def _line_number(library: Library, item: LibraryRecord, line: str) -> int | None:
     """Return where a line of a record stands in its file."""
-    rows = markdown.lines(base.read_text(library.entity.root / item.path))
+    rows = markdown.lines(base.read_shown(library.entity.root / item.path))
     wanted, start = line.strip(), (item.line or 1) - 1
     places = (n for n, row in enumerate(rows, 1) if n > start and wanted in row)
     return next(places, None)

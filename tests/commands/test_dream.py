@@ -89,7 +89,7 @@ def test_force_dreams_by_day_and_the_record_says_so(nights: Run) -> None:
     (done,) = nights.ok("dream", "--force", "--json", "--seed", "5").data["done"]
     assert (done["forced"], done["seed"]) == (True, 5)
     assert done["bypassed"] == ["enabled"]
-    assert "bypassed: [enabled]" in nights.text(f"dreams/{done['id']}.md")
+    assert "bypassed: [enabled]" in nights.text(f"sources/dreams/{done['id']}.yaml")
     assert [one["path"].split("/")[0] for one in done["changes"]] == [
         "journal.md",
         "beliefs",
@@ -110,7 +110,7 @@ def test_it_may_dream_with_another_model(nights: Run) -> None:
     other = nights.write("../other.yaml", f"- {{purpose: dream, text: {json.dumps(DREAM)}}}\n")
     nights.ok("config", "set", "soma.dreams.model", f"script:{other.resolve()}")
     (done,) = nights.ok("dream", "--force", "--json").data["done"]
-    assert "other.yaml" in nights.text(f"dreams/{done['id']}.md")
+    assert "other.yaml" in nights.text(f"sources/dreams/{done['id']}.yaml")
 
 
 def test_a_tick_dreams_with_the_other_model_too(nights: Run) -> None:
@@ -119,7 +119,7 @@ def test_a_tick_dreams_with_the_other_model_too(nights: Run) -> None:
     nights.ok("config", "set", "soma.dreams.model", f"script:{other.resolve()}")
     ran = nights.ok("tick", "--json")
     (done,) = [one for one in ran.data["done"] if one["pass"] == "dream"]
-    assert "other.yaml" in nights.text(f"dreams/{done['id']}.md")
+    assert "other.yaml" in nights.text(f"sources/dreams/{done['id']}.yaml")
     line = json.loads(nights.text(".bumble/log/runs.jsonl").splitlines()[-1])
     calls = nights.entity.ledger.read_text().splitlines()
     assert line["calls"] == len(calls)

@@ -113,7 +113,7 @@ def test_two_clones_live_apart_and_merge_by_meaning(ada: Run, tmp_path: Path) ->
     diary = ada.text("journal.md")
     assert "We spoke of tea.\n\nIt rained." in diary
     assert "We spoke of rain.\n\nIt rained." in diary
-    assert "interaction_count: 2" in ada.text("relationships/sam.md")
+    assert "interaction_count: 2" in ada.text("sources/relationships/sam.yaml")
     facts = ada.text("knowledge.md")
     assert "Sam likes tea." in facts
     assert "Sam likes rain." in facts
