@@ -7,22 +7,24 @@ models.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from pathlib import Path
 
 from msgspec import Struct
 
 from bumble.entity.changes import Change
-from bumble.records import base
+from bumble.records import base, episodes
 from bumble.records.base import Provenance
+from bumble.records.episodes import Episode
 from bumble.text import markdown
 from bumble.text.markdown import Document
 
 PATH = "narrative.md"
 EXCERPT = "excerpt"  # the value of `summary_source` where no model has told it yet
 _OWN = ("model", "from", "trust", "audience", "fingerprint", "summary_source")
-_CITED = re.compile(r"(?<![ \t])[ \t]*\((?:ep_\w+(?:, )?)+\)")
+_LINK = r"\[([^\[\]\n]*)\]\(episodes/[^()\s]+\)"
+_CITED = re.compile(rf"(?<![ \t])[ \t]*\((?:(?:{_LINK}|ep_\w+)(?:, )?)+\)")
 
 
 class Narrative(Struct, frozen=True):
@@ -57,8 +59,21 @@ def read(file: Path) -> Narrative | None:
 
 
 def uncited(text: str) -> str:
-    """Return a story without the ids of the episodes it rests on, as a prompt shows it."""
-    return _CITED.sub("", text).strip()
+    """Return a story without the episodes it rests on, as a prompt shows it."""
+    return re.sub(_LINK, r"\1", _CITED.sub("", text)).strip()
+
+
+def cited(days: Sequence[tuple[str, Episode]]) -> str:
+    """Return what stands behind a part of the story: links to the episodes it rests on.
+
+    Args:
+        days: What each link says, the day, and the episode.
+    """
+    links = (
+        f"[{day}]({episodes.path(Path(episodes.FOLDER), one.id, one.at).as_posix()})"
+        for day, one in days
+    )
+    return f" ({', '.join(links)})" if days else ""
 
 
 def told_to(story: Narrative | None, readers: Collection[str]) -> str:

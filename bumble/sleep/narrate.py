@@ -26,6 +26,7 @@ from bumble.grounding.speakers import Speakers
 from bumble.llm import structured
 from bumble.records import narrative
 from bumble.records.base import Provenance
+from bumble.records.episodes import Episode
 from bumble.records.narrative import Narrative
 from bumble.records.provenance import BY_FORM
 from bumble.runtime import job_request
@@ -180,11 +181,11 @@ def _ask_story(runtime: Runtime, job: NarrateJob) -> StoryDraft:
         if not any(paragraphs):
             raise _unusable(runtime, f'nothing is left under "{PARTS[name]}"')
     used = {
-        name: [labels[label].id for label in dict.fromkeys(answer[name]["uses"])] for name in parts
+        name: [labels[label] for label in dict.fromkeys(answer[name]["uses"])] for name in parts
     }
-    text = _rendered(parts, used)
+    text = _rendered(runtime, parts, used)
     _guard(runtime, job.before, text)
-    cited = tuple(dict.fromkeys(id_ for ids in used.values() for id_ in ids))
+    cited = tuple(dict.fromkeys(one.id for listed in used.values() for one in listed))
     everything = tuple(episode.id for episode in job.sources.episodes)
     return StoryDraft(text, cited or everything, runtime.model.name, dropped)
 
@@ -255,12 +256,12 @@ def _shorten(parts: Parts, most: int) -> None:
         parts[longest][-1].pop()
 
 
-def _rendered(parts: Parts, used: Mapping[str, Sequence[str]]) -> str:
-    """Write the story with its headings, and under each the ids it rests on."""
+def _rendered(runtime: Runtime, parts: Parts, used: Mapping[str, Sequence[Episode]]) -> str:
+    """Write the story with its headings, and under each links to what it rests on."""
     blocks = []
     for name, paragraphs in parts.items():
         prose = "\n\n".join(" ".join(sentences) for sentences in paragraphs if sentences)
-        cited = f" ({', '.join(used[name])})" if used[name] else ""
+        cited = narrative.cited([(narrative_sources.day(runtime, one), one) for one in used[name]])
         blocks.append(f"## {PARTS[name]}\n\n{markdown.contained(prose)}{cited}")
     return "\n\n".join(blocks)
 

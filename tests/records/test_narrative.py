@@ -9,6 +9,9 @@ from bumble.records.base import Provenance
 
 AT = datetime(2026, 5, 24, 3, 12, 47, tzinfo=UTC)
 CITED = "## What matters\n\nThe sea. (ep_01, ep_02)\n\nRain (a lot). (ep_03)"
+LINKED = (
+    "The sea. ([2026-05-13](episodes/2026/05/ep_01.md), ep_02)\n\n- [1 May](episodes/a.md): rain."
+)
 
 
 def story(sources: tuple[str, ...] = (), audience: tuple[str, ...] = ()) -> narrative.Narrative:
@@ -22,6 +25,7 @@ def story(sources: tuple[str, ...] = (), audience: tuple[str, ...] = ()) -> narr
 def test_a_prompt_shows_no_ids() -> None:
     shown = narrative.told_to(story(), ("sam",))
     assert shown == "## What matters\n\nThe sea.\n\nRain (a lot)."
+    assert narrative.uncited(LINKED) == "The sea.\n\n- 1 May: rain."
 
 
 @pytest.mark.parametrize(

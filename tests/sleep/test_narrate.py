@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
@@ -58,10 +59,14 @@ def test_the_story_answers_four_questions_and_cites_its_episodes(ada: Entity) ->
     outcome = told(ada)
     found = the_story(ada)
     assert outcome.trailers[-1] == ("Model", "scripted")
-    assert found.text.startswith(
+    assert re.sub(r"\d{4}-\d\d-\d\d", "DAY", found.text).startswith(
         "## What has been happening\n\n"
-        "Sam and I planted tomatoes, and a storm came. (ep_01, ep_02)\n\n## What matters\n\n"
+        "Sam and I planted tomatoes, and a storm came. "
+        "([DAY](episodes/2026/05/ep_01.md), [DAY](episodes/2026/05/ep_02.md))"
+        "\n\n## What matters\n\n"
     )
+    for target in re.findall(r"\]\(([^)]+)\)", found.text):
+        assert (ada.root / target).is_file()
     for heading in narrate.PARTS.values():
         assert f"## {heading}\n\n" in found.text
     assert found.provenance.sources == ("ep_01", "ep_02", "ep_03", "ep_04", "ep_06")
