@@ -404,6 +404,27 @@ def _without_origins(path: str, text: str, companion: str | None) -> Pair:
     return Pair(shown, _kept(yaml_edit.dump(found), companion) if found else None)
 
 
+def opened(path: str, text: str) -> str:
+    """Return a file of sections as its file shows it, with who may meet each in its comment."""
+    return joined(path, text, NOTHING)
+
+
+def closed(path: str, text: str, *, pointed: bool) -> str:
+    """Return what `opened` gave as a file shows it.
+
+    Args:
+        path: Of the file.
+        text: With comments that say who may meet a section.
+        pointed: Whether its front matter says where its companion lies.
+    """
+    return _pointed(split(path, text).text, place(path) or "", needed=pointed)
+
+
+def is_marked(text: str) -> bool:
+    """Whether a section says in its heading who alone may meet it: the form of a file."""
+    return any(_ONLY.search(line) for line in text.splitlines() if line.startswith("#"))
+
+
 def _pointed(text: str, companion: str, *, needed: bool) -> str:
     """Have the front matter of a file say where its companion lies, if it needs one."""
     document = markdown.parse(text)

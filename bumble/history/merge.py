@@ -65,7 +65,8 @@ def _merger_for(path: str) -> Merge:
         if record := companions.record_of(inner):
             return _companion_merger(kinds.of_path(record))
         if kind and PurePosixPath(kind.patterns[0]).suffix == PurePosixPath(path).suffix:
-            return MERGERS.get(kind.name, merge_lines.merge)
+            merger = MERGERS.get(kind.name, merge_lines.merge)
+            return _shown_merger(inner, merger) if inner in companions.SECTIONS else merger
     return merge_lines.merge
 
 
@@ -81,6 +82,20 @@ def _mapping_merger(read: Callable[[str], object], rules: Rules) -> Merge:
             return Merged(readable[0], True)
         base = base if _is_readable(read, base) else ""
         return _merge_yaml((base, current, incoming), settled)
+
+    return merge
+
+
+def _shown_merger(path: str, merger: Merge) -> Merge:
+    """Return what merges files of sections in either form: whole, or as their files show them."""
+
+    def merge(base: str, current: str, incoming: str) -> Merged:
+        sides = (base, current, incoming)
+        if not any(map(companions.is_marked, sides)):
+            return merger(*sides)
+        pointed = any(companions.KEY in markdown.parse(side).meta for side in sides[1:])
+        merged = merger(*(companions.opened(path, side) for side in sides))
+        return Merged(companions.closed(path, merged.text, pointed=pointed), merged.clean)
 
     return merge
 

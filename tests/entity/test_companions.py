@@ -187,6 +187,21 @@ def test_two_sides_are_merged_in_each_of_the_two_files() -> None:
     assert both.clean and "0.8" in both.text and "open sea" in both.text
 
 
+def test_sections_of_two_sides_are_merged_as_their_files_show_them() -> None:
+    head = "---\nsources: sources/{}.yaml\n---\n\nMine.\n\n"
+    diary = head.format("journal")
+    day = "## 2026-05-2{} 14:12:47 #a [only for sam]\n\nDay {}.\n\n"
+    ours, theirs = diary + day.format(4, 4), diary + day.format(3, 3) + day.format(5, 5)
+    merged = merge.merge("journal.md", diary, ours, theirs)
+    assert merged.clean
+    assert merged.text.rstrip() == (diary + "".join(day.format(n, n) for n in (3, 4, 5))).rstrip()
+    facts = head.format("knowledge") + "## Knee [only for sam, bo]\n\nIt hurts.\n"
+    narrower, longer = facts.replace("sam, bo", "sam"), facts.replace("hurts.", "hurts a lot.")
+    merged = merge.merge(knowledge.PATH, facts, narrower, longer)
+    assert merged.clean
+    assert merged.text == longer.replace("sam, bo", "sam")
+
+
 def test_a_change_writes_both_files_and_a_removal_takes_both(entity: Entity) -> None:
     belief = beliefs.parse(WHOLE, ID)
     changes.apply(entity.root, ChangeSet("x", (beliefs.plan_new(belief, "x"),)))

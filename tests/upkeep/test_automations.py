@@ -62,8 +62,7 @@ def test_it_runs_at_its_time_and_once(ada: Entity) -> None:
     assert len(run_all(runtime_at(ada, MORNING, model))) == 1
     assert run_all(runtime_at(ada, MORNING + timedelta(hours=3), model)) == []
     written = ada.journal.read_text()
-    assert "\n## 2026-05-25 08:00:00 #automation\n" in written
-    assert "audience: [sam]" in written
+    assert "\n## 2026-05-25 08:00:00 #automation [only for sam]\n" in written
     assert written.endswith("\n\nQuiet.\n")
     assert look(ada).last == MORNING
     assert session_files.paths(ada.sessions) == []
