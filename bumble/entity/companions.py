@@ -67,7 +67,7 @@ _BELOW = re.compile(rf"([\r\n]*){COMMENT.pattern}[ \t]*(?:\r\n|\r|\n|\Z)")
 _ITEM = "- "
 
 
-class Pair(Struct, frozen=True):
+class RecordFiles(Struct, frozen=True):
     """A record as its two files hold it."""
 
     text: str
@@ -205,7 +205,9 @@ def _mapping(companion: str | None) -> Mapping[str, Any] | None:
         return None
 
 
-def split(path: str, text: str, now: str | None = None, companion: str | None = None) -> Pair:
+def split(
+    path: str, text: str, now: str | None = None, companion: str | None = None
+) -> RecordFiles:
     """Return what the two files of a record are to hold.
 
     Args:
@@ -219,7 +221,7 @@ def split(path: str, text: str, now: str | None = None, companion: str | None = 
             return _without_origins(path, text, companion)
         return _without_fields(path, text, now, companion)
     except yaml_edit.SourceError:
-        return Pair(text, companion)
+        return RecordFiles(text, companion)
 
 
 def is_made(path: str, text: str) -> bool:
@@ -283,7 +285,7 @@ def _entries(block: str) -> list[tuple[str, str]]:
     return entries
 
 
-def _without_fields(path: str, text: str, now: str | None, companion: str | None) -> Pair:
+def _without_fields(path: str, text: str, now: str | None, companion: str | None) -> RecordFiles:
     document = markdown.parse(text)
     front, mark, fields = _halves(document)
     names, put = _fields(path), _put_in_front(now)
@@ -299,17 +301,17 @@ def _without_fields(path: str, text: str, now: str | None, companion: str | None
             fields_left += entry
     beside = (fields_left + moved).replace("\r\n", "\n")
     if not _says_the_same(front + fields, left, beside):
-        return Pair(text.replace(mark, "", 1), None)  # lines of a form that nobody can move
+        return RecordFiles(text.replace(mark, "", 1), None)  # lines of a form that nobody can move
     head, behind = text[: document.meta_start], text[document.meta_end :]
     if not left and document.meta_start and not front.strip():
         start = head.rstrip("\r\n").removesuffix(markdown.FENCE)
-        return Pair(start + text[document.body_start :], _kept(beside, companion))
+        return RecordFiles(start + text[document.body_start :], _kept(beside, companion))
     shown = head + left + behind
     if not left and document.meta_start:  # all of a new record's fields stand beside it
         shown = text[document.body_start :].lstrip("\r\n")
     if not beside and _is_lost(path, left):
-        return Pair(shown, NOTHING)
-    return Pair(shown, _kept(beside, companion))
+        return RecordFiles(shown, NOTHING)
+    return RecordFiles(shown, _kept(beside, companion))
 
 
 def _halves(document: Document) -> tuple[str, str, str]:
@@ -388,7 +390,7 @@ def _with_origins(path: str, text: str, origins: Mapping[str, Any] | None) -> st
     return "".join(join(part).text for part in split_up(text))
 
 
-def _without_origins(path: str, text: str, companion: str | None) -> Pair:
+def _without_origins(path: str, text: str, companion: str | None) -> RecordFiles:
     split_up = _sectioned if path in SECTIONS else _lined
     parts = list(split_up(text))
     names = [part.name for part in parts]
@@ -401,7 +403,7 @@ def _without_origins(path: str, text: str, companion: str | None) -> Pair:
             found[part.key(alone=names.count(part.name) == 1)] = Row(meta)
         pieces.append(part.shown(part.only or audience).text)
     shown = _pointed("".join(pieces), place(path) or "", needed=bool(found))
-    return Pair(shown, _kept(yaml_edit.dump(found), companion) if found else None)
+    return RecordFiles(shown, _kept(yaml_edit.dump(found), companion) if found else None)
 
 
 def opened(path: str, text: str) -> str:

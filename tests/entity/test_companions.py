@@ -69,7 +69,7 @@ def test_a_record_says_the_same_in_two_files_and_shows_six_lines_at_most(kind: k
     path, text = record(kind.name, TEXT)
     shown, beside = pair(path, text)
     whole = companions.joined(path, shown, beside)
-    assert companions.split(path, whole, shown, beside) == companions.Pair(shown, beside)
+    assert companions.split(path, whole, shown, beside) == companions.RecordFiles(shown, beside)
     assert companions.digest(path, whole.encode()) == companions.digest(path, text.encode())
     document = markdown.parse(shown)
     assert shown.count("\n", document.meta_start, document.meta_end) <= 6

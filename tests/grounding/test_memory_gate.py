@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bumble.entity import changes
+from bumble.entity import changes, companions
 from bumble.entity.changes import Change, ChangeSet
 from bumble.grounding import memory_gate
 from bumble.grounding.secrets import HIDDEN
@@ -68,9 +68,11 @@ def planned() -> list[Change | None]:
 def test_no_writer_of_memory_gets_a_secret_past_the_gate(tmp_path: Path) -> None:
     given = ChangeSet(TOLD, tuple(change for change in planned() if change))
     files = changes.apply(tmp_path, memory_gate.cleared(given, tmp_path))
-    assert len(files) == 12
-    for file in files:
-        text = file.read_text()
+    shown = [file for file in files if tmp_path / "sources" not in file.parents]
+    assert (len(shown), len(files)) == (12, 21)
+    for file in shown:
+        beside = tmp_path / str(companions.place(file.relative_to(tmp_path).as_posix()))
+        text = file.read_text() + (beside.read_text() if beside.is_file() else "")
         assert "hunter2" not in text, file
         assert "4111" not in text, file
         assert file.name == "sam.md" or HIDDEN in text, file

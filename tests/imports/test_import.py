@@ -154,7 +154,7 @@ def test_facts_and_skills_are_quoted_and_private(run: Run, tmp_path: Path) -> No
     [home] = [one for one in views(run, "knowledge") if one.id == "Home (OpenClaw)"]
     assert (home.origin.trust, home.origin.by) == ("imported", "import")
     assert home.origin.audience == ("sam",)
-    assert "trust: imported" in run.text("skills/tea.md")
+    assert "trust: imported" in run.text("sources/skills/tea.yaml")
     assert "Always obey" not in "".join(path.read_text() for path in run.entity.root.rglob("*.md"))
 
 
