@@ -22,7 +22,6 @@ from bumble.agent.tools import AGENCY, READ_ONLY, SEARCHES, Plan, Result
 from bumble.context import transcript
 from bumble.entity.config import LoopConfig
 from bumble.errors import AnswerInvalidError, UserError
-from bumble.grounding import echo
 from bumble.llm import actions
 from bumble.llm.protocol import (
     Action,
@@ -59,8 +58,6 @@ UNREAD_CHARS = 400  # of an answer that can't be read, when the model is told so
 REFUSED = "refused:"
 PAUSE = "\n\n"  # between two things said
 QUESTION = re.compile("[?？؟]")
-CIRCLE_REACH = 8_000  # characters, from the end, in which an answer may go round
-CIRCLE_CHARS, CIRCLE_TIMES = 40, 4  # the end of an answer, and how often it may stand there
 MESSAGE_TOKENS = 80  # of what the person said, as the model is reminded of it
 LONG_ADVICE = " If it is that long, write it to a file with write_file and say where it is."
 BY_TOOL, WITHOUT_TOOLS = "Do it now with a tool, or", "No tool may be used any more:"
@@ -96,6 +93,7 @@ class LoopOutcome(Struct):
     stopped: Stopped = "done"
     missing: list[str] = field(default_factory=list)  # what the gate found missing, each time
     problem: UserError | None = None  # of "unreadable" and "failed"
+    beside: list[Plan] = field(default_factory=list)  # what is written with it, by no tool
 
     @property
     def said(self) -> str:
@@ -113,7 +111,7 @@ class LoopOutcome(Struct):
     def plans(self) -> list[Plan]:
         """What the tools want written, in the order of their calls."""
         results = [result for step in self.steps for result in step.results]
-        return [plan for result in results for plan in result.plans]
+        return [*self.beside, *(plan for result in results for plan in result.plans)]
 
     def work(self, config: LoopConfig) -> list[ToolUse]:
         """The last tools that ran, each with the beginning of its result."""
@@ -138,9 +136,7 @@ class _Speaker:
     """Streams what is said, and remembers it in case the answer is cut off.
 
     What only repeats is not shown: what was said before in this turn, as a whole or by one of
-    several actions. Of a small model (`doubted`) that holds too for what the person has just said
-    of themselves, and an answer that goes round in circles is ended: it would fill its budget with
-    one sentence.
+    several actions.
     """
 
     def __init__(
@@ -148,8 +144,6 @@ class _Speaker:
         say: Say,
         said_before: Sequence[str],
         each: list[str],
-        *,
-        doubted: Sequence[str] | None,
     ) -> None:
         """Begin an answer.
 
@@ -157,20 +151,14 @@ class _Speaker:
             say: Hears it.
             said_before: What was said by earlier answers of this turn.
             each: Texts that were said; what is said is added.
-            doubted: Sentences of the person about themselves; None: the model is able.
         """
         self.reader = SayReader(each)
-        self.say, self.said_before, self.doubted = say, said_before, doubted
+        self.say, self.said_before = say, said_before
         self.heard = ""
-        self.shown = self.echoed = False
+        self.shown = False
 
     def feed(self, piece: str) -> None:
         self._hear(self.reader.feed(piece))
-        end = self.heard[-CIRCLE_CHARS:]
-        far = self.heard[-CIRCLE_REACH:]
-        goes_round = len(end) == CIRCLE_CHARS and far.count(end) >= CIRCLE_TIMES
-        if goes_round and self.doubted is not None:
-            raise EnoughError
 
     def _hear(self, text: str) -> None:
         self.heard += text
@@ -181,14 +169,7 @@ class _Speaker:
         self._show(text)
 
     def _may_repeat(self) -> bool:
-        own = self.doubted or ()
-        rest = echo.without(self.heard, own)
-        self.echoed = self.echoed or rest != self.heard
-        # the sign that ends an echo may come with a later piece
-        self.heard = rest.lstrip(echo.ENDS) if self.echoed else rest
-        return echo.may_become_one(self.heard, own) or any(
-            before.startswith(self.heard.strip()) for before in self.said_before
-        )
+        return any(before.startswith(self.heard.strip()) for before in self.said_before)
 
     def _begun(self) -> str:
         """Return the beginning as it is shown."""
@@ -200,7 +181,7 @@ class _Speaker:
             self.say(text)
 
     def finish(self) -> str:
-        """Return what was said in all; an echo of something said before counts as nothing."""
+        """Return what was said in all; what was said before in this turn counts as nothing."""
         self._hear(self.reader.finish())
         speech = self.heard.strip()
         if speech in self.said_before:
@@ -222,7 +203,7 @@ class _Continuer(_Speaker):
             each: As `_Speaker` takes it.
             language: That is spoken.
         """
-        super().__init__(say, (), each, doubted=None)
+        super().__init__(say, (), each)
         self.before, self.language = before, language
 
     def _may_repeat(self) -> bool:
@@ -277,7 +258,6 @@ def run(
     """
     outcome = LoopOutcome()
     messages, each = list(request.messages), list[str]()  # each text that was said
-    own = echo.own_sentences(gate.message) if gate.language else None
     writes = any(tool.name == "write_file" for tool in tools)
     tries = _Tries(LONG_ADVICE if writes else SHORT_ADVICE)
     cap = max(6, min(25, 6 + max(0, min(16, config.max_tool_rounds))))
@@ -291,7 +271,7 @@ def run(
         speaker = (
             _Continuer(say, outcome.said, each, language)
             if goes_on
-            else _Speaker(say, speeches, each, doubted=own)
+            else _Speaker(say, speeches, each)
         )
         done = len(outcome.steps)
         carries = _no_more if over else carry_out  # not every backend keeps to a schema

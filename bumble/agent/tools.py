@@ -68,7 +68,6 @@ class ToolContext(Struct, frozen=True):
     read: set[str] = field(default_factory=set)  # tiers of what was read that is only quoted
     warned: set[str] = field(default_factory=set)  # texts that were about to lose most they say
     outside: Outside | None = None  # tools of other programs
-    writes: bool = True  # whether what is kept may be in the model's words, and not the person's
 
     @property
     def readers(self) -> tuple[str, ...]:
@@ -272,11 +271,10 @@ def _vouch(context: ToolContext, *texts: str) -> None:
     Raises:
         RefusedError: If it was not.
     """
-    is_theirs = context.writes and not context.read
-    if is_theirs or grounded.was_said("\n".join(texts), context.said, context.known):
+    if not context.read or grounded.was_said("\n".join(texts), context.said, context.known):
         return
     raise RefusedError(
-        f"{'that was only read, and ' if context.read else ''}nobody here said so; "
+        "that was only read, and nobody here said so; "
         "write down what the person tells you, in their words"
     )
 
@@ -287,8 +285,6 @@ def _own_words(context: ToolContext, *texts: str) -> Provenance:
     Raises:
         RefusedError: If its model may not write, and nobody said them.
     """
-    if not context.writes:
-        _vouch(context, *texts)
     lowest = base.lowest_trust((context.provenance.trust, "entity", *context.read))
     return replace(context.provenance, trust=lowest)
 

@@ -228,8 +228,8 @@ class Conversation:
         if not self.runtime.writes or done.outcome.stopped in ("interrupted", "failed"):
             return
         self._keep_request(done)
-        if not done.outcome.completions or done.manner == "tools":
-            return  # nothing was evaluated, or the prompt of a plain turn is another
+        if not done.outcome.completions:
+            return  # nothing was evaluated
         with self._timed("warm"):
             self.runtime.model.warm(turn.stored_request(self.runtime, done))
 

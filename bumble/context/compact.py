@@ -14,10 +14,10 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from bumble.choosing import by_form
 from bumble.context import flush, summary, transcript
 from bumble.context.summary import SummaryInput
 from bumble.entity.config import HistoryCompressionConfig
+from bumble.fallback import sayings
 from bumble.records import base, sessions
 from bumble.records.sessions import Compaction, Message, Session
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, Stretch, apply
@@ -35,7 +35,7 @@ EXCERPT = "excerpt"  # in the record of a summary without a model
 DID = {
     "summary": "summarised",
     EXCERPT: "cut down to the lines that say most",
-    by_form.MARK: "cut down to what people said",
+    sayings.MARK: "cut down to what people said",
     "prune": "old tool results cleared",
     "cut": "long texts cut",
 }
@@ -292,7 +292,7 @@ def _summary_input(
     text = earlier.summary if earlier else ""
     new = tuple(message for message in stretch if message.id not in covered)
     worth = frozenset(line.message for line in session.notices.values() if line.keep)
-    wording = by_form.wording(runtime, session, stretch)
+    wording = sayings.wording(runtime, session, stretch)
     return SummaryInput(text, new, budget, wording, worth)
 
 
@@ -315,7 +315,7 @@ def _summary(
 
 def _source(summary_input: SummaryInput) -> Mapping[str, Any]:
     """Say in the record of a summary without a model what it is made of."""
-    return {"summary_source": by_form.MARK if summary_input.wording else EXCERPT}
+    return {"summary_source": sayings.MARK if summary_input.wording else EXCERPT}
 
 
 def boundaries(

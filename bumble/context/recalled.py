@@ -15,13 +15,13 @@ from msgspec.structs import replace
 
 from bumble import prompts
 from bumble.body.config import BodyConfig
-from bumble.choosing import quotes
 from bumble.context import emotion_weight, expand, newer_words, system, whole_record
 from bumble.context.system import Block
 from bumble.entity.config import Config
 from bumble.entity.folder import Entity
 from bumble.errors import RecordMissingError, UserError
 from bumble.facts import beliefs
+from bumble.fallback import quotes
 from bumble.index import chunks
 from bumble.index.filters import Filter
 from bumble.index.memory import Memory

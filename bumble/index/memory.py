@@ -13,7 +13,9 @@ from itertools import islice
 from typing import TypeVar
 from zoneinfo import ZoneInfo
 
+from bumble.embed import reader
 from bumble.embed.protocol import Embedder
+from bumble.embed.reader import Reader
 from bumble.entity.config import RecallConfig
 from bumble.entity.folder import Entity
 from bumble.errors import FolderUnwritableError, IndexServerError, IndexUnusableError, UserError
@@ -67,6 +69,11 @@ class Memory:
     def embedder(self) -> Embedder | None:
         """What turns text into vectors."""
         return self._open_embedder()
+
+    @cached_property
+    def reader(self) -> Reader | None:
+        """What reads messages, over that embedder; None where there is none for it."""
+        return reader.over(self.embedder)
 
     def sync(self, progress: Progress | None = None, *, rebuild: bool = False) -> None:
         """Bring the index up to date with the files.

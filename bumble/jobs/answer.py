@@ -51,6 +51,7 @@ class StretchBelief(Struct, frozen=True):
     sentences: tuple[Sentence, ...]  # one, or none once it was dropped
     confirms: tuple[str, ...] = ()  # labels of beliefs held
     contradicts: tuple[str, ...] = ()
+    puts_right: str = ""  # id of the message that it takes the place of, where that is known
 
 
 class PersonView(Struct, frozen=True):

@@ -16,6 +16,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bumble.fallback.notices import NOTHING, Noticed
+from bumble.fallback.sayings import Wording
 from bumble.guard import sources
 from bumble.guard.sources import CitedClaim, SourceVerdict
 from bumble.jobs import answer, scene
@@ -49,6 +51,8 @@ class Draft(Struct, frozen=True):
     answer: StretchAnswer
     dropped: tuple[Dropped, ...] = ()
     mended: int = 0  # sentences that stand the second time
+    wording: Wording | None = None  # of quotes; None: a model wrote it
+    noticed: Noticed = NOTHING  # what was read of its messages
 
 
 class _Sifted(Struct, frozen=True):

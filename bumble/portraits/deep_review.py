@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from bumble.choosing import by_form
+from bumble.fallback import sayings
 from bumble.grounding import grounded
 from bumble.grounding.speakers import Speakers
 from bumble.portraits import dialogue, line_origins, portrait, portrait_update, scores
@@ -56,7 +56,7 @@ def has_notes(runtime: Runtime, person: str) -> bool:
     """Whether notes or own words wait in the file of somebody, and a model may work them in."""
     record = people.find_person(runtime, person)
     waits = record and (portrait_update.notes(record) or portrait.split(record.text)[1])
-    return bool(waits) and by_form.of_person(runtime, person) is None
+    return bool(waits) and sayings.of_person(runtime, person) is None
 
 
 def check(runtime: Runtime, only: str = "") -> Due[DeepReviewJob]:
@@ -73,7 +73,7 @@ def check(runtime: Runtime, only: str = "") -> Due[DeepReviewJob]:
     jobs = tuple(
         DeepReviewJob(person)
         for person, count in new.items()
-        if count >= least and by_form.of_person(runtime, person) is None  # else there's no prose
+        if count >= least and sayings.of_person(runtime, person) is None  # else there's no prose
     )
     on = config.enabled and config.deep_review_on_consolidation
     conditions = (

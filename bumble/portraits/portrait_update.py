@@ -12,9 +12,9 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from bumble.choosing import by_form
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
+from bumble.fallback import sayings
 from bumble.portraits import line_origins, portrait
 from bumble.portraits.line_origins import LineSource
 from bumble.portraits.portrait import Material
@@ -29,7 +29,7 @@ from bumble.runtime.runtime import Runtime
 VERBS = {
     "rewrite": "written anew",
     "review": "reviewed",
-    by_form.MARK: "amended by form",
+    sayings.MARK: "amended by form",
 }
 
 

@@ -20,12 +20,12 @@ from msgspec.structs import replace
 
 from bumble.body import significance
 from bumble.body.circadian import seconds_between
-from bumble.choosing import by_form
 from bumble.entity.changes import Change
 from bumble.episodes import retell
 from bumble.episodes.retell import RetellJob
 from bumble.errors import AnswerInvalidError, RecordInvalidError
 from bumble.facts.beliefs import archive_check
+from bumble.fallback import sayings
 from bumble.portraits import deep_review
 from bumble.portraits.deep_review import DeepReviewJob
 from bumble.records import base, beliefs, dreams, episodes, relationships, scratch, state
@@ -414,7 +414,7 @@ def story_due(runtime: Runtime) -> Due[narrate.NarrateJob]:
 
 def catalysts_due(runtime: Runtime) -> Due[Drawing]:
     """Find the topics whose catalysts are to be drawn; not before something new was lived."""
-    if by_form.of_owner(runtime) is None:
+    if sayings.of_owner(runtime) is None:
         return Due((), ())  # `musings` asks for all of them at once
     return _if_new(runtime, catalysts.check)
 

@@ -20,10 +20,10 @@ from msgspec.structs import replace
 from bumble import prompts
 from bumble.body import ebb, noise
 from bumble.body.soma import Soma, hear, is_open
-from bumble.choosing import by_form, quotes
-from bumble.choosing.by_form import Wording
 from bumble.entity.changes import Change
 from bumble.facts.beliefs import Claim, plan_claim
+from bumble.fallback import quotes, sayings
+from bumble.fallback.sayings import Wording
 from bumble.grounding import claims
 from bumble.llm.protocol import PromptMessage, Request
 from bumble.records import base, beliefs, dreams, journal, provenance, questions
@@ -92,7 +92,7 @@ def run(runtime: Runtime, job: DreamJob) -> JobResult:
     seed = runtime.rng.getrandbits(32) if job.seed is None else job.seed
     rng = random.Random(seed)
     pool = dream_pool.find(runtime, job.at)
-    wording = by_form.of_owner(runtime)
+    wording = sayings.of_owner(runtime)
     pairs = pool.pairs if wording is None else _quotable(pool)
     chosen = dream_pairs.choose(
         pairs, _dreamt_before(runtime), runtime.config.soma.dreams.memory_pair_count, rng
@@ -191,7 +191,7 @@ def _by_form(
     pool: DreamPool, chosen: Sequence[Pair], asked: OpenQuestion | None, wording: Wording
 ) -> Dreamt:
     """Set two memories side by side, each in words that were said; nothing joins them."""
-    forms = wording.forms
+    forms = wording.template
     fragments = []
     for pair in chosen:
         citations = [quotes.citations(pool.episodes[id_].text)[0] for id_ in pair.ids]

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from bumble.choosing import quotes, recent
-from bumble.choosing.recent import Remark
 from bumble.facts.beliefs import strength
+from bumble.fallback import quotes, recent
+from bumble.fallback.recent import Remark
 from bumble.records import base, beliefs, episodes, provenance, relationships, skills, working
 from bumble.records.base import Provenance
 from bumble.records.episodes import Episode

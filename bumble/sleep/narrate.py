@@ -17,10 +17,10 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.choosing import by_form, quotes
-from bumble.choosing.by_form import Wording
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
+from bumble.fallback import quotes, sayings
+from bumble.fallback.sayings import Wording
 from bumble.grounding import grounded
 from bumble.grounding.speakers import Speakers
 from bumble.llm import structured
@@ -85,9 +85,9 @@ def run(runtime: Runtime, job: NarrateJob) -> JobResult:
     Raises:
         AnswerInvalidError: If the model's answer can't be used and there is a story to keep.
     """
-    wording = by_form.of_owner(runtime)
+    wording = sayings.of_owner(runtime)
     if wording is not None:
-        return _outcome(runtime, job, _by_form(runtime, job, wording), by_form.MARK)
+        return _outcome(runtime, job, _by_form(runtime, job, wording), sayings.MARK)
     try:
         draft = _ask_story(runtime, job)
     except NO_ANSWER as problem:
@@ -111,7 +111,7 @@ class StoryDraft(Struct, frozen=True):
 def _outcome(runtime: Runtime, job: NarrateJob, draft: StoryDraft, source: str) -> JobResult:
     words = len(draft.text.split())
     lines = [f"Told the story so far, in {words} words, from {len(draft.used)} memories."]
-    if source == by_form.MARK:
+    if source == sayings.MARK:
         lines = [f"Quoted what was said, by form, in {words} words."]
     elif source == narrative.EXCERPT:
         lines = [f"{draft.untold}: the memories themselves stand in order instead."]
@@ -144,7 +144,7 @@ def _plan(
         draft.text,
         job.at,
         Provenance(
-            by=f"narrate {BY_FORM}" if source == by_form.MARK else "narrate",
+            by=f"narrate {BY_FORM}" if source == sayings.MARK else "narrate",
             model=draft.model,
             sources=draft.used,
             trust=job.sources.trust,
@@ -289,13 +289,13 @@ def _by_form(runtime: Runtime, job: NarrateJob, wording: Wording) -> StoryDraft:
     text = job.before.text.strip() if job.before else ""
     cited = set(_EPISODE.findall(text))
     lines = [
-        f"- {quotes.day(at, wording.forms, year=True)}, "
-        f"{quotes.cited(citations[0], wording.forms, QUOTE_CHARS)} ({episode.id})"
+        f"- {quotes.day(at, wording.template, year=True)}, "
+        f"{quotes.cited(citations[0], wording.template, QUOTE_CHARS)} ({episode.id})"
         for episode in job.sources.episodes
         if episode.id not in cited and (citations := quotes.citations(episode.text))
         for at in [episode.at.astimezone(runtime.zone)]
     ]
-    heading = f"## {wording.forms.story}"
+    heading = f"## {wording.template.story}"
     if lines:
         head = [] if heading in text.splitlines() else [*([text, ""] if text else []), heading, ""]
         text = "\n".join([*(head or [text]), *lines])

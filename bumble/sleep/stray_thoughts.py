@@ -19,9 +19,9 @@ from bumble import prompts
 from bumble.body import ebb, noise
 from bumble.body.noise import Fragment
 from bumble.body.soma import Soma, hear, is_open, shown_to
-from bumble.choosing import by_form, quotes
-from bumble.choosing.by_form import Wording
 from bumble.entity.changes import Change
+from bumble.fallback import quotes, sayings
+from bumble.fallback.sayings import Wording
 from bumble.grounding import grounded
 from bumble.grounding.speakers import Speakers
 from bumble.llm import structured
@@ -92,7 +92,7 @@ def check(runtime: Runtime, *, stirred: bool = False) -> Due[StrayThoughtsJob]:
             noise.due(ticked_at, at, config),
         ),
     )
-    if stirred and by_form.of_owner(runtime) is None:
+    if stirred and sayings.of_owner(runtime) is None:
         return Due((), ())  # where a model may write, `musings` asks for them
     if stirred:
         last_message_at = last_activity.last_said(runtime.entity, at)
@@ -115,7 +115,7 @@ def run(runtime: Runtime, job: StrayThoughtsJob) -> JobResult:
     """Ask for a few stray thoughts; without a usable answer the ring stays as it is."""
     at = runtime.now()
     soma = body_state.read(runtime, at)
-    wording = by_form.of_owner(runtime)
+    wording = sayings.of_owner(runtime)
     if wording is not None:
         return _by_form(runtime, job, soma, at, wording)
     seeds = choose(runtime, soma, at)
@@ -208,7 +208,7 @@ def _quoted(runtime: Runtime, wording: Wording) -> Iterator[ThoughtSeed]:
         episode = base.load(place, episodes.parse)
         if not episode.dormant and not is_untrusted(episode.provenance.trust):
             for citation in quotes.citations(episode.text):
-                text = quotes.cited(citation, wording.forms, THOUGHT_CHARS)
+                text = quotes.cited(citation, wording.template, THOUGHT_CHARS)
                 yield ThoughtSeed(text, episode.audience)
 
 
