@@ -225,7 +225,7 @@ def _notice(opened: Opened, chosen: Choice, code: str) -> str:
         first += f"({measured_on(result)})."
     else:
         first = f"{chosen.model} is a small model, so it isn't trusted to write {name} unchecked."
-    then = "So its answers are checked, or put together by fixed forms."
+    then = "So what you tell it is kept in your own words, and it says little."
     return f"{first} {then}\n{_better(opened, chosen)}"
 
 

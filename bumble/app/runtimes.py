@@ -63,6 +63,7 @@ def runtime(
         place=index_place.of(opened.entity, opened.config.index),
         syncs=writes,
         optional=talks,
+        open_reader=lambda own: weights.message_reader(opened, own, fetch_with_yes=yes),
     )
     run = chosen.entry.chat if chosen and chosen.entry else None
     return Runtime(

@@ -63,7 +63,8 @@ def _new_name(opened: Opened, text: str) -> str:
 
 def name_in(opened: Opened, text: str) -> str:
     """Return the name by which somebody introduces themselves; empty where nobody does."""
-    reads = reader.over(weights.embedder(opened, fetch_with_yes=False))
+    own = weights.embedder(opened, fetch_with_yes=False)
+    reads = weights.message_reader(opened, own, fetch_with_yes=False)
     reading = reads.read(text) if reads else reader.Reading()
     name = reading.name if reading.has("introduce") else ""
     return name.title() if name == name.lower() else name

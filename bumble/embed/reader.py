@@ -23,7 +23,7 @@ GRAMS = 1024  # buckets that character 3- and 4-grams are hashed into
 MOST_TOKENS = 96  # of a message: what follows is not read
 HEADS = 4
 SPANS = ("name", "when", "what")
-SPAN_FROM = 0.0  # above it a token belongs to a span
+SPAN_FROM = -1.0  # above it a token belongs to a span
 GRADES = ("heavy 1", "heavy 2", "glad 1", "glad 2")
 _EPSILON = 1e-5
 
@@ -208,7 +208,12 @@ def _span(text: str, offsets: Sequence[tuple[int, int]], scores: Floats) -> str:
         first -= 1
     while last + 1 < len(scores) and scores[last + 1] > SPAN_FROM:
         last += 1
-    return text[offsets[first][0] : offsets[last][1]].strip(" \t\n,.;:!?\"'“”„«»()")
+    start, end = offsets[first][0], offsets[last][1]
+    while start > 0 and text[start - 1].isalnum():  # a token may be a part of a word
+        start -= 1
+    while end < len(text) and text[end].isalnum():
+        end += 1
+    return text[start:end].strip(" \t\n,.;:!?\"'“”„«»()")
 
 
 def _softmax(x: Floats) -> Floats:

@@ -46,6 +46,7 @@ class Memory:
         place: Place | None = None,
         syncs: bool = True,
         optional: bool = False,
+        open_reader: Callable[[Embedder | None], Reader | None] = reader.over,
     ) -> None:
         """Set up without reading anything.
 
@@ -58,8 +59,10 @@ class Memory:
             place: Where the index lies, if not in the folder.
             syncs: False leaves the index as it is.
             optional: Whether nothing is found where the index can't be used; else that is an error.
+            open_reader: Called before the first message is read, with the embedder.
         """
         self.entity, self._open_embedder = entity, open_embedder
+        self._open_reader = open_reader
         self.name, self.zone, self.config = name, zone, config
         self.place, self.syncs, self.optional = place, syncs, optional
         self.report: SyncReport | None = None
@@ -72,8 +75,8 @@ class Memory:
 
     @cached_property
     def reader(self) -> Reader | None:
-        """What reads messages, over that embedder; None where there is none for it."""
-        return reader.over(self.embedder)
+        """What reads messages; None where there is none."""
+        return self._open_reader(self.embedder)
 
     def sync(self, progress: Progress | None = None, *, rebuild: bool = False) -> None:
         """Bring the index up to date with the files.
