@@ -7,25 +7,14 @@ rule that fits decides; each has an id and says how sure it is. Pure functions.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 from msgspec import Struct
 
-from bumble import prompts
 from bumble.agent import route_words
 from bumble.agent.route_words import Look
-from bumble.entity.config import RouterConfig
-from bumble.llm.protocol import Model, PromptMessage, Request
-from bumble.runtime.job import NO_ANSWER
 from bumble.runtime.runtime import ProfileName
 from bumble.text import stop_words, words
 
-CLASSES: Mapping[str, ProfileName] = {
-    "CHAT": "reflex",
-    "GROUNDED": "deliberate",
-    "EXACT": "deliberate",
-    "DEEP": "deliberate",
-}
 HEAVY_MOODS = frozenset({"melancholy", "anxious", "affectionate"})
 GREETING = re.compile(
     r"(hi|hello|hey|yo|hiya|howdy|morning|evening|good (morning|evening|night|day|afternoon)|sup"
@@ -40,6 +29,12 @@ TECHNICAL = re.compile(
 )
 QUESTION = re.compile("[?？؟]")
 DIGIT = re.compile(r"\d+")
+GREETING_CHARS = 4  # shorter input is a reflex
+QUESTION_CHARS = 80  # a question shorter than this, and calm, is a reflex
+QUESTION_MAX_INTENSITY = 0.6  # emotional intensity up to which a question is calm
+LONG_INPUT_CHARS = 200  # longer input is thought about
+SLANG_CHARS = 120  # longer talk without a question is in doubt
+REACTION_CHARS = 18  # a reaction up to here is a reflex, whatever it holds
 SHORT_WORDS = 6  # of a question that nothing weighs
 CUE_WORDS = 9  # of a question that is light by a word of it
 MOST_LIGHT_WORDS = 5  # of a statement without a cue that is light nevertheless
@@ -55,25 +50,25 @@ class Route(Struct, frozen=True):
     confidence: float  # in [0, 1]
 
 
-def by_form(text: str, config: RouterConfig) -> Route:
+def by_form(text: str) -> Route:
     """Decide by the form of a message alone, in any language: for a model that thinks for itself.
 
     What has code, a file, an address, several lines or numbers in it, and what is long, is worth
     thought.
     """
     message = text.strip()
-    if _is_sound(message, config):
+    if _is_sound(message):
         return Route("reflex", "greeting", 0.95)
     if TECHNICAL.search(message) or "\n" in message:
         return Route("deliberate", "technical", 0.8)
-    if len(message) > config.long_input_chars:
+    if len(message) > LONG_INPUT_CHARS:
         return Route("deliberate", "long_input", 0.75)
     asks = QUESTION.search(message) is not None
-    if not asks and len(message) <= config.reaction_chars:
+    if not asks and len(message) <= REACTION_CHARS:
         return Route("reflex", "reaction", 0.7)
-    if asks and (len(message) >= config.question_chars or DIGIT.search(message)):
+    if asks and (len(message) >= QUESTION_CHARS or DIGIT.search(message)):
         return Route("deliberate", "long_question", 0.6)
-    if len(message) > config.slang_chars or len(DIGIT.findall(message)) > 1:
+    if len(message) > SLANG_CHARS or len(DIGIT.findall(message)) > 1:
         return Route("deliberate", "doubt", 0.35)
     return Route("reflex", "short_question" if asks else "small_talk", 0.6)
 
@@ -85,7 +80,6 @@ def demands(text: str) -> bool:
 
 def route(
     text: str,
-    config: RouterConfig,
     language: str = words.DEFAULT_LANGUAGE,
     *,
     automation: bool = False,
@@ -96,7 +90,6 @@ def route(
 
     Args:
         text: What was said.
-        config: Lengths and limits of the rules.
         language: In which, `de`.
         automation: Whether no person said it.
         mood: The entity's mood.
@@ -105,30 +98,30 @@ def route(
     message = text.strip()
     if automation:
         return Route("deliberate", "automation", 1.0)
-    if _is_sound(message, config):
+    if _is_sound(message):
         return Route("reflex", "greeting", 0.95)
     look = Look(message, language)
     if look.is_technical:
         return Route("deliberate", "technical", 0.75)
-    calm = intensity < config.question_max_intensity
+    calm = intensity < QUESTION_MAX_INTENSITY
     if not route_words.has(language):
-        return _unknown(look, config, calm=calm)
+        return _unknown(look, calm=calm)
     return (
         _weighty(look)
-        or _light(look, config, mood=mood, calm=calm)
-        or _doubtful(look, config, mood=mood, calm=calm)
+        or _light(look, mood=mood, calm=calm)
+        or _doubtful(look, mood=mood, calm=calm)
     )
 
 
-def _is_sound(message: str, config: RouterConfig) -> bool:
+def _is_sound(message: str) -> bool:
     """Whether a message is a greeting of any language, or too short to say anything."""
     letters = sum(3 if stop_words.UNSPACED_SIGN.match(char) else 1 for char in message)
-    return letters < config.greeting_chars or GREETING.fullmatch(message) is not None
+    return letters < GREETING_CHARS or GREETING.fullmatch(message) is not None
 
 
-def _unknown(look: Look, config: RouterConfig, *, calm: bool) -> Route:
+def _unknown(look: Look, *, calm: bool) -> Route:
     """Decide without words: what is short and has no number is light, and doubt gets thought."""
-    is_short = look.count <= UNKNOWN_WORDS and len(look.text) < config.question_chars
+    is_short = look.count <= UNKNOWN_WORDS and len(look.text) < QUESTION_CHARS
     if look.laughs or not look.count:
         return Route("reflex", "small_talk", 0.5)
     has_digit = any(char.isdigit() for char in look.text)
@@ -150,9 +143,9 @@ def _weighty(look: Look) -> Route | None:
     return None
 
 
-def _light(look: Look, config: RouterConfig, *, mood: str, calm: bool) -> Route | None:
+def _light(look: Look, *, mood: str, calm: bool) -> Route | None:
     """Return where a message goes that asks for thought or shows that it needs none."""
-    is_short = look.count <= CUE_WORDS and len(look.text) < config.question_chars
+    is_short = look.count <= CUE_WORDS and len(look.text) < QUESTION_CHARS
     if look.asks and look.is_light and is_short and calm and not look.is_deep:
         return Route("reflex", "short_question", 0.7)
     if look.is_deep:
@@ -164,49 +157,19 @@ def _light(look: Look, config: RouterConfig, *, mood: str, calm: bool) -> Route 
     return None
 
 
-def _doubtful(look: Look, config: RouterConfig, *, mood: str, calm: bool) -> Route:
+def _doubtful(look: Look, *, mood: str, calm: bool) -> Route:
     """Decide by length, and by whom a message speaks of."""
     if look.asks:
-        if look.count <= SHORT_WORDS and len(look.text) < config.question_chars and calm:
+        if look.count <= SHORT_WORDS and len(look.text) < QUESTION_CHARS and calm:
             return Route("reflex", "short_question", 0.6)
         return Route("deliberate", "long_question", 0.5)
     if mood in HEAVY_MOODS:
         return Route("deliberate", "heavy_mood", 0.6)
-    if len(look.text) > config.long_input_chars:
+    if len(look.text) > LONG_INPUT_CHARS:
         return Route("deliberate", "long_input", 0.75)
     if look.count > FEW_WORDS and not look.tells and look.is_personal:
         return Route("deliberate", "personal", 0.35)
     has_digit = any(char.isdigit() for char in look.text)
     if not look.tells and (has_digit or look.count > MOST_LIGHT_WORDS):
         return Route("deliberate", "doubt", 0.35)
-    return Route("reflex", "small_talk", 0.5 if len(look.text) <= config.slang_chars else 0.35)
-
-
-def decide(model: Model, text: str, config: RouterConfig) -> Route:
-    """Decide for an able model by form; in doubt it thinks, or is asked first where that is set."""
-    decision = by_form(text, config)
-    unsure = decision.confidence < config.escalation_threshold
-    return classify(model, text, config) if config.classifier and unsure else decision
-
-
-def classify(model: Model, text: str, config: RouterConfig) -> Route:
-    """Ask the model for one word; an answer that can't be read, or none, gets thought."""
-    request = Request(
-        messages=(
-            PromptMessage(
-                "user", prompts.load("classify").fill(message=prompts.harmless(text, "message"))
-            ),
-        ),
-        purpose="route",
-        max_tokens=config.classifier_max_tokens,
-        temperature=config.classifier_temperature,
-        schema={"enum": list(CLASSES)},
-    )
-    try:
-        answer = model.complete(request).text
-    except NO_ANSWER:
-        return Route("deliberate", "classifier_failed", 0.5)
-    named = [name for name in CLASSES if name in answer.upper()]
-    if len(named) != 1:
-        return Route("deliberate", "classifier_unreadable", 0.5)
-    return Route(CLASSES[named[0]], f"classifier_{named[0].lower()}", 0.7)
+    return Route("reflex", "small_talk", 0.5 if len(look.text) <= SLANG_CHARS else 0.35)

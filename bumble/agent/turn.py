@@ -71,6 +71,7 @@ from bumble.runtime.job import JobResult
 from bumble.runtime.runtime import ProfileName, Runtime
 from bumble.text import passed_on, tokens
 
+OUTPUT_TOKENS = 4096  # a longer result of a tool goes to the blobs, with a reference
 _SEEDS = (10**9, 2**31)  # of ten digits each: what `context` counts is as long as what is sent
 TOOLS_CACHE = "+tools"  # behind the name of a conversation's evaluated prompt
 ATTACHED = "attached"  # the block of the files that a message points to
@@ -170,10 +171,9 @@ def _decide(runtime: Runtime, heard: _Heard, profile_name: ProfileName | None) -
     if outside := outside_tools.route_of(runtime, heard.session):
         return outside
     if heard.manner == "stream":
-        return route.decide(runtime.model, heard.message.text, runtime.config.cognition.router)
+        return route.by_form(heard.message.text)
     return route.route(
         heard.message.text,
-        runtime.config.cognition.router,
         heard.language,
         mood=body_state.mood(runtime, heard.soma).name,
         intensity=body_state.intensity(runtime, heard.soma),
@@ -435,7 +435,6 @@ def tool_context(
         apply=write_now,
         cache=ToolCache(
             runtime.entity.private / "cache" / tool_cache.FOLDER,
-            runtime.config.tools.cache,
             writes=runtime.writes,
         ),
         environ=runtime.environ,
@@ -446,7 +445,7 @@ def _shortened(
     runtime: Runtime, turn: Turn, result: tools.Result, most_tokens: int
 ) -> tools.Result:
     """Cut a long result; the whole of it is kept beside the transcript, under its reference."""
-    limit = min(runtime.config.tools.output_max_tokens, most_tokens)
+    limit = min(OUTPUT_TOKENS, most_tokens)
     if tokens.estimate(result.text) <= limit:
         return result
     data = result.text.encode(errors="replace")

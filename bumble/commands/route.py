@@ -28,12 +28,12 @@ def route(
     ],
     *,
     no_model: Annotated[
-        bool, typer.Option("--no-model", help="Decide by the rules alone.")
+        bool, typer.Option("--no-model", help="As without it.", hidden=True)
     ] = False,
 ) -> None:
     """See whether a message is a reflex or is thought about.
 
-    Says by which rule, and how sure that is; the model is asked only where the rules are unsure.
+    Says by which rule, and how sure that is; no model is asked.
     """
     message = text_input.standard_input() if text == ["-"] else " ".join(text)
     if not message.strip():
@@ -44,20 +44,17 @@ def route(
         before = spoken.by_person(runtime.entity, runtime.config.language, owner, runtime.now())
         language = languages.spoken([message], before) or before
         able = runtime.abilities.tier("talk", language) == "write"
-        rules = opened.config.cognition.router
-        if able and no_model:
-            decision = router.by_form(message, rules)
-        elif able:
-            decision = router.decide(runtime.model, message, rules)
+        if able:
+            decision = router.by_form(message)
         else:
             mood = body_state.mood(runtime, soma).name
             intensity = body_state.intensity(runtime, soma)
-            decision = router.route(message, rules, language, mood=mood, intensity=intensity)
+            decision = router.route(message, language, mood=mood, intensity=intensity)
     data: dict[str, Any] = {
         "profile": decision.profile,
         "rule": decision.rule,
         "confidence": decision.confidence,
-        "by_model": decision.rule.startswith("classifier"),
+        "by_model": False,
     }
     line = f"{decision.profile}, by the rule {decision.rule} (confidence {decision.confidence:.2f})"
     output.result(opened.shell, "route", data, line)

@@ -68,7 +68,6 @@ def answer(runtime: Runtime, session: Session, question: Question) -> Answer:
     hits = recalled.find(
         runtime.memory,
         runtime.config,
-        runtime.body,
         Search(
             session.people,
             mood,
@@ -294,7 +293,6 @@ def near(runtime: Runtime, session: Session, language: str) -> list[Excerpt]:
     hits = recalled.find(
         runtime.memory,
         runtime.config,
-        runtime.body,
         search,
         said.text,
         kinds=KINDS,

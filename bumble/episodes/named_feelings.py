@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from bumble.body.affects import FeltImprint
 from bumble.body.appraisal import TRIGGER_MAX_CHARS, Appraisal
-from bumble.body.config import BAR_NAMES, POSITIVE, AppraisalConfig
+from bumble.body.config import BAR_NAMES, POSITIVE
 from bumble.choosing import quotes
 from bumble.choosing.by_form import Wording
 from bumble.records.notices import Notice
@@ -23,16 +23,13 @@ BRIGHT: Mapping[str, float] = {"social": 2, "comfort": 2, "tension": -1}
 DARK: Mapping[str, float] = {"social": 2, "comfort": -2, "tension": 3}
 
 
-def appraisal(
-    message: Message, notice: Notice, wording: Wording, limits: AppraisalConfig
-) -> Appraisal | None:
+def appraisal(message: Message, notice: Notice, wording: Wording) -> Appraisal | None:
     """Say what a message did to the body; None where it names no feeling that the body knows."""
     emotion = _emotion(notice.feelings, wording)
     if not emotion:
         return None
     moved = BRIGHT if emotion in POSITIVE else DARK
-    most = limits.max_points
-    points = {name: min(most, max(-most, moved.get(name, 0.0))) for name in BAR_NAMES}
+    points = {name: moved.get(name, 0.0) for name in BAR_NAMES}
     room = TRIGGER_MAX_CHARS - len(quotes.marked("", wording.forms))
     said_words = words.shorten(_sentence(message.text, notice.feelings), room, at_word=True)
     trigger = quotes.marked(said_words, wording.forms)

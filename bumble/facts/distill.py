@@ -38,6 +38,7 @@ from bumble.runtime.job import Condition, Due, JobPlan, JobResult, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments
 
+URGENCY_FROM = 0.6  # emotional intensity from which fewer turns are enough
 SECTION = "distill"
 REMEMBERED_CONVERSATIONS = 20  # conversations of which the last window is remembered
 
@@ -166,7 +167,7 @@ def _gates(
         Condition(
             "urgency",
             f"{intensity:.2f} felt, so {enough} turns are enough",
-            f"fewer than {config.min_turns} above {config.soma_urgency_from:g}",
+            f"fewer than {config.min_turns} above {URGENCY_FROM:g}",
             True,
         ),
     )
@@ -174,9 +175,8 @@ def _gates(
 
 def turns_needed(intensity: float, config: DistillationConfig) -> int:
     """Return how many new turns are enough when so much is felt."""
-    over = max(0.0, intensity - config.soma_urgency_from)
-    room = 1 - config.soma_urgency_from
-    share = over / room if room > 0 else 0.0
+    over = max(0.0, intensity - URGENCY_FROM)
+    share = over / (1 - URGENCY_FROM)
     return max(1, math.ceil(config.min_turns / (1 + share * (config.soma_urgency_divisor - 1))))
 
 

@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 from msgspec import Struct, structs
 
 from bumble.body import appraisal
-from bumble.body.config import AppraisalConfig
 from bumble.facts.store_extracted import CATEGORIES
 from bumble.portraits.scores import FIELDS as SCORES
 from bumble.text import words
@@ -76,7 +75,6 @@ class StretchAnswer(Struct, frozen=True):
 
 
 def schema(
-    limits: AppraisalConfig,
     messages: Sequence[str],
     known: Sequence[str],
     held: Sequence[str],
@@ -85,7 +83,6 @@ def schema(
     """Describe the answer.
 
     Args:
-        limits: Of the appraisal.
         messages: Labels of what people said, which alone can be cited.
         known: Labels of known sentences.
         held: Labels of beliefs.
@@ -115,7 +112,7 @@ def schema(
     }
     return _object(
         {
-            "appraisal": appraisal.schema(limits),
+            "appraisal": appraisal.schema(),
             "episode": _object(episode),
             "knowledge": _list(_object(fact), FACTS),
             "beliefs": _list(_object(opinion), BELIEFS),
