@@ -107,9 +107,15 @@ def without_retired(source: str) -> str:
         SourceError: If the file can't be changed in place.
     """
     for keys in list(found(yaml_edit.parse_mapping(source))):
+        source = removed(source, keys)
+    return source
+
+
+def removed(source: str, keys: Keys) -> str:
+    """Return the text without a setting, and without the sections that it leaves empty."""
+    source = yaml_edit.remove(source, keys)
+    while len(keys := keys[:-1]) and not _value(source, keys):
         source = yaml_edit.remove(source, keys)
-        while len(keys := keys[:-1]) and not _value(source, keys):
-            source = yaml_edit.remove(source, keys)  # a section that is left empty
     return source
 
 

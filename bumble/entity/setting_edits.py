@@ -48,11 +48,11 @@ def plan_unset(source: str, key: str, *, file: str = "entity.yaml") -> str:
         SettingInvalidError: If the file can't be changed in place.
     """
     keys = tuple(key.split("."))
-    root = Config if retired.reason(keys) else _find(key)[1]
-    if root is Identity:
+    gone = retired.reason(keys)
+    if not gone and _find(key)[1] is Identity:
         raise UsageError(f"`{key}` is part of who the entity is; set it instead")
     try:
-        return yaml_edit.remove(source, keys)
+        return retired.removed(source, keys) if gone else yaml_edit.remove(source, keys)
     except yaml_edit.SourceError as error:
         raise invalid(file, error) from error
 

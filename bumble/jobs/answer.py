@@ -6,7 +6,7 @@ without touching the others. Knows neither files nor what holds a sentence to be
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import Any, TypeVar
 
@@ -229,18 +229,6 @@ def mended(sentence: Sentence, raw: Mapping[str, Any]) -> Sentence:
     """Return a sentence as it came again."""
     again = _claimed(sentence.place, raw)
     return again if sentence.claims else Sentence(sentence.place, again.text)
-
-
-def sentences(part: object) -> Iterator[Sentence]:
-    """Yield the sentences of an answer, or of a part of it."""
-    if isinstance(part, Sentence):
-        yield part
-    elif isinstance(part, Struct):
-        for value in structs.asdict(part).values():
-            yield from sentences(value)
-    elif isinstance(part, tuple):
-        for value in part:
-            yield from sentences(value)
 
 
 def sifted(part: T, become: Callable[[Sentence], Sentence | None]) -> T:

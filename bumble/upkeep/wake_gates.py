@@ -66,11 +66,6 @@ class WakeDecision(Struct, frozen=True):
     past: tuple[PastWake, ...]  # oldest first
 
     @property
-    def wakes(self) -> bool:
-        """Whether every gate is open, and something wakes it."""
-        return self.cause is not None and all(gate.passes for gate in self.conditions)
-
-    @property
     def closed(self) -> Condition | None:
         """The first gate that is closed; None if none is."""
         return next((gate for gate in self.conditions if not gate.passes), None)
