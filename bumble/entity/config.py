@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct, field
 
-from bumble.entity.config_memory import MemoryConfig, Section, SomaConfig
+from bumble.entity.config_memory import MemoryConfig, SettingGroup, SomaConfig
 from bumble.text.schema import (
     LANGUAGE_CODE,
     Above,
@@ -66,7 +66,7 @@ ReviewedCycle = Literal[
 ]
 
 
-class AbilitiesConfig(Section, frozen=True):
+class AbilitiesConfig(SettingGroup, frozen=True):
     """What a model is trusted with, whatever was measured: {de: write, any: choose}."""
 
     # write, choose (drawn, checked, else by form) or none (by form), by language; an untrusted
@@ -76,14 +76,14 @@ class AbilitiesConfig(Section, frozen=True):
     memory: Tiers = field(default_factory=dict)
 
 
-class PricesConfig(Section, frozen=True):
+class PricesConfig(SettingGroup, frozen=True):
     """Dollars for a million tokens; null: not known, and no limit in dollars."""
 
     prompt: Amount | None = None  # that it reads
     completion: Amount | None = None  # that it writes
 
 
-class LlmConfig(Section, frozen=True):
+class LlmConfig(SettingGroup, frozen=True):
     """Which chat model answers, and how it is reached."""
 
     # auto, or as `bumble model list` names them; with provider or base_url: its name for it
@@ -118,7 +118,7 @@ class LlmConfig(Section, frozen=True):
     abilities: AbilitiesConfig = AbilitiesConfig()
 
 
-class EmbeddingConfig(Section, frozen=True):
+class EmbeddingConfig(SettingGroup, frozen=True):
     """Which model turns text into vectors."""
 
     # auto: the one that embedded what was said so far; for an owner who speaks another language
@@ -128,14 +128,14 @@ class EmbeddingConfig(Section, frozen=True):
     similarity: Literal["calibrated", "raw"] = "calibrated"  # what thresholds of likeness apply to
 
 
-class LoopConfig(Section, frozen=True):
+class LoopConfig(SettingGroup, frozen=True):
     """The bounds of the agent loop."""
 
     # 0 to 16; steps in all are max(6, min(25, 6 + rounds))
     max_tool_rounds: Annotated[int, Meta(ge=0, le=16)] = 8
 
 
-class GateConfig(Section, frozen=True):
+class GateConfig(SettingGroup, frozen=True):
     """The completion gate."""
 
     enabled: bool = True  # see before a turn ends whether the work was done
@@ -144,7 +144,7 @@ class GateConfig(Section, frozen=True):
     max_continues: Count = 2  # times a turn may be sent back to work
 
 
-class HistoryCompressionConfig(Section, frozen=True):
+class HistoryCompressionConfig(SettingGroup, frozen=True):
     """How long conversations are kept within the window."""
 
     enabled: bool = True  # false: a conversation only loses what no longer fits
@@ -168,7 +168,7 @@ class HistoryCompressionConfig(Section, frozen=True):
             )
 
 
-class CognitionConfig(Section, frozen=True):
+class CognitionConfig(SettingGroup, frozen=True):
     """How a turn is thought."""
 
     max_context_tokens: Window = 32768  # most of a model's window that is used
@@ -180,7 +180,7 @@ class CognitionConfig(Section, frozen=True):
     history_compression: HistoryCompressionConfig = HistoryCompressionConfig()
 
 
-class PromptConfig(Section, frozen=True):
+class PromptConfig(SettingGroup, frozen=True):
     """What goes into a prompt, and how much of it."""
 
     # what is recalled for one message; on a CPU each hundred tokens is seconds
@@ -205,7 +205,7 @@ class PromptConfig(Section, frozen=True):
     host_command: Annotated[tuple[str, ...], YOURS] = ()
 
 
-class SessionConfig(Section, frozen=True):
+class SessionConfig(SettingGroup, frozen=True):
     """When conversations end, and what they hand over."""
 
     idle_hours: Amount = 6  # a one-off chat after this opens a new session
@@ -213,7 +213,7 @@ class SessionConfig(Section, frozen=True):
     continuity_threshold: Share = 0.25
 
 
-class DeepRecallConfig(Section, frozen=True):
+class DeepRecallConfig(SettingGroup, frozen=True):
     """What one deep recall, several searches and readings for one question, may spend."""
 
     steps: Positive = 15  # actions of one plan
@@ -223,7 +223,7 @@ class DeepRecallConfig(Section, frozen=True):
     max_dollars: Amount = 0.5  # of one plan, where llm.prices says what tokens cost
 
 
-class RecallConfig(Section, frozen=True):
+class RecallConfig(SettingGroup, frozen=True):
     """How memories are found and ranked."""
 
     late_interaction: bool = True  # a vector for each token is kept and matched, 1.6 kB a turn
@@ -232,7 +232,7 @@ class RecallConfig(Section, frozen=True):
     deep: DeepRecallConfig = DeepRecallConfig()
 
 
-class IndexConfig(Section, frozen=True):
+class IndexConfig(SettingGroup, frozen=True):
     """Where the index of memories stands."""
 
     # sqlite: memory.db in the folder; postgres: a server; auto: postgres where there is a url
@@ -243,7 +243,7 @@ class IndexConfig(Section, frozen=True):
     fallback: Annotated[Literal["none", "local"], OWNERS] = "none"
 
 
-class ServerConfig(Section, frozen=True):
+class ServerConfig(SettingGroup, frozen=True):
     """An MCP server whose tools the entity may use."""
 
     command: tuple[str, ...]
@@ -257,7 +257,7 @@ class ServerConfig(Section, frozen=True):
             raise ValueError("`command` must name a program")
 
 
-class ToolsConfig(Section, frozen=True):
+class ToolsConfig(SettingGroup, frozen=True):
     """What the entity may use."""
 
     files: bool = False  # let the entity read and write files in its workspace
@@ -287,7 +287,7 @@ class ToolsConfig(Section, frozen=True):
                 )
 
 
-class LimitsConfig(Section, frozen=True):
+class LimitsConfig(SettingGroup, frozen=True):
     """What may be spent."""
 
     # reflections and the like after an answer; the rest waits for `bumble tick`
@@ -300,7 +300,7 @@ class LimitsConfig(Section, frozen=True):
     lock_timeout_seconds: Amount = 10  # to wait for another process that writes
 
 
-class WakeConfig(Section, frozen=True):
+class WakeConfig(SettingGroup, frozen=True):
     """When the entity may wake by itself."""
 
     enabled: bool = False  # the entity may wake by itself: `tick` and `bumble wake`
@@ -316,7 +316,7 @@ class WakeConfig(Section, frozen=True):
             raise ValueError("`timer_minutes` needs two numbers, the first not above the second")
 
 
-class GitConfig(Section, frozen=True):
+class GitConfig(SettingGroup, frozen=True):
     """What is done with a folder under git."""
 
     autocommit: bool = True  # in a git folder each change set is one commit
@@ -324,21 +324,21 @@ class GitConfig(Section, frozen=True):
     review: tuple[ReviewedCycle, ...] = ()
 
 
-class OutputConfig(Section, frozen=True):
+class OutputConfig(SettingGroup, frozen=True):
     """What is shown beside an answer."""
 
     usage: bool = False  # a line with tokens and seconds after each answer
     reasoning: bool = False  # show what the model thought
 
 
-class LogConfig(Section, frozen=True):
+class LogConfig(SettingGroup, frozen=True):
     """What is kept of model calls besides their counts."""
 
     # keep full prompts and answers in .bumble/log/prompts.jsonl; they hold the conversation
     prompts: bool = False
 
 
-class Config(Section, frozen=True):
+class Config(SettingGroup, frozen=True):
     """Every setting."""
 
     # that people are spoken to in: auto: what each speaks; de, fr, …: always; a portrait's own
@@ -368,7 +368,7 @@ def defaults() -> Mapping[str, Any]:
     return plain
 
 
-class Persona(Section, frozen=True):
+class Persona(SettingGroup, frozen=True):
     """How the entity speaks of itself: `identity` in entity.yaml."""
 
     archetype: str = ""
@@ -379,13 +379,13 @@ class Persona(Section, frozen=True):
     curiosity: tuple[str, ...] = ()  # what it would like to know more about
 
 
-class Owner(Section, frozen=True):
+class Owner(SettingGroup, frozen=True):
     """The person an entity belongs to."""
 
     name: str = ""
 
 
-class Identity(Section, frozen=True):
+class Identity(SettingGroup, frozen=True):
     """Who the entity is: what entity.yaml holds besides settings. It comes from there alone."""
 
     schema_version: Positive

@@ -10,11 +10,11 @@ from bumble.body.config import FeltMemoryConfig, Temperament
 from bumble.text.schema import Amount, Count, Positive, Share, Temperature
 
 
-class Section(Struct, frozen=True, forbid_unknown_fields=True):
+class SettingGroup(Struct, frozen=True, forbid_unknown_fields=True):
     """What stands under one name; a key that it does not know is an error."""
 
 
-class RelationalConfig(Section, frozen=True):
+class RelationalConfig(SettingGroup, frozen=True):
     """Portraits of people."""
 
     enabled: bool = True  # false: numbers only
@@ -32,7 +32,7 @@ class RelationalConfig(Section, frozen=True):
     gen_tail_sentences: Count = 3  # last sentences of such a portrait that are taken
 
 
-class DistillationConfig(Section, frozen=True):
+class DistillationConfig(SettingGroup, frozen=True):
     """What ordinary conversation leaves behind."""
 
     enabled: bool = True  # draw facts and beliefs from conversations
@@ -61,33 +61,33 @@ class MemoryConfig(FeltMemoryConfig, frozen=True):
     distillation: DistillationConfig = DistillationConfig()
 
 
-class BarsConfig(Section, frozen=True):
+class BarsConfig(SettingGroup, frozen=True):
     """The five bars."""
 
     levels: Temperament = Temperament()
 
 
-class HormonesConfig(Section, frozen=True):
+class HormonesConfig(SettingGroup, frozen=True):
     """The three hormones."""
 
     # false: drive, strain and closeness stand for the hormones' names
     show_names: bool = True
 
 
-class NoiseConfig(Section, frozen=True):
+class NoiseConfig(SettingGroup, frozen=True):
     """The ring of stray thoughts."""
 
     interval_seconds: Amount = 90  # between two stray thoughts
 
 
-class AnchorsConfig(Section, frozen=True):
+class AnchorsConfig(SettingGroup, frozen=True):
     """Anchors: states of the body that it can come back to."""
 
     # a charged turn makes one, words or a like body recall one; 15 minutes apart
     by_itself: bool = True
 
 
-class DreamsConfig(Section, frozen=True):
+class DreamsConfig(SettingGroup, frozen=True):
     """When and what the entity dreams."""
 
     enabled: bool = False  # opt-in (LLM calls during idle)
@@ -118,7 +118,7 @@ class DreamsConfig(Section, frozen=True):
             raise ValueError("the first percentile of `band` must be below the second")
 
 
-class SomaConfig(Section, frozen=True):
+class SomaConfig(SettingGroup, frozen=True):
     """The body."""
 
     bars: BarsConfig = BarsConfig()
