@@ -17,7 +17,6 @@ from pathlib import Path
 from ruamel.yaml import YAML
 
 from bumble.agent import route
-from bumble.entity import settings
 from bumble.text import languages, words
 
 TABLE = Path(__file__).parent / "data" / "truth" / "router"
@@ -38,14 +37,13 @@ def main() -> None:
     parser.add_argument("--alone", action="store_true")
     parser.add_argument("--wrong", action="store_true")
     arguments = parser.parse_args()
-    config = settings.load().config.cognition.router
     right: Counter[tuple[str, str]] = Counter()
     total: Counter[tuple[str, str]] = Counter()
     for language, row in rows(arguments.table):
         code = language
         if arguments.alone:
             code = languages.spoken([row["text"]]) or words.DEFAULT_LANGUAGE
-        decision = route.route(row["text"], config, code)
+        decision = route.route(row["text"], code)
         for key in (language, "all"):
             total[key, row["profile"]] += 1
             right[key, row["profile"]] += decision.profile == row["profile"]

@@ -20,6 +20,7 @@ from bumble.llm import structured
 from bumble.llm.protocol import Model, PromptMessage, Request
 from bumble.text.words import one_line
 
+JUDGE_TOKENS = 64  # longest answer of the judge
 VERDICT_DONE, VERDICT_CONTINUE = "DONE", "CONTINUE"
 ANNOUNCES = "this only announces something"
 CHATTER_CHARS = 120  # what announces work and does none is short, and trails off
@@ -93,7 +94,7 @@ class Gate(Struct, frozen=True):
         request = Request(
             messages=(PromptMessage("user", prompts.load(name).fill(**slots)),),
             purpose="judge",
-            max_tokens=self.config.judge_max_tokens,
+            max_tokens=JUDGE_TOKENS,
             temperature=0.0,
         )
         try:

@@ -37,6 +37,10 @@ from bumble.llm.say_stream import SayReader
 from bumble.text import tokens
 from bumble.text.words import DEFAULT_LANGUAGE, one_line
 
+REPEAT_LIMIT = 3  # identical calls in a row before the next is refused
+PREVIEWS, PREVIEW_CHARS = 8, 280  # outputs of tools that the gate sees, and how much of each
+LENGTH_STOPS = 3  # answers cut off in a row before the advice to write a file
+
 # Why a turn ended: by itself; to hear more first; at a bound; with something that the gate still
 # misses; or on the way: the person broke it off, no answer could be read, or the model failed.
 Stopped = Literal[
@@ -113,12 +117,12 @@ class LoopOutcome(Struct):
         results = [result for step in self.steps for result in step.results]
         return [*self.beside, *(plan for result in results for plan in result.plans)]
 
-    def work(self, config: LoopConfig) -> list[ToolUse]:
+    def work(self) -> list[ToolUse]:
         """The last tools that ran, each with the beginning of its result."""
         pairs = [pair for step in self.steps for pair in zip(step.calls, step.results, strict=True)]
         return [
-            ToolUse(call.name, one_line(result.text)[: config.preview_chars], result.failed)
-            for call, result in pairs[max(0, len(pairs) - config.preview_count) :]
+            ToolUse(call.name, one_line(result.text)[:PREVIEW_CHARS], result.failed)
+            for call, result in pairs[max(0, len(pairs) - PREVIEWS) :]
         ]
 
 
@@ -282,10 +286,10 @@ def run(
                 calls = _calls(completion)
                 if calls is None:
                     did = PromptMessage("assistant", completion.text[:UNREAD_CHARS])
-                    back = _told(_unread(outcome, completion, config, tries))
+                    back = _told(_unread(outcome, completion, tries))
                 else:
                     heard = speaker.finish()
-                    step = _step(calls, heard, carries, outcome.steps, config.repeat_limit)
+                    step = _step(calls, heard, carries, outcome.steps)
                     outcome.steps.append(replace(step, goes_on=goes_on))
                     tries.count(completion, step)
                     did = _did(completion, calls, step)
@@ -341,13 +345,11 @@ def _calls(completion: Completion) -> tuple[Action, ...] | None:
         return None
 
 
-def _unread(
-    outcome: LoopOutcome, completion: Completion, config: LoopConfig, tries: _Tries
-) -> str | None:
+def _unread(outcome: LoopOutcome, completion: Completion, tries: _Tries) -> str | None:
     """Return what the model is told of an answer that can't be read, None if the turn ends."""
     if completion.finish_reason == "length":  # in the middle of a call, which is not run half
         tries.cuts += 1
-        if tries.cuts > config.length_stops:
+        if tries.cuts > LENGTH_STOPS:
             outcome.stopped = "length"
             return None
         return CUT_CALL
@@ -402,13 +404,12 @@ def _back(
         results = _results(step)
         text = "\n\n".join([*(result.text for result in results), nudge])
         return PromptMessage("user", text, bare=nudge, results=results)
-    return _told(_unworked(outcome, step, config, person, gate, tries, over=over))
+    return _told(_unworked(outcome, step, person, gate, tries, over=over))
 
 
 def _unworked(
     outcome: LoopOutcome,
     step: LoopStep,
-    config: LoopConfig,
     person: str,
     gate: Gate,
     tries: _Tries,
@@ -416,18 +417,18 @@ def _unworked(
     over: bool,
 ) -> str | None:
     """Return what the model is told after an answer without work, None if the turn ends."""
-    if tries.cuts > config.length_stops:
+    if tries.cuts > LENGTH_STOPS:
         outcome.stopped = "length"
         return None
     if tries.cuts:
-        advice = tries.advice if tries.cuts == config.length_stops else ""
+        advice = tries.advice if tries.cuts == LENGTH_STOPS else ""
         return prompts.load("cut_off").fill(advice=advice)
     if step.waits and not outcome.said:
         outcome.stopped = "waiting"
         return None
     if not step.ends:  # it only thought
         return _unfinished(outcome, "now speak" if over else "now speak, or act", person, over=over)
-    missing = gate.missing(outcome.said, outcome.work(config))
+    missing = gate.missing(outcome.said, outcome.work())
     if not missing:
         return None
     outcome.missing.append(missing)
@@ -449,7 +450,6 @@ def _step(
     speech: str,
     carry_out: Callable[[Action], Result],
     before: Sequence[LoopStep],
-    repeat_limit: int,
 ) -> LoopStep:
     agency = {call.name for call in calls} & AGENCY
     work = tuple(call for call in calls if call.name not in AGENCY)
@@ -457,7 +457,7 @@ def _step(
     results: list[Result] = []
     for read_only, group in groupby(work, lambda call: call.name in READ_ONLY):
         row = list(group)
-        refused = [_refused(call, [*earlier, *row[:n]], repeat_limit) for n, call in enumerate(row)]
+        refused = [_refused(call, [*earlier, *row[:n]], REPEAT_LIMIT) for n, call in enumerate(row)]
         pairs = list(zip(row, refused, strict=True))
         if read_only and len(row) > 1:  # they change nothing, so none waits for another
             with ThreadPoolExecutor(len(row)) as pool:

@@ -127,7 +127,6 @@ def _found(runtime: Runtime, session: Session, asked: Message) -> Sequence[Hit]:
     return recalled.find(
         runtime.memory,
         runtime.config,
-        runtime.body,
         search,
         asked.text,
         kinds=("message",),

@@ -11,7 +11,6 @@ import re
 from msgspec import Struct
 
 from bumble.embed.reader import Reading
-from bumble.entity.config import RouterConfig
 from bumble.runtime.runtime import ProfileName
 from bumble.text import stop_words
 
@@ -28,6 +27,11 @@ TECHNICAL = re.compile(
 )
 QUESTION = re.compile("[?？؟]")
 DIGIT = re.compile(r"\d+")
+GREETING_CHARS = 4  # shorter input is a reflex
+QUESTION_CHARS = 80  # a question shorter than this, and calm, is a reflex
+LONG_INPUT_CHARS = 200  # longer input is thought about
+SLANG_CHARS = 120  # longer talk without a question is in doubt
+REACTION_CHARS = 18  # a reaction up to here is a reflex, whatever it holds
 WEIGHTY = (
     *("task", "ask_world", "ask_memory", "ask_entity", "pry", "remind", "remember", "correct"),
     *("confide", "calculate", "ask_known", "ask_talk"),
@@ -45,32 +49,32 @@ class Route(Struct, frozen=True):
 AUTOMATION = Route("deliberate", "automation", 1.0)  # no person said it
 
 
-def by_form(text: str, config: RouterConfig) -> Route:
+def by_form(text: str) -> Route:
     """Decide by the form of a message alone, in any language: for a model that thinks for itself.
 
     What has code, a file, an address, several lines or numbers in it, and what is long, is worth
     thought.
     """
     message = text.strip()
-    if _is_sound(message, config):
+    if _is_sound(message):
         return Route("reflex", "greeting", 0.95)
     if TECHNICAL.search(message) or "\n" in message:
         return Route("deliberate", "technical", 0.8)
-    if len(message) > config.long_input_chars:
+    if len(message) > LONG_INPUT_CHARS:
         return Route("deliberate", "long_input", 0.75)
     asks = QUESTION.search(message) is not None
-    if not asks and len(message) <= config.reaction_chars:
+    if not asks and len(message) <= REACTION_CHARS:
         return Route("reflex", "reaction", 0.7)
-    if asks and (len(message) >= config.question_chars or DIGIT.search(message)):
+    if asks and (len(message) >= QUESTION_CHARS or DIGIT.search(message)):
         return Route("deliberate", "long_question", 0.6)
-    if len(message) > config.slang_chars or len(DIGIT.findall(message)) > 1:
+    if len(message) > SLANG_CHARS or len(DIGIT.findall(message)) > 1:
         return Route("deliberate", "doubt", 0.35)
     return Route("reflex", "short_question" if asks else "small_talk", 0.6)
 
 
-def by_reading(text: str, reading: Reading, config: RouterConfig) -> Route:
-    """Decide by what a message is: work, questions, weight and what is worth keeping get thought."""
-    if _is_sound(text.strip(), config):
+def by_reading(text: str, reading: Reading) -> Route:
+    """Decide by what a message is: work, questions, weight and what is kept get thought."""
+    if _is_sound(text.strip()):
         return Route("reflex", "greeting", 0.95)
     named = [intent for intent in WEIGHTY if reading.has(intent)]
     if named:
@@ -88,7 +92,7 @@ def demands(text: str) -> bool:
     return TECHNICAL.search(text) is not None
 
 
-def _is_sound(message: str, config: RouterConfig) -> bool:
+def _is_sound(message: str) -> bool:
     """Whether a message is a greeting of any language, or too short to say anything."""
     letters = sum(3 if stop_words.UNSPACED_SIGN.match(char) else 1 for char in message)
-    return letters < config.greeting_chars or GREETING.fullmatch(message) is not None
+    return letters < GREETING_CHARS or GREETING.fullmatch(message) is not None

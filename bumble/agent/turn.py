@@ -67,6 +67,7 @@ from bumble.runtime.job import JobResult
 from bumble.runtime.runtime import ProfileName, Runtime
 from bumble.text import passed_on, tokens
 
+OUTPUT_TOKENS = 4096  # a longer result of a tool goes to the blobs, with a reference
 _SEEDS = (10**9, 2**31)  # of ten digits each: what `context` counts is as long as what is sent
 ATTACHED = "attached"  # the block of the files that a message points to
 NO_JUDGE = "no_judge"  # names a model that could not judge whether a turn may end
@@ -162,7 +163,7 @@ def _decide(runtime: Runtime, heard: _Heard, profile_name: ProfileName | None) -
         return route.Route(profile_name, "asked", 1.0)
     if outside := outside_tools.route_of(runtime, heard.session):
         return outside
-    return route.by_form(heard.message.text, runtime.config.cognition.router)
+    return route.by_form(heard.message.text)
 
 
 def _view(runtime: Runtime, session: Session, stable: Stable, attached: str) -> transcript.View:
@@ -409,7 +410,6 @@ def tool_context(
         apply=write_now,
         cache=ToolCache(
             runtime.entity.private / "cache" / tool_cache.FOLDER,
-            runtime.config.tools.cache,
             writes=runtime.writes,
         ),
         environ=runtime.environ,
@@ -420,7 +420,7 @@ def _shortened(
     runtime: Runtime, turn: Turn, result: tools.Result, most_tokens: int
 ) -> tools.Result:
     """Cut a long result; the whole of it is kept beside the transcript, under its reference."""
-    limit = min(runtime.config.tools.output_max_tokens, most_tokens)
+    limit = min(OUTPUT_TOKENS, most_tokens)
     if tokens.estimate(result.text) <= limit:
         return result
     data = result.text.encode(errors="replace")

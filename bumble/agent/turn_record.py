@@ -249,7 +249,7 @@ def _felt(runtime: Runtime, turn: Turn) -> dict[str, str]:
     except UserError as error:
         turn.notes.append(f"how the body was is not noted: {error}")
         return {}
-    return {"soma": ebb.episode_tag(soma, runtime.body.soma)}
+    return {"soma": ebb.episode_tag(soma)}
 
 
 def provenance_of(runtime: Runtime, turn: Turn) -> Provenance:

@@ -182,7 +182,7 @@ class Conversation:
         if self.person.trust != "owner":
             return Attached()
         shell = self.opened.shell
-        return attachments.read(text, shell.cwd, self.opened.config.prompt)
+        return attachments.read(text, shell.cwd)
 
     def unheard(self) -> list[str]:
         """Return what the entity has said by itself since the person last spoke, and says now."""

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from zoneinfo import ZoneInfo
 
 from bumble.app import abilities, index_place, models, output, weights
-from bumble.app.body_view import body_of
 from bumble.app.opening import Opened
 from bumble.index.memory import Memory
 from bumble.llm.protocol import Model
@@ -70,7 +69,6 @@ def runtime(
         entity=opened.entity,
         identity=opened.identity,
         config=opened.config,
-        body=body_of(opened),
         model=model,
         memory=memory,
         clock=opened.shell.now,

@@ -168,10 +168,9 @@ def add(
         following = schedule.following(when, at, opening.zone(opened))
     except ValueError as error:
         raise UsageError(str(error)) from error
-    limit = opened.config.automations.max_count
-    if len(automations.paths(opened.entity.automations)) >= limit:
+    if len(automations.paths(opened.entity.automations)) >= automations.MOST:
         raise RefusedError(
-            f"There are {limit} automations, the most there may be (automations.max_count)\n"
+            f"There are {automations.MOST} automations, the most there may be.\n"
             "Remove a file from `automations/` first."
         )
     with text_input.collect(opened.shell, prompt, in_editor=editor, name="automation.md") as text:

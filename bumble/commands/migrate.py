@@ -87,7 +87,9 @@ def _opened_after(shell: Shell, root: Path, migration: Migration) -> Opened:
 def _lines(migration: Migration, kept: str, *, check: bool) -> list[str]:
     if not migration.due:
         return [f"Nothing to do: it is of format {SCHEMA_VERSION}."]
-    steps = f"format {migration.version} to {SCHEMA_VERSION}"
+    steps = f"from format {migration.version} to {SCHEMA_VERSION}"
+    if migration.version == SCHEMA_VERSION:
+        steps = f"on within format {SCHEMA_VERSION}"
     if check:
-        return [f"Would go from {steps}:", *migration.lines]
-    return [f"Went from {steps}:", *migration.lines, f"What it was is kept as {kept}."]
+        return [f"Would go {steps}:", *migration.lines]
+    return [f"Went {steps}:", *migration.lines, f"What it was is kept as {kept}."]

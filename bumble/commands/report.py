@@ -119,9 +119,9 @@ def _report(opened: Opened, reader: Reader) -> LifeReport:
 
     zone = opening.zone(opened)
     now = opened.shell.now().astimezone(zone)
-    config, name = opened.config.memory.beliefs, opened.identity.name
+    name = opened.identity.name
     progress = output.Progress(f"Reading {name}'s memories", opened.shell.environ)
-    collector = Collector(opened.entity, zone, name, reader, now, config)
+    collector = Collector(opened.entity, zone, name, reader, now)
     life = collector.collect(progress)
     progress.clear()
     commits, moments = _history(opened) if reader.is_owner else (None, [])

@@ -35,13 +35,10 @@ def route(
         owner = people.owner_id(runtime.entity, runtime.identity)
         before = spoken.by_person(runtime.entity, runtime.config.language, owner, runtime.now())
         language = languages.spoken([message], before) or before
-        rules = opened.config.cognition.router
         able = runtime.abilities.tier("talk", language) == "write"
         reader = None if able else runtime.memory.reader
         decision = (
-            router.by_reading(message, reader.read(message), rules)
-            if reader
-            else router.by_form(message, rules)
+            router.by_reading(message, reader.read(message)) if reader else router.by_form(message)
         )
     data: dict[str, Any] = {
         "profile": decision.profile,

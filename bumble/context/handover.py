@@ -33,6 +33,8 @@ from bumble.runtime.runtime import Runtime
 from bumble.text import moments, tokens, words
 from bumble.text.words import one_line
 
+MIN_QUALITY = 0.4  # a brief worse than this is not written
+AGED = timedelta(hours=48)  # an older brief says how old it is
 HEADINGS = {
     "subject": "What it was about",
     "state": "Where it stands",
@@ -108,7 +110,7 @@ def _without(runtime: Runtime) -> list[str]:
 def run(runtime: Runtime, job: HandoverJob) -> JobResult:
     """Write the brief, or say why there is none; the same conversation is looked at only once."""
     session = job.session
-    least = runtime.config.session.handover_min_quality
+    least = MIN_QUALITY
     data: dict[str, Any] = {"session": session.id, "written": False}
     wording = sayings.wording(runtime, session, session.messages)
     if wording is not None:
@@ -351,7 +353,7 @@ def _likeness(embedder: Embedder | None, text: str, message: str) -> float | Non
 def prompt_text(runtime: Runtime, last_brief: Brief, at: datetime) -> str:
     """Word a brief for a prompt; an old one says how old it is."""
     age = at - last_brief.at
-    aged = age > timedelta(hours=runtime.config.session.handover_aged_hours)
+    aged = age > AGED
     head = f"Your notes from the last conversation ({age.days} days ago)" if aged else (
         "Your notes from the last conversation"
     )  # fmt: skip

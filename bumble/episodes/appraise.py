@@ -16,7 +16,7 @@ from datetime import datetime
 
 from msgspec.structs import asdict
 
-from bumble.body import appraisal
+from bumble.body import affects, appraisal
 from bumble.body.appraisal import Appraisal
 from bumble.body.circadian import seconds_between
 from bumble.body.soma import Soma
@@ -73,16 +73,13 @@ def plan_felt(
         at: The present.
         model: What made them; empty: a rule.
     """
-    left = _left(runtime, seconds_between(ended, at))
+    left = _left(seconds_between(ended, at))
     lines = [line(at, message, assessment, model) for message, assessment in assessments]
     noted = sessions.plan_append(session, lines, "note what it did to the body")
 
     def move(soma: Soma) -> Soma:
-        config, limits = runtime.body.soma, runtime.body.appraisal
         for _, assessment in assessments:
-            soma = appraisal.apply(
-                soma, assessment, config, limits, left=left, audience=session.people
-            )
+            soma = appraisal.apply(soma, assessment, left=left, audience=session.people)
         return soma
 
     if not left:
@@ -124,8 +121,7 @@ def line(at: datetime, message: Message, assessment: Appraisal, model: str) -> A
     return Appraised(at, message.id, assessment.points, assessment.felt, *emotion, extra=extra)
 
 
-def _left(runtime: Runtime, age_seconds: float) -> float:
+def _left(age_seconds: float) -> float:
     """Tell which share of an appraisal is left, in [0, 1]; 0 where no affect would be left."""
-    config = runtime.body.soma.affects
-    left = 0.5 ** (max(0.0, age_seconds) / 60 / config.half_life_minutes)
-    return left if left >= config.forget_below else 0.0
+    left: float = 0.5 ** (max(0.0, age_seconds) / 60 / affects.HALF_LIFE_MINUTES)
+    return left if left >= affects.FORGET_BELOW else 0.0

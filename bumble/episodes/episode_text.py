@@ -106,8 +106,9 @@ def tell(runtime: Runtime, scene: EpisodeScene) -> TellingResult:
         return TellingResult(
             excerpt(scene), f"the model did not name {scene.people}", dropped=dropped
         )
-    limit = runtime.config.memory.episode_reflection_max_chars
-    return TellingResult(Telling(text, _fitting(reflection, limit)), dropped=dropped)
+    return TellingResult(
+        Telling(text, _fitting(reflection, episodes.REFLECTION_MAX_CHARS)), dropped=dropped
+    )
 
 
 def excerpt(scene: EpisodeScene) -> Telling:
@@ -137,7 +138,7 @@ def _quoted(scene: EpisodeScene, message: Message) -> str:
 
 def _schema(runtime: Runtime, scene: EpisodeScene) -> dict[str, Any]:
     """Describe the answer; lists and lengths bound a small model that goes round in circles."""
-    limit = min(REFLECTION_CHARS, runtime.config.memory.episode_reflection_max_chars + SLACK_CHARS)
+    limit = min(REFLECTION_CHARS, episodes.REFLECTION_MAX_CHARS + SLACK_CHARS)
     names = tuple(scene.names.values())
     sentence: dict[str, Any] = {"type": "string", "maxLength": SENTENCE_CHARS}
     if names:

@@ -176,7 +176,6 @@ def _name(runtime: Runtime, person: str) -> str:
 
 def weigh(runtime: Runtime, session: Session, job: RememberJob) -> Significance:
     """Tell how much a segment matters, share by share."""
-    config = runtime.body.significance
     used_tool = any(message.role == "tool" for message in job.messages)
     texts = [message.text for message in job.messages if message.role == "user"]
     points: dict[str, float] = {}
@@ -186,13 +185,10 @@ def weigh(runtime: Runtime, session: Session, job: RememberJob) -> Significance:
             points[bar] = points.get(bar, 0.0) + value
     participants = _people(session, job.messages)
     return significance.significance(
-        meaningful=any(
-            significance.is_meaningful(text, config, used_tool=used_tool) for text in texts
-        ),
+        meaningful=any(significance.is_meaningful(text, used_tool=used_tool) for text in texts),
         familiarity=max((_familiarity(runtime, person) for person in participants), default=0.0),
-        appraisal=significance.appraisal_strength(points, runtime.body.appraisal.full_points),
+        appraisal=significance.appraisal_strength(points),
         novelty=_novelty(runtime, "\n".join(texts)),
-        config=config,
     )
 
 
@@ -309,5 +305,5 @@ def _mood(runtime: Runtime, at: datetime, tag: str) -> tuple[Imprint, ...]:
     if parsed is None:
         return ()
     levels = {name: Bar(float(value), float(value)) for name, value in parsed.bars.items()}
-    mood = affects.mood(Bars(at, levels, {}), runtime.body.soma.affects)
+    mood = affects.mood(Bars(at, levels, {}))
     return (Imprint(mood.name, mood.intensity),) if mood.intensity >= STRONG_MOOD else ()

@@ -33,7 +33,7 @@ Kind = Literal["knowledge", "relational", "belief"]
 
 BY = "distill"
 CATEGORIES = tuple(each for each in held.CATEGORIES if each != held.DREAM_INSIGHT)
-SELF_INSIGHT, INFERENCE = "self_insight", "inference"
+INFERENCE = "inference"
 TAG = "distillation"
 SAME_SHARE = 0.5  # of the telling words of the shorter sentence: both speak of one thing
 

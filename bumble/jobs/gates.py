@@ -19,6 +19,7 @@ from bumble.runtime.job import Condition
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments
 
+URGENCY_FROM = 0.6  # emotional intensity from which fewer turns are enough
 ENOUGH = "enough was said"  # what closes a stretch that goes on
 
 
@@ -50,7 +51,7 @@ def conditions(
         Condition(
             "urgency",
             f"{intensity:.2f} felt, so {enough} turns are enough",
-            f"fewer than {config.min_turns} above {config.soma_urgency_from:g}",
+            f"fewer than {config.min_turns} above {URGENCY_FROM:g}",
             True,
         ),
     )
@@ -58,9 +59,8 @@ def conditions(
 
 def turns_needed(intensity: float, config: DistillationConfig) -> int:
     """Return how many new turns are enough when so much is felt."""
-    over = max(0.0, intensity - config.soma_urgency_from)
-    room = 1 - config.soma_urgency_from
-    share = over / room if room > 0 else 0.0
+    over = max(0.0, intensity - URGENCY_FROM)
+    share = over / (1 - URGENCY_FROM)
     return max(1, math.ceil(config.min_turns / (1 + share * (config.soma_urgency_divisor - 1))))
 
 

@@ -75,7 +75,7 @@ def of(
         job: The same, to be remembered.
         draft: The answer, without the sentences that don't stand.
         due: Names of the cursors that wait in it; what another has dealt with is left out.
-        allow_shrink: Whether a portrait may lose more than `max_loss_ratio`.
+        allow_shrink: Whether a portrait may lose more than `portrait.MOST_LOSS`.
     """
     at, whole = runtime.now(), draft.answer
     felt = _felt(runtime, shown, whole) if APPRAISE in due else None
@@ -104,7 +104,7 @@ def _felt(runtime: Runtime, shown: Scene, whole: StretchAnswer) -> tuple[Message
     """Return what the stretch did to the body, beside the last message that somebody said."""
     said = [message for message in shown.messages if message.role == "user" and message.text]
     try:
-        assessment = appraisal.parse(dict(whole.appraisal), runtime.body.appraisal)
+        assessment = appraisal.parse(dict(whole.appraisal))
     except ValueError:
         return None
     if not said:
@@ -182,8 +182,7 @@ def _telling(
     if is_quoted:
         lines = "\n\n".join(sentence.text for sentence in whole.narrative)
         return TellingResult(Telling(f"{title}{lines}"), by_form=True)
-    most = runtime.config.memory.episode_reflection_max_chars
-    reflection = _fitting(whole.reflection, most)
+    reflection = _fitting(whole.reflection, episodes.REFLECTION_MAX_CHARS)
     return TellingResult(Telling(f"{title}{answer.joined(whole.narrative)}", reflection))
 
 

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any
 
-from bumble.body.config import AppraisalConfig
 from bumble.facts.beliefs import CORRECTION
 from bumble.fallback import notices, quotes, sayings
 from bumble.fallback.notices import Noticed
@@ -49,7 +48,7 @@ def draw(runtime: Runtime, shown: Scene, wording: Wording) -> Draft:
     narrative = tuple(sentence(wording.line(each, year=False), each) for each in shown_sayings)
     title = (Sentence("title", wording.title(kept)),) if kept else ()
     answer = StretchAnswer(
-        appraisal=_appraisal(runtime.body.appraisal, shown.messages, noticed, wording),
+        appraisal=_appraisal(shown.messages, noticed, wording),
         title=title,
         narrative=narrative,
         knowledge=tuple(_facts(shown, shown_sayings, wording, sentence)),
@@ -58,9 +57,7 @@ def draw(runtime: Runtime, shown: Scene, wording: Wording) -> Draft:
     return Draft(answer, wording=wording, noticed=noticed)
 
 
-def _appraisal(
-    limits: AppraisalConfig, messages: Sequence[Message], noticed: Noticed, wording: Wording
-) -> dict[str, Any]:
+def _appraisal(messages: Sequence[Message], noticed: Noticed, wording: Wording) -> dict[str, Any]:
     """Say what the weightiest of some messages did to the body; nothing, where none weighs."""
     weighed = [
         (level, kind, message)
@@ -72,12 +69,11 @@ def _appraisal(
     if not weighed:
         return {"bars": {}}
     level, kind, message = max(weighed, key=lambda each: each[0])
-    most = limits.max_points
     moved = HEAVY if kind == "heavy" else GLAD
     emotion, intensity = LEFT[kind, level]
     trigger = quotes.marked(quotes.words_of(message.text), wording.template)
     return {
-        "bars": {name: min(most, max(-most, points)) for name, points in moved.items()},
+        "bars": dict(moved),
         "imprint": {"emotion": emotion, "intensity": intensity, "trigger": trigger},
     }
 

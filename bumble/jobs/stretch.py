@@ -140,7 +140,7 @@ def run(runtime: Runtime, job: StretchJob, *, allow_shrink: bool = False) -> Job
     Args:
         runtime: Whose conversation.
         job: The stretch.
-        allow_shrink: Whether a portrait may lose more than `max_loss_ratio`.
+        allow_shrink: Whether a portrait may lose more than `portrait.MOST_LOSS`.
 
     Raises:
         ModelUnreachableError: If no model answers; likewise what else stands in its way.

@@ -31,6 +31,7 @@ from bumble.runtime.runtime import Runtime
 from bumble.text import tokens
 from bumble.text.words import one_line
 
+NOTES = 8  # waiting notes that a review reads
 EPISODE_SHARE = 0.5  # of the room beside the portrait; the rest is for what was said
 EPISODE_TOKENS = 160  # of one episode
 
@@ -117,7 +118,7 @@ def run(runtime: Runtime, job: DeepReviewJob, *, allow_shrink: bool = False) -> 
 def _read(runtime: Runtime, person: Relationship) -> _Reading:
     """Choose what the review reads: notes, then episodes, and what was said in the room left."""
     config = runtime.config.memory.relational
-    notes = portrait_update.notes(person)[: config.pending_in_prompt]
+    notes = portrait_update.notes(person)[:NOTES]
     left = config.deep_review_max_tokens - tokens.estimate(person.text)
     left -= tokens.estimate(_noted(notes))
     chosen_episodes = _episodes(runtime, person, int(left * EPISODE_SHARE))

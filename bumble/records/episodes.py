@@ -20,6 +20,7 @@ from bumble.records.base import Provenance
 from bumble.text import markdown
 from bumble.text.markdown import Document
 
+REFLECTION_MAX_CHARS = 1500  # longest text of why it mattered
 PREFIX = "ep"
 FOLDER = "episodes"
 EXCERPT = "excerpt"  # the value of `summary_source` that the next consolidation upgrades

@@ -12,7 +12,6 @@ from zoneinfo import ZoneInfo
 from msgspec import Struct, field
 
 from bumble.abilities.tiers import ABLE, Abilities
-from bumble.body.config import BodyConfig
 from bumble.entity import commits, review_branch
 from bumble.entity.changes import ChangeSet
 from bumble.entity.commits import Keeping
@@ -41,7 +40,6 @@ class Runtime(Struct, frozen=True):
     entity: Entity
     identity: Identity
     config: Config
-    body: BodyConfig
     model: Model
     memory: Memory
     clock: Callable[[], datetime]

@@ -40,6 +40,7 @@ from bumble.text import moments
 from bumble.topics import catalysts
 from bumble.topics.catalysts import Drawing
 
+DORMANT_BELOW = 0.05  # significance; fainter episodes are found by search, not by recall
 J = TypeVar("J")
 SECTION, VAIN = "consolidate", "vain"  # in state.yaml
 MOST_VAIN = 200  # marks of what was asked in vain; the oldest go
@@ -316,9 +317,9 @@ def faded(runtime: Runtime) -> Due[Fading]:
 
 def _is_faint(runtime: Runtime, episode: Episode, at: datetime) -> bool:
     left = significance.decayed(
-        episode.significance, seconds_between(episode.at, at), runtime.body.memory
+        episode.significance, seconds_between(episode.at, at), runtime.config.memory
     )
-    return left < runtime.config.memory.dormant_below
+    return left < DORMANT_BELOW
 
 
 def let_fade(runtime: Runtime, job: Fading) -> JobResult:
@@ -389,8 +390,7 @@ def archive(runtime: Runtime, job: Archiving) -> JobResult:
 
 
 def _put_away(runtime: Runtime, at: datetime) -> Sequence[Change]:
-    config = runtime.config.memory.beliefs
-    return archive_check(beliefs.read(runtime.entity.beliefs), at, config)
+    return archive_check(beliefs.read(runtime.entity.beliefs), at)
 
 
 # the story

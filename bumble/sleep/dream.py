@@ -264,7 +264,7 @@ def _slots(
     soma = body_state.read(runtime, job.at)
     return {
         "name": runtime.identity.name,
-        "body": ebb.dream_lines(soma, runtime.body.soma),
+        "body": ebb.dream_lines(soma),
         "memories": prompts.tagged("memories", "\n".join(lines)),
     }
 
@@ -392,6 +392,6 @@ def _noise(runtime: Runtime, job: DreamJob, night: Night) -> Change | None:
 
     def move(soma: Soma) -> Soma:
         felt = body_state.events(runtime, [dream_pool.EVENT])(soma)
-        return hear(felt, thoughts, runtime.body.soma)
+        return hear(felt, thoughts)
 
     return body_state.plan(runtime, job.at, move, "the dream lingers")

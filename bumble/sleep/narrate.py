@@ -35,6 +35,7 @@ from bumble.sleep import narrative_sources
 from bumble.sleep.narrative_sources import StorySources
 from bumble.text import markdown, words
 
+MOST_WORDS = 900  # of the self-story
 PARTS: Mapping[str, str] = {
     "happening": "What has been happening",
     "matters": "What matters",
@@ -164,7 +165,7 @@ def _ask_story(runtime: Runtime, job: NarrateJob) -> StoryDraft:
         AnswerInvalidError: If it can't be used.
     """
     before = narrative.uncited(job.before.text) if job.before else ""
-    most = runtime.config.memory.narrative.max_words
+    most = MOST_WORDS
     answer_tokens = max(LEAST_TOKENS, min(most * TOKENS_PER_WORD, runtime.window_tokens // 3))
     words = min(most, answer_tokens // TOKENS_PER_WORD)
     room = runtime.window_tokens - answer_tokens
@@ -299,7 +300,7 @@ def _by_form(runtime: Runtime, job: NarrateJob, wording: Wording) -> StoryDraft:
     if lines:
         head = [] if heading in text.splitlines() else [*([text, ""] if text else []), heading, ""]
         text = "\n".join([*(head or [text]), *lines])
-    rows, most = text.split("\n"), runtime.config.memory.narrative.max_words
+    rows, most = text.split("\n"), MOST_WORDS
     while len(" ".join(rows).split()) > most:
         oldest = next((row for row in rows if row.startswith("- ") and _EPISODE.search(row)), None)
         if oldest is None:
@@ -310,7 +311,7 @@ def _by_form(runtime: Runtime, job: NarrateJob, wording: Wording) -> StoryDraft:
 
 def _chronicle(runtime: Runtime, job: NarrateJob) -> StoryDraft:
     """Put the memories in order without a model: the first sentence of each, by date."""
-    lines, left = [], runtime.config.memory.narrative.max_words
+    lines, left = [], MOST_WORDS
     for episode in reversed(job.sources.episodes):  # if not all fit, the newest stay
         first = next(iter(words.sentences(episode.text)), "")
         line = f"- {narrative_sources.day(runtime, episode)}: {first} ({episode.id})"

@@ -79,17 +79,16 @@ def check(runtime: Runtime, *, stirred: bool = False) -> Due[StrayThoughtsJob]:
         stirred: Whether something must have happened since the last one: a clock that ticks all
             day would otherwise ask the model all day.
     """
-    config, at = runtime.body.soma.noise, runtime.now()
+    config, at = runtime.config.soma.noise, runtime.now()
     ticked_at = body_state.read(runtime, at).noise_ticked_at
     since = None if ticked_at is None else moments.gap(ticked_at, at)
     ago = "never asked" if since is None else f"{since.total_seconds():.0f} s ago"
     conditions: tuple[Condition, ...] = (
-        Condition("room", f"{config.capacity} fragments", "at least 1", config.capacity > 0),
         Condition(
             "last thought",
             ago,
             f"at least {config.interval_seconds:g} s ago",
-            noise.due(ticked_at, at, config),
+            noise.due(ticked_at, at, config.interval_seconds),
         ),
     )
     if stirred and sayings.of_owner(runtime) is None:
@@ -228,9 +227,7 @@ def _outcome(
     model: str | None = None,
 ) -> JobResult:
     """Report the thoughts, of `count` that came, and plan to hear them."""
-    fragments = [
-        fragment for fragment in hear(soma, new, runtime.body.soma).noise if fragment in new
-    ]
+    fragments = [fragment for fragment in hear(soma, new).noise if fragment in new]
     audience = new[0].audience if new else ()
     name = model if model is not None else runtime.model.name if new else ""
     return JobResult(
@@ -314,7 +311,7 @@ def shown(runtime: Runtime, soma: Soma, seeds: ThoughtSeeds) -> dict[str, str]:
     around = "\n".join(f"- {piece.text}" for piece in seeds.pieces)
     earlier = "\n".join(noise.line(fragment) for fragment in seen.noise)
     return {
-        "body": ebb.reflection_line(seen, runtime.body.soma),
+        "body": ebb.reflection_line(seen),
         "around": around.replace("</", "< /") or "(nothing: it is quiet)",
         "heard": earlier.replace("</", "< /") or "(nothing)",
     }
@@ -328,7 +325,7 @@ def _plan(
         return ()
 
     def move(soma: Soma) -> Soma:
-        return replace(hear(soma, new, runtime.body.soma), noise_ticked_at=at)
+        return replace(hear(soma, new), noise_ticked_at=at)
 
     return (body_state.plan(runtime, at, move, "a stray thought"),)
 

@@ -29,6 +29,7 @@ from bumble.runtime.runtime import Runtime
 from bumble.text.words import shorten
 from bumble.upkeep.automations import due_at
 
+MOST_FAILURES = 5  # in a row, before one is switched off
 TAG = "automation"
 TASK_CHARS = 200  # of a task, where the diary quotes it
 
@@ -53,7 +54,7 @@ def run(runtime: Runtime, job: Automation | Path) -> JobResult:
     except AnswerInvalidError as error:
         said, failed, writes = str(error).splitlines()[0], True, []
     failures = automation.failures + 1 if failed else 0
-    off = failures >= runtime.config.automations.max_failures
+    off = failures >= MOST_FAILURES
     if failed:
         lines = [f"{automation.id} failed, {failures} in a row: {said or 'nothing was said'}"]
         lines += [f"{automation.id} is switched off; `enabled: true` in its file"] if off else []

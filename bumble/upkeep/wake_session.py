@@ -251,7 +251,7 @@ def _chosen(runtime: Runtime, wake: Wake, mind: str) -> tuple[str, str]:
         "now": f"It is {wake.decision.at:%A %d %B %Y, %H:%M}.",
         "cause": prompts.harmless(wake.cause),
         "person": prompts.harmless(wake.name) or "nobody",
-        "body": ebb.reflection_line(soma, runtime.body.soma),
+        "body": ebb.reflection_line(soma),
         "mind": mind,
         "past": f"What you did when you woke before: {past}." if past else "",
         "intents": "\n".join(f"- {intent}: {MEANINGS[intent]}" for intent in wake.intents),

@@ -54,7 +54,7 @@ def test_the_judge_of_promises_is_asked_where_no_tool_ran() -> None:
     assert found.missing("I wrote it down.", []) == "nothing was written"
     (asked,) = model.requests
     assert (asked.purpose, asked.temperature) == ("judge", 0.0)
-    assert asked.max_tokens == found.config.judge_max_tokens
+    assert asked.max_tokens == completion_gate.JUDGE_TOKENS
     assert "Write it down, please." in asked.messages[0].content
     assert "I wrote it down." in asked.messages[0].content
 

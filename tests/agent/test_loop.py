@@ -375,7 +375,7 @@ def test_an_answer_that_is_cut_off_goes_on_and_gets_advice_it_can_follow_at_the_
     )
     assert done.stopped == "length"
     told = [request.messages[-1].content for request in model.requests]
-    assert len(told) == 1 + CONFIG.length_stops
+    assert len(told) == 1 + loop.LENGTH_STOPS
     assert [advice in one for one in told] == [False, False, False, True]
 
 
@@ -410,7 +410,7 @@ def test_a_call_that_is_cut_off_each_time_ends_at_the_length_and_is_never_run() 
     model = ScriptedModel([chat(cut, always=True, finish_reason="length")])
     done = go(model, person)
     assert (done.stopped, person.calls) == ("length", [])
-    assert len(model.requests) == 1 + CONFIG.length_stops
+    assert len(model.requests) == 1 + loop.LENGTH_STOPS
     told = model.requests[-1].messages
     assert told[-1].content == loop.CUT_CALL
     assert len(told[-2].content) <= loop.UNREAD_CHARS  # it need not be read again to be written

@@ -1,13 +1,8 @@
 from __future__ import annotations
 
 import pytest
-from msgspec.structs import replace
 
 from bumble.agent import route, route_words
-from bumble.entity import settings
-from bumble.llm.scripted import Reply, ScriptedModel
-
-CONFIG = settings.load().config.cognition.router
 
 REFLEX = [
     "hi",
@@ -41,62 +36,28 @@ DELIBERATE = [
 
 @pytest.mark.parametrize("text", REFLEX)
 def test_small_talk_is_a_reflex(text: str) -> None:
-    assert route.route(text, CONFIG).profile == "reflex"
+    assert route.route(text).profile == "reflex"
 
 
 @pytest.mark.parametrize("text", DELIBERATE)
 def test_what_matters_is_thought_about(text: str) -> None:
-    assert route.route(text, CONFIG).profile == "deliberate"
+    assert route.route(text).profile == "deliberate"
 
 
 def test_automation_and_heavy_moods_are_thought_about() -> None:
-    assert route.route("hi", CONFIG, automation=True).rule == "automation"
-    assert route.route("I had soup.", CONFIG, mood="anxious").rule == "heavy_mood"
+    assert route.route("hi", automation=True).rule == "automation"
+    assert route.route("I had soup.", mood="anxious").rule == "heavy_mood"
 
 
 def test_a_charged_question_is_no_reflex_by_its_length_alone() -> None:
-    calm = route.route("Is it done?", CONFIG, intensity=0.1)
-    charged = route.route("Is it done?", CONFIG, intensity=0.9)
+    calm = route.route("Is it done?", intensity=0.1)
+    charged = route.route("Is it done?", intensity=0.9)
     assert calm.rule == "short_question"
     assert charged.rule != "short_question"
 
 
 LONG = "I went along the river and then home again, and it was a fine day, as far as days go, " * 1
 LONG += "and nobody was there but me and a heron."
-ASKING = replace(CONFIG, classifier=True)
-
-
-@pytest.mark.parametrize(
-    ("answer", "profile", "rule"),
-    [
-        ("CHAT", "reflex", "classifier_chat"),
-        ("GROUNDED", "deliberate", "classifier_grounded"),
-        ("exact.", "deliberate", "classifier_exact"),
-        ('"DEEP"', "deliberate", "classifier_deep"),
-        ("Perhaps CHAT or DEEP", "deliberate", "classifier_unreadable"),
-        ("", "deliberate", "classifier_unreadable"),
-    ],
-)
-def test_where_the_form_leaves_it_open_and_it_is_set_so_the_model_gives_one_word(
-    answer: str, profile: str, rule: str
-) -> None:
-    model = ScriptedModel([Reply(answer, purpose="route")])
-    found = route.decide(model, LONG, ASKING)
-    assert (found.profile, found.rule) == (profile, rule)
-    asked = model.requests[0]
-    assert (asked.max_tokens, asked.temperature) == (8, 0.2)
-
-
-def test_without_an_answer_it_is_thought_about() -> None:
-    found = route.decide(ScriptedModel([]), LONG, ASKING)
-    assert (found.profile, found.rule) == ("deliberate", "classifier_failed")
-
-
-@pytest.mark.parametrize("text", ["lol ok", "haha no way", "Hello there!", "Why?", LONG])
-def test_nobody_asks_a_model_before_the_answer_unless_it_is_set_so(text: str) -> None:
-    model = ScriptedModel([])
-    route.decide(model, text, CONFIG)
-    assert model.requests == []
 
 
 @pytest.mark.parametrize(
@@ -118,7 +79,7 @@ def test_nobody_asks_a_model_before_the_answer_unless_it_is_set_so(text: str) ->
 def test_an_able_model_thinks_by_the_form_of_a_message_in_any_language(
     text: str, profile: str
 ) -> None:
-    assert route.by_form(text, CONFIG).profile == profile
+    assert route.by_form(text).profile == profile
 
 
 WEIGHTY = [
@@ -157,16 +118,16 @@ LIGHT = [
 
 @pytest.mark.parametrize(("language", "text"), WEIGHTY)
 def test_what_is_heavy_or_work_is_thought_about_in_any_language(language: str, text: str) -> None:
-    assert route.route(text, CONFIG, language).profile == "deliberate"
+    assert route.route(text, language).profile == "deliberate"
 
 
 @pytest.mark.parametrize(("language", "text"), LIGHT)
 def test_what_is_light_is_a_reflex_in_any_language(language: str, text: str) -> None:
-    assert route.route(text, CONFIG, language).profile == "reflex"
+    assert route.route(text, language).profile == "reflex"
 
 
 def test_a_language_without_words_in_doubt_gets_thought() -> None:
-    doubt = route.route("ik weet niet meer wat ik moet", CONFIG, "nl")
+    doubt = route.route("ik weet niet meer wat ik moet", "nl")
     assert (doubt.profile, doubt.rule) == ("deliberate", "unknown_language")
 
 

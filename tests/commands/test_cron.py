@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from bumble.records import automations
 from bumble.upkeep import cron
 from tests.support import looking
 from tests.support.running import Run
@@ -188,10 +189,11 @@ def test_a_schedule_that_is_none_adds_nothing(run: Run, when: str) -> None:
 
 
 def test_there_is_a_most_of_automations(run: Run) -> None:
-    run.ok("config", "set", "automations.max_count", "1")
+    for number in range(automations.MOST - 1):
+        run.write(f"automations/aut_{number}.md", "---\nschedule: 0 8 * * *\n---\n\nLook.\n")
     run.ok("cron", "add", "0 8 * * *", "Look")
     assert run("cron", "add", "0 9 * * *", "Look").code == 13
-    assert len(list(run.file("automations").iterdir())) == 1
+    assert len(list(run.file("automations").iterdir())) == automations.MOST
 
 
 def test_doctor_names_a_schedule_that_is_none_and_a_file_that_is_no_reminder(run: Run) -> None:

@@ -10,6 +10,7 @@ from bumble.episodes import episode_text, remember
 from bumble.episodes.episode_text import EpisodeScene, TellingResult
 from bumble.jobs import stretch
 from bumble.llm.scripted import Reply, ScriptedModel
+from bumble.records import episodes
 from bumble.records.sessions import Appraised
 from bumble.runtime.runtime import Runtime
 from tests.support.remembering import DOG, FOUND, GLAD, OURS, held, retells
@@ -180,9 +181,10 @@ def test_a_long_conversation_is_cut_evenly_and_text_stays_inside_its_tags(ada: E
     assert "</conversation" not in shown
 
 
-def test_the_reflection_ends_at_its_limit_with_a_whole_sentence(ada: Entity) -> None:
-    file = ada.root / "entity.yaml"
-    file.write_text(f"{file.read_text()}\nmemory:\n  episode_reflection_max_chars: 40\n")
+def test_the_reflection_ends_at_its_limit_with_a_whole_sentence(
+    ada: Entity, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(episodes, "REFLECTION_MAX_CHARS", 40)
     found = told(ada, retells(GOOD, "I was moved. I was very happy too. I wanted to hear more."))
     assert found.telling.reflection == "I was moved. I was very happy too."
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from bumble import prompts
 from bumble.agent import participants, tools, turn
-from bumble.body import noise
+from bumble.body import ebb, noise
 from bumble.body import soma as body
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
@@ -427,9 +427,13 @@ def test_the_time_of_a_dream_is_the_entity_s_wherever_the_process_runs(ada: Enti
     assert "## 2026-05-24 03:12:47 #dream" in ada.journal.read_text()
 
 
-def test_a_private_dream_enters_the_prompt_of_those_it_is_for_alone(ada: Entity) -> None:
+def test_a_private_dream_enters_the_prompt_of_those_it_is_for_alone(
+    ada: Entity, monkeypatch: pytest.MonkeyPatch
+) -> None:
     night(ada)
-    loud = {"soma.ebb.quiet_below": 0.0, "soma.ebb.high_from": 0.0, "prompt.body_max_tokens": 400}
+    monkeypatch.setattr(ebb, "QUIET_BELOW", 0.0)
+    monkeypatch.setattr(ebb, "HIGH_FROM", 0.0)
+    loud = {"prompt.body_max_tokens": 400}
     answer = {"actions": [{"tool": "say", "arguments": {"text": "Hm."}}]}
     for seed, (speaker, dreamt) in enumerate((("Sam", True), ("Bo", False))):
         model = ScriptedModel([Reply(json.dumps(answer))])

@@ -28,7 +28,6 @@ from bumble.body import soma as body_soma
 from bumble.choosing import language_file, quotes
 from bumble.cli import directives
 from bumble.entity import layers, settings
-from bumble.entity.config import ToolCacheConfig
 from bumble.errors import UserError
 from bumble.exports import restore
 from bumble.forms import forms
@@ -52,7 +51,6 @@ from tests.support import exports, repository
 from tests.support.kind_samples import record
 
 ZONE = ZoneInfo("Europe/Berlin")
-BODY = settings.load(None).config.body
 AT = datetime(2026, 5, 24, tzinfo=UTC)
 TALK = (
     "Hello Ada! My boat 'Nereid' leaks at the stern, since 3 May; https://example.org/a?b=c#d\n"
@@ -225,7 +223,7 @@ def _merged(kind: Kind) -> Reader:
 
 def _settings(file: Path) -> object:
     loaded = settings.load(file)
-    return loaded.identity, loaded.config.body
+    return loaded.identity, loaded.config.soma
 
 
 def _user_settings(file: Path) -> object:
@@ -280,8 +278,7 @@ def _model(path: Path) -> object:
 
 
 def _tool_cache(path: Path) -> object:
-    config = ToolCacheConfig(100, 600.0, ("read_file",))
-    cache = ToolCache(path.parent, config)
+    cache = ToolCache(path.parent)
     place = cache._place("read_file", {})
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_bytes(path.read_bytes())
@@ -394,7 +391,7 @@ READERS: Mapping[str, Reader] = {
         logprobs.read, {"content": [{"top_logprobs": [{"token": "A", "logprob": -0.1}]}]}
     ),
     "appraisal": of_json(
-        lambda value: appraisal.parse(value, BODY.appraisal),
+        lambda value: appraisal.parse(value),
         {"bars": {"social": 3}, "felt": "warm", "affects": ["amused"]},
     ),
     "body": of_json(

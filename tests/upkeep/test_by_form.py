@@ -297,7 +297,6 @@ def test_recall_says_which_is_newer(ada: Entity, *, kept: bool) -> None:
     hits = recalled.find(
         runtime.memory,
         runtime.config,
-        runtime.body,
         search,
         "Turnier Kiel",
         kinds=("message",),
@@ -311,7 +310,7 @@ def test_recall_says_which_is_newer(ada: Entity, *, kept: bool) -> None:
     assert shown.index(newer) < shown.index(old.text[:20]), "the newer word comes first"
     strangers = replace(search, readers=("kim",))
     hits = recalled.find(
-        runtime.memory, runtime.config, runtime.body, strangers, "Turnier", limit=9, unasked=False
+        runtime.memory, runtime.config, strangers, "Turnier", limit=9, unasked=False
     )
     assert not any("Turnier" in hit.text for hit in hits)
 
@@ -322,9 +321,7 @@ def test_a_broken_state_ends_no_search(ada: Entity) -> None:
     runtime.memory.sync()
     ada.state.write_text("sessions: [broken")
     search = Search(("sam",), "content", runtime.now())
-    hits = recalled.find(
-        runtime.memory, runtime.config, runtime.body, search, "Turnier", limit=9, unasked=False
-    )
+    hits = recalled.find(runtime.memory, runtime.config, search, "Turnier", limit=9, unasked=False)
     assert any("Turnier" in hit.text for hit in hits)
 
 
@@ -336,7 +333,6 @@ def test_what_only_may_put_right_has_a_word_of_it(ada: Entity) -> None:
     [old] = recalled.find(
         runtime.memory,
         runtime.config,
-        runtime.body,
         Search(("sam",), "content", runtime.now()),
         "Das Turnier von Fenja ist am 14. November in Kiel.",
         kinds=("message",),
