@@ -168,6 +168,8 @@ class SyncError(RefusedError):
     """The folder could not be brought together with its other clones."""
 
     def __init__(self, root: Path, why: str, advice: str) -> None:
+        if is_full(why):
+            why, advice = FULL, "Nothing was changed. Free some space, then run it again."
         super().__init__(f"{root} is not in step with its other clones: {why}\n{advice}")
 
 
@@ -269,7 +271,7 @@ class UnsafePathError(RefusedError):
 
 
 FULL = "the disk is full"
-_FULL = (os.strerror(errno.ENOSPC), "disk is full")  # of the system and tantivy; of SQLite
+_FULL = (os.strerror(errno.ENOSPC), "disk is full", "Out of diskspace")  # also SQLite's, git's
 
 
 def is_full(reason: str) -> bool:
