@@ -74,7 +74,10 @@ class RecordInvalidError(UserError):
 class HalfMergedError(RecordInvalidError):
     """A file holds the two sides of a merge; nothing is taken from it until they are settled."""
 
-    advice = "Settle them in an editor, `git add` the file, and run this again."
+    advice = (
+        "`bumble doctor --fix`, or the next command that writes, settles what has one meaning. "
+        "Settle the rest in an editor, and `git add` the file."
+    )
 
     def __init__(self, path: Path, line: int) -> None:
         super().__init__(path, "the two sides of a merge stand here: keep one", line)

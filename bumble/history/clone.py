@@ -95,6 +95,15 @@ def mend(root: Path, keeping: Keeping, *, timeout_seconds: float) -> Mended:
     return Mended(paths, settled.kept, settled.left, place.repository.under_way)
 
 
+def waiting(root: Path, *, trusted: bool) -> list[str]:
+    """Return the files that `mend` would look at; nothing is changed."""
+    place = git.at(root, trusted=trusted)
+    if place is None:
+        return []
+    marked = [path for path in _marked(place) if _without_marks(root, path)]
+    return list(dict.fromkeys([*_unmerged(place), *marked]))
+
+
 def _go_on(root: Path, place: Git, keeping: Keeping, begun: Mapping[Path, str]) -> Mended:
     """Go on with what git began without us; noted, so that a kill on the way ends nothing.
 

@@ -413,12 +413,14 @@ def _judge(
 
 def _untold(sweep: Sweep) -> list[str]:
     """Return what a dead command has left, where `doctor` says nothing of it or changes it."""
-    found, left = sweep.truth(), sweep.lying()
+    found = sweep.truth()
+    left = [place for place in sweep.lying() if SUFFIX not in place]  # beside the folder: not its
     left += git(sweep.root, "status", "--porcelain").splitlines()
     sweep.call("doctor --json")
     said = json.loads((sweep.place / "said").read_text())
     told = {one["code"] for one in said["data"]["findings"]} & TOLD
-    changed = sweep.truth() != found
+    now = sweep.truth()
+    changed = any(now.get(name) != found[name] for name in found if name.startswith("ada/"))
     untold = left if left not in ([], ["note"]) and not told else []  # a note of what is committed
     return untold + ["doctor changed the folder"] * changed
 
