@@ -131,6 +131,28 @@ def test_a_merge_that_is_cut_off_is_taken_back_and_done_again(life: Run, tmp_pat
 
 
 @needs_killer
+@pytest.mark.parametrize("words", [("knowledge", "set", "Sea", "Wide."), ("undo", "--last")])
+def test_a_commit_that_is_cut_off_is_told_and_made(
+    life: Run, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    root, killer = life.entity.root, git_kills.made(tmp_path / "killer")
+    life.ok("knowledge", "set", "Tea", "Hot.")
+    shutil.copytree(root, tmp_path / "aside", symlinks=True)
+    calls = [n for n, (_, path) in enumerate(killer.calls(life, *words), 1) if "/obj" not in path]
+    after = life.entity.knowledge.read_bytes()
+    for number in (calls[len(calls) // 2], calls[-1]):
+        shutil.rmtree(root)
+        shutil.copytree(tmp_path / "aside", root, symlinks=True)
+        assert killer.run(life, number, *words) == -signal.SIGKILL
+        codes = {one["code"] for one in life("doctor", "--json").data["findings"]}
+        assert not left_over(root) or codes & {"git-cut-off", "git-uncommitted"}
+        life.ok("journal", "add", "It rained.")
+        assert left_over(root) == []
+        assert life.entity.knowledge.read_bytes() == after
+        assert not codes & {"git-cut-off"} or "git-cut-off" not in life.ok("doctor").out
+
+
+@needs_killer
 @pytest.mark.slow
 @pytest.mark.timeout(3_600)
 @pytest.mark.parametrize("merges", [True, False])
