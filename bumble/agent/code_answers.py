@@ -1,4 +1,4 @@
-"""What code knows and answers by itself: names, what is known, what was said, time, sums, reminders.
+"""What code knows and answers by itself: names, what was told, time, sums, reminders.
 
 No model is asked, and nothing is promised that was not stored: a reminder is planned with the reply
 that tells of it, or the reply says how to set it.
@@ -25,6 +25,7 @@ from bumble.records import base, reminders
 from bumble.records.sessions import Message
 from bumble.runtime.runtime import Runtime
 
+MORNING = 9  # the hour of a reminder for which none was named
 KNOWN, TALKED = 10, 6  # lines of what is known, and of what was said
 MOST_NUMBER = 10**15  # of a sum: what is larger is not written out
 _OPERATORS: Mapping[type, Callable[[float, float], float]] = {
@@ -57,19 +58,13 @@ class CodeReply(Struct, frozen=True):
 
 def answer(runtime: Runtime, turn: Turn, reading: Reading, words: Templates) -> CodeReply | None:
     """Answer a message that code can answer; None: it can't."""
-    if reading.has("remind"):
+    if reading.has("remind") and reading.main not in ("ask_memory", "tell"):
         return _reminder(runtime, turn, reading, words)
-    for intent, reply in (
-        ("ask_name", _name),
-        ("ask_known", _known),
-        ("ask_talk", _talked),
-        ("ask_time", _clock),
-    ):
-        if reading.has(intent):
-            return CodeReply(reply(runtime, turn, words), intent)
     if reading.has("calculate") and (result := calculated(turn.message.text)):
         return CodeReply(result, "calculate")
-    return None
+    asked = max(ASKED, key=lambda intent: reading.scores.get(intent, -1.0))
+    surely = reading.has(asked) and reading.scores[asked] >= reading.scores["ask_memory"]
+    return CodeReply(ASKED[asked](runtime, turn, words), asked) if surely else None
 
 
 def _name(runtime: Runtime, turn: Turn, words: Templates) -> str:
@@ -105,8 +100,9 @@ def _period(runtime: Runtime, turn: Turn, told: Heard) -> tuple[datetime, dateti
     """Return the day that is asked for; without one, the last on which they talked before."""
     at = runtime.now()
     today = at.replace(hour=0, minute=0, second=0, microsecond=0)
-    named = when(turn.message.text, turn.language, at, past=True, search=True)
-    if named is not None and named < at:
+    found = times(turn.message.text, turn.language, at, past=True)
+    named = next((time for _, time in found if time < at), None)
+    if named is not None:
         day = named.replace(hour=0, minute=0, second=0, microsecond=0)
         return day, day + timedelta(days=1)
     before = [
@@ -129,15 +125,32 @@ def _listed(runtime: Runtime, head: str, said: list[Message], words: Templates) 
     return "\n".join((head, *rows))
 
 
+ASKED: Mapping[str, Callable[[Runtime, Turn, Templates], str]] = {
+    "ask_name": _name,
+    "ask_known": _known,
+    "ask_talk": _talked,
+    "ask_time": _clock,
+}
+
+
 # reminders
 
 
 def _reminder(runtime: Runtime, turn: Turn, reading: Reading, words: Templates) -> CodeReply:
     """Plan a reminder at the time that was named; without one say how to set it."""
-    at = runtime.now()
-    what = reading.what or turn.message.text
-    due = when(reading.when, turn.language, at) if reading.when else None
-    due = due or when(turn.message.text, turn.language, at, search=True)
+    at, text = runtime.now(), turn.message.text
+    found = times(text, turn.language, at)
+    named = max(found, key=lambda each: len(each[0]), default=None)
+    due = named[1] if named else None
+    if due is None and reading.when:
+        due = next((time for _, time in times(reading.when, turn.language, at)), None)
+    what = reading.what or text
+    for said, _ in found:  # what is left of a reminder without its time
+        start = what.find(said)
+        what = f"{what[:start]} {what[start + len(said) :]}" if start >= 0 else what
+    for word in named[0].split()[::-1] if named else ():
+        what = what.strip(" ,.;:!?").removeprefix(f"{word} ")
+    what = " ".join(what.split()).strip(" ,.;:!?") or text
     if due is None or due <= at:
         return CodeReply(words.no_reminder.format(what=what.replace('"', "'")), "remind")
     reminder = reminders.new(
@@ -149,39 +162,48 @@ def _reminder(runtime: Runtime, turn: Turn, reading: Reading, words: Templates) 
         provenance=turn_record.provenance_of(runtime, turn),
     )
     shown = f"{quotes.day(due, words, year=due.year != at.year)}, {due:%H:%M}"
-    text = words.reminder.format(when=shown, what=what)
-    return CodeReply(text, "remind", lambda: reminders.plan_new(reminder, "remind them"))
+    return CodeReply(
+        words.reminder.format(when=shown, what=what),
+        "remind",
+        lambda: reminders.plan_new(reminder, "remind them"),
+    )
 
 
-def when(
-    text: str, language: str, at: datetime, *, past: bool = False, search: bool = False
-) -> datetime | None:
-    """Read a time as people say it, seen from a moment; None where there is none.
+def times(
+    text: str, language: str, at: datetime, *, past: bool = False
+) -> list[tuple[str, datetime]]:
+    """Find the times in a text as people say them, seen from a moment, each with its words.
+
+    A day without an hour means nine in the morning.
 
     Args:
         text: What was said.
         language: Its code: `de`.
         at: The moment, with its zone.
-        past: Whether it lies in the past, rather than ahead.
-        search: Whether the time stands somewhere in the text, rather than being all of it.
+        past: Whether they lie in the past, rather than ahead.
     """
-    import dateparser  # slow to import, and seldom needed
-    from dateparser.search import search_dates
+    from dateparser.search import search_dates  # slow to import, and seldom needed
 
-    settings = {
-        "PREFER_DATES_FROM": "past" if past else "future",
-        "RELATIVE_BASE": at.replace(tzinfo=None),
-        "RETURN_AS_TIMEZONE_AWARE": False,
-    }
-    try:
-        if search:
-            found = search_dates(text, languages=[language], settings=settings)
-            parsed = found[0][1] if found else None
-        else:
-            parsed = dateparser.parse(text, languages=[language], settings=settings)
-    except ValueError:  # a language that it doesn't know
-        return None
-    return None if parsed is None else parsed.replace(tzinfo=at.tzinfo)
+    def found(base: datetime) -> list[tuple[str, datetime]]:
+        settings = {
+            "PREFER_DATES_FROM": "past" if past else "future",
+            "RELATIVE_BASE": base.replace(tzinfo=None),
+            "RETURN_AS_TIMEZONE_AWARE": False,
+        }
+        try:
+            return search_dates(text, languages=[language], settings=settings) or []
+        except ValueError:  # a language that it doesn't know
+            return []
+
+    later = dict(found(at + timedelta(minutes=1)))
+    rows = []
+    for said, time in found(at):
+        moved = later.get(said, time) - time
+        whole_days = (time - at.replace(tzinfo=None)) % timedelta(days=1)
+        if moved == timedelta(minutes=1) and not whole_days:  # the hour of now: none was named
+            time = time.replace(hour=MORNING, minute=0, second=0, microsecond=0)
+        rows.append((said, time.replace(tzinfo=at.tzinfo)))
+    return rows
 
 
 # sums

@@ -1,8 +1,8 @@
-"""A turn below the tier `write`: code answers what code knows, quotes answer memory, a model drafts.
+"""A turn below the tier `write`: code answers what it knows, quotes answer memory, a model drafts.
 
-What a message is says the reader. Tasks go to the model as they are, streamed. Any other draft is
-short, cut sentence by sentence, and said only if nothing speaks against it; else a template of a few
-words stands there, which claims nothing. A message is never given back.
+What a message is says the reader. Tasks go to the model as they are. Any other draft is short, cut
+sentence by sentence, and said only if nothing speaks against it; else a template of a few words
+stands there, which claims nothing. A message is never given back.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ STOCK_PHRASES = (
     "Feel free to ask if you have any questions.",
 )
 ASKS_MEMORY = ("ask_memory", "pry")
+QUESTION = ("?", "？", "؟")
 TASKS = ("task", "ask_world", "calculate")
 _ENDS = (".", "!", "?", "…", "”", "“", '"', ")", "»", "。", "！", "？")
 _OWN_NAME = r"\A\s*{name}\s*:\s*"
@@ -170,12 +171,13 @@ def _known(runtime: Runtime, turn: Turn, reading: Reading, template: Templates) 
     by_code = code_answers.answer(runtime, turn, reading, template)
     if by_code is not None:
         return by_code
-    if not reading.has(*ASKS_MEMORY) or reading.has("task"):
+    asks = reading.main in ASKS_MEMORY
+    if not asks and not (reading.main == "tell" and turn.message.text.rstrip().endswith(QUESTION)):
         return None
     told = memory_answer.heard(runtime, turn.session)
     found = memory_answer.answer(runtime, turn.session, told)
     if not found:
-        return CodeReply(template.unknown, "ask_memory")
+        return CodeReply(template.unknown, "ask_memory") if asks else None
     rows = [quotes.line(each, template).removeprefix(quotes.MARK) for each in found]
     return CodeReply("\n".join((template.told, *rows)), "ask_memory")
 

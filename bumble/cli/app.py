@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import errno
 import importlib
+import os
 import sys
+import tempfile
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from copy import copy
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -25,10 +28,12 @@ from bumble.app.process import Shell
 from bumble.cli import quick
 from bumble.cli.options import EntityOption, JsonOption
 from bumble.errors import (
+    FULL,
     FileClosedError,
     FolderUnwritableError,
     RecordMissingError,
     UserError,
+    is_full,
 )
 
 # Name, module below `bumble.cli`, and the line in `bumble --help` (a test holds them equal).
@@ -334,6 +339,11 @@ def _unheard(shell: Shell, command: str, refused: OSError) -> int:
     if refused.errno in _CLOSED and isinstance(refused.filename, str):
         reason = refused.strerror or str(refused)
         return _failed(shell, command, FileClosedError(refused.filename, reason))
+    if is_full(os.strerror(refused.errno or 0)):
+        where = Path(
+            refused.filename or tempfile.gettempdir()
+        )  # what is written elsewhere is named
+        return _failed(shell, command, FolderUnwritableError(where, FULL))
     return _bug(shell, command)
 
 

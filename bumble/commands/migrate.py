@@ -9,7 +9,7 @@ import typer
 
 from bumble import git, unfinished
 from bumble.app import output
-from bumble.app.opening import Opened, keeping, locate, shell_of
+from bumble.app.opening import Opened, keeping, locate, settle_git, shell_of
 from bumble.app.process import Shell
 from bumble.cli.options import (
     CheckOption,
@@ -52,6 +52,7 @@ def migrate(
     wait = changes.DEFAULT_LOCK_TIMEOUT_SECONDS if lock_timeout is None else lock_timeout
     if not check:
         changes.recover(root, timeout_seconds=wait)
+        settle_git(shell, root, timeout_seconds=wait)
     migration = migrate.plan(root)
     kept = ""
     if migration.due and not check:

@@ -24,6 +24,7 @@ MOST_TOKENS = 96  # of a message: what follows is not read
 HEADS = 4
 SPANS = ("name", "when", "what")
 SPAN_FROM = -1.0  # above it a token belongs to a span
+REFER_BACK = ("correct", "confide")  # what is read beside the message before, too
 GRADES = ("heavy 1", "heavy 2", "glad 1", "glad 2")
 _EPSILON = 1e-5
 
@@ -83,12 +84,17 @@ class HeadReader:
         states, offsets = states[:MOST_TOKENS], offsets[:MOST_TOKENS]
         if not offsets:
             return Reading()
-        before = None
+        counts = grams(text)
+        out = self._forward(states, None, counts)
+        above = {name: float(out[name] - cut) for name, cut in self._cuts.items()}
         if previous.strip():
             earlier, _ = self._embedder.states(previous)
-            before = earlier[:MOST_TOKENS].mean(axis=0) if len(earlier) else None
-        out = self._forward(states, before, grams(text))
-        above = {name: float(out[name] - cut) for name, cut in self._cuts.items()}
+            mean = earlier[:MOST_TOKENS].mean(axis=0)
+            beside = self._forward(states, mean, counts)
+            for name in REFER_BACK:
+                above[name] = max(above[name], float(beside[name] - self._cuts[name]))
+            if above["correct"] > 0:
+                above["keep"] = max(above["keep"], float(beside["keep"] - self._cuts["keep"]))
         heavy, glad = (
             int(above[f"{one} 1"] > 0) + int(min(above[f"{one} 1"], above[f"{one} 2"]) > 0)
             for one in ("heavy", "glad")

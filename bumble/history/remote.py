@@ -114,8 +114,11 @@ def merge(
     _check_brought(root, place, target)
     with files.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
         git_operations.settle(root, place)
-        with git_operations.noted(root, commits.merging(place, target.tracking)):
-            return Merging(int(count), _merged(root, place, target, keeping), before)
+        try:
+            with git_operations.noted(root, commits.merging(place, target.tracking)):
+                return Merging(int(count), _merged(root, place, target, keeping), before)
+        finally:  # what git could not bring to an end, on a full disk say
+            git_operations.settle(root, place)
 
 
 def _merged(root: Path, place: Git, target: Upstream, keeping: Keeping) -> Mended:
@@ -131,8 +134,10 @@ def _merged(root: Path, place: Git, target: Upstream, keeping: Keeping) -> Mende
             advice = "One of them was begun anew, after forgetting say: clone that one afresh."
         raise SyncError(root, result.why, advice)
     mended = clone.mend_conflicts(root, place, keeping)
-    if mended.left or place.repository.under_way:
-        raise MergeUnfinishedError(root, mended.left or ("the index",))
+    if mended.left:
+        raise MergeUnfinishedError(root, mended.left)
+    if place.repository.under_way:
+        raise SyncError(root, result.why, "The merge was taken back; try it again.")
     return mended
 
 

@@ -2,8 +2,9 @@
 
 A stretch is over by a pause, a change of topic, its length or the end of the conversation. Then
 one answer tells what it did to the body, what is remembered, known and believed of it, and how its
-people are seen; each sentence is held to its sources, each part kept by itself. Where no model may write, the answer is made of quotes (`quoted`). The cursors
-`appraise`, `remember`, `reflect` and `distill` move together.
+people are seen; each sentence is held to its sources, each part kept by itself. Where no model may
+write, the answer is made of quotes (`quoted`). The cursors `appraise`, `remember`, `reflect` and
+`distill` move together.
 
 An answer that can't be used is asked for again; after a few tries the stretch is passed over, and
 what was said stands as an excerpt. An imported conversation is learnt from when it is asked for by

@@ -1,6 +1,7 @@
 """What was noticed of one message: whether it is worth keeping, confided, heavy, a correction.
 
-A line of a transcript, read once and shared by all that makes memories of the message. A later line on the same message stands for the earlier.
+A line of a transcript, read once and shared by all that makes memories of the message. A later
+line on the same message stands for the earlier.
 """
 
 from __future__ import annotations

@@ -293,7 +293,7 @@ def _night(
     told = [_whole(runtime, episode) for episode in met] + ([asked.text] if asked else [])
     strange = claims.unsupported(dreamt.thread, told, known_names)
     return Night(
-        id=base.new_id(dreams.PREFIX, job.at, rng),
+        id=dreams.new_id(runtime.entity.dreams, job.at, rng),
         belief_id=base.new_id(beliefs.PREFIX, job.at, rng),
         seed=seed,
         pairs=chosen,
