@@ -140,10 +140,11 @@ def _reminder(runtime: Runtime, turn: Turn, reading: Reading, words: Templates) 
     """Plan a reminder at the time that was named; without one say how to set it."""
     at, text = runtime.now(), turn.message.text
     found = times(text, turn.language, at)
+    if reading.when:
+        found += times(reading.when, turn.language, at, whole=True)
+    found = [each for each in found if each[1] > at]
     named = max(found, key=lambda each: len(each[0]), default=None)
     due = named[1] if named else None
-    if due is None and reading.when:
-        due = next((time for _, time in times(reading.when, turn.language, at)), None)
     what = reading.what or text
     for said, _ in found:  # what is left of a reminder without its time
         start = what.find(said)
@@ -151,7 +152,7 @@ def _reminder(runtime: Runtime, turn: Turn, reading: Reading, words: Templates) 
     for word in named[0].split()[::-1] if named else ():
         what = what.strip(" ,.;:!?").removeprefix(f"{word} ")
     what = " ".join(what.split()).strip(" ,.;:!?") or text
-    if due is None or due <= at:
+    if due is None:
         return CodeReply(words.no_reminder.format(what=what.replace('"', "'")), "remind")
     reminder = reminders.new(
         base.new_id(reminders.PREFIX, at, runtime.rng),
@@ -170,7 +171,7 @@ def _reminder(runtime: Runtime, turn: Turn, reading: Reading, words: Templates) 
 
 
 def times(
-    text: str, language: str, at: datetime, *, past: bool = False
+    text: str, language: str, at: datetime, *, past: bool = False, whole: bool = False
 ) -> list[tuple[str, datetime]]:
     """Find the times in a text as people say them, seen from a moment, each with its words.
 
@@ -181,8 +182,10 @@ def times(
         language: Its code: `de`.
         at: The moment, with its zone.
         past: Whether they lie in the past, rather than ahead.
+        whole: Whether all of the text is one.
     """
-    from dateparser.search import search_dates  # slow to import, and seldom needed
+    from dateparser import parse  # slow to import, and seldom needed
+    from dateparser.search import search_dates
 
     def found(base: datetime) -> list[tuple[str, datetime]]:
         settings = {
@@ -191,6 +194,9 @@ def times(
             "RETURN_AS_TIMEZONE_AWARE": False,
         }
         try:
+            if whole:
+                time = parse(text, languages=[language], settings=settings)
+                return [(text, time)] if time else []
             return search_dates(text, languages=[language], settings=settings) or []
         except ValueError:  # a language that it doesn't know
             return []
