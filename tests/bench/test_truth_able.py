@@ -16,8 +16,8 @@ WINDOW = [
 ]
 
 
-def stated(id: str, sentence: str, cites: list[str], **more: Any) -> dict[str, Any]:
-    shape = {"id": id, "sentence": sentence, "cites": cites, "window": WINDOW, "known": []}
+def stated(name: str, sentence: str, cites: list[str], **more: Any) -> dict[str, Any]:
+    shape = {"id": name, "sentence": sentence, "cites": cites, "window": WINDOW, "known": []}
     return {**shape, **more}
 
 
@@ -40,7 +40,7 @@ def test_statements_are_held_to_their_sources_by_a_command(tmp_path: Path) -> No
     command = [sys.executable, str(script), "--statements", str(asked)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
     results = {row["id"]: row for row in json.loads(done.stdout)}
-    assert {id: row["verdict"] for id, row in results.items()} == {
+    assert {name: row["verdict"] for name, row in results.items()} == {
         "kept": "keep",
         "dated": "keep",
         "invented": "mend",
