@@ -196,14 +196,15 @@ def say_once(
     code = spoken.language(runtime, session, person)
     if {code, ANY} & opened.config.llm.abilities.talk.keys():
         return  # whoever said so knows
-    if runtime.abilities.tier("talk", code) == "write":
+    tier = runtime.abilities.tier("talk", code)
+    if tier == "write":
         return
     place = opened.entity.private / "cache" / NOTICES
     seen = _notices(place)
     notice = [identity(chosen), code]
     if notice in seen:
         return
-    output.say(_notice(opened, chosen, code))
+    output.say(_notice(opened, chosen, code, tier))
     if runtime.writes:
         files.write_atomic(place, json.dumps([*seen, notice]).encode())
 
@@ -217,16 +218,18 @@ def _notices(place: Path) -> list[Any]:
     return seen if isinstance(seen, list) else []
 
 
-def _notice(opened: Opened, chosen: Choice, code: str) -> str:
+def _notice(opened: Opened, chosen: Choice, code: str, tier: Tier) -> str:
     name, shell = probe_cases.name(code), opened.shell
     result = result_of(shell, chosen).languages.get(code)
     if result is not None and result.is_whole:
         first = f"{chosen.model} was measured, and can't be trusted to write {name} "
-        first += f"({measured_on(result)})."
+        first += f"({measured_on(result)})"
     else:
-        first = f"{chosen.model} is a small model, so it isn't trusted to write {name} unchecked."
-    then = "So its answers are checked, or put together by fixed forms."
-    return f"{first} {then}\n{_better(opened, chosen)}"
+        first = f"{chosen.model} is a small model, so it isn't trusted to write {name} unchecked"
+    then = "what it says is checked first, or said by fixed forms instead"
+    if tier == "none":
+        then = "answers are put together by fixed forms, without it"
+    return f"{first}: {then}.\n{_better(opened, chosen)}"
 
 
 def _better(opened: Opened, chosen: Choice) -> str:
@@ -250,7 +253,13 @@ def _better(opened: Opened, chosen: Choice) -> str:
 def _better_there(chosen: Choice) -> str:
     """Name another model of the same server; one on this machine is asked which it has."""
     prefix = choice.OLLAMA if chosen.backend == "ollama" else ""
-    others = [name for name in detect.names_at(chosen.url) if name != chosen.model]
+    names = detect.names_at(chosen.url)
+    others = [name for name in names if name != chosen.model]
+    if len(names) == 1:  # it, by whatever name
+        return (
+            "That server has no other model: give it a larger one, and name that by "
+            f"`bumble config set llm.model {prefix}NAME`."
+        )
     if not others:
         return f"A larger one of that server: `bumble config set llm.model {prefix}NAME`."
     which = f" It has {model_facts.listed(tuple(others))}." if others[1:] else ""
