@@ -17,8 +17,8 @@ from msgspec.structs import replace
 
 from bumble import prompts
 from bumble.agent import seam
-from bumble.agent.completion_gate import Gate, ToolUse
-from bumble.agent.tools import AGENCY, READ_ONLY, SEARCHES, Plan, Result
+from bumble.agent.completion_gate import ANNOUNCES, Gate, ToolUse
+from bumble.agent.tools import AGENCY, MORE, READ_ONLY, SAY, SEARCHES, Plan, Result
 from bumble.context import transcript
 from bumble.entity.config import LoopConfig
 from bumble.errors import AnswerInvalidError, UserError
@@ -86,6 +86,7 @@ class LoopStep(Struct, frozen=True):
     results: tuple[Result, ...]  # one a call
     ends: bool = True  # whether the model wants the turn to end with it
     waits: bool = False  # whether it would rather hear more first
+    announces: bool = False  # whether it says that it only announced what it has still to do
     goes_on: bool = False  # whether it continues speech that was cut off, right behind it
 
 
@@ -307,8 +308,10 @@ def run(
 
 
 def offered(tools: Sequence[Tool], *, speech_only: bool) -> tuple[Tool, ...]:
-    """Return what may be called: all, or speech alone."""
-    return tuple(tool for tool in tools if not speech_only or tool.name in AGENCY)
+    """Return what may be called natively: all, or speech alone, which announces nothing."""
+    if speech_only:
+        return tuple(tool for tool in tools if tool.name in AGENCY)
+    return tuple(SAY if tool.name == SAY.name else tool for tool in tools)
 
 
 def _did(completion: Completion, calls: Sequence[Action], step: LoopStep) -> PromptMessage:
@@ -428,7 +431,8 @@ def _unworked(
         return None
     if not step.ends:  # it only thought
         return _unfinished(outcome, "now speak" if over else "now speak, or act", person, over=over)
-    missing = gate.missing(outcome.said, outcome.work())
+    announced = ANNOUNCES if step.announces and not over else ""
+    missing = announced or gate.missing(outcome.said, outcome.work())
     if not missing:
         return None
     outcome.missing.append(missing)
@@ -465,8 +469,14 @@ def _step(
         else:
             results += [refusal or carry_out(call) for call, refusal in pairs]
         earlier += row
-    thinks_only = agency == {"think"} and not speech
-    return LoopStep(speech, work, tuple(results), not thinks_only, "wait" in agency)
+    return LoopStep(
+        speech,
+        work,
+        tuple(results),
+        ends=agency != {"think"} or bool(speech),
+        waits="wait" in agency,
+        announces=any(call.arguments.get("then") == MORE for call in calls if call.name == "say"),
+    )
 
 
 def _no_more(call: Action) -> Result:

@@ -114,7 +114,7 @@ DECLARED: tuple[Tool, ...] = (
             "type": "object",
             "properties": {
                 "query": {"type": "string", "description": "what to look for"},
-                "register": {"enum": list(catalyze.REGISTERS)},
+                "register": {"type": "string", "enum": list(catalyze.REGISTERS)},
             },
             "required": ["query"],
             "additionalProperties": False,
@@ -144,6 +144,28 @@ DECLARED: tuple[Tool, ...] = (
     ),
 )
 
+MORE = "more"  # behind what was said: work that it announces
+# Speech as native tools have it: the model tells with its words whether it has still to do what
+# they say, so that nobody has to guess it from them, in any language, and no judge is asked.
+SAY = Tool(
+    "say",
+    "speak to the person",
+    {
+        "type": "object",
+        "properties": {
+            "text": {"type": "string", "description": "what they hear"},
+            "then": {
+                "type": "string",
+                "enum": ["nothing", MORE],
+                "description": f"`{MORE}`: you only said that you will do something with a tool, "
+                "and do it next; `nothing`: your turn is over",
+            },
+        },
+        "required": ["text", "then"],
+        "additionalProperties": False,
+    },
+)
+
 FILES: tuple[Tool, ...] = (
     Tool("list_files", "list your workspace", _parameters(folder="a folder in it, or empty")),
     Tool("read_file", "read a file of your workspace", _parameters(path="its name")),
@@ -161,7 +183,7 @@ NOTE = Tool(
         "type": "object",
         "properties": {
             "text": {"type": "string", "description": "the line"},
-            "type": {"enum": list(scratch.KINDS)},
+            "type": {"type": "string", "enum": list(scratch.KINDS)},
         },
         "required": ["text", "type"],
         "additionalProperties": False,
@@ -197,7 +219,7 @@ PROJECTS: tuple[Tool, ...] = (
             "type": "object",
             "properties": {
                 "title": {"type": "string", "description": "what it is called"},
-                "status": {"enum": list(projects.STATUSES)},
+                "status": {"type": "string", "enum": list(projects.STATUSES)},
                 "why": {"type": "string", "description": "what it is for, or empty to leave it"},
                 "next": {"type": "string", "description": "all next steps, a line each"},
             },

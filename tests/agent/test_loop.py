@@ -606,3 +606,31 @@ def test_a_model_that_is_sent_back_when_no_tool_is_left_is_not_sent_to_a_tool() 
     assert NO_TOOL in last
     assert not any(offer in last for offer in TOOLS_OFFERED)
     assert done.stopped == "done"
+
+
+def announce(text: str) -> str:
+    return act(("say", {"text": text, "then": "more"}))
+
+
+@pytest.mark.parametrize("text", ["Let me check that for you.", "Ich schaue gleich nach."])
+def test_what_a_model_says_that_it_has_still_to_do_it_does_in_the_same_turn(text: str) -> None:
+    person = Person()
+    replies = [announce(text), recall("dog"), act(("say", {"text": "Biscuit.", "then": "nothing"}))]
+    done, model = run([Reply(reply) for reply in replies], person)
+    assert (done.said, done.stopped) == (f"{text}\n\nBiscuit.", "done")
+    assert [call.name for call in person.calls] == ["recall"]
+    assert "only announces" in model.requests[1].messages[-1].content
+
+
+def test_who_only_announces_is_sent_back_a_few_times_and_the_turn_says_so() -> None:
+    done, model = run([Reply(announce(f"I will, {n}.")) for n in range(9)], Person())
+    assert (done.stopped, len(done.missing)) == ("unfinished", len(model.requests))
+    assert len(model.requests) == settings.load().config.cognition.gate.max_continues + 1
+
+
+def test_only_native_speech_tells_whether_work_follows_and_none_where_no_tool_may_be_used() -> None:
+    for speech_only, keys in ((False, {"text", "then"}), (True, {"text"})):
+        offered = loop.offered(tools.DECLARED, speech_only=speech_only)
+        (say,) = [tool for tool in offered if tool.name == "say"]
+        assert set(say.parameters["properties"]) == keys
+    assert '"then"' not in json.dumps(loop.schema(tools.DECLARED))
