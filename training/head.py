@@ -262,18 +262,18 @@ def train(
     rates = optax.warmup_cosine_decay_schedule(0.0, RATE, epochs * steps // 20, epochs * steps)
     optimizer = optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(rates, weight_decay=DECAY))
 
-    def step(carry: Any, taken: Any) -> tuple[Any, Any]:
-        params, kept, state, key, data, right = carry
-        key, used = jax.random.split(key)
-        value, gradient = jax.value_and_grad(loss)(params, _batch(data, right, taken), used)
-        update, state = optimizer.update(gradient, state, params)
-        params = optax.apply_updates(params, update)
-        kept = optax.incremental_update(params, kept, 1 - AVERAGED)
-        return (params, kept, state, key, data, right), value
-
     def one(key: Any, order: Any, data: Data, right: Params) -> Params:
+        def step(carry: Any, taken: Any) -> tuple[Any, Any]:
+            params, kept, state, key = carry
+            key, used = jax.random.split(key)
+            value, gradient = jax.value_and_grad(loss)(params, _batch(data, right, taken), used)
+            update, state = optimizer.update(gradient, state, params)
+            params = optax.apply_updates(params, update)
+            kept = optax.incremental_update(params, kept, 1 - AVERAGED)
+            return (params, kept, state, key), value
+
         params = initial(key)
-        carry = (params, params, optimizer.init(params), key, data, right)
+        carry = (params, params, optimizer.init(params), key)
         (_, kept, *_), _ = jax.lax.scan(step, carry, order)
         return kept
 

@@ -43,7 +43,8 @@ _SIGNS = (
     (r"\bminus\b|\bless\b|\bweniger\b|\bmoins\b|\bmenos\b|\bmeno\b|\bmin\b", "-"),
 )
 _PERCENT = re.compile(
-    r"(\d+(?:\.\d+)?)\s*(?:%|percent|prozent|procent)\s*(?:of|von|de|di|van)\s*(\d+(?:\.\d+)?)"
+    r"(?<!\d)(\d{1,12}(?:\.\d{1,6})?) ?(?:%|percent|prozent|procent) (?:of|von|de|di|van) "
+    r"(\d{1,12}(?:\.\d{1,6})?)"
 )
 _SUM = re.compile(r"[-(]?\s*\d[\d\s.+\-*/()]*[\d)]")
 

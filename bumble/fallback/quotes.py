@@ -70,9 +70,8 @@ def marked(text: str, template: Templates) -> str:
 def day(at: datetime, template: Templates, *, year: bool) -> str:
     """Write a day as the language does."""
     month = template.months[at.month - 1]
-    if not year:
-        return template.day.format(day=at.day, month=month)
-    return template.date.format(day=at.day, month=month, year=at.year)
+    named = template.date if year else template.day
+    return named.format(day=at.day, month=month, year=at.year, iso=f"{at:%Y-%m-%d}")
 
 
 def line(quote: Quote, template: Templates, *, year: bool = True) -> str:

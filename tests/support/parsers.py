@@ -25,12 +25,11 @@ from bumble.agent import context_report
 from bumble.agent.tool_cache import ToolCache
 from bumble.body import appraisal
 from bumble.body import soma as body_soma
-from bumble.choosing import language_file, quotes
+from bumble.fallback import quotes
 from bumble.cli import directives
 from bumble.entity import layers, settings
 from bumble.errors import UserError
 from bumble.exports import restore
-from bumble.forms import forms
 from bumble.grounding import claims, secrets
 from bumble.history import merge
 from bumble.imports import card, formats, json_stream, lorebook, notes, source
@@ -303,11 +302,6 @@ def _message(text: str) -> object:
     return languages.language(text)
 
 
-def _forms(path: Path) -> object:
-    notes: list[str] = []
-    return forms.load("en", path.parents[1], notes.append)
-
-
 def _edited(text: str) -> object:
     """Read a mapping, change it, and read what came of it."""
     file = mapping_files.parse(text)
@@ -339,16 +333,6 @@ READERS: Mapping[str, Reader] = {
     "markers": of_text(
         merge_marks.sides, "a\n<<<<<<< o\nb\n||||||| x\nc\n=======\nd\n>>>>>>> t\ne\n"
     ),
-    "forms": of_file(
-        "forms/en.yaml", _forms, "memory:\n  today: today\ntalk:\n  today: It is {day}.\n"
-    ),
-    "language": of_text(
-        language_file.parse,
-        *(
-            path.read_text(encoding="utf-8")
-            for path in [language_file.FOLDER.joinpath(f"{code}.yaml") for code in ("en", "ja")]
-            if path.is_file()
-        ),
     ),
     "message": of_text(_message, TALK),
     "claims": of_text(lambda text: claims.claims(text, "en"), TALK),
