@@ -15,7 +15,7 @@ from tests.support.pasting import ROOT
 
 TASKS = sorted(ROOT / "docs" / f"{name}.md" for name in pasting.TASKS)
 PAGES = [ROOT / "README.md", *TASKS]
-MOST_LINES = {"README.md": 150}
+MOST_LINES = {"README.md": 150, "log.md": 200}
 MOST_TASK_LINES = 80
 MOST_WORDS = 16  # of a sentence, in the mean
 LONGEST = 32  # words of one sentence
@@ -50,7 +50,7 @@ def test_sentences_are_short(page: Path) -> None:
     assert [one for one, count in counts.items() if count > LONGEST] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "docs/log.md"], ids=lambda page: page.name)
 def test_pages_are_short(page: Path) -> None:
     lines = page.read_text("utf-8").splitlines()
     assert len(lines) <= MOST_LINES.get(page.name, MOST_TASK_LINES)
