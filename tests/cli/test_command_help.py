@@ -42,7 +42,7 @@ def test_help_begins_with_an_example_that_the_command_takes(words: tuple[str, ..
     command, rest = typer.main.get_command(app.app), typed[1:]
     ctx: Any = typer.Context(command, info_name="bumble")
     while hasattr(command, "get_command") and rest and not rest[0].startswith("-"):
-        command = command.get_command(ctx, rest.pop(0))  # type: ignore[attr-defined]
+        command = command.get_command(ctx, rest.pop(0))
     command.make_context(command.name, rest, parent=ctx, obj=None)
     assert command.get_help(ctx).startswith("Example: bumble ") or words[0] == "completion"
 
