@@ -47,6 +47,10 @@ def test_what_is_no_format_is_an_error_that_names_them(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("hello")
     with pytest.raises(ImportInvalidError, match="chatgpt, claude"):
         items(tmp_path / "notes.txt")
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.md").write_text("# A")
+    with pytest.raises(ImportInvalidError, match="--format obsidian"):
+        items(tmp_path / "notes")
     with pytest.raises(ImportInvalidError, match="No such file"):
         items(tmp_path / "absent.zip")
     (tmp_path / "empty").mkdir()
