@@ -8,7 +8,7 @@ from statistics import mean
 
 import pytest
 
-from bumble.cli import terms
+from bumble.cli.pages import terms
 from release.site import FENCE
 from tests.support import pasting
 from tests.support.pasting import ROOT

@@ -22,8 +22,9 @@ from typer.exceptions import TyperException
 from bumble import __version__, unfinished
 from bumble.app import output
 from bumble.app.process import Shell
-from bumble.cli import command_help, quick, terms
+from bumble.cli import quick
 from bumble.cli.options import EntityOption, JsonOption
+from bumble.cli.pages import command_help, terms
 from bumble.errors import (
     FileClosedError,
     FolderUnwritableError,
@@ -90,6 +91,7 @@ COMMANDS = {
     "tick": ("tick", "Do whatever is due: reminders, what turns left, sleep and dreams."),
     "cron": ("cron", "Have the system run `bumble tick`."),
     "remind": ("remind", "Have it say something at some time."),
+    "demo": ("demo", "Make an entity with a month behind it, to try things on."),
     "model": ("model", "See, fetch and remove model weights."),
     "config": ("config", "See and change settings."),
     "log": ("log", "Show what became part of the entity, and when."),
@@ -114,7 +116,7 @@ SECTIONS = {
         *("new", "chat", "recall", "why", "person", "journal", "remind", "import", "report"),
         *("undo", "status", "model"),
     ),
-    "Keep it well": ("doctor", "config", "index", "migrate", "eval"),
+    "Try, set up, keep well": ("demo", "doctor", "config", "index", "migrate", "eval"),
     "What it remembers": (
         *("knowledge", "belief", "episode", "skill", "project", "session"),
         *("deep-recall", "petri", "catalyze", "catalysts"),

@@ -15,9 +15,9 @@ import typer
 
 from bumble import errors
 from bumble.app import output
-from bumble.cli import app, command_help, command_words, completing, terms
+from bumble.cli import app, command_words, completing
 from bumble.cli.app import BUG_EXIT_CODE, COMMANDS, INTERRUPTED_EXIT_CODE
-from bumble.cli.pages import man_page, settings_page
+from bumble.cli.pages import command_help, man_page, settings_page, terms
 from bumble.errors import UserError
 
 PACKAGE = Path(__file__).parent.parent

@@ -1,7 +1,8 @@
 """The ledger of a talk: every block of its messages is taken, or left out for a reason and counted.
 
-A reader makes a `Block` of each piece of a message, also of what it doesn't know; `talk` is the one
-way from blocks to what is imported, so that nothing vanishes in between. Knows no format.
+A reader makes an `ImportedBlock` of each piece of a message, also of what it doesn't know; `talk`
+is the one way from blocks to what is imported, so that nothing vanishes in between. Knows no
+format.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ THOUGHTS = "thoughts of the assistant"
 MAX_KIND_CHARS = 40
 
 
-class Block(Struct, frozen=True):
+class ImportedBlock(Struct, frozen=True):
     """One piece of a message: what of it is taken, or why it isn't."""
 
     text: str = ""  # stands in the message
@@ -37,29 +38,29 @@ class Block(Struct, frozen=True):
     is_made: bool = False  # a document of the assistant's: taken from whatever branch
 
 
-class Said(Struct, frozen=True):
+class ImportedMessage(Struct, frozen=True):
     """A message of another program: its head, and all that stands in it."""
 
     head: ImportedTurn
-    blocks: Sequence[Block]
+    blocks: Sequence[ImportedBlock]
     is_aside: bool = False  # on a branch that was not shown last
 
 
-def aside(head: ImportedTurn, blocks: Sequence[Block]) -> Said:
+def aside(head: ImportedTurn, blocks: Sequence[ImportedBlock]) -> ImportedMessage:
     """Leave out a message of another branch, but for documents, which are nowhere else."""
-    kept = [block if block.is_made else Block(why=ASIDE) for block in blocks]
-    return Said(head, kept, is_aside=True)
+    kept = [block if block.is_made else ImportedBlock(why=ASIDE) for block in blocks]
+    return ImportedMessage(head, kept, is_aside=True)
 
 
-def unknown(kind: object) -> Block:
+def unknown(kind: object) -> ImportedBlock:
     """Leave out what nobody knows, by the name of its kind."""
     name = " ".join(lenient.text(kind).split())[:MAX_KIND_CHARS]
-    return Block(why=f"blocks of a kind that is not known: {name or 'without a name'}")
+    return ImportedBlock(why=f"blocks of a kind that is not known: {name or 'without a name'}")
 
 
-def mark(what: str, name: str = "") -> Block:
+def mark(what: str, name: str = "") -> ImportedBlock:
     """Name something in the place where it stood: `[picture: tide.png]`."""
-    return Block(marked(what, name), is_mark=True)
+    return ImportedBlock(marked(what, name), is_mark=True)
 
 
 def marked(what: str, name: str = "") -> str:
@@ -68,9 +69,9 @@ def marked(what: str, name: str = "") -> str:
     return f"[{what}: {shown}]" if shown else f"[{what}]"
 
 
-def titled(what: str, name: str, text: str) -> Block:
+def titled(what: str, name: str, text: str) -> ImportedBlock:
     """Take a text that the assistant made, with its name above it."""
-    return Block(f"{marked(what, name)}\n\n{text}", is_made=True)
+    return ImportedBlock(f"{marked(what, name)}\n\n{text}", is_made=True)
 
 
 def fenced(text: str, language: str = "") -> str:
@@ -82,7 +83,9 @@ def fenced(text: str, language: str = "") -> str:
     return f"{ticks}{name}\n{text}\n{ticks}"
 
 
-def talk(talk_id: str, title: str, begun: datetime | None, said: Iterable[Said]) -> Iterator[Item]:
+def talk(
+    talk_id: str, title: str, begun: datetime | None, said: Iterable[ImportedMessage]
+) -> Iterator[Item]:
     """Turn messages into a talk, and count what of them is left out."""
     turns: list[ImportedTurn] = []
     left: Counter[str] = Counter()
@@ -96,14 +99,14 @@ def talk(talk_id: str, title: str, begun: datetime | None, said: Iterable[Said])
     yield ImportedTalk(talk_id, title, begun, tuple(turns))
 
 
-def _place(turns: Sequence[ImportedTurn], message: Said) -> int:
+def _place(turns: Sequence[ImportedTurn], message: ImportedMessage) -> int:
     """Return where in a talk a message of another branch belongs, by its time."""
     at = message.head.at
     later = (n for n, turn in enumerate(turns) if at and turn.at and turn.at > at)
     return next(later, len(turns))
 
 
-def _turns(message: Said) -> Iterator[ImportedTurn]:
+def _turns(message: ImportedMessage) -> Iterator[ImportedTurn]:
     """Yield a message, and the files that lay with it, which nobody said."""
     head, taken = message.head, [block for block in message.blocks if not block.why]
     text = "".join(_joined(taken))
@@ -116,7 +119,7 @@ def _turns(message: Said) -> Iterator[ImportedTurn]:
             yield ImportedTurn(file_id, head.at, OTHER, block.inside, block.file, blocks=0)
 
 
-def _joined(blocks: Sequence[Block]) -> Iterator[str]:
+def _joined(blocks: Sequence[ImportedBlock]) -> Iterator[str]:
     if not blocks:
         return
     yield blocks[0].text

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bumble.imports import blocks, chat_export, lenient
-from bumble.imports.blocks import Block, Said
+from bumble.imports.blocks import ImportedBlock, ImportedMessage
 from bumble.imports.items import (
     OTHER,
     PERSON,
@@ -83,14 +83,14 @@ def _conversation(data: Mapping[str, Any]) -> Iterator[Item]:
     yield from blocks.talk(talk_id, title, at, _said(nodes, data.get("current_node"), model))
 
 
-def _said(nodes: Mapping[str, Any], current: object, model: str) -> Iterator[Said]:
+def _said(nodes: Mapping[str, Any], current: object, model: str) -> Iterator[ImportedMessage]:
     """Yield the messages of the branch that was shown last; of all others what is left out."""
     branch = _branch(nodes, current)
     document = ""  # the name of the one that was written last
     for node_id in branch:
         message = _message(nodes[node_id])
         document = _document(message) or document
-        yield Said(_head(node_id, message, model), _blocks(message, document))
+        yield ImportedMessage(_head(node_id, message, model), _blocks(message, document))
     for node_id in (one for one in nodes if one not in set(branch)):
         message = _message(nodes[node_id])
         yield blocks.aside(_head(node_id, message, model), _blocks(message, _document(message)))
@@ -165,7 +165,7 @@ def _asset(piece: object) -> str:
     return lenient.text(lenient.mapping(piece).get("asset_pointer")).rpartition("//")[2]
 
 
-def _blocks(message: Mapping[str, Any], document: str) -> list[Block]:
+def _blocks(message: Mapping[str, Any], document: str) -> list[ImportedBlock]:
     why = _unsaid(message)
     attached = lenient.listed(lenient.mapping(message.get("metadata")).get("attachments"))
     names = {
@@ -175,7 +175,7 @@ def _blocks(message: Mapping[str, Any], document: str) -> list[Block]:
     return [
         _picture(piece, names)
         if why == blocks.RESULTS and _is_picture(piece)
-        else Block(why=why)
+        else ImportedBlock(why=why)
         if why
         else _block(message, piece, document, names)
         for piece in _pieces(message)
@@ -221,7 +221,7 @@ def _is_report(meta: Mapping[str, Any]) -> bool:
 
 def _block(
     message: Mapping[str, Any], piece: object, document: str, names: Mapping[str, str]
-) -> Block:
+) -> ImportedBlock:
     """Read a piece of a message that was said."""
     data = lenient.mapping(piece)
     kind = lenient.text(data.get("content_type"))
@@ -231,27 +231,27 @@ def _block(
     if _is_picture(piece):
         return _picture(piece, names)
     if ("audio" in kind and kind != "audio_transcription") or "video" in kind:
-        return Block(why=blocks.MEDIA)
+        return ImportedBlock(why=blocks.MEDIA)
     text = lenient.text(piece) if isinstance(piece, str) else lenient.text(data.get("text"))
     content = lenient.text(lenient.mapping(message.get("content")).get("content_type"))
     if not text.strip() or (kind not in ("audio_transcription", *_TEXTS) or content not in _TEXTS):
         return blocks.unknown(kind or content)
     shown = _CITED.sub("", text)
-    return _made(message, text, document) or Block(shown if shown.strip() else text)
+    return _made(message, text, document) or ImportedBlock(shown if shown.strip() else text)
 
 
 def _is_picture(piece: object) -> bool:
     return "image" in lenient.text(lenient.mapping(piece).get("content_type"))
 
 
-def _picture(piece: object, names: Mapping[str, str]) -> Block:
+def _picture(piece: object, names: Mapping[str, str]) -> ImportedBlock:
     meta = lenient.mapping(lenient.mapping(piece).get("metadata"))
     dalle = lenient.mapping(meta.get("dalle"))
     drawn = lenient.text(dalle.get("serialization_title")) or lenient.text(dalle.get("prompt"))
     return blocks.mark("picture", names.get(_asset(piece), "") or drawn[:200] or _asset(piece))
 
 
-def _made(message: Mapping[str, Any], text: str, document: str) -> Block | None:
+def _made(message: Mapping[str, Any], text: str, document: str) -> ImportedBlock | None:
     """Read what the assistant made: a document, a report, code and what it printed."""
     content, meta = (
         lenient.mapping(message.get("content")),
@@ -259,15 +259,15 @@ def _made(message: Mapping[str, Any], text: str, document: str) -> Block | None:
     )
     recipient, kind = _recipient(message), content.get("content_type")
     if recipient == REMEMBERED:
-        return Block(f"(to its memory) {text}")
+        return ImportedBlock(f"(to its memory) {text}")
     if recipient.startswith(CANVAS):
         return _written(recipient, text, document)
     if _is_report(meta):
         return blocks.titled("report", lenient.text(meta.get("async_task_title")), text)
     if kind == "execution_output":
-        return Block(f"{blocks.marked('output')}\n{blocks.fenced(text)}")
+        return ImportedBlock(f"{blocks.marked('output')}\n{blocks.fenced(text)}")
     if kind == "code" or recipient.startswith(CODE):
-        return Block(blocks.fenced(text, lenient.text(content.get("language"))))
+        return ImportedBlock(blocks.fenced(text, lenient.text(content.get("language"))))
     return None
 
 
@@ -286,7 +286,7 @@ def _document(message: Mapping[str, Any]) -> str:
     return lenient.text(_json(text).get("name"))
 
 
-def _written(recipient: str, text: str, document: str) -> Block:
+def _written(recipient: str, text: str, document: str) -> ImportedBlock:
     """Read a document, what of it was changed, or what was remarked on it."""
     data = _json(text)
     name = document or lenient.text(data.get("name"))

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from bumble.imports import blocks, chat_export, lenient
-from bumble.imports.blocks import Block, Said
+from bumble.imports.blocks import ImportedBlock, ImportedMessage
 from bumble.imports.items import (
     OTHER,
     PERSON,
@@ -103,7 +103,7 @@ def _conversation(data: Mapping[str, Any]) -> Iterator[Item]:
     yield from blocks.talk(talk_id, title, at, _said(data))
 
 
-def _said(data: Mapping[str, Any]) -> Iterator[Said]:
+def _said(data: Mapping[str, Any]) -> Iterator[ImportedMessage]:
     """Yield the messages of the branch that was shown last; of all others what is left out."""
     listed = lenient.listed(data.get("chat_messages"))
     messages = [one if isinstance(one, dict) else {"content": [one]} for one in listed]
@@ -115,7 +115,7 @@ def _said(data: Mapping[str, Any]) -> Iterator[Said]:
         if _runs_code(one)
     }
     for number in shown:
-        yield Said(_head(messages[number]), _blocks(messages[number], code))
+        yield ImportedMessage(_head(messages[number]), _blocks(messages[number], code))
     for number in (one for one in range(len(messages)) if one not in set(shown)):
         yield blocks.aside(_head(messages[number]), _blocks(messages[number], code))
 
@@ -171,14 +171,14 @@ def _is_empty(block: object) -> bool:
     return not block or (data.get("type") == "text" and not lenient.text(text).strip())
 
 
-def _blocks(message: Mapping[str, Any], code: Collection[str]) -> list[Block]:
+def _blocks(message: Mapping[str, Any], code: Collection[str]) -> list[ImportedBlock]:
     return [
         _block(lenient.mapping(piece), code) if key == "content" else _file(lenient.mapping(piece))
         for key, piece in _pieces(message)
     ]
 
 
-def _file(data: Mapping[str, Any]) -> Block:
+def _file(data: Mapping[str, Any]) -> ImportedBlock:
     """Read what was attached: its name, and its text where that is there."""
     if not data:
         return blocks.unknown("")
@@ -188,17 +188,17 @@ def _file(data: Mapping[str, Any]) -> Block:
         "",
     )
     name = named.strip() or ("pasted text" if inside.strip() else "unnamed")
-    return Block(blocks.marked("file", name), file=name, inside=inside, is_mark=True)
+    return ImportedBlock(blocks.marked("file", name), file=name, inside=inside, is_mark=True)
 
 
-def _block(data: Mapping[str, Any], code: Collection[str]) -> Block:
+def _block(data: Mapping[str, Any], code: Collection[str]) -> ImportedBlock:
     """Read a block of a message."""
     kind = data.get("type")
     if kind in ("text", "voice_note") and (said := lenient.text(data.get("text"))).strip():
         shown = _UNSHOWN.sub("", said)
-        return Block(shown.strip("\n")) if shown.strip() else Block(why=UNSHOWN)
+        return ImportedBlock(shown.strip("\n")) if shown.strip() else ImportedBlock(why=UNSHOWN)
     if kind in ("thinking", "redacted_thinking", "token_budget", "flag"):
-        return Block(why=blocks.THOUGHTS if "thinking" in kind else blocks.SYSTEM)
+        return ImportedBlock(why=blocks.THOUGHTS if "thinking" in kind else blocks.SYSTEM)
     if kind == "image":
         return blocks.mark("picture", lenient.text(data.get("file_name")))
     if kind in ("document", "local_resource", "knowledge"):
@@ -214,7 +214,7 @@ def _runs_code(block: Mapping[str, Any]) -> bool:
     return block.get("type") == "tool_use" and lenient.text(block.get("name")) in CODE
 
 
-def _made(tool: str, given: Mapping[str, Any]) -> Block:
+def _made(tool: str, given: Mapping[str, Any]) -> ImportedBlock:
     """Read what the assistant made by a tool: a document, a file, code."""
     name = lenient.text(given.get("title")) or lenient.text(given.get("path"))
     name = name or lenient.text(given.get("id"))
@@ -224,18 +224,18 @@ def _made(tool: str, given: Mapping[str, Any]) -> Block:
     if tool in (*MAKERS, *CHANGERS) and (new := lenient.text(given.get("new_str"))).strip():
         return blocks.titled("document changed", name, new)
     if tool in CODE and (ran := lenient.text(given.get("code") or given.get("command"))).strip():
-        return Block(blocks.fenced(ran))
-    return Block(why=blocks.CALLS)
+        return ImportedBlock(blocks.fenced(ran))
+    return ImportedBlock(why=blocks.CALLS)
 
 
-def _output(data: Mapping[str, Any], code: Collection[str]) -> Block:
+def _output(data: Mapping[str, Any], code: Collection[str]) -> ImportedBlock:
     """Read what a tool answered: of code, what it printed."""
     inside = data.get("content")
     texts = [lenient.text(one.get("text")) for one in lenient.mappings(inside)]
     text = "\n".join(filter(str.strip, texts)) or lenient.text(inside)
     if lenient.text(data.get("tool_use_id")) in code and text.strip():
-        return Block(f"{blocks.marked('output')}\n{blocks.fenced(text)}")
-    return Block(why=blocks.ERRORS if data.get("is_error") is True else blocks.RESULTS)
+        return ImportedBlock(f"{blocks.marked('output')}\n{blocks.fenced(text)}")
+    return ImportedBlock(why=blocks.ERRORS if data.get("is_error") is True else blocks.RESULTS)
 
 
 def _remembered(data: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[Item]:
@@ -260,16 +260,22 @@ def _project(data: Mapping[str, Any]) -> Iterator[Item]:
         yield from blocks.talk(f"project {project_id}", f"Project {name}", at, said)
 
 
-def _of_project(data: Mapping[str, Any], at: datetime | None) -> Iterator[Said]:
+def _of_project(data: Mapping[str, Any], at: datetime | None) -> Iterator[ImportedMessage]:
     """Yield what the person wrote of a project, and its files, which are nobody's words."""
     for number, key in enumerate(("description", "prompt_template")):
         if (text := lenient.text(data.get(key))).strip():
-            yield Said(ImportedTurn(f"own {number}", at, PERSON, ""), (Block(text),))
+            yield ImportedMessage(
+                ImportedTurn(f"own {number}", at, PERSON, ""), (ImportedBlock(text),)
+            )
     for number, one in enumerate(lenient.listed(data.get("docs"))):
         doc = lenient.mapping(one)
         title = lenient.text(doc.get("filename")) or lenient.text(doc.get("name")) or "a file"
         doc_id = lenient.text(doc.get("uuid")) or f"file {number}"
         text = lenient.text(doc.get("content"))
-        block = Block(text) if text.strip() else Block(why="files of projects without a text")
+        block = (
+            ImportedBlock(text)
+            if text.strip()
+            else ImportedBlock(why="files of projects without a text")
+        )
         head = ImportedTurn(doc_id, lenient.moment(doc.get("created_at")) or at, OTHER, "", title)
-        yield Said(head, (block,))
+        yield ImportedMessage(head, (block,))

@@ -14,7 +14,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from bumble.imports import blocks, chat_export, lenient
-from bumble.imports.blocks import Block, Said
+from bumble.imports.blocks import ImportedBlock, ImportedMessage
 from bumble.imports.items import (
     OTHER,
     PERSON,
@@ -97,29 +97,31 @@ def _record(data: Mapping[str, Any]) -> Iterator[Item]:
         return
     text = title.removeprefix(PROMPTED)
     key = hashlib.sha256(f"{at.isoformat()} {text}".encode("utf-8", "replace")).hexdigest()[:24]
-    words = [Block(text)] if text.strip() and not asked else []
-    own = Said(ImportedTurn(key, at, PERSON, ""), [*words, *asked, *_attached(data)])
-    answer = Said(ImportedTurn(f"{key} answer", at, OTHER, "", ASSISTANT), [*answers, *told])
+    words = [ImportedBlock(text)] if text.strip() and not asked else []
+    own = ImportedMessage(ImportedTurn(key, at, PERSON, ""), [*words, *asked, *_attached(data)])
+    answer = ImportedMessage(
+        ImportedTurn(f"{key} answer", at, OTHER, "", ASSISTANT), [*answers, *told]
+    )
     for item in blocks.talk("", "", at, (own, answer)):
         yield replace(item, what=title[:60]) if isinstance(item, LeftOut) else item
 
 
-def _answer(item: object) -> Block:
+def _answer(item: object) -> ImportedBlock:
     text = plain(lenient.text(lenient.mapping(item).get("html")))
-    return Block(text) if text else Block(why="answers without words")
+    return ImportedBlock(text) if text else ImportedBlock(why="answers without words")
 
 
-def _details(data: Mapping[str, Any]) -> tuple[list[Block], list[Block]]:
+def _details(data: Mapping[str, Any]) -> tuple[list[ImportedBlock], list[ImportedBlock]]:
     """Read the other two forms of a record: what was asked, and what was answered."""
-    asked, told = list[Block](), list[Block]()
+    asked, told = list[ImportedBlock](), list[ImportedBlock]()
     for one in lenient.mappings(data.get("details")):
         if (text := lenient.text(one.get("value"))).strip():
-            (asked if one.get("name") == "Request" else told).append(Block(text))
+            (asked if one.get("name") == "Request" else told).append(ImportedBlock(text))
     told += [blocks.unknown("userInteraction")] * len(lenient.listed(data.get("userInteractions")))
     return asked, told
 
 
-def _attached(data: Mapping[str, Any]) -> Iterator[Block]:
+def _attached(data: Mapping[str, Any]) -> Iterator[ImportedBlock]:
     """Name the pictures and files that went with a prompt."""
     for key, what in ATTACHED.items():
         value = data.get(key)

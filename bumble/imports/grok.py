@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from bumble.imports import blocks, chat_export, lenient
-from bumble.imports.blocks import Block, Said
+from bumble.imports.blocks import ImportedBlock, ImportedMessage
 from bumble.imports.items import OTHER, PERSON, ImportContext, ImportedTurn, Item, LeftOut
 from bumble.imports.source import ImportSource
 
@@ -65,7 +65,7 @@ def _conversation(data: Mapping[str, Any]) -> Iterator[Item]:
     yield from blocks.talk(talk_id, title, at, (_said(one, n) for n, one in enumerate(listed)))
 
 
-def _said(item: object, number: int) -> Said:
+def _said(item: object, number: int) -> ImportedMessage:
     response = lenient.mapping(lenient.mapping(item).get("response")) or lenient.mapping(item)
     own = lenient.text(response.get("sender")).casefold() in ("human", "user")
     head = ImportedTurn(
@@ -76,14 +76,14 @@ def _said(item: object, number: int) -> Said:
         name="" if own else ASSISTANT,
         model="" if own else lenient.text(response.get("model")),
     )
-    return Said(head, list(_blocks(response)) if response else [blocks.unknown("")])
+    return ImportedMessage(head, list(_blocks(response)) if response else [blocks.unknown("")])
 
 
-def _blocks(response: Mapping[str, Any]) -> Iterator[Block]:
+def _blocks(response: Mapping[str, Any]) -> Iterator[ImportedBlock]:
     """Yield what stands in an answer: words, files by name, and what nobody said."""
     message = response.get("message")
     if lenient.text(message).strip():
-        yield Block(lenient.text(message))
+        yield ImportedBlock(lenient.text(message))
     elif message and not isinstance(message, str):
         yield blocks.unknown("message")
     for what, keys in (("picture", PICTURES), ("file", ATTACHED)):
@@ -93,4 +93,4 @@ def _blocks(response: Mapping[str, Any]) -> Iterator[Block]:
     for key, why in LEFT.items():
         value = response.get(key)
         for _ in value if isinstance(value, list) else [value] if value else []:
-            yield Block(why=why)
+            yield ImportedBlock(why=why)

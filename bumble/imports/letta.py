@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from bumble.imports import blocks, chat_export, lenient, notes
-from bumble.imports.blocks import Block, Said
+from bumble.imports.blocks import ImportedBlock, ImportedMessage
 from bumble.imports.items import (
     OTHER,
     PERSON,
@@ -75,7 +75,7 @@ def _agent(data: Mapping[str, Any]) -> Iterator[Item]:
         yield from blocks.talk(f"{agent_id} {name}", name, at, said)
 
 
-def _said(message: Mapping[str, Any], number: int, name: str) -> Said:
+def _said(message: Mapping[str, Any], number: int, name: str) -> ImportedMessage:
     own = message.get("role") == "user"
     head = ImportedTurn(
         id=lenient.text(message.get("id")) or str(number),
@@ -85,27 +85,29 @@ def _said(message: Mapping[str, Any], number: int, name: str) -> Said:
         name="" if own else name,
         model="" if own else lenient.text(message.get("model")),
     )
-    return Said(head, [*_content(message), *map(_call, lenient.listed(message.get("tool_calls")))])
+    return ImportedMessage(
+        head, [*_content(message), *map(_call, lenient.listed(message.get("tool_calls")))]
+    )
 
 
-def _content(message: Mapping[str, Any]) -> Iterator[Block]:
+def _content(message: Mapping[str, Any]) -> Iterator[ImportedBlock]:
     role, content = message.get("role"), message.get("content")
     why = blocks.RESULTS if role == "tool" else blocks.SYSTEM
     for piece in content if isinstance(content, list) else [content] if content else []:
-        yield _piece(piece, role) if role in ("user", "assistant") else Block(why=why)
+        yield _piece(piece, role) if role in ("user", "assistant") else ImportedBlock(why=why)
 
 
-def _piece(piece: object, role: object) -> Block:
+def _piece(piece: object, role: object) -> ImportedBlock:
     data = {"type": "text", "text": piece} if isinstance(piece, str) else lenient.mapping(piece)
     text, kind = lenient.text(data.get("text")), lenient.text(data.get("type"))
     if "reasoning" in kind:
-        return Block(why=blocks.THOUGHTS)
+        return ImportedBlock(why=blocks.THOUGHTS)
     if kind == "image":
         return blocks.mark("picture")
     if kind != "text":
         return blocks.unknown(kind)
     shown = _spoken(text) if role == "user" else text
-    return Block(shown) if shown.strip() else Block(why=blocks.SYSTEM)
+    return ImportedBlock(shown) if shown.strip() else ImportedBlock(why=blocks.SYSTEM)
 
 
 def _spoken(text: str) -> str:
@@ -121,7 +123,7 @@ def _spoken(text: str) -> str:
     return lenient.text(data.get("message")) if data["type"] == "user_message" else ""
 
 
-def _call(call: object) -> Block:
+def _call(call: object) -> ImportedBlock:
     """Read what an older agent said by a tool; no other call says anything."""
     function = lenient.mapping(lenient.mapping(call).get("function")) or lenient.mapping(call)
     if function.get("name") == SAYS:
@@ -130,8 +132,8 @@ def _call(call: object) -> Block:
         except (ValueError, RecursionError):
             arguments = {}
         if (text := lenient.text(arguments.get("message"))).strip():
-            return Block(text)
-    return Block(why=blocks.CALLS)
+            return ImportedBlock(text)
+    return ImportedBlock(why=blocks.CALLS)
 
 
 def _block(data: Mapping[str, Any]) -> Iterator[Item]:

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 import typer
 
-from bumble.cli import app, command_help, terms
+from bumble.cli import app
 from bumble.cli.app import COMMANDS, DAILY, SECTIONS
+from bumble.cli.pages import command_help, terms
 from tests.support.command_line import leaves
 from tests.support.running import Run
 

@@ -9,7 +9,8 @@ import json
 from difflib import get_close_matches
 from typing import Any
 
-from bumble.cli import completing, terms
+from bumble.cli import completing
+from bumble.cli.pages import terms
 
 EXAMPLES = {
     "anchor add": 'bumble anchor add calm "The evening by the sea."',
@@ -31,6 +32,7 @@ EXAMPLES = {
     "cron install": "bumble cron install --yes",
     "cron remove": "bumble cron remove --yes",
     "deep-recall": 'bumble deep-recall "how did Sam come to have a dog"',
+    "demo": "bumble demo",
     "diff": "bumble diff last",
     "distill": "bumble distill --session HGJZAA",
     "dream": "bumble dream --check",
