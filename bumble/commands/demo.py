@@ -102,8 +102,8 @@ def _month(opened: Opened, life: Mapping[str, Any]) -> Iterator[ChangeSet]:
         yield ChangeSet(f"chat: {told.person.title()} and {NAME}", (change,))
     for kind, make in MAKERS.items():
         for entry in life[kind]:
-            if change := make(opened, entry, talks):
-                yield ChangeSet(f"{VERBS[kind]}: {_title(entry)}", (change,))
+            if made := make(opened, entry, talks):
+                yield ChangeSet(f"{VERBS[kind]}: {_title(entry)}", (made,))
 
 
 def _title(entry: Mapping[str, Any]) -> str:
