@@ -78,7 +78,9 @@ def recall(
     faded: FadedOption = False,
     plain: PlainOption = False,
 ) -> None:
-    """Search what the entity remembers, as it would in a talk with its owner.
+    """Search what the entity remembers.
+
+    It finds what would be found in a talk with its owner.
 
     With --as, as in a talk with somebody else. By words and by meaning; without an embedding model
     by words alone. What left a feeling counts more, most when the mood is akin to it. What who asks

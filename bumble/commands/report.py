@@ -52,7 +52,9 @@ def report(
         bool, typer.Option("--force", help="Replace a file that is no report.")
     ] = False,
 ) -> None:
-    """Make a page for a browser: what happened, who it knows, what it believes and why.
+    """Make a page of its life, for a browser.
+
+    It shows what happened, who it knows, what it believes and why.
 
     One file that loads nothing and sends nothing: a timeline, the body over time, people, beliefs
     down to what was said, dreams, what changed this month. An earlier report is replaced.

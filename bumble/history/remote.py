@@ -76,8 +76,7 @@ def upstream(root: Path, place: Git) -> Upstream:
     remote, _, rest = row.partition("\0")
     branch, _, tracking = rest.partition("\0")
     if not (remote and branch and tracking):
-        where = f"git -C {shlex.quote(str(root))}"
-        advice = f"`{where} remote add origin ADDRESS`, then `{where} push -u origin HEAD`."
+        advice = "`bumble sync --setup ADDRESS` gives it one, and says first what goes there."
         raise SyncError(root, "its branch follows none of a remote", advice)
     return Upstream(remote, branch, tracking)
 
