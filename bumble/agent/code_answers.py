@@ -17,7 +17,7 @@ from msgspec import Struct
 from bumble.agent import memory_answer, turn_record
 from bumble.agent.memory_answer import Heard
 from bumble.agent.turn_record import Turn
-from bumble.embed.reader import Reading
+from bumble.embed.reader import MessageReading
 from bumble.entity.changes import Change
 from bumble.fallback import quotes
 from bumble.fallback.templates import Templates
@@ -57,7 +57,9 @@ class CodeReply(Struct, frozen=True):
     plan: Callable[[], Change | None] | None = None
 
 
-def answer(runtime: Runtime, turn: Turn, reading: Reading, words: Templates) -> CodeReply | None:
+def answer(
+    runtime: Runtime, turn: Turn, reading: MessageReading, words: Templates
+) -> CodeReply | None:
     """Answer a message that code can answer; None: it can't."""
     if reading.has("remind") and reading.main not in ("ask_memory", "tell"):
         return _reminder(runtime, turn, reading, words)
@@ -137,7 +139,7 @@ ASKED: Mapping[str, Callable[[Runtime, Turn, Templates], str]] = {
 # reminders
 
 
-def _reminder(runtime: Runtime, turn: Turn, reading: Reading, words: Templates) -> CodeReply:
+def _reminder(runtime: Runtime, turn: Turn, reading: MessageReading, words: Templates) -> CodeReply:
     """Plan a reminder at the time that was named; without one say how to set it."""
     at, text = runtime.now(), turn.message.text
     found = times(text, turn.language, at)

@@ -59,6 +59,8 @@ Breakable = Callable[[], AbstractContextManager[None]]
 UNREADABLE = "That could not be read. Answer with the JSON of actions and nothing else."
 CUT_CALL = "That was cut off and not done. Do it again, much shorter, or in several parts."
 UNREAD_CHARS = 400  # of an answer that can't be read, when the model is told so
+CIRCLE_REACH = 8_000  # characters, from the end, in which an answer may go round
+CIRCLE_CHARS, CIRCLE_TIMES = 40, 12  # the end of an answer, and how often it may stand there
 REFUSED = "refused:"
 PAUSE = "\n\n"  # between two things said
 QUESTION = re.compile("[?？؟]")
@@ -141,7 +143,8 @@ class _Speaker:
     """Streams what is said, and remembers it in case the answer is cut off.
 
     What only repeats is not shown: what was said before in this turn, as a whole or by one of
-    several actions.
+    several actions. An answer that goes round in circles is ended: it would fill its budget with
+    one sentence.
     """
 
     def __init__(
@@ -164,6 +167,9 @@ class _Speaker:
 
     def feed(self, piece: str) -> None:
         self._hear(self.reader.feed(piece))
+        end, far = self.heard[-CIRCLE_CHARS:], self.heard[-CIRCLE_REACH:]
+        if len(end) == CIRCLE_CHARS and far.count(end) >= CIRCLE_TIMES:
+            raise EnoughError
 
     def _hear(self, text: str) -> None:
         self.heard += text

@@ -14,15 +14,15 @@ from contextlib import nullcontext
 from msgspec.structs import replace
 
 from bumble import prompts
-from bumble.agent import code_answers, memory_answer, route, turn_budget
+from bumble.agent import code_answers, memory_answer, route, short_prompt, turn_budget
 from bumble.agent.code_answers import CodeReply
 from bumble.agent.loop import Breakable, LoopOutcome, LoopStep, Say
 from bumble.agent.participants import Person
 from bumble.agent.turn_record import Turn
 from bumble.context import compact, prompt_files, transcript
 from bumble.context.system import Block, Stable
-from bumble.embed.reader import Reading
-from bumble.fallback import notices, quotes, short_prompt, templates
+from bumble.embed.reader import MessageReading
+from bumble.fallback import notices, quotes, templates
 from bumble.fallback.templates import Templates
 from bumble.grounding import secrets
 from bumble.llm import actions
@@ -159,12 +159,14 @@ def answer(
     return _said(turn, outcome, CodeReply(text, about), say)
 
 
-def _reading(runtime: Runtime, turn: Turn) -> Reading:
+def _reading(runtime: Runtime, turn: Turn) -> MessageReading:
     reader = runtime.memory.reader
-    return notices.read(reader, turn.session, turn.message) if reader else Reading()
+    return notices.read(reader, turn.session, turn.message) if reader else MessageReading()
 
 
-def _known(runtime: Runtime, turn: Turn, reading: Reading, template: Templates) -> CodeReply | None:
+def _known(
+    runtime: Runtime, turn: Turn, reading: MessageReading, template: Templates
+) -> CodeReply | None:
     """Return what needs no model; None where it does."""
     if reading.has("introduce") and reading.name:
         return CodeReply(_hello(reading.name, template, runtime), "introduce")
@@ -196,7 +198,7 @@ def _hello(name: str, template: Templates, runtime: Runtime) -> str:
     return f"{hello} {template.self.format(name=runtime.identity.name)}"
 
 
-def _worded(turn: Turn, reading: Reading, template: Templates, runtime: Runtime) -> str:
+def _worded(turn: Turn, reading: MessageReading, template: Templates, runtime: Runtime) -> str:
     """Return a few words that claim nothing; in a language without a file an honest line."""
     who = "" if turn.person.name.casefold() == "you" else f" {turn.person.name}"
     if reading.has("greet"):

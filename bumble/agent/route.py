@@ -10,7 +10,7 @@ import re
 
 from msgspec import Struct
 
-from bumble.embed.reader import Reading
+from bumble.embed.reader import MessageReading
 from bumble.runtime.runtime import ProfileName
 from bumble.text import stop_words
 
@@ -72,7 +72,7 @@ def by_form(text: str) -> Route:
     return Route("reflex", "short_question" if asks else "small_talk", 0.6)
 
 
-def by_reading(text: str, reading: Reading) -> Route:
+def by_reading(text: str, reading: MessageReading) -> Route:
     """Decide by what a message is: work, questions, weight and what is kept get thought."""
     if _is_sound(text.strip()):
         return Route("reflex", "greeting", 0.95)

@@ -20,7 +20,7 @@ from bumble.text import words
 if TYPE_CHECKING:
     from bumble.app.opening import Configured, Opened
     from bumble.embed.protocol import Embedder
-    from bumble.embed.reader import Reader
+    from bumble.embed.reader import MessageReader
     from bumble.entity.config import LlmConfig
     from bumble.entity.folder import Entity
     from bumble.entity.settings import Settings
@@ -73,7 +73,7 @@ def adopt(shell: Shell, name: str, *, anew: bool = False) -> tuple[CatalogEntry,
     path = Path(os.path.abspath(shell.path(Path(name))))  # noqa: PTH100  (links stay as they are)
     known = catalog_of(shell)
     if path.is_file() and (anew or own_models.of_file(known, path) is None):
-        output.say(f"Reading {path} once, for its hash.")
+        output.say(f"MessageReading {path} once, for its hash.")
     entry = own_models.adopt(path, known, shell.weights, _own_catalog(shell), anew=anew)
     return entry, path
 
@@ -303,7 +303,7 @@ def embedder(opened: Opened, *, fetch_with_yes: bool | None = None) -> Embedder 
 
 def message_reader(
     opened: Opened, own: Embedder | None, *, fetch_with_yes: bool | None = None
-) -> Reader | None:
+) -> MessageReader | None:
     """Open what reads messages where no model may write: over the entity's embedder, or another.
 
     Args:

@@ -65,7 +65,7 @@ def name_in(opened: Opened, text: str) -> str:
     """Return the name by which somebody introduces themselves; empty where nobody does."""
     own = weights.embedder(opened, fetch_with_yes=False)
     reads = weights.message_reader(opened, own, fetch_with_yes=False)
-    reading = reads.read(text) if reads else reader.Reading()
+    reading = reads.read(text) if reads else reader.MessageReading()
     name = reading.name if reading.has("introduce") else ""
     return name.title() if name == name.lower() else name
 

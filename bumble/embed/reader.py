@@ -29,7 +29,7 @@ GRADES = ("heavy 1", "heavy 2", "glad 1", "glad 2")
 _EPSILON = 1e-5
 
 
-class Reading(Struct, frozen=True):
+class MessageReading(Struct, frozen=True):
     """What one message is."""
 
     keep: float = -1.0  # above 0: somebody who knows this person would remember it for months
@@ -51,10 +51,10 @@ class Reading(Struct, frozen=True):
         return intent if self.scores.get(intent, -1.0) > 0 else "tell"
 
 
-class Reader(Protocol):
+class MessageReader(Protocol):
     """What reads messages."""
 
-    def read(self, text: str, previous: str = "") -> Reading:
+    def read(self, text: str, previous: str = "") -> MessageReading:
         """Read a message.
 
         Args:
@@ -71,19 +71,19 @@ class StateEmbedder(Protocol):
 
 
 class HeadReader:
-    """A trained head over an embedder. Fulfils `Reader`."""
+    """A trained head over an embedder. Fulfils `MessageReader`."""
 
     def __init__(self, embedder: StateEmbedder, weights: Mapping[str, Any]) -> None:
         """Set up with weights as `weights` returns them."""
         self._embedder, self._weights = embedder, weights
         self._cuts = dict(zip(map(str, weights["cut_names"]), weights["cuts"], strict=True))
 
-    def read(self, text: str, previous: str = "") -> Reading:
+    def read(self, text: str, previous: str = "") -> MessageReading:
         """Read a message; an empty one is nothing."""
         states, offsets = self._embedder.states(text)
         states, offsets = states[:MOST_TOKENS], offsets[:MOST_TOKENS]
         if not offsets:
-            return Reading()
+            return MessageReading()
         counts = grams(text)
         out = self._forward(states, None, counts)
         above = {name: float(out[name] - cut) for name, cut in self._cuts.items()}
@@ -102,7 +102,7 @@ class HeadReader:
         keep = above.pop("keep")
         scores = {name: value for name, value in above.items() if name not in GRADES}
         spans = (_span(text, offsets, out["spans"][:, n]) for n in range(len(SPANS)))
-        return Reading(keep, scores, heavy, glad, *spans)
+        return MessageReading(keep, scores, heavy, glad, *spans)
 
     def _forward(self, states: Floats, before: Floats | None, counts: Floats) -> dict[str, Any]:
         """Run the head. Shapes: states (t, hidden), before (hidden,), counts (GRAMS,)."""

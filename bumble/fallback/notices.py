@@ -14,7 +14,7 @@ from datetime import timedelta
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from bumble.embed.reader import Reader, Reading
+from bumble.embed.reader import MessageReader, MessageReading
 from bumble.entity.changes import Change
 from bumble.records import sessions
 from bumble.records.notices import Notice
@@ -75,7 +75,7 @@ def plan_noticed(session: Session, noticed: Noticed) -> Change | None:
     return sessions.plan_append(session, new, "note what was said") if new else None
 
 
-def read(reader: Reader, session: Session, message: Message) -> Reading:
+def read(reader: MessageReader, session: Session, message: Message) -> MessageReading:
     """Read a message, beside what the same person said just before it."""
     before = previous(session, message)
     return reader.read(message.text, before.text if before else "")
@@ -105,7 +105,9 @@ def is_idle(notice: Notice) -> bool:
     return not notice.keep and (notice.why in IDLE or notice.why in QUESTIONS)
 
 
-def _notice(runtime: Runtime, session: Session, message: Message, reading: Reading) -> Notice:
+def _notice(
+    runtime: Runtime, session: Session, message: Message, reading: MessageReading
+) -> Notice:
     keep = reading.keep > 0 or reading.has("remember")
     corrects = reading.has("correct") and keep
     return Notice(
@@ -129,7 +131,7 @@ def _own(session: Session, message: Message) -> list[Message]:
     ]
 
 
-def _hushed(session: Session, message: Message, reading: Reading) -> Sequence[Message]:
+def _hushed(session: Session, message: Message, reading: MessageReading) -> Sequence[Message]:
     """Return what a request to be silent is about: what was said before it, else after it."""
     is_bare = reading.keep <= 0 or len(message.text.split()) <= SHORT
     if not (reading.has("confide") and is_bare):

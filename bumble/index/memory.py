@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 
 from bumble.embed import reader
 from bumble.embed.protocol import Embedder
-from bumble.embed.reader import Reader
+from bumble.embed.reader import MessageReader
 from bumble.entity.config import RecallConfig
 from bumble.entity.folder import Entity
 from bumble.errors import FolderUnwritableError, IndexServerError, IndexUnusableError, UserError
@@ -46,7 +46,7 @@ class Memory:
         place: Place | None = None,
         syncs: bool = True,
         optional: bool = False,
-        open_reader: Callable[[Embedder | None], Reader | None] = reader.over,
+        open_reader: Callable[[Embedder | None], MessageReader | None] = reader.over,
     ) -> None:
         """Set up without reading anything.
 
@@ -74,7 +74,7 @@ class Memory:
         return self._open_embedder()
 
     @cached_property
-    def reader(self) -> Reader | None:
+    def reader(self) -> MessageReader | None:
         """What reads messages; None where there is none."""
         return self._open_reader(self.embedder)
 

@@ -34,11 +34,9 @@ def recall(query: str) -> str:
     return act(("recall", {"query": query}))
 
 
-def gate_of(
-    model: ScriptedModel, *, judges: bool = False, message: str = "Hello", language: str = "en"
-) -> Gate:
+def gate_of(model: ScriptedModel, *, judges: bool = False, message: str = "Hello") -> Gate:
     config = settings.load().config.cognition.gate
-    return Gate(model, config, message, "always" if judges else "never", language=language)
+    return Gate(model, config, message, "always" if judges else "never")
 
 
 def go(

@@ -8,15 +8,15 @@ from datetime import UTC, datetime
 import pytest
 from msgspec.structs import replace
 
-from bumble.abilities.tiers import Abilities
+from bumble.abilities.tiers import Abilities, Tier
 from bumble.agent import code_answers
-from bumble.embed.reader import Reading
+from bumble.embed.reader import MessageReading
 from bumble.entity.folder import Entity
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import reminders
 from bumble.runtime.runtime import Runtime
-from tests.support.reading import reading, with_reader
 from tests.support import turns
+from tests.support.reading import reading, with_reader
 from tests.support.turns import runtime_of
 
 OLIVES = "I can't stand olives"
@@ -35,7 +35,7 @@ class Talk:
 
 
 def told(
-    entity: Entity, known: Mapping[str, Reading], *replies: str, tier: str = "none"
+    entity: Entity, known: Mapping[str, MessageReading], *replies: str, tier: Tier = "none"
 ) -> tuple[Talk, Runtime]:
     model = ScriptedModel([Reply(text, purpose="chat") for text in replies])
     runtime = replace(with_reader(runtime_of(entity, model), known), abilities=Abilities(tier))
@@ -69,9 +69,7 @@ def test_what_was_put_right_comes_after_the_word_that_put_it_right(ada: Entity) 
 
 def test_what_nobody_told_is_said_to_be_unknown(ada: Entity) -> None:
     talk, _ = told(ada, {"what is my shoe size": reading("ask_memory")})
-    assert talk.say("what is my shoe size") == (
-        "I know nothing about that; nobody has told me."
-    )
+    assert talk.say("what is my shoe size") == ("I know nothing about that; nobody has told me.")
 
 
 def test_a_reminder_is_set_and_said_back_with_its_time(ada: Entity) -> None:

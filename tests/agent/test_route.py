@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from bumble.agent import route
-from bumble.embed.reader import Reading
+from bumble.embed.reader import MessageReading
 
 LONG = "I went along the river and then home again, and it was a fine day, as far as days go, " * 1
 LONG += "and nobody was there but me and a heron."
@@ -34,15 +34,17 @@ def test_an_able_model_thinks_by_the_form_of_a_message_in_any_language(
 @pytest.mark.parametrize(
     ("reading", "profile", "rule"),
     [
-        (Reading(-3, {"task": 1.0}), "deliberate", "task"),
-        (Reading(-3, {"ask_memory": 0.2, "confide": 0.9}), "deliberate", "confide"),
-        (Reading(2, {"tell": 2.0}), "deliberate", "kept"),
-        (Reading(-3, {"tell": 2.0}, heavy=1), "deliberate", "heavy"),
-        (Reading(-3, {"tell": 1.0, "joke": -1.0}), "reflex", "tell"),
-        (Reading(-3, {}), "reflex", "tell"),
+        (MessageReading(-3, {"task": 1.0}), "deliberate", "task"),
+        (MessageReading(-3, {"ask_memory": 0.2, "confide": 0.9}), "deliberate", "confide"),
+        (MessageReading(2, {"tell": 2.0}), "deliberate", "kept"),
+        (MessageReading(-3, {"tell": 2.0}, heavy=1), "deliberate", "heavy"),
+        (MessageReading(-3, {"tell": 1.0, "joke": -1.0}), "reflex", "tell"),
+        (MessageReading(-3, {}), "reflex", "tell"),
     ],
 )
-def test_below_that_what_a_message_is_decides(reading: Reading, profile: str, rule: str) -> None:
+def test_below_that_what_a_message_is_decides(
+    reading: MessageReading, profile: str, rule: str
+) -> None:
     decided = route.by_reading("some words of theirs", reading)
     assert (decided.profile, decided.rule) == (profile, rule)
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bumble.embed import reader
-from bumble.embed.reader import HeadReader, Reading
+from bumble.embed.reader import HeadReader, MessageReading
 from bumble.weights import catalog, embedders
 
 MESSAGES = Path(__file__).parents[2] / "training" / "messages.jsonl"
@@ -45,13 +45,13 @@ def test_weights_of_eight_bits_are_near_what_they_were() -> None:
 
 
 def test_a_reading_says_what_shows_and_what_shows_most() -> None:
-    one = Reading(1.0, {"tell": 0.2, "joke": 0.9, "task": -0.1})
+    one = MessageReading(1.0, {"tell": 0.2, "joke": 0.9, "task": -0.1})
     assert (one.main, one.has("task"), one.has("task", "tell")) == ("joke", False, True)
-    assert Reading(1.0, {"joke": -0.1}).main == "tell"
+    assert MessageReading(1.0, {"joke": -0.1}).main == "tell"
 
 
 def test_nothing_is_read_of_an_empty_message() -> None:
-    assert HeadReader(Words(), stored()).read("  ") == Reading()
+    assert HeadReader(Words(), stored()).read("  ") == MessageReading()
 
 
 def test_what_was_said_before_changes_nothing_but_what_refers_back() -> None:

@@ -187,22 +187,3 @@ def test_the_reflection_ends_at_its_limit_with_a_whole_sentence(
     monkeypatch.setattr(episodes, "REFLECTION_MAX_CHARS", 40)
     found = told(ada, retells(GOOD, "I was moved. I was very happy too. I wanted to hear more."))
     assert found.telling.reflection == "I was moved. I was very happy too."
-
-
-def test_what_it_left_behind_is_said_in_the_language_that_was_spoken(ada: Entity) -> None:
-    runtime, stage = scene(ada)
-    moved = Appraised(
-        NOON, "", {}, emotion="amused", intensity=0.5, trigger="der Hund auf dem Dach"
-    )
-    german = [
-        replace(message, text="Mein Hund sitzt schon wieder auf dem Dach und bellt.")
-        for message in stage.messages
-    ]
-    appraisals = {german[0].id: moved}
-    told_in_german = replace(stage, messages=german, appraisals=appraisals)
-    assert (
-        episode_text.felt(runtime, told_in_german) == "Es hat mich amüsiert: der Hund auf dem Dach."
-    )
-    assert episode_text.felt(runtime, replace(stage, appraisals=appraisals)).startswith(
-        "It left me"
-    )

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -14,26 +13,23 @@ from bumble.entity.folder import Entity
 from bumble.forgetting import forget
 from bumble.history import merge
 from bumble.jobs import stretch
+from bumble.portraits import portrait
 from bumble.records import relationships
 from bumble.records.base import Provenance
 from bumble.records.relationships import Relationship
 from bumble.records.sessions import Session
 from bumble.runtime.job import apply
-from bumble.runtime.runner import Pass
-from tests.support import noticing
-from tests.support.living import NOON, ada, known, runtime_of, talked
+from tests.support.living import ada, known, runtime_of, talked
 from tests.support.stretches import Citing, makes, seen
 
 DOG = "Sam has a dog called Biscuit."
 RIVER = "Sam lives by the river in Lisbon."
-OFF: dict[str, Any] = {
-    "memory__relational__score_derivation": False,
-    "memory__relational__min_document_chars": 1,
-}
+OFF: dict[str, Any] = {"memory__relational__score_derivation": False}
 
 
 @pytest.fixture
-def entity(tmp_path: Path) -> Entity:
+def entity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Entity:
+    monkeypatch.setattr(portrait, "LEAST_CHARS", 1)
     return ada(tmp_path)
 
 
@@ -128,7 +124,6 @@ def test_a_portrait_without_marks_is_of_one_origin_until_it_is_amended(entity: E
     reflected(entity, "ses_2", "I live by the river in Lisbon.", f"{DOG}\n{RIVER}")
     assert sam(entity).origin_of(DOG) == replace(old, audience=())
     assert "msg_7" in sam(entity).provenance.sources
-
 
 
 def test_a_merge_joins_the_marks_of_both_sides(drawn: tuple[Entity, Session, Session]) -> None:

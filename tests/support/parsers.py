@@ -25,11 +25,11 @@ from bumble.agent import context_report
 from bumble.agent.tool_cache import ToolCache
 from bumble.body import appraisal
 from bumble.body import soma as body_soma
-from bumble.fallback import quotes
 from bumble.cli import directives
 from bumble.entity import layers, settings
 from bumble.errors import UserError
 from bumble.exports import restore
+from bumble.fallback import quotes
 from bumble.grounding import claims, secrets
 from bumble.history import merge
 from bumble.imports import card, formats, json_stream, lorebook, notes, source
@@ -332,7 +332,6 @@ READERS: Mapping[str, Reader] = {
     "yaml of settings": of_text(yaml_plain.read, SETTINGS),
     "markers": of_text(
         merge_marks.sides, "a\n<<<<<<< o\nb\n||||||| x\nc\n=======\nd\n>>>>>>> t\ne\n"
-    ),
     ),
     "message": of_text(_message, TALK),
     "claims": of_text(lambda text: claims.claims(text, "en"), TALK),

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from bumble.embed.hashing import HashingEmbedder
-from bumble.embed.reader import Reading
+from bumble.embed.reader import MessageReading
 from bumble.index.memory import Memory
 from bumble.runtime.runtime import Runtime
 
@@ -19,25 +19,25 @@ INTENTS = (
 )
 
 
-def reading(*intents: str, keep: bool = False, **values: Any) -> Reading:
+def reading(*intents: str, keep: bool = False, **values: Any) -> MessageReading:
     """Make a reading: what it surely is, the first most; all else it surely isn't."""
-    scores = {intent: -2.0 for intent in INTENTS}
+    scores = dict.fromkeys(INTENTS, -2.0)
     scores |= {intent: 2.0 - 0.1 * n for n, intent in enumerate(intents)}
-    return Reading(2.0 if keep else -2.0, scores, **values)
+    return MessageReading(2.0 if keep else -2.0, scores, **values)
 
 
 class ScriptedReader:
     """Says what it was told; of other messages that they tell something fleeting."""
 
-    def __init__(self, known: Mapping[str, Reading]) -> None:
+    def __init__(self, known: Mapping[str, MessageReading]) -> None:
         self.known, self.asked = dict(known), list[tuple[str, str]]()
 
-    def read(self, text: str, previous: str = "") -> Reading:
+    def read(self, text: str, previous: str = "") -> MessageReading:
         self.asked.append((text, previous))
         return self.known.get(text, reading("tell"))
 
 
-def with_reader(runtime: Runtime, known: Mapping[str, Reading]) -> Runtime:
+def with_reader(runtime: Runtime, known: Mapping[str, MessageReading]) -> Runtime:
     """Return a runtime whose messages are read as they are given here."""
     memory = Memory(
         runtime.entity,

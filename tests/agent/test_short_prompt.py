@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from bumble.agent import short_prompt
 from bumble.entity import settings
 from bumble.entity.folder import Entity
-from bumble.fallback import short_prompt
 
 MOST_TOKENS = 440  # estimated, which is more than it takes; the day and the message come on top
 
