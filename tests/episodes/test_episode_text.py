@@ -3,7 +3,6 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from msgspec.structs import replace
 
 from bumble.entity.folder import Entity
 from bumble.episodes import episode_text, remember
@@ -11,7 +10,6 @@ from bumble.episodes.episode_text import EpisodeScene, TellingResult
 from bumble.jobs import stretch
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import episodes
-from bumble.records.sessions import Appraised
 from bumble.runtime.runtime import Runtime
 from tests.support.remembering import DOG, FOUND, GLAD, OURS, held, retells
 from tests.support.turns import NOON, Clock, runtime_of
