@@ -152,9 +152,10 @@ def _reminder(runtime: Runtime, turn: Turn, reading: MessageReading, words: Temp
     for said, _ in found:  # what is left of a reminder without its time
         start = what.find(said)
         what = f"{what[:start]} {what[start + len(said) :]}" if start >= 0 else what
-    for word in named[0].split()[::-1] if named else ():
-        what = what.strip(" ,.;:!?").removeprefix(f"{word} ")
-    what = " ".join(what.split()).strip(" ,.;:!?") or text
+    rows, said_words = what.split(), set(named[0].split()) if named else set()
+    while rows and rows[0] in said_words:
+        rows.pop(0)
+    what = " ".join(rows).strip(" ,.;:!?") or text
     if due is None:
         return CodeReply(words.no_reminder.format(what=what.replace('"', "'")), "remind")
     reminder = reminders.new(

@@ -80,5 +80,4 @@ def runtime(
         local=run is not None,
         temperature=run.temperature if run else TEMPERATURE,
         tell=lambda text: output.warn(opened.shell, text),
-        learned=opened.shell.learned,
     )

@@ -52,9 +52,6 @@ class Runtime(Struct, frozen=True):
     temperature: float = TEMPERATURE  # what suits the model, unless the settings name another
     tell: Callable[[str], None] = _unheard  # hears what a person should know
     outside: OutsideTools | None = None  # tools of other programs that the owner lists
-    learned: Path | None = (
-        None  # folder of what embedders learned from examples; None: none is kept
-    )
 
     said_once: set[str] = field(default_factory=set)  # of what `tell` hears, by this process
 

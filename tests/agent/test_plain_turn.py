@@ -74,7 +74,7 @@ def test_what_nobody_told_is_said_to_be_unknown(ada: Entity) -> None:
 
 def test_a_reminder_is_set_and_said_back_with_its_time(ada: Entity) -> None:
     text = "remind me tomorrow at 9 to ring the vet"
-    read = reading("remind", when="tomorrow at 9", what="to ring the vet")
+    read = reading("remind", when="tomorrow", what="at 9 to ring the vet")
     talk, runtime = told(ada, {text: read})
     assert talk.say(text) == "I'll remind you on 25 May, 09:00: to ring the vet"
     (made,) = reminders.read(ada.reminders)
