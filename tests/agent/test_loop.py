@@ -187,29 +187,6 @@ def test_what_was_said_before_a_tool_ran_is_not_said_again_beside_something_new(
     assert person.heard == done.said == "I look.\n\nBiscuit."
 
 
-def test_an_echo_of_what_the_person_said_is_not_heard() -> None:
-    person = Person()
-    answer = say("I prefer tea to coffee. Which tea is it?")
-    done, _ = run([Reply(answer)], person, "I prefer tea to coffee.")
-    assert person.heard == done.said == "Which tea is it?"
-
-
-@pytest.mark.parametrize("more", range(7))  # so that a piece ends right behind the echo
-def test_the_sign_behind_an_echo_goes_with_it(more: int) -> None:
-    person = Person()
-    message = f"My {'old ' * 3}lighthouse{'s' * more}"
-    done, _ = run([Reply(say(f"{message}. What of it?"))], person, message)
-    assert person.heard == done.said == "What of it?"
-
-
-def test_who_only_echoes_is_asked_again() -> None:
-    person = Person()
-    message = "I prefer tea to coffee."
-    done, model = run([Reply(say(message)), Reply(say("Which tea is it?"))], person, message)
-    assert person.heard.strip() == done.said == "Which tea is it?"
-    assert "heard nothing yet" in model.requests[1].messages[-1].content
-
-
 def test_the_answer_schema_keeps_speech_and_work_apart() -> None:
     schema = loop.schema(tools.DECLARED)
     groups = schema["properties"]["actions"]["anyOf"]
