@@ -64,7 +64,6 @@ def open_life(root: Path, conversation: Mapping[str, Any], embedder: Embedder | 
         entity,
         loaded.identity,
         loaded.config,
-        loaded.config.body,
         ScriptedModel([]),
         memory,
         last,

@@ -337,7 +337,6 @@ def life_for(
         entity,
         loaded.identity,
         loaded.config,
-        loaded.config.body,
         model,
         memory,
         lambda: NOON + timedelta(days=1),

@@ -61,7 +61,6 @@ def runtime_of(
         entity,
         identity,
         loaded.config,
-        loaded.config.body,
         ScriptedModel([]),
         memory,
         lambda: now,

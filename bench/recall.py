@@ -34,7 +34,7 @@ from msgspec.structs import asdict, fields, replace
 
 from bumble.app import index_place
 from bumble.body import affects
-from bumble.body.config import EMOTIONS, BodyConfig
+from bumble.body.config import EMOTIONS, FeltMemoryConfig
 from bumble.embed.hashing import HashingEmbedder
 from bumble.embed.onnx import OnnxEmbedder, unit_rows
 from bumble.embed.protocol import Bits, Embedder, Floats
@@ -192,7 +192,7 @@ def questions(asked: Sequence[Mapping[str, Any]], ids: Mapping[str, str]) -> Ite
             yield Question(str(one["question"]), str(one["category"]), frozenset(evidence))
 
 
-def chance_factor(question: str, body: BodyConfig) -> Factor:
+def chance_factor(question: str, memory: FeltMemoryConfig) -> Factor:
     """Give every turn one or two feelings by chance, the same for all questions, and a mood."""
     mood = random.Random(question).choice(EMOTIONS)
 
@@ -203,9 +203,9 @@ def chance_factor(question: str, body: BodyConfig) -> Factor:
             for _ in range(rng.randint(1, 2))
         ]
         age = rng.random() * MAX_AGE_DAYS * 86_400
-        return affects.imprint_factor(felt, mood, age, body.memory, body.affinity)
+        return affects.imprint_factor(felt, mood, age, memory)
 
-    return Factor(of, 1 + body.memory.imprint_recall_weight * body.memory.imprint_cap)
+    return Factor(of, 1 + memory.imprint_recall_weight * affects.IMPRINT_CAP)
 
 
 class Codings:
@@ -256,7 +256,7 @@ def measure(
     legs |= {CHARGED: next(iter(legs.values()))} if imprints else {}
     codings = Codings(embedder) if isinstance(embedder, OnnxEmbedder) else None
     legs = {name: leg for name, leg in legs.items() if codings or leg.coding == BITS}
-    body = settings.load().config.body
+    memory = settings.load().config.memory
     found: dict[str, dict[str, list[Scores]]] = {leg: {} for leg in legs}
     dropped = 0
     for sample in json.loads(path.read_text()):
@@ -280,7 +280,7 @@ def measure(
                             limit=20,
                             dense_weight=how.dense_weight,
                             shares=how.shares,
-                            factor=chance_factor(question.text, body) if leg == CHARGED else None,
+                            factor=chance_factor(question.text, memory) if leg == CHARGED else None,
                         )
                         scores = score([hit.id for hit in hits], question.evidence)
                         found[leg].setdefault(question.category, []).append(scores)

@@ -1,10 +1,10 @@
-"""What the rules of the router get right, by language and side.
+"""What the router gets right by what the reader says, by language and side.
 
-A table is a folder with a file a language (`de.yaml`), or a file; each row has `text`, `profile`
-and `kind`. The language is the file's name, and with `--alone` what the message alone is taken
-for. Prints a table; `--wrong` lists what is wrong.
+A table is a folder with a file a language (`de.yaml`), or a file; each row has `text` and
+`profile`. Prints a table; `--wrong` lists what is wrong. The reader's weights have to be here:
+`bumble model pull multilingual-e5-small`.
 
-    uv run python bench/router.py [TABLE] [--alone] [--wrong]
+    uv run python bench/router.py [TABLE] [--wrong]
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import platformdirs
 from ruamel.yaml import YAML
 
 from bumble.agent import route
-from bumble.entity import settings
-from bumble.text import languages, words
+from bumble.embed import reader
+from bumble.weights import catalog, embedders
 
 TABLE = Path(__file__).parent / "data" / "truth" / "router"
 SIDES = ("deliberate", "reflex")
@@ -35,22 +36,21 @@ def main() -> None:
     """Run and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("table", type=Path, nargs="?", default=TABLE)
-    parser.add_argument("--alone", action="store_true")
     parser.add_argument("--wrong", action="store_true")
     arguments = parser.parse_args()
-    config = settings.load().config.cognition.router
+    folder = platformdirs.user_cache_path("bumble") / "weights"
+    entry = catalog.load().entry("multilingual-e5-small")
+    reads = reader.over(embedders.open_embedder(folder, entry))
+    assert reads is not None
     right: Counter[tuple[str, str]] = Counter()
     total: Counter[tuple[str, str]] = Counter()
     for language, row in rows(arguments.table):
-        code = language
-        if arguments.alone:
-            code = languages.spoken([row["text"]]) or words.DEFAULT_LANGUAGE
-        decision = route.route(row["text"], config, code)
+        decision = route.by_reading(row["text"], reads.read(row["text"]))
         for key in (language, "all"):
             total[key, row["profile"]] += 1
             right[key, row["profile"]] += decision.profile == row["profile"]
         if arguments.wrong and decision.profile != row["profile"]:
-            print(f"{code} {row['profile'][:5]} {decision.rule}: {row['text']}")
+            print(f"{language} {row['profile'][:5]} {decision.rule}: {row['text']}")
     for language in dict.fromkeys(key[0] for key in total):
         shares = ""
         for side in SIDES:

@@ -1,23 +1,38 @@
-"""A server that answers as a careful model would which writes well: by what a planted life says.
+"""What an able model writes: statements held to their sources, and a server that writes well.
 
-It stands in for the models that cannot be fetched here. A plan for it has two fields more: a
-message's `reply`, what a good companion answers, and its `statement`, what a good note-taker writes
-down; of messages without a statement it notes nothing. The cases of the probe it answers rightly.
-Whatever else it is asked, it answers with as little as the schema allows.
+Run as a script it asks no model. In: a JSON list of `{id, sentence, cites: [message ids], window:
+[{id, at, who, text}], known: [sentences]}`; out: a JSON list of `{id, verdict: keep|inference|mend,
+why}`, by the code that holds what is remembered to its sources. Where statements say what is right
+(`true`, `kind`), how many are is counted on stderr.
+
+    uv run python bench/truth_able.py --statements FILE
+
+The server answers as a careful model would, by what a planted life says. It stands in for the
+models that cannot be fetched here. A plan for it has two fields more: a message's `reply`, what a
+good companion answers, and its `statement`, what a good note-taker writes down; of messages without
+a statement it notes nothing. The cases of the probe it answers rightly. Whatever else it is asked,
+it answers with as little as the schema allows.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
+import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
 from bench.truth_living import Planted
+from bumble.guard import sources
+from bumble.guard.sources import CitedClaim, ClaimSources, Said
 from bumble.llm.scripted import Reply
 from bumble.text.words import one_line
 from tests.support import able, openai_wire
@@ -27,6 +42,39 @@ MODEL = "able"
 CONTEXT_TOKENS = 32768
 SPOKEN = re.compile(r"^\[(m\d+)\] [\d:]+ ([^:]+): (.*)$", re.MULTILINE)
 WORDS = 6  # of a message that a statement rests on
+ENTITY = "Ada"  # whose own words bear out nothing, where a statement names no other `entity`
+
+
+def judged(statement: Mapping[str, Any]) -> dict[str, str]:
+    """Hold one statement to its sources."""
+    window = tuple(map(_said, statement["window"]))
+    cites = tuple(statement["cites"])
+    words = tuple(one.text for one in window if one.id in cites)  # no words are named apart
+    entity = statement.get("entity", ENTITY)
+    found = sources.check(
+        CitedClaim(statement["sentence"], cites, words),
+        ClaimSources(window, tuple(statement.get("known", ())), (entity,), entity=entity),
+    )
+    return {"id": statement["id"], "verdict": found.verdict, "why": found.why}
+
+
+def _said(message: Mapping[str, Any]) -> Said:
+    at = datetime.fromisoformat(message["at"])
+    zoned = at if at.tzinfo else at.replace(tzinfo=UTC)
+    return Said(message["id"], zoned, message["who"], message["text"])
+
+
+def counts(statements: Sequence[Mapping[str, Any]], results: Sequence[Mapping[str, str]]) -> str:
+    """Say by kind how many statements became what is right; empty: none says what that is."""
+    right: Counter[tuple[str, bool]] = Counter()
+    for statement, result in zip(statements, results, strict=True):
+        if "true" in statement:
+            kind = f"{statement['true']}: {statement.get('kind', '')}".lower()
+            right[kind, (result["verdict"] != "mend") == statement["true"]] += 1
+    return "".join(
+        f"{kind}: {right[kind, True]} of {right[kind, True] + right[kind, False]} right\n"
+        for kind in sorted({kind for kind, _ in right})
+    )
 
 
 class Able(Struct, frozen=True):
@@ -151,3 +199,18 @@ def _respond(answers: Able, exchange: Exchange) -> None:
         openai_wire.DONE,
     )
     openai_wire.says(*events)(exchange)
+
+
+def main() -> None:
+    """Hold the statements of a file to their sources."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--statements", type=Path, required=True, metavar="FILE")
+    path = parser.parse_args().statements
+    statements = json.loads(path.read_text(encoding="utf-8"))
+    results = [judged(statement) for statement in statements]
+    sys.stderr.write(counts(statements, results))
+    print(json.dumps(results, ensure_ascii=False, indent=1))
+
+
+if __name__ == "__main__":
+    main()

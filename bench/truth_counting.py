@@ -18,7 +18,7 @@ from msgspec import Struct, field
 
 from bench import truth_living
 from bench.truth_living import Planted
-from bumble.forms import forms
+from bumble.fallback import templates
 from bumble.text import markdown, words
 from bumble.text.stop_words import telling_words
 
@@ -303,14 +303,8 @@ def statements(lived: Lived) -> list[Statement]:
 
 def fixed_words(lived: Lived) -> set[str]:
     """Return the sentences of the forms that stand between quotes: `Before that it was:`."""
-    worded = forms.load(lived.life.language, Path()).memory
-    people = lived.life.people.values()
-    named = [
-        worded.newer,
-        *(worded.audience.format(people=name) for name in people),
-        *(worded.diary.format(name=name) for name in people),
-    ]
-    return {sentence for text in named for sentence in (text, *words.sentences(text))}
+    newer = templates.load(lived.life.language).newer
+    return {newer, *words.sentences(newer)}
 
 
 def count(lived: Lived) -> Counts:

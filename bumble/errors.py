@@ -74,7 +74,10 @@ class RecordInvalidError(UserError):
 class HalfMergedError(RecordInvalidError):
     """A file holds the two sides of a merge; nothing is taken from it until they are settled."""
 
-    advice = "Settle them in an editor, `git add` the file, and run this again."
+    advice = (
+        "`bumble doctor --fix`, or the next command that writes, settles what has one meaning. "
+        "Settle the rest in an editor, and `git add` the file."
+    )
 
     def __init__(self, path: Path, line: int) -> None:
         super().__init__(path, "the two sides of a merge stand here: keep one", line)
@@ -168,6 +171,8 @@ class SyncError(RefusedError):
     """The folder could not be brought together with its other clones."""
 
     def __init__(self, root: Path, why: str, advice: str) -> None:
+        if is_full(why):
+            why, advice = FULL, "Nothing was changed. Free some space, then run it again."
         super().__init__(f"{root} is not in step with its other clones: {why}\n{advice}")
 
 
@@ -269,7 +274,7 @@ class UnsafePathError(RefusedError):
 
 
 FULL = "the disk is full"
-_FULL = (os.strerror(errno.ENOSPC), "disk is full")  # of the system and tantivy; of SQLite
+_FULL = (os.strerror(errno.ENOSPC), "disk is full", "Out of diskspace")  # also SQLite's, git's
 
 
 def is_full(reason: str) -> bool:

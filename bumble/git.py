@@ -16,6 +16,7 @@ import re
 import shlex
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -209,9 +210,10 @@ class Git(Struct, frozen=True, dict=True):
         Where nothing comes from there for `SILENCE_SECONDS`, it is ended and says so.
         """
         command, *rest = arguments
+        told = () if command == "ls-remote" else ("--progress",)  # so that all that comes shows
         result = self.call(
             *REMOTE,
-            *(command, "--progress", *rest),  # so that all that comes shows
+            *(command, *told, *rest),
             environ={"GIT_ALLOW_PROTOCOL": PROTOCOLS},
             timeout_seconds=NETWORK_TIMEOUT_SECONDS,
             silence_seconds=SILENCE_SECONDS,
@@ -589,6 +591,20 @@ def run(folder: Path, *arguments: str) -> str | None:
     """Run git in a folder; None if it is not installed, fails, or takes too long."""
     result = call(folder, *arguments)
     return result.out.decode(errors="replace") if result.code == 0 else None
+
+
+def answers_anybody(address: str) -> bool:
+    """Whether a repository on the web answers without any key, password or setting of the user."""
+    nowhere = dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL"), os.devnull)
+    asks_nobody = {"GIT_ASKPASS": "true", "GIT_ALLOW_PROTOCOL": "http:https"}
+    result = _start(
+        Path(tempfile.gettempdir()),
+        (*REMOTE, "-c", "credential.helper=", "ls-remote", "--quiet", address),
+        environ={**nowhere, **asks_nobody, "GIT_CEILING_DIRECTORIES": tempfile.gettempdir()},
+        timeout_seconds=SILENCE_SECONDS,
+        silence_seconds=SILENCE_SECONDS,
+    )
+    return result.code == 0
 
 
 def installed() -> bool:

@@ -1,91 +1,78 @@
-"""Every block of README.md, pasted in order into one shell, works.
-
-What a shell would fetch or change outside of a home is replaced by the environment alone: programs
-of the same names on the PATH, a home of its own, a model that follows a script.
-"""
+"""Every block of README.md and of the pages for tasks works, pasted in order into one shell."""
 
 from __future__ import annotations
 
 import json
-import os
-import re
 import shutil
-import subprocess
-import sys
-import zipfile
 from pathlib import Path
 
 import pytest
 
-from tests.support import exports
+from bumble.llm import providers
+from tests.support import ollama_wire, openai_wire, pasting
+from tests.support.fake_server import FakeServer
+from tests.support.pasting import DONE, ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
-BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-DONE = "all blocks are done"
-CHECK = "[ $? = 0 ] || exit 1"  # behind each line: -e lets `a && b` pass where a fails
-SAY = {"tool": "say", "arguments": {"text": "I am Ada. Hello."}}
-SCRIPT = (
-    {"abilities": {"talk": {"any": "write"}, "memory": {"any": "none"}}},
-    {"purpose": "chat", "text": json.dumps({"actions": [SAY]}), "always": True},
-    {"text": "{}", "always": True},
-)
-# What comes after the options of `uv run` is run; all else that would install something is not.
-UV = """#!/bin/bash
-[ "$1" = run ] || exit 0
-shift
-while [ "${1#-}" != "$1" ]; do shift; done
-[ "$1" = bumble ] && exec "$@"
-exit 0
-"""
-PYTHON = '#!/bin/bash\n[ "$2" = uv ] && shift 2 && exec uv "$@"\nmkdir -p ~/.uv/bin\n' + (
-    'ln -sf "$(type -P uv)" ~/.uv/bin/uv\nln -sf "$(type -P true)" ~/.uv/bin/pip\n'
-)
-PROGRAMS = {
-    "uv": UV,
-    "python3": PYTHON,
-    "sudo": "#!/bin/bash\nexit 0\n",
-    "brew": "#!/bin/bash\nexit 0\n",
-    "crontab": '#!/bin/bash\n[ "$1" = -l ] && { cat ~/crontab 2>/dev/null || '
-    "{ echo no crontab >&2; exit 1; }; } || cat > ~/crontab\n",
-    "bumble": f'#!/bin/bash\nexec {sys.executable} -P -m bumble "$@"\n',
-}
+README = ROOT / "README.md"
+ELSEWHERE = ("key", "ollama")  # blocks that ask another model; each has a home of its own
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not (shutil.which("bash") and shutil.which("git")), reason="no bash or no git"
+    ),
+]
 
 
-@pytest.mark.skipif(not (shutil.which("bash") and shutil.which("git")), reason="no bash or no git")
-@pytest.mark.slow
-def test_every_block_works_when_pasted_in_order(tmp_path: Path, environ: dict[str, str]) -> None:
-    home, bin_folder = Path(environ["HOME"]), tmp_path / "bin"
-    (home / "Downloads").mkdir(parents=True)
-    bin_folder.mkdir()
-    for name, source in PROGRAMS.items():
-        (bin_folder / name).write_text(source)
-        (bin_folder / name).chmod(0o755)
-    with zipfile.ZipFile(home / "Downloads" / "chatgpt-export.zip", "w") as archive:
-        archive.writestr("conversations.json", json.dumps([exports.gpt_moving()]))
-    script = tmp_path / "script.jsonl"
-    script.write_text("".join(json.dumps(rule) + "\n" for rule in SCRIPT))
-    (home / ".gitconfig").write_text("[user]\n\tname = Jo Miller\n\temail = jo@example.com\n")
-    blocks = BLOCK.findall((ROOT / "README.md").read_text(encoding="utf-8"))
-    assert len(blocks) > 7
-    lines = [line for block in blocks for line in block.splitlines() if line.strip()]
-    ran = subprocess.run(
-        ["bash", "-o", "pipefail"],
-        input="\n".join([*(f"{line}\n{CHECK}" for line in lines), f"echo {DONE}"]),
-        cwd=ROOT,
-        env={
-            **os.environ,
-            **environ,
-            "PATH": f"{bin_folder}{os.pathsep}{os.environ['PATH']}",
-            "PYTHONPATH": str(ROOT),
-            "BUMBLE_LLM_MODEL": f"script:{script}",
-            "BUMBLE_EMBEDDING_MODEL": "none",
-            "BUMBLE_LIMITS_SETTLE": "later",
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+@pytest.fixture
+def home(environ: dict[str, str]) -> Path:
+    """A home in which blocks are pasted."""
+    pasting.prepare(Path(environ["HOME"]))
+    return Path(environ["HOME"])
+
+
+def test_every_block_works_when_pasted_in_order(
+    home: Path, tmp_path: Path, environ: dict[str, str]
+) -> None:
+    blocks = [text for mark, text in pasting.blocks(README) if mark not in ELSEWHERE]
+    assert len(blocks) > 5
+    ran = pasting.paste(blocks, home, {**environ, **pasting.scripted(tmp_path)})
     assert ran.returncode == 0, f"{ran.stdout[-2000:]}\n{ran.stderr[-4000:]}"
     assert ran.stdout.endswith(f"{DONE}\n")
     assert "\n# Sam\n" in ran.stdout
-    assert "bumble begins:" in (home / "crontab").read_text()
+
+
+@pytest.mark.parametrize("name", pasting.TASKS)
+def test_every_block_of_a_page_for_a_task_works(
+    name: str, home: Path, tmp_path: Path, environ: dict[str, str]
+) -> None:
+    blocks = [text for _, text in pasting.blocks(ROOT / "docs" / f"{name}.md")]
+    begin = ["export BUMBLE_ENTITY=~/ada", 'bumble new ~/ada --owner Sam && bumble chat "Hello."']
+    ran = pasting.paste([*begin, *blocks], home, {**environ, **pasting.scripted(tmp_path)})
+    assert ran.returncode == 0, f"{ran.stdout[-2000:]}\n{ran.stderr[-4000:]}"
+    assert ran.stdout.endswith(f"{DONE}\n")
+
+
+@pytest.mark.parametrize("mark", ELSEWHERE)
+def test_the_ways_that_need_a_model_elsewhere_work(
+    mark: str, home: Path, environ: dict[str, str], server: FakeServer
+) -> None:
+    said = openai_wire.calls([{"tool": "say", "arguments": {"text": "I am Ada."}}])
+    server.routes["/v1/chat/completions"] = openai_wire.says(
+        openai_wire.event(said, "tool_calls"), openai_wire.usage(), openai_wire.DONE
+    )
+    name = (providers.named("openai") or pytest.fail("no openai")).model
+    server.routes["/v1/models"] = lambda asked: asked.json({"data": [{"id": name}]})
+    server.routes["/api/tags"] = lambda asked: asked.json({"models": [{"name": "llama3.2:latest"}]})
+    server.routes["/api/show"] = lambda asked: asked.json({"model_info": {}})
+    text = json.dumps({"actions": [{"tool": "say", "arguments": {"text": "I am Ada."}}]})
+    server.routes["/api/chat"] = ollama_wire.says(ollama_wire.part(text), ollama_wire.END)
+    address = {
+        "key": {"BUMBLE_LLM_BASE_URL": f"{server.url}/v1", "BUMBLE_LLM_MODEL": name},
+        "ollama": {"BUMBLE_LLM_OLLAMA_URL": server.url},
+    }[mark]
+    (block,) = (text for found, text in pasting.blocks(README) if found == mark)
+    ran = pasting.paste([block], home, {**environ, **address})
+    assert ran.returncode == 0, f"{ran.stdout[-2000:]}\n{ran.stderr[-4000:]}"
+    assert "I am Ada." in ran.stdout
+    keys = {asked.headers.get("authorization") for asked in server.asked("/v1/chat/completions")}
+    assert keys == ({f"Bearer {pasting.KEY}"} if mark == "key" else set())

@@ -10,24 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bumble.embed.onnx import OnnxEmbedder
+from bumble.embed.reader import MOST_TOKENS, grams
 from training.labels import SPANS, Example
-
-MOST_TOKENS = 96
-GRAMS = 1024
-Floats = NDArray[np.float32]
-
-
-def grams(text: str) -> Floats:
-    """Return hashed counts of 3- and 4-grams: square root, length 8. Shape (GRAMS,)."""
-    counts = np.zeros(GRAMS, np.float32)
-    padded = f" {text.lower()} "
-    for size in (3, 4):
-        for start in range(len(padded) - size + 1):
-            piece = padded[start : start + size].encode("utf-8", "replace")
-            counts[int.from_bytes(hashlib.blake2s(piece, digest_size=4).digest()) % GRAMS] += 1
-    rooted = np.sqrt(counts)
-    scaled: Floats = rooted * np.float32(8 / max(float(np.linalg.norm(rooted)), 1e-6))
-    return scaled
 
 
 class Features:

@@ -2,40 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from msgspec import Struct
 from numpy.typing import NDArray
 
-from training.features import GRAMS, Features
+from bumble.embed.reader import GRADES, GRAMS, HEADS
+from training.features import Features
 from training.labels import INTENTS, KINDS, SPANS, Example
 
 Params = dict[str, Any]
-WIDTH, HEADS, FORWARD, LAYERS = 256, 4, 512, 2
+WIDTH, FORWARD, LAYERS = 256, 512, 2
 HIDDEN = 384  # of the encoder's token vectors
 GRAM_WIDTH = 128
 BATCH, EPOCHS = 64, 9
 RATE, DECAY = 1e-3, 0.05
+AVERAGED = 0.998  # of the weights so far, in those that are kept, a step
+SOFT = 0.5  # of a target, what models say that have not seen its writer
 DROPOUT, LAST_DROPOUT, TOKEN_DROP, FEATURE_DROP = 0.2, 0.3, 0.1, 0.1
+LONGEST = 64  # tokens of a message that are trained on
+CHUNK = 256  # messages that are predicted at once
 # What each output counts in the loss.
 WEIGHTS = {"keep": 1.0, "kind": 0.7, "intent": 1.0, "grade": 0.5, "span": 0.5}
-GRADES = ("heavy 1", "heavy 2", "glad 1", "glad 2")
 
 
-class Targets(Struct, frozen=True):
+class Targets(NamedTuple):
     """What is right of each example, and whether it is known. First axis: examples."""
 
     keep: NDArray[np.float32]  # (n, 2): value, known
     kind: NDArray[np.int32]  # (n,), -1: not known
-    intent: NDArray[np.float32]  # (n, 15, 2)
+    intent: NDArray[np.float32]  # (n, intents, 2)
     grade: NDArray[np.float32]  # (n, 4, 2)
     weight: NDArray[np.float32]  # (n,)
     spanned: NDArray[np.float32]  # (n,): whether its spans are known
+
+    def softened(self, rows: NDArray[np.int64], said: Params) -> Targets:
+        """Return targets that lie between the labels of some rows and what other models say."""
+        keep, intent = self.keep.copy(), self.intent.copy()
+        for target, name in ((keep, "keep"), (intent, "intent")):
+            value = 1 / (1 + np.exp(-said[name].reshape(target[rows][..., 0].shape)))
+            target[rows, ..., 0] = (1 - SOFT) * target[rows][..., 0] + SOFT * value
+        return self._replace(keep=keep, intent=intent)
 
 
 def targets(examples: Sequence[Example]) -> Targets:
@@ -178,128 +189,136 @@ def loss(p: Params, batch: Params, key: Any) -> Any:
     )
 
 
-def batches(
-    features: Features, right: Targets, mean: Any, deviation: Any, rows: NDArray[np.int64]
-) -> Iterator[Params]:
-    """Yield batches of padded token vectors with what is right."""
-    for start in range(0, len(rows), BATCH):
-        yield batch_of(features, right, mean, deviation, rows[start : start + BATCH])
+class Data(NamedTuple):
+    """Everything that is trained on or predicted for, on the device. First axis: examples."""
+
+    x: Any  # (n, LONGEST, hidden), 16 bit, standardised
+    mask: Any  # (n, LONGEST)
+    spans: Any  # (n, LONGEST, 3)
+    before: Any  # (n, hidden), standardised; 0 where nothing was said before
+    grams: Any  # (n, GRAMS)
 
 
-def batch_of(
-    features: Features, right: Targets, mean: Any, deviation: Any, rows: NDArray[np.int64]
-) -> Params:
-    """Pad some examples to one length; the last batch is filled up with empty ones."""
-    lengths = features.starts[rows + 1] - features.starts[rows]
-    longest = int(-(-max(1, lengths.max()) // 16) * 16)
-    x = np.zeros((BATCH, longest, HIDDEN), np.float32)
-    mask = np.zeros((BATCH, longest), np.float32)
-    spans = np.zeros((BATCH, longest, len(SPANS)), np.float32)
-    for place, row in enumerate(rows):
-        begin, end = features.starts[row], features.starts[row + 1]
-        x[place, : end - begin] = (features.tokens[begin:end].astype(np.float32) - mean) / deviation
-        mask[place, : end - begin] = 1
-        spans[place, : end - begin] = features.spans[begin:end]
-    mask[len(rows) :, 0] = 1
+class Scale(NamedTuple):
+    """Mean and deviation of token states. Shapes (hidden,)."""
 
-    def filled(values: Any) -> Any:
-        part = np.asarray(values[rows])
-        padding = np.zeros((BATCH - len(rows), *part.shape[1:]), part.dtype)
-        return np.concatenate([part, padding])
+    mean: NDArray[np.float32]
+    deviation: NDArray[np.float32]
 
+
+def scale_of(features: Features, rows: NDArray[np.int64]) -> Scale:
+    """Measure the token states of some examples."""
+    inside = np.concatenate([np.arange(features.starts[r], features.starts[r + 1]) for r in rows])
+    sample = features.tokens[inside[:: max(1, len(inside) // 40000)]].astype(np.float32)
+    return Scale(sample.mean(0), sample.std(0) + 1e-6)
+
+
+def data_of(features: Features, scale: Scale) -> Data:
+    """Put features onto the device, padded to one length; what is longer is cut."""
+    count = len(features.starts) - 1
+    x = np.zeros((count, LONGEST, HIDDEN), np.float16)
+    mask, spans = np.zeros((count, LONGEST), bool), np.zeros((count, LONGEST, len(SPANS)), bool)
+    for row in range(count):
+        begin = features.starts[row]
+        end = min(features.starts[row + 1], begin + LONGEST)
+        tokens = features.tokens[begin:end].astype(np.float32)
+        x[row, : end - begin] = (tokens - scale.mean) / scale.deviation
+        mask[row, : max(1, end - begin)] = True
+        spans[row, : end - begin] = features.spans[begin:end]
     before = features.previous.astype(np.float32)
-    has = np.abs(before[rows]).sum(1, keepdims=True) > 0
-    scaled = np.where(has, (before[rows] - mean) / deviation, 0)
+    has = np.abs(before).sum(1, keepdims=True) > 0
+    before = np.where(has, (before - scale.mean) / scale.deviation, 0).astype(np.float32)
+    return Data(*map(jnp.asarray, (x, mask, spans, before, features.grams)))
+
+
+def _batch(data: Data, right: Params, rows: Any) -> Params:
     return {
-        "x": x,
-        "mask": mask,
-        "spans": spans,
-        "grams": filled(features.grams),
-        "before": np.concatenate(
-            [scaled, np.zeros((BATCH - len(rows), HIDDEN), np.float32)]
-        ).astype(np.float32),
-        "keep": filled(right.keep),
-        "kind": filled(right.kind + 1) - 1,
-        "intent": filled(right.intent),
-        "grade": filled(right.grade),
-        "weight": filled(right.weight),
-        "spanned": filled(right.spanned),
+        "x": data.x[rows].astype(jnp.float32),
+        "mask": data.mask[rows].astype(jnp.float32),
+        "spans": data.spans[rows].astype(jnp.float32),
+        "before": data.before[rows],
+        "grams": data.grams[rows],
+        **{name: values[rows] for name, values in right.items()},
     }
 
 
 def train(
-    features: Features,
+    data: Data,
     right: Targets,
     rows: NDArray[np.int64],
     *,
-    seed: int = 0,
+    seeds: Sequence[int] = (0,),
     epochs: int = EPOCHS,
-) -> tuple[Params, Any, Any]:
-    """Train on some rows. Returns the weights, and the mean and deviation of token vectors."""
-    inside = np.concatenate([np.arange(features.starts[r], features.starts[r + 1]) for r in rows])
-    sample = features.tokens[inside[:: max(1, len(inside) // 40000)]].astype(np.float32)
-    mean, deviation = sample.mean(0), sample.std(0) + 1e-6
-    key = jax.random.PRNGKey(seed)
-    params = initial(key)
-    steps = epochs * -(-len(rows) // BATCH)
-    schedule = optax.warmup_cosine_decay_schedule(0.0, RATE, steps // 20, steps)
-    optimizer = optax.chain(
-        optax.clip_by_global_norm(1.0), optax.adamw(schedule, weight_decay=DECAY)
-    )
-    state = optimizer.init(params)
-
-    @jax.jit
-    def step(params: Params, state: Any, batch: Params, key: Any) -> tuple[Params, Any, Any]:
-        value, gradient = jax.value_and_grad(loss)(params, batch, key)
-        update, state = optimizer.update(gradient, state, params)
-        return optax.apply_updates(params, update), state, value
-
-    rng = np.random.default_rng(seed)
-    for epoch in range(epochs):
-        order = _ordered(rng.permutation(rows), features, rng)
-        values = []
-        for batch in order:
-            key, used = jax.random.split(key)
-            params, state, value = step(
-                params, state, batch_of(features, right, mean, deviation, batch), used
-            )
-            values.append(float(value))
-        print(f"epoch {epoch + 1}: {np.mean(values):.3f}", flush=True)
-    return params, mean, deviation
-
-
-def _ordered(rows: NDArray[np.int64], features: Features, rng: Any) -> list[NDArray[np.int64]]:
-    """Put messages of like length together, so that little is padding; batches in any order."""
-    lengths = features.starts[rows + 1] - features.starts[rows]
-    chunks = [rows[i : i + 16 * BATCH] for i in range(0, len(rows), 16 * BATCH)]
-    sized = [lengths[i : i + 16 * BATCH] for i in range(0, len(rows), 16 * BATCH)]
-    batches = [
-        chunk[np.argsort(size, kind="stable")][i : i + BATCH]
-        for chunk, size in zip(chunks, sized, strict=True)
-        for i in range(0, len(chunk), BATCH)
-    ]
-    rng.shuffle(batches)
-    return batches
-
-
-def predict(
-    params: Params,
-    mean: Any,
-    deviation: Any,
-    features: Features,
-    right: Targets,
-    rows: NDArray[np.int64],
 ) -> Params:
-    """Return the outputs for some rows (spans left out)."""
-    run = jax.jit(
-        lambda p, b: forward(
-            p, b["x"], b["mask"], b["before"], b["grams"], jax.random.PRNGKey(0), on=False
-        )
-    )
-    out: dict[str, list[Any]] = {"keep": [], "kind": [], "intent": [], "grade": []}
-    for start in range(0, len(rows), BATCH):
-        part = rows[start : start + BATCH]
-        got = run(params, batch_of(features, right, mean, deviation, part))
-        for name, parts in out.items():
-            parts.append(np.asarray(got[name])[: len(part)])
-    return {name: np.concatenate(parts) for name, parts in out.items()}
+    """Train a head for each seed, side by side. Returns weights with one more axis in front."""
+    steps = len(rows) // BATCH
+    chances = [np.random.default_rng(seed) for seed in seeds]
+    order = np.stack(
+        [
+            np.concatenate([chance.permutation(rows)[: steps * BATCH] for _ in range(epochs)])
+            for chance in chances
+        ]
+    ).reshape(len(seeds), epochs * steps, BATCH)
+    rates = optax.warmup_cosine_decay_schedule(0.0, RATE, epochs * steps // 20, epochs * steps)
+    optimizer = optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(rates, weight_decay=DECAY))
+
+    def one(key: Any, order: Any, data: Data, right: Params) -> Params:
+        def step(carry: Any, taken: Any) -> tuple[Any, Any]:
+            params, kept, state, key = carry
+            key, used = jax.random.split(key)
+            value, gradient = jax.value_and_grad(loss)(params, _batch(data, right, taken), used)
+            update, state = optimizer.update(gradient, state, params)
+            params = optax.apply_updates(params, update)
+            kept = optax.incremental_update(params, kept, 1 - AVERAGED)
+            return (params, kept, state, key), value
+
+        params = initial(key)
+        carry = (params, params, optimizer.init(params), key)
+        (_, kept, *_), _ = jax.lax.scan(step, carry, order)
+        return kept
+
+    keys = jnp.stack([jax.random.PRNGKey(seed) for seed in seeds])
+    targets = {name: jnp.asarray(values) for name, values in right._asdict().items()}
+    many = jax.jit(jax.vmap(one, in_axes=(0, 0, None, None)))
+    trained: Params = many(keys, jnp.asarray(order), data, targets)
+    return trained
+
+
+def predict(params: Params, data: Data, rows: NDArray[np.int64]) -> list[Params]:
+    """Return what each trained head says of some rows (spans left out)."""
+
+    def one(params: Params, taken: Any) -> Params:
+        b = _batch(data, {}, taken)
+        given = (b["x"], b["mask"], b["before"], b["grams"])
+        out = forward(params, *given, jax.random.PRNGKey(0), on=False)
+        return {name: out[name] for name in ("keep", "kind", "intent", "grade")}
+
+    run = jax.jit(jax.vmap(one, in_axes=(0, None)))
+    padded = np.concatenate([rows, np.zeros(-len(rows) % CHUNK, np.int64)])
+    parts = [run(params, jnp.asarray(padded[i : i + CHUNK])) for i in range(0, len(padded), CHUNK)]
+    whole = {
+        name: np.concatenate([np.asarray(part[name]) for part in parts], axis=1)[:, : len(rows)]
+        for name in parts[0]
+    }
+    count = len(next(iter(whole.values())))
+    return [{name: values[n] for name, values in whole.items()} for n in range(count)]
+
+
+def single(params: Params, place: int) -> Params:
+    """Return the weights of one of the heads."""
+    return jax.tree.map(lambda values: values[place], params)
+
+
+def flat(params: Params) -> dict[str, NDArray[np.float32]]:
+    """Return weights by their dotted names: `layers.0.qkv.w`."""
+    out: dict[str, NDArray[np.float32]] = {}
+
+    def walk(name: str, part: Any) -> None:
+        if isinstance(part, dict | list):
+            for key, value in part.items() if isinstance(part, dict) else enumerate(part):
+                walk(f"{name}.{key}" if name else str(key), value)
+        else:
+            out[name] = np.asarray(part, np.float32)
+
+    walk("", params)
+    return out

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-from msgspec import Struct
 
 FILE = Path(__file__).with_name("messages.jsonl")
 INTENTS = (
     *("tell", "greet", "leave", "ask_memory", "ask_entity", "ask_world", "task", "remember"),
     *("remind", "correct", "confide", "joke", "imagine", "pry", "introduce"),
+    *("ask_name", "ask_known", "ask_talk", "ask_time", "calculate"),
 )
+# What code answers is labelled by writers who knew of it; of others' questions and tasks it is
+# not known whether they are that.
+FOR_CODE = frozenset({"ask_name", "ask_known", "ask_talk", "ask_time", "calculate"})
+MAY_BE_FOR_CODE = frozenset(
+    {"ask_memory", "ask_entity", "ask_world", "task", "ask_other", "question", "question_with_fact"}
+)
+KNOWS_FOR_CODE = frozenset({"asks"})  # writers
 SPANS = ("name", "when", "what")
 KINDS = (
     *("fact", "plan", "taste", "change", "confidence", "feeling_deep", "feeling_fleeting"),
@@ -43,7 +50,8 @@ OF_KIND = {
 MAY_BE_BESIDE = frozenset({"tell", "introduce", "remember", "task", "greet"})
 
 
-class Example(Struct, frozen=True):
+@dataclass(frozen=True)
+class Example:
     """A message and what is right; None: nobody said."""
 
     text: str
@@ -62,13 +70,17 @@ class Example(Struct, frozen=True):
 
     def known_intents(self) -> tuple[list[float], list[float]]:
         """Return for each intent whether it is there, and whether that is known."""
+        there = OF_KIND.get(self.kind, ()) if self.intents is None else self.intents
+        return [float(name in there) for name in INTENTS], [self._knows(name) for name in INTENTS]
+
+    def _knows(self, intent: str) -> float:
+        """Return 1 where it is known whether an intent is there, else 0."""
+        if intent in FOR_CODE and self.writer not in KNOWS_FOR_CODE:
+            return float(MAY_BE_FOR_CODE.isdisjoint((self.kind, *(self.intents or ()))))
         if self.intents is not None:
-            return [float(name in self.intents) for name in INTENTS], [1.0] * len(INTENTS)
+            return 1.0
         there = OF_KIND.get(self.kind, ())
-        known = [
-            float(bool(there) and (name in there or name not in MAY_BE_BESIDE)) for name in INTENTS
-        ]
-        return [float(name in there) for name in INTENTS], known
+        return float(bool(there) and (intent in there or intent not in MAY_BE_BESIDE))
 
 
 def read(path: Path = FILE) -> list[Example]:

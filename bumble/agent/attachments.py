@@ -12,9 +12,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from bumble import files, prompts
-from bumble.entity.config import PromptConfig
 from bumble.errors import UnsafePathError
 
+MOST_FILES, MOST_BYTES = 4, 12_000  # `@path` in a message; of all of them together
 _REFERENCE = re.compile(r"(?<![\w@/.])@((?:[\w~-]|[./](?=\S))[\w./~-]*)")
 _ENDS = ".,"  # of the sentence, not of the name
 
@@ -26,7 +26,7 @@ class Attached(Struct, frozen=True):
     notes: tuple[str, ...] = ()  # what the person should hear
 
 
-def read(message: str, folder: Path, config: PromptConfig) -> Attached:
+def read(message: str, folder: Path) -> Attached:
     """Read the files that a message points to.
 
     Args:
@@ -37,13 +37,13 @@ def read(message: str, folder: Path, config: PromptConfig) -> Attached:
     names = list(dict.fromkeys(name.rstrip(_ENDS) for name in _REFERENCE.findall(message)))
     parts: list[str] = []
     notes: list[str] = []
-    left = config.reference_max_bytes
+    left = MOST_BYTES
     for name in names:
         content = _file(name, folder)
         if isinstance(content, str):
             if _is_path(name):  # else it may be somebody's name
                 notes.append(f"@{name} {content}")
-        elif len(parts) == config.reference_max_files:
+        elif len(parts) == MOST_FILES:
             notes.append(f"@{name} was left out: {len(parts)} files go with a message at most")
         elif left <= 0:
             notes.append(f"@{name} was left out: the files before it are as long as may be")

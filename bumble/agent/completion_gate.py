@@ -1,8 +1,8 @@
 """The check whether a turn may end: rules, then the model as judge; mere announcements.
 
-Looks at all the person was shown. What is plain is decided by rules, a promise by the words of the
-language; what is not, by a judge: the model itself, asked for one word and a reason. What was shown
-is never taken back, so the gate can only ask for more, and only so often.
+Looks at all the person was shown. What is plain is decided by rules; what is not, by a judge: the
+model itself, asked for one word and a reason. What was shown is never taken back, so the gate can
+only ask for more, and only so often.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from typing import Literal
 from msgspec import Struct
 
 from bumble import prompts
-from bumble.agent import route, route_words
+from bumble.agent import route
 from bumble.entity.config import GateConfig
 from bumble.errors import UserError
 from bumble.llm import structured
 from bumble.llm.protocol import Model, PromptMessage, Request
 from bumble.text.words import one_line
 
+JUDGE_TOKENS = 64  # longest answer of the judge
 VERDICT_DONE, VERDICT_CONTINUE = "DONE", "CONTINUE"
 ANNOUNCES = "this only announces something"
 CHATTER_CHARS = 120  # what announces work and does none is short, and trails off
@@ -53,7 +54,6 @@ class Gate(Struct, frozen=True):
     config: GateConfig
     message: str  # what the person said
     judges: Judges  # when the model is asked
-    language: str = ""  # by whose words a promise shows; empty: by none
     give_up: Callable[[], None] = lambda: None  # called when the model can't judge
 
     def missing(self, reply: str, work: Sequence[ToolUse]) -> str:
@@ -69,10 +69,9 @@ class Gate(Struct, frozen=True):
             return "the person has heard nothing yet"
         if is_chatter(reply) and not any(not step.failed for step in work):
             return ANNOUNCES
-        by_rule = ANNOUNCES if self._promises(reply, work) else ""
         if self.judges == "always" or (self.judges == "in doubt" and self._doubts(reply, work)):
-            return self._judged(reply, work, by_rule)
-        return by_rule
+            return self._judged(reply, work)
+        return ""
 
     def _doubts(self, reply: str, work: Sequence[ToolUse]) -> bool:
         """Whether a short reply stands where work was demanded, or where tools ran and failed."""
@@ -80,12 +79,7 @@ class Gate(Struct, frozen=True):
             return True
         return len(reply.strip()) < CHATTER_CHARS and bool(work or route.demands(self.message))
 
-    def _promises(self, reply: str, work: Sequence[ToolUse]) -> bool:
-        """Whether work is promised and none was done."""
-        worked = any(not step.failed for step in work)
-        return bool(self.language) and not worked and route_words.promises(reply, self.language)
-
-    def _judged(self, reply: str, work: Sequence[ToolUse], by_rule: str) -> str:
+    def _judged(self, reply: str, work: Sequence[ToolUse]) -> str:
         name = "judge_grounding" if work else "judge_action"
         slots = {
             "message": prompts.harmless(self.message, "message"),
@@ -100,14 +94,14 @@ class Gate(Struct, frozen=True):
         request = Request(
             messages=(PromptMessage("user", prompts.load(name).fill(**slots)),),
             purpose="judge",
-            max_tokens=self.config.judge_max_tokens,
+            max_tokens=JUDGE_TOKENS,
             temperature=0.0,
         )
         try:
             answer = structured.answer(self.model, request, SCHEMA)
         except UserError:
             self.give_up()
-            return by_rule  # a judge that can't say, or is not there, is none
+            return ""  # a judge that can't say, or is not there, is none
         if answer["verdict"] == VERDICT_DONE:
             return ""
         return one_line(answer["missing"]) or "what was asked for is not done"

@@ -13,7 +13,6 @@ from msgspec.structs import asdict
 from bumble.agent.tool_cache import ToolCache
 from bumble.context.recalled import QUOTED_FROM, UNSEARCHED, RecalledAnswer, Search
 from bumble.entity.changes import Change
-from bumble.entity.config import ToolCacheConfig
 from bumble.errors import RefusedError
 from bumble.recollection import deep
 from bumble.recollection.deep import Recollection
@@ -25,6 +24,7 @@ from bumble.runtime import body_state, people
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens, words
 
+MOST_ENTRIES, LIFE_SECONDS = 50, 3600  # answers held, as long as nothing is remembered anew
 NAME = "deep_recall"  # of the tool, and of what is cached
 QUOTE_TOKENS = 120  # of one line of an answer to the entity
 NOTHING = "Nothing in memory answers that; the question stays open."
@@ -159,6 +159,5 @@ def _of_data(values: Mapping[str, Any]) -> Recollection:
 
 
 def _cache(runtime: Runtime) -> ToolCache:
-    config = runtime.config.recall.deep
-    limits = ToolCacheConfig(config.cache_entries, config.cache_seconds, (NAME,))
-    return ToolCache(runtime.entity.private / "cache" / NAME, limits, writes=runtime.writes)
+    place = runtime.entity.private / "cache" / NAME
+    return ToolCache(place, runtime.writes, (NAME,), MOST_ENTRIES, LIFE_SECONDS)

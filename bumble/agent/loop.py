@@ -17,12 +17,11 @@ from msgspec.structs import replace
 
 from bumble import prompts
 from bumble.agent import seam
-from bumble.agent.completion_gate import Gate, ToolUse
-from bumble.agent.tools import AGENCY, READ_ONLY, SEARCHES, Plan, Result
+from bumble.agent.completion_gate import ANNOUNCES, Gate, ToolUse
+from bumble.agent.tools import AGENCY, MORE, READ_ONLY, SAY, SEARCHES, Plan, Result
 from bumble.context import transcript
 from bumble.entity.config import LoopConfig
 from bumble.errors import AnswerInvalidError, UserError
-from bumble.grounding import echo
 from bumble.llm import actions
 from bumble.llm.protocol import (
     Action,
@@ -37,6 +36,10 @@ from bumble.llm.protocol import (
 from bumble.llm.say_stream import SayReader
 from bumble.text import tokens
 from bumble.text.words import DEFAULT_LANGUAGE, one_line
+
+REPEAT_LIMIT = 3  # identical calls in a row before the next is refused
+PREVIEWS, PREVIEW_CHARS = 8, 280  # outputs of tools that the gate sees, and how much of each
+LENGTH_STOPS = 3  # answers cut off in a row before the advice to write a file
 
 # Why a turn ended: by itself; to hear more first; at a bound; with something that the gate still
 # misses; or on the way: the person broke it off, no answer could be read, or the model failed.
@@ -56,11 +59,11 @@ Breakable = Callable[[], AbstractContextManager[None]]
 UNREADABLE = "That could not be read. Answer with the JSON of actions and nothing else."
 CUT_CALL = "That was cut off and not done. Do it again, much shorter, or in several parts."
 UNREAD_CHARS = 400  # of an answer that can't be read, when the model is told so
+CIRCLE_REACH = 8_000  # characters, from the end, in which an answer may go round
+CIRCLE_CHARS, CIRCLE_TIMES = 40, 12  # the end of an answer, and how often it may stand there
 REFUSED = "refused:"
 PAUSE = "\n\n"  # between two things said
 QUESTION = re.compile("[?？؟]")
-CIRCLE_REACH = 8_000  # characters, from the end, in which an answer may go round
-CIRCLE_CHARS, CIRCLE_TIMES = 40, 4  # the end of an answer, and how often it may stand there
 MESSAGE_TOKENS = 80  # of what the person said, as the model is reminded of it
 LONG_ADVICE = " If it is that long, write it to a file with write_file and say where it is."
 BY_TOOL, WITHOUT_TOOLS = "Do it now with a tool, or", "No tool may be used any more:"
@@ -85,6 +88,7 @@ class LoopStep(Struct, frozen=True):
     results: tuple[Result, ...]  # one a call
     ends: bool = True  # whether the model wants the turn to end with it
     waits: bool = False  # whether it would rather hear more first
+    announces: bool = False  # whether it says that it only announced what it has still to do
     goes_on: bool = False  # whether it continues speech that was cut off, right behind it
 
 
@@ -96,6 +100,7 @@ class LoopOutcome(Struct):
     stopped: Stopped = "done"
     missing: list[str] = field(default_factory=list)  # what the gate found missing, each time
     problem: UserError | None = None  # of "unreadable" and "failed"
+    beside: list[Plan] = field(default_factory=list)  # what is written with it, by no tool
 
     @property
     def said(self) -> str:
@@ -113,14 +118,14 @@ class LoopOutcome(Struct):
     def plans(self) -> list[Plan]:
         """What the tools want written, in the order of their calls."""
         results = [result for step in self.steps for result in step.results]
-        return [plan for result in results for plan in result.plans]
+        return [*self.beside, *(plan for result in results for plan in result.plans)]
 
-    def work(self, config: LoopConfig) -> list[ToolUse]:
+    def work(self) -> list[ToolUse]:
         """The last tools that ran, each with the beginning of its result."""
         pairs = [pair for step in self.steps for pair in zip(step.calls, step.results, strict=True)]
         return [
-            ToolUse(call.name, one_line(result.text)[: config.preview_chars], result.failed)
-            for call, result in pairs[max(0, len(pairs) - config.preview_count) :]
+            ToolUse(call.name, one_line(result.text)[:PREVIEW_CHARS], result.failed)
+            for call, result in pairs[max(0, len(pairs) - PREVIEWS) :]
         ]
 
 
@@ -138,8 +143,7 @@ class _Speaker:
     """Streams what is said, and remembers it in case the answer is cut off.
 
     What only repeats is not shown: what was said before in this turn, as a whole or by one of
-    several actions. Of a small model (`doubted`) that holds too for what the person has just said
-    of themselves, and an answer that goes round in circles is ended: it would fill its budget with
+    several actions. An answer that goes round in circles is ended: it would fill its budget with
     one sentence.
     """
 
@@ -148,8 +152,6 @@ class _Speaker:
         say: Say,
         said_before: Sequence[str],
         each: list[str],
-        *,
-        doubted: Sequence[str] | None,
     ) -> None:
         """Begin an answer.
 
@@ -157,19 +159,16 @@ class _Speaker:
             say: Hears it.
             said_before: What was said by earlier answers of this turn.
             each: Texts that were said; what is said is added.
-            doubted: Sentences of the person about themselves; None: the model is able.
         """
         self.reader = SayReader(each)
-        self.say, self.said_before, self.doubted = say, said_before, doubted
+        self.say, self.said_before = say, said_before
         self.heard = ""
-        self.shown = self.echoed = False
+        self.shown = False
 
     def feed(self, piece: str) -> None:
         self._hear(self.reader.feed(piece))
-        end = self.heard[-CIRCLE_CHARS:]
-        far = self.heard[-CIRCLE_REACH:]
-        goes_round = len(end) == CIRCLE_CHARS and far.count(end) >= CIRCLE_TIMES
-        if goes_round and self.doubted is not None:
+        end, far = self.heard[-CIRCLE_CHARS:], self.heard[-CIRCLE_REACH:]
+        if len(end) == CIRCLE_CHARS and far.count(end) >= CIRCLE_TIMES:
             raise EnoughError
 
     def _hear(self, text: str) -> None:
@@ -181,14 +180,7 @@ class _Speaker:
         self._show(text)
 
     def _may_repeat(self) -> bool:
-        own = self.doubted or ()
-        rest = echo.without(self.heard, own)
-        self.echoed = self.echoed or rest != self.heard
-        # the sign that ends an echo may come with a later piece
-        self.heard = rest.lstrip(echo.ENDS) if self.echoed else rest
-        return echo.may_become_one(self.heard, own) or any(
-            before.startswith(self.heard.strip()) for before in self.said_before
-        )
+        return any(before.startswith(self.heard.strip()) for before in self.said_before)
 
     def _begun(self) -> str:
         """Return the beginning as it is shown."""
@@ -200,7 +192,7 @@ class _Speaker:
             self.say(text)
 
     def finish(self) -> str:
-        """Return what was said in all; an echo of something said before counts as nothing."""
+        """Return what was said in all; what was said before in this turn counts as nothing."""
         self._hear(self.reader.finish())
         speech = self.heard.strip()
         if speech in self.said_before:
@@ -222,7 +214,7 @@ class _Continuer(_Speaker):
             each: As `_Speaker` takes it.
             language: That is spoken.
         """
-        super().__init__(say, (), each, doubted=None)
+        super().__init__(say, (), each)
         self.before, self.language = before, language
 
     def _may_repeat(self) -> bool:
@@ -277,7 +269,6 @@ def run(
     """
     outcome = LoopOutcome()
     messages, each = list(request.messages), list[str]()  # each text that was said
-    own = echo.own_sentences(gate.message) if gate.language else None
     writes = any(tool.name == "write_file" for tool in tools)
     tries = _Tries(LONG_ADVICE if writes else SHORT_ADVICE)
     cap = max(6, min(25, 6 + max(0, min(16, config.max_tool_rounds))))
@@ -291,7 +282,7 @@ def run(
         speaker = (
             _Continuer(say, outcome.said, each, language)
             if goes_on
-            else _Speaker(say, speeches, each, doubted=own)
+            else _Speaker(say, speeches, each)
         )
         done = len(outcome.steps)
         carries = _no_more if over else carry_out  # not every backend keeps to a schema
@@ -302,10 +293,10 @@ def run(
                 calls = _calls(completion)
                 if calls is None:
                     did = PromptMessage("assistant", completion.text[:UNREAD_CHARS])
-                    back = _told(_unread(outcome, completion, config, tries))
+                    back = _told(_unread(outcome, completion, tries))
                 else:
                     heard = speaker.finish()
-                    step = _step(calls, heard, carries, outcome.steps, config.repeat_limit)
+                    step = _step(calls, heard, carries, outcome.steps)
                     outcome.steps.append(replace(step, goes_on=goes_on))
                     tries.count(completion, step)
                     did = _did(completion, calls, step)
@@ -323,8 +314,10 @@ def run(
 
 
 def offered(tools: Sequence[Tool], *, speech_only: bool) -> tuple[Tool, ...]:
-    """Return what may be called: all, or speech alone."""
-    return tuple(tool for tool in tools if not speech_only or tool.name in AGENCY)
+    """Return what may be called natively: all, or speech alone, which announces nothing."""
+    if speech_only:
+        return tuple(tool for tool in tools if tool.name in AGENCY)
+    return tuple(SAY if tool.name == SAY.name else tool for tool in tools)
 
 
 def _did(completion: Completion, calls: Sequence[Action], step: LoopStep) -> PromptMessage:
@@ -361,13 +354,11 @@ def _calls(completion: Completion) -> tuple[Action, ...] | None:
         return None
 
 
-def _unread(
-    outcome: LoopOutcome, completion: Completion, config: LoopConfig, tries: _Tries
-) -> str | None:
+def _unread(outcome: LoopOutcome, completion: Completion, tries: _Tries) -> str | None:
     """Return what the model is told of an answer that can't be read, None if the turn ends."""
     if completion.finish_reason == "length":  # in the middle of a call, which is not run half
         tries.cuts += 1
-        if tries.cuts > config.length_stops:
+        if tries.cuts > LENGTH_STOPS:
             outcome.stopped = "length"
             return None
         return CUT_CALL
@@ -422,13 +413,12 @@ def _back(
         results = _results(step)
         text = "\n\n".join([*(result.text for result in results), nudge])
         return PromptMessage("user", text, bare=nudge, results=results)
-    return _told(_unworked(outcome, step, config, person, gate, tries, over=over))
+    return _told(_unworked(outcome, step, person, gate, tries, over=over))
 
 
 def _unworked(
     outcome: LoopOutcome,
     step: LoopStep,
-    config: LoopConfig,
     person: str,
     gate: Gate,
     tries: _Tries,
@@ -436,18 +426,19 @@ def _unworked(
     over: bool,
 ) -> str | None:
     """Return what the model is told after an answer without work, None if the turn ends."""
-    if tries.cuts > config.length_stops:
+    if tries.cuts > LENGTH_STOPS:
         outcome.stopped = "length"
         return None
     if tries.cuts:
-        advice = tries.advice if tries.cuts == config.length_stops else ""
+        advice = tries.advice if tries.cuts == LENGTH_STOPS else ""
         return prompts.load("cut_off").fill(advice=advice)
     if step.waits and not outcome.said:
         outcome.stopped = "waiting"
         return None
     if not step.ends:  # it only thought
         return _unfinished(outcome, "now speak" if over else "now speak, or act", person, over=over)
-    missing = gate.missing(outcome.said, outcome.work(config))
+    announced = ANNOUNCES if step.announces and not over else ""
+    missing = announced or gate.missing(outcome.said, outcome.work())
     if not missing:
         return None
     outcome.missing.append(missing)
@@ -469,7 +460,6 @@ def _step(
     speech: str,
     carry_out: Callable[[Action], Result],
     before: Sequence[LoopStep],
-    repeat_limit: int,
 ) -> LoopStep:
     agency = {call.name for call in calls} & AGENCY
     work = tuple(call for call in calls if call.name not in AGENCY)
@@ -477,7 +467,7 @@ def _step(
     results: list[Result] = []
     for read_only, group in groupby(work, lambda call: call.name in READ_ONLY):
         row = list(group)
-        refused = [_refused(call, [*earlier, *row[:n]], repeat_limit) for n, call in enumerate(row)]
+        refused = [_refused(call, [*earlier, *row[:n]], REPEAT_LIMIT) for n, call in enumerate(row)]
         pairs = list(zip(row, refused, strict=True))
         if read_only and len(row) > 1:  # they change nothing, so none waits for another
             with ThreadPoolExecutor(len(row)) as pool:
@@ -485,8 +475,14 @@ def _step(
         else:
             results += [refusal or carry_out(call) for call, refusal in pairs]
         earlier += row
-    thinks_only = agency == {"think"} and not speech
-    return LoopStep(speech, work, tuple(results), not thinks_only, "wait" in agency)
+    return LoopStep(
+        speech,
+        work,
+        tuple(results),
+        ends=agency != {"think"} or bool(speech),
+        waits="wait" in agency,
+        announces=any(call.arguments.get("then") == MORE for call in calls if call.name == "say"),
+    )
 
 
 def _no_more(call: Action) -> Result:

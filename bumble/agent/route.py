@@ -1,32 +1,19 @@
-"""Reflex or deliberate: the rules that decide how much a message is thought about.
+"""Reflex or deliberate: how much a message is thought about, by its form or by what it is.
 
-What its words show is `route_words`; without a file of its language its shape decides. The first
-rule that fits decides; each has an id and says how sure it is. Pure functions.
+For a model that thinks for itself the form decides, in any language: code, files, numbers, length.
+For others what the reader says of it. Each rule has an id and says how sure it is. Pure functions.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 from msgspec import Struct
 
-from bumble import prompts
-from bumble.agent import route_words
-from bumble.agent.route_words import Look
-from bumble.entity.config import RouterConfig
-from bumble.llm.protocol import Model, PromptMessage, Request
-from bumble.runtime.job import NO_ANSWER
+from bumble.embed.reader import MessageReading
 from bumble.runtime.runtime import ProfileName
-from bumble.text import stop_words, words
+from bumble.text import stop_words
 
-CLASSES: Mapping[str, ProfileName] = {
-    "CHAT": "reflex",
-    "GROUNDED": "deliberate",
-    "EXACT": "deliberate",
-    "DEEP": "deliberate",
-}
-HEAVY_MOODS = frozenset({"melancholy", "anxious", "affectionate"})
 GREETING = re.compile(
     r"(hi|hello|hey|yo|hiya|howdy|morning|evening|good (morning|evening|night|day|afternoon)|sup"
     r"|thanks?( you)?|thx|ok(ay)?|bye|goodbye|see you|gn|hallo|moin|servus|salut|bonjour|hola|ciao"
@@ -40,11 +27,15 @@ TECHNICAL = re.compile(
 )
 QUESTION = re.compile("[?？؟]")
 DIGIT = re.compile(r"\d+")
-SHORT_WORDS = 6  # of a question that nothing weighs
-CUE_WORDS = 9  # of a question that is light by a word of it
-MOST_LIGHT_WORDS = 5  # of a statement without a cue that is light nevertheless
-FEW_WORDS = 2  # of a message that says too little to be of weight unless a word shows it
-UNKNOWN_WORDS = 3  # of a message whose language has no file and that is light nevertheless
+GREETING_CHARS = 4  # shorter input is a reflex
+QUESTION_CHARS = 80  # a question shorter than this, and calm, is a reflex
+LONG_INPUT_CHARS = 200  # longer input is thought about
+SLANG_CHARS = 120  # longer talk without a question is in doubt
+REACTION_CHARS = 18  # a reaction up to here is a reflex, whatever it holds
+WEIGHTY = (
+    *("task", "ask_world", "ask_memory", "ask_entity", "pry", "remind", "remember", "correct"),
+    *("confide", "calculate", "ask_known", "ask_talk"),
+)
 
 
 class Route(Struct, frozen=True):
@@ -55,27 +46,45 @@ class Route(Struct, frozen=True):
     confidence: float  # in [0, 1]
 
 
-def by_form(text: str, config: RouterConfig) -> Route:
+AUTOMATION = Route("deliberate", "automation", 1.0)  # no person said it
+
+
+def by_form(text: str) -> Route:
     """Decide by the form of a message alone, in any language: for a model that thinks for itself.
 
     What has code, a file, an address, several lines or numbers in it, and what is long, is worth
     thought.
     """
     message = text.strip()
-    if _is_sound(message, config):
+    if _is_sound(message):
         return Route("reflex", "greeting", 0.95)
     if TECHNICAL.search(message) or "\n" in message:
         return Route("deliberate", "technical", 0.8)
-    if len(message) > config.long_input_chars:
+    if len(message) > LONG_INPUT_CHARS:
         return Route("deliberate", "long_input", 0.75)
     asks = QUESTION.search(message) is not None
-    if not asks and len(message) <= config.reaction_chars:
+    if not asks and len(message) <= REACTION_CHARS:
         return Route("reflex", "reaction", 0.7)
-    if asks and (len(message) >= config.question_chars or DIGIT.search(message)):
+    if asks and (len(message) >= QUESTION_CHARS or DIGIT.search(message)):
         return Route("deliberate", "long_question", 0.6)
-    if len(message) > config.slang_chars or len(DIGIT.findall(message)) > 1:
+    if len(message) > SLANG_CHARS or len(DIGIT.findall(message)) > 1:
         return Route("deliberate", "doubt", 0.35)
     return Route("reflex", "short_question" if asks else "small_talk", 0.6)
+
+
+def by_reading(text: str, reading: MessageReading) -> Route:
+    """Decide by what a message is: work, questions, weight and what is kept get thought."""
+    if _is_sound(text.strip()):
+        return Route("reflex", "greeting", 0.95)
+    named = [intent for intent in WEIGHTY if reading.has(intent)]
+    if named:
+        surest = max(named, key=lambda intent: reading.scores[intent])
+        return Route("deliberate", surest, 0.8)
+    if reading.heavy:
+        return Route("deliberate", "heavy", 0.75)
+    if reading.keep > 0 and not reading.has("greet", "leave"):
+        return Route("deliberate", "kept", 0.6)
+    return Route("reflex", reading.main, 0.6)
 
 
 def demands(text: str) -> bool:
@@ -83,130 +92,7 @@ def demands(text: str) -> bool:
     return TECHNICAL.search(text) is not None
 
 
-def route(
-    text: str,
-    config: RouterConfig,
-    language: str = words.DEFAULT_LANGUAGE,
-    *,
-    automation: bool = False,
-    mood: str = "neutral",
-    intensity: float = 0.0,
-) -> Route:
-    """Decide by the rules.
-
-    Args:
-        text: What was said.
-        config: Lengths and limits of the rules.
-        language: In which, `de`.
-        automation: Whether no person said it.
-        mood: The entity's mood.
-        intensity: How charged the moment is, in [0, 1].
-    """
-    message = text.strip()
-    if automation:
-        return Route("deliberate", "automation", 1.0)
-    if _is_sound(message, config):
-        return Route("reflex", "greeting", 0.95)
-    look = Look(message, language)
-    if look.is_technical:
-        return Route("deliberate", "technical", 0.75)
-    calm = intensity < config.question_max_intensity
-    if not route_words.has(language):
-        return _unknown(look, config, calm=calm)
-    return (
-        _weighty(look)
-        or _light(look, config, mood=mood, calm=calm)
-        or _doubtful(look, config, mood=mood, calm=calm)
-    )
-
-
-def _is_sound(message: str, config: RouterConfig) -> bool:
+def _is_sound(message: str) -> bool:
     """Whether a message is a greeting of any language, or too short to say anything."""
     letters = sum(3 if stop_words.UNSPACED_SIGN.match(char) else 1 for char in message)
-    return letters < config.greeting_chars or GREETING.fullmatch(message) is not None
-
-
-def _unknown(look: Look, config: RouterConfig, *, calm: bool) -> Route:
-    """Decide without words: what is short and has no number is light, and doubt gets thought."""
-    is_short = look.count <= UNKNOWN_WORDS and len(look.text) < config.question_chars
-    if look.laughs or not look.count:
-        return Route("reflex", "small_talk", 0.5)
-    has_digit = any(char.isdigit() for char in look.text)
-    if is_short and calm and not has_digit and not stop_words.UNSPACED_SIGN.search(look.text):
-        return Route("reflex", "short_question" if look.asks else "small_talk", 0.4)
-    return Route("deliberate", "unknown_language", 0.35)
-
-
-def _weighty(look: Look) -> Route | None:
-    """Return where a message goes that shows weight or work."""
-    if look.is_heavy:
-        return Route("deliberate", "heavy", 0.75)
-    if look.is_reaction:
-        return Route("reflex", "reaction", 0.7)
-    if look.asks_of_self:
-        return Route("deliberate", "self_or_files", 0.8)
-    if look.is_task:
-        return Route("deliberate", "task", 0.75)
-    return None
-
-
-def _light(look: Look, config: RouterConfig, *, mood: str, calm: bool) -> Route | None:
-    """Return where a message goes that asks for thought or shows that it needs none."""
-    is_short = look.count <= CUE_WORDS and len(look.text) < config.question_chars
-    if look.asks and look.is_light and is_short and calm and not look.is_deep:
-        return Route("reflex", "short_question", 0.7)
-    if look.is_deep:
-        return Route("deliberate", "depth", 0.7)
-    if look.asks or mood in HEAVY_MOODS:
-        return None
-    if look.laughs or look.is_light:
-        return Route("reflex", "small_talk", 0.6)
-    return None
-
-
-def _doubtful(look: Look, config: RouterConfig, *, mood: str, calm: bool) -> Route:
-    """Decide by length, and by whom a message speaks of."""
-    if look.asks:
-        if look.count <= SHORT_WORDS and len(look.text) < config.question_chars and calm:
-            return Route("reflex", "short_question", 0.6)
-        return Route("deliberate", "long_question", 0.5)
-    if mood in HEAVY_MOODS:
-        return Route("deliberate", "heavy_mood", 0.6)
-    if len(look.text) > config.long_input_chars:
-        return Route("deliberate", "long_input", 0.75)
-    if look.count > FEW_WORDS and not look.tells and look.is_personal:
-        return Route("deliberate", "personal", 0.35)
-    has_digit = any(char.isdigit() for char in look.text)
-    if not look.tells and (has_digit or look.count > MOST_LIGHT_WORDS):
-        return Route("deliberate", "doubt", 0.35)
-    return Route("reflex", "small_talk", 0.5 if len(look.text) <= config.slang_chars else 0.35)
-
-
-def decide(model: Model, text: str, config: RouterConfig) -> Route:
-    """Decide for an able model by form; in doubt it thinks, or is asked first where that is set."""
-    decision = by_form(text, config)
-    unsure = decision.confidence < config.escalation_threshold
-    return classify(model, text, config) if config.classifier and unsure else decision
-
-
-def classify(model: Model, text: str, config: RouterConfig) -> Route:
-    """Ask the model for one word; an answer that can't be read, or none, gets thought."""
-    request = Request(
-        messages=(
-            PromptMessage(
-                "user", prompts.load("classify").fill(message=prompts.harmless(text, "message"))
-            ),
-        ),
-        purpose="route",
-        max_tokens=config.classifier_max_tokens,
-        temperature=config.classifier_temperature,
-        schema={"enum": list(CLASSES)},
-    )
-    try:
-        answer = model.complete(request).text
-    except NO_ANSWER:
-        return Route("deliberate", "classifier_failed", 0.5)
-    named = [name for name in CLASSES if name in answer.upper()]
-    if len(named) != 1:
-        return Route("deliberate", "classifier_unreadable", 0.5)
-    return Route(CLASSES[named[0]], f"classifier_{named[0].lower()}", 0.7)
+    return letters < GREETING_CHARS or GREETING.fullmatch(message) is not None

@@ -16,18 +16,21 @@ from typing import Any
 from msgspec import Struct
 
 from bumble import files
-from bumble.entity.config import ToolCacheConfig
 from bumble.errors import FolderUnwritableError
 
 FOLDER = "tools"
+CACHED = ("read_file", "web_search", "web_fetch", "image", "memory_search")
+MOST_ENTRIES, LIFE_SECONDS = 500, 300
 
 
 class ToolCache(Struct, frozen=True):
     """The cache of one entity."""
 
     folder: Path  # below `.bumble/cache`
-    config: ToolCacheConfig
     writes: bool = True
+    tools: tuple[str, ...] = CACHED  # whose results are kept
+    most_entries: int = MOST_ENTRIES
+    life_seconds: float = LIFE_SECONDS  # of a result
 
     def get(
         self, tool: str, arguments: Mapping[str, Any], state: Sequence[int], now: datetime
@@ -40,13 +43,13 @@ class ToolCache(Struct, frozen=True):
             state: What must not have changed since: time and size of a file.
             now: The present.
         """
-        if tool not in self.config.tools:
+        if tool not in self.tools:
             return None
         raw = files.read_cache(self._place(tool, arguments))
         try:
             entry = json.loads(raw) if raw else {}
             age = (now - datetime.fromisoformat(entry["at"])).total_seconds()
-            fresh = 0 <= age <= self.config.ttl_seconds and entry["state"] == list(state)
+            fresh = 0 <= age <= self.life_seconds and entry["state"] == list(state)
             return str(entry["text"]) if fresh else None
         except (ValueError, KeyError, TypeError, RecursionError):
             return None  # damaged: it is only a cache
@@ -60,7 +63,7 @@ class ToolCache(Struct, frozen=True):
         now: datetime,
     ) -> None:
         """Keep a result; the oldest go where there are too many."""
-        if tool not in self.config.tools or not self.writes:
+        if tool not in self.tools or not self.writes:
             return
         data = json.dumps({"at": now.isoformat(), "state": list(state), "text": text})
         with contextlib.suppress(FolderUnwritableError):  # a full disk must not cost the answer
@@ -73,5 +76,5 @@ class ToolCache(Struct, frozen=True):
 
     def _evict(self) -> None:
         paths = sorted(self.folder.glob("*.json"), key=lambda file: file.stat().st_mtime_ns)
-        for file in paths[: max(0, len(paths) - self.config.max_entries)]:
+        for file in paths[: max(0, len(paths) - self.most_entries)]:
             files.remove(file)

@@ -68,7 +68,6 @@ class ToolContext(Struct, frozen=True):
     read: set[str] = field(default_factory=set)  # tiers of what was read that is only quoted
     warned: set[str] = field(default_factory=set)  # texts that were about to lose most they say
     outside: Outside | None = None  # tools of other programs
-    writes: bool = True  # whether what is kept may be in the model's words, and not the person's
 
     @property
     def readers(self) -> tuple[str, ...]:
@@ -115,7 +114,7 @@ DECLARED: tuple[Tool, ...] = (
             "type": "object",
             "properties": {
                 "query": {"type": "string", "description": "what to look for"},
-                "register": {"enum": list(catalyze.REGISTERS)},
+                "register": {"type": "string", "enum": list(catalyze.REGISTERS)},
             },
             "required": ["query"],
             "additionalProperties": False,
@@ -145,6 +144,28 @@ DECLARED: tuple[Tool, ...] = (
     ),
 )
 
+MORE = "more"  # behind what was said: work that it announces
+# Speech as native tools have it: the model tells with its words whether it has still to do what
+# they say, so that nobody has to guess it from them, in any language, and no judge is asked.
+SAY = Tool(
+    "say",
+    "speak to the person",
+    {
+        "type": "object",
+        "properties": {
+            "text": {"type": "string", "description": "what they hear"},
+            "then": {
+                "type": "string",
+                "enum": ["nothing", MORE],
+                "description": f"`{MORE}`: you only said that you will do something with a tool, "
+                "and do it next; `nothing`: your turn is over",
+            },
+        },
+        "required": ["text", "then"],
+        "additionalProperties": False,
+    },
+)
+
 FILES: tuple[Tool, ...] = (
     Tool("list_files", "list your workspace", _parameters(folder="a folder in it, or empty")),
     Tool("read_file", "read a file of your workspace", _parameters(path="its name")),
@@ -162,7 +183,7 @@ NOTE = Tool(
         "type": "object",
         "properties": {
             "text": {"type": "string", "description": "the line"},
-            "type": {"enum": list(scratch.KINDS)},
+            "type": {"type": "string", "enum": list(scratch.KINDS)},
         },
         "required": ["text", "type"],
         "additionalProperties": False,
@@ -198,7 +219,7 @@ PROJECTS: tuple[Tool, ...] = (
             "type": "object",
             "properties": {
                 "title": {"type": "string", "description": "what it is called"},
-                "status": {"enum": list(projects.STATUSES)},
+                "status": {"type": "string", "enum": list(projects.STATUSES)},
                 "why": {"type": "string", "description": "what it is for, or empty to leave it"},
                 "next": {"type": "string", "description": "all next steps, a line each"},
             },
@@ -272,11 +293,10 @@ def _vouch(context: ToolContext, *texts: str) -> None:
     Raises:
         RefusedError: If it was not.
     """
-    is_theirs = context.writes and not context.read
-    if is_theirs or grounded.was_said("\n".join(texts), context.said, context.known):
+    if not context.read or grounded.was_said("\n".join(texts), context.said, context.known):
         return
     raise RefusedError(
-        f"{'that was only read, and ' if context.read else ''}nobody here said so; "
+        "that was only read, and nobody here said so; "
         "write down what the person tells you, in their words"
     )
 
@@ -287,8 +307,6 @@ def _own_words(context: ToolContext, *texts: str) -> Provenance:
     Raises:
         RefusedError: If its model may not write, and nobody said them.
     """
-    if not context.writes:
-        _vouch(context, *texts)
     lowest = base.lowest_trust((context.provenance.trust, "entity", *context.read))
     return replace(context.provenance, trust=lowest)
 

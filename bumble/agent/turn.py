@@ -21,13 +21,11 @@ from msgspec.structs import replace
 from bumble import files, prompts
 from bumble.agent import (
     deep_recall,
-    held,
     host,
     loop,
-    manner,
     outside_tools,
+    plain_turn,
     route,
-    short_turn,
     tool_cache,
     tools,
     turn_budget,
@@ -37,7 +35,6 @@ from bumble.agent import (
 from bumble.agent.anchor_tools import Feelings
 from bumble.agent.completion_gate import Gate, Judges
 from bumble.agent.loop import LoopOutcome, Profile
-from bumble.agent.manner import Manner
 from bumble.agent.participants import Person
 from bumble.agent.tool_cache import ToolCache
 from bumble.agent.turn_record import Turn, provenance_of
@@ -49,7 +46,6 @@ from bumble.context import (
     preamble,
     prompt_files,
     recalled,
-    short,
     system,
     topic_overview,
     transcript,
@@ -71,8 +67,8 @@ from bumble.runtime.job import JobResult
 from bumble.runtime.runtime import ProfileName, Runtime
 from bumble.text import passed_on, tokens
 
+OUTPUT_TOKENS = 4096  # a longer result of a tool goes to the blobs, with a reference
 _SEEDS = (10**9, 2**31)  # of ten digits each: what `context` counts is as long as what is sent
-TOOLS_CACHE = "+tools"  # behind the name of a conversation's evaluated prompt
 ATTACHED = "attached"  # the block of the files that a message points to
 NO_JUDGE = "no_judge"  # names a model that could not judge whether a turn may end
 LEAST_RESULT_TOKENS = 128  # however full the window is
@@ -84,8 +80,6 @@ class _Heard(Struct, frozen=True):
     session: Session  # with the message
     who: Person  # who said it
     last_spoke: datetime | None  # when they last said something before
-    language: str  # that they speak
-    manner: Manner
     soma: Soma  # the body as the message leaves it
     stirring: Stirring | None  # the anchor that came back by itself
 
@@ -119,25 +113,27 @@ def prepare(
     """
     said = session.messages[-1]
     language = spoken.language(runtime, session, who.id)
-    how = manner.of(runtime, session, language, "deliberate" if attached else profile_name)
+    able = runtime.abilities.tier("talk", language) == "write"
     before = body_state.read(runtime, said.at)
     stirring = anchor_recall.stir(runtime, before, said.text, session.people, said.at)
-    if how in ("draw", "form") and short.has(language):
-        turn = short_turn.prepare(runtime, session, who, how, language, compacts=compacts)
+    if not able:
+        turn = plain_turn.prepare(
+            runtime, session, who, language, compacts=compacts, attached=attached
+        )
         turn.stirring = stirring
         return turn
     soma = body_state.events(runtime, [turn_record.HEARD])(
         stirring.move(before) if stirring else before
     )
-    heard = _Heard(session, who, last_spoke, language, how, soma, stirring)
+    heard = _Heard(session, who, last_spoke, soma, stirring)
     decided = _decide(runtime, heard, profile_name)
     profile = turn_budget.profile(
         runtime.config,
         decided.profile,
         runtime.temperature,
-        reads_fast=how == "stream" and not runtime.local,
+        reads_fast=not runtime.local,
     )
-    uses = compacts and (how == "tools" or decided.profile == "deliberate")
+    uses = compacts and decided.profile == "deliberate"
     outside = outside_tools.offered(runtime, session) if uses else ()
     stable = stable_part(runtime, session.people)
     prompt_files.say_unreadable(runtime, stable.files)
@@ -151,11 +147,9 @@ def prepare(
     kept = _fitting(runtime, session, stable, seen, blocks, profile, attached)
     last = system.with_preamble(kept, transcript.render(said).content)
     messages = (*stable.messages, *transcript.with_last(seen.messages, last))
-    request = turn_budget.fitting(
-        runtime, _request(runtime, session, profile, messages, how, outside)
-    )
+    request = turn_budget.fitting(runtime, _request(runtime, session, profile, messages, outside))
     turn = Turn(session, who, decided, stable, kept, seen, request, brief=brief)
-    turn.manner, turn.language, turn.stirring = how, language, stirring
+    turn.language, turn.stirring = language, stirring
     turn.outside = outside
     turn.read |= {block.trust for block in kept if block.trust}
     turn.read |= tools.tiers_read(session.messages)
@@ -169,15 +163,7 @@ def _decide(runtime: Runtime, heard: _Heard, profile_name: ProfileName | None) -
         return route.Route(profile_name, "asked", 1.0)
     if outside := outside_tools.route_of(runtime, heard.session):
         return outside
-    if heard.manner == "stream":
-        return route.decide(runtime.model, heard.message.text, runtime.config.cognition.router)
-    return route.route(
-        heard.message.text,
-        runtime.config.cognition.router,
-        heard.language,
-        mood=body_state.mood(runtime, heard.soma).name,
-        intensity=body_state.intensity(runtime, heard.soma),
-    )
+    return route.by_form(heard.message.text)
 
 
 def _view(runtime: Runtime, session: Session, stable: Stable, attached: str) -> transcript.View:
@@ -275,11 +261,8 @@ def _request(
     session: Session,
     profile: Profile,
     messages: Sequence[PromptMessage],
-    how: Manner,
     outside: Sequence[Tool],
 ) -> Request:
-    # beside the short prompt of plain turns, the whole one is evaluated and kept by itself
-    apart = TOOLS_CACHE if how == "tools" else ""
     declared = (*tools.declared(tools_of(runtime, session.people)), *outside)
     speech_only = runtime.config.cognition.loop.max_tool_rounds == 0
     return Request(
@@ -291,8 +274,8 @@ def _request(
         temperature=profile.temperature,
         thinking=profile.thinking,
         seed=runtime.rng.randrange(*_SEEDS),
-        cache_id=f"{session.id}{apart}" if runtime.writes else None,
-        cache_family=f"{runtime.entity.root}{apart}" if runtime.writes else None,
+        cache_id=session.id if runtime.writes else None,
+        cache_family=str(runtime.entity.root) if runtime.writes else None,
     )
 
 
@@ -301,7 +284,7 @@ def answer(
     turn: Turn,
     say: loop.Say,
     *,
-    sign: held.Sign = lambda: None,
+    sign: plain_turn.Sign = lambda: None,
     breakable: loop.Breakable = nullcontext,
 ) -> Turn:
     """Let the model act, or a form stand for it, and commit what came of it.
@@ -316,13 +299,7 @@ def answer(
     if turn.manner == "stream":
         turn.outcome = _acted(runtime, turn, say, breakable)
     else:
-        if turn.manner == "tools":
-            sign()
-            outcome = _acted(runtime, turn, lambda _: None, breakable)
-            turn.outcome = held.checked(runtime, turn, outcome)
-        else:
-            turn.outcome = held.answer(runtime, turn, sign=sign, breakable=breakable)
-        say(turn.outcome.said)
+        turn.outcome = plain_turn.answer(runtime, turn, say, sign=sign, breakable=breakable)
     turn_record.commit(runtime, turn)
     return turn
 
@@ -358,10 +335,10 @@ def _acted(runtime: Runtime, turn: Turn, say: loop.Say, breakable: loop.Breakabl
 
 def _gate(runtime: Runtime, turn: Turn) -> Gate:
     """Make the check of whether the turn may end; an able model judges what rules can't tell."""
-    config, able = runtime.config.cognition.gate, turn.manner == "stream"
+    config = runtime.config.cognition.gate
     failed = runtime.entity.private / "cache" / NO_JUDGE
     judges: Judges = "always" if config.judge == "always" else "never"
-    if able and config.judge == "auto":
+    if config.judge == "auto":
         gave_up = (files.read_cache(failed) or b"").decode(errors="replace") == runtime.model.name
         judges = "never" if gave_up else "in doubt"
 
@@ -374,7 +351,6 @@ def _gate(runtime: Runtime, turn: Turn) -> Gate:
         config,
         turn.message.text,
         judges=judges,
-        language="" if able else turn.language,
         give_up=give_up,
     )
 
@@ -394,7 +370,6 @@ def _context(runtime: Runtime, turn: Turn) -> tools.ToolContext:
         read=turn.read,
         warned=turn.warned,
         outside=tools.Outside(turn.outside, runtime.outside.call) if runtime.outside else None,
-        writes=turn.manner != "tools",
     )
 
 
@@ -435,7 +410,6 @@ def tool_context(
         apply=write_now,
         cache=ToolCache(
             runtime.entity.private / "cache" / tool_cache.FOLDER,
-            runtime.config.tools.cache,
             writes=runtime.writes,
         ),
         environ=runtime.environ,
@@ -446,7 +420,7 @@ def _shortened(
     runtime: Runtime, turn: Turn, result: tools.Result, most_tokens: int
 ) -> tools.Result:
     """Cut a long result; the whole of it is kept beside the transcript, under its reference."""
-    limit = min(runtime.config.tools.output_max_tokens, most_tokens)
+    limit = min(OUTPUT_TOKENS, most_tokens)
     if tokens.estimate(result.text) <= limit:
         return result
     data = result.text.encode(errors="replace")
@@ -495,9 +469,9 @@ def stable_of(
 ) -> Stable:
     """Make what the next plain turn of a conversation begins with; see `stable_part`."""
     code = spoken.language(runtime, session, person)
-    if runtime.abilities.tier("talk", code) == "write" or not short.has(code):
+    if runtime.abilities.tier("talk", code) == "write":
         return stable_part(runtime, session.people, overview)
-    return short_turn.stable_part(runtime, code)
+    return plain_turn.stable_part(runtime, code)
 
 
 def next_request(

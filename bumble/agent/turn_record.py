@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bumble.agent import route, tools
 from bumble.agent.loop import LoopOutcome
-from bumble.agent.manner import Manner
 from bumble.agent.participants import Person
 from bumble.body import ebb
 from bumble.body.soma import Soma
@@ -37,6 +36,8 @@ from bumble.runtime.cursors import APPRAISE, DISTILL, REFLECT, REMEMBER
 from bumble.runtime.runtime import Runtime
 
 COMMIT_TRIES = 3
+# `stream`: an able model answers as it goes; `plain`: what stands below that (`plain_turn`).
+Manner = Literal["stream", "plain"]
 HEARD, SPOKE = "message_in", "message_out"
 
 
@@ -58,7 +59,7 @@ class Turn(Struct):
     warned: set[str] = field(default_factory=set)  # texts that were about to lose most they say
     manner: Manner = "stream"
     language: str = ""  # that the person speaks
-    worded: str = ""  # the act that the reply is a fixed form of; empty: the model wrote it
+    worded: str = ""  # what a reply is about that no model wrote; empty: the model wrote it
     refused: list[str] = field(default_factory=list)  # why drafts were not said, one each
     stirring: Stirring | None = None  # the anchor that came back by itself
     outside: tuple[Tool, ...] = ()  # tools of other programs that it may use
@@ -248,7 +249,7 @@ def _felt(runtime: Runtime, turn: Turn) -> dict[str, str]:
     except UserError as error:
         turn.notes.append(f"how the body was is not noted: {error}")
         return {}
-    return {"soma": ebb.episode_tag(soma, runtime.body.soma)}
+    return {"soma": ebb.episode_tag(soma)}
 
 
 def provenance_of(runtime: Runtime, turn: Turn) -> Provenance:

@@ -11,7 +11,6 @@ from bumble.app import opening
 from bumble.app.opening import Opened
 from bumble.body import affects
 from bumble.body.affects import Mood
-from bumble.body.config import BodyConfig
 from bumble.body.soma import Soma, advance, birth
 from bumble.records import soma
 from bumble.runtime import body_state
@@ -25,17 +24,11 @@ class Presence(Struct, frozen=True):
 
     soma: Soma
     stored_at: datetime | None  # when the values of its file were true; None: not written yet
-    config: BodyConfig
 
     @property
     def mood(self) -> Mood:
         """The feeling that stands out."""
-        return affects.mood(self.soma.bars, self.config.soma.affects)
-
-
-def body_of(opened: Opened) -> BodyConfig:
-    """Return the parameters of the body from the settings in force."""
-    return opened.config.body
+        return affects.mood(self.soma.bars)
 
 
 def look(opened: Opened) -> Presence:
@@ -44,14 +37,14 @@ def look(opened: Opened) -> Presence:
     Raises:
         RecordInvalidError: If the file does not hold a body.
     """
-    config, zone = body_of(opened), opening.zone(opened)
+    temperament, zone = opened.config.soma.bars.levels, opening.zone(opened)
     place = opening.within(opened, opened.entity.soma)
     file = soma.read(place)
     stored = body_state.stored(place, file)
     at = opened.shell.now().astimezone(zone)
     if stored is None:
-        return Presence(birth(at, config.soma), None, config)
-    return Presence(advance(stored, at, zone, config.soma), stored.at, config)
+        return Presence(birth(at, temperament), None)
+    return Presence(advance(stored, at, zone, temperament), stored.at)
 
 
 def fragment_data(held: Fragment) -> dict[str, Any]:

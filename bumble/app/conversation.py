@@ -182,7 +182,7 @@ class Conversation:
         if self.person.trust != "owner":
             return Attached()
         shell = self.opened.shell
-        return attachments.read(text, shell.cwd, self.opened.config.prompt)
+        return attachments.read(text, shell.cwd)
 
     def unheard(self) -> list[str]:
         """Return what the entity has said by itself since the person last spoke, and says now."""
@@ -228,8 +228,8 @@ class Conversation:
         if not self.runtime.writes or done.outcome.stopped in ("interrupted", "failed"):
             return
         self._keep_request(done)
-        if not done.outcome.completions or done.manner == "tools":
-            return  # nothing was evaluated, or the prompt of a plain turn is another
+        if not done.outcome.completions:
+            return  # nothing was evaluated
         with self._timed("warm"):
             self.runtime.model.warm(turn.stored_request(self.runtime, done))
 

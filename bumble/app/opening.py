@@ -227,7 +227,7 @@ def open_entity(
     opened = Opened(shell, entity, why, settings_of_entity, settings_of_entity.identity)
     if not incognito:
         if is_settled:
-            settle_merges(opened)
+            _check_merges(opened) if reads else settle_merges(opened)
             _teach_git(opened)
         return _with_rules(opened, flags)
     return opened
@@ -334,6 +334,33 @@ def _teach_git(opened: Opened) -> None:
             "git has not been told how to merge these files by meaning, and its repository is not "
             "this folder's alone: `bumble doctor --fix` tells it.",
         )
+
+
+def _check_merges(opened: Opened) -> None:
+    """Say what a merge that git made without us left, to who only reads; nothing is changed.
+
+    Raises:
+        RefusedError: If it brought back what was forgotten: nobody is to meet it until it is gone.
+    """
+    from bumble.entity import brought
+
+    root = opened.entity.root
+    repository = gitdir.find(root)
+    if repository is None or not brought.may_be_half_merged(root, repository):
+        return
+    from bumble.history import clone
+
+    waiting = clone.waiting(root, trusted=opened.settings.trusted)
+    advice = "The next command that writes settles it, as `bumble doctor --fix` does."
+    if waiting:
+        output.warn(opened.shell, f"git left half merged: {', '.join(waiting)}.\n{advice}")
+    elif (root / FORGOTTEN).exists():
+        from bumble.forgetting import brought_back
+
+        if brought_back.plan(opened.entity, zone(opened)).changes:
+            raise RefusedError(f"{root}: a merge brought back what was forgotten\n{advice}")
+    if not (waiting or brought.is_open(repository)):
+        brought.note_look(root, repository)
 
 
 def settle_merges(opened: Opened, kept: Sequence[str] = ()) -> None:

@@ -113,11 +113,6 @@ class Shell(Struct):
         return Path(folder) if folder else self._user_folder("cache") / "weights"
 
     @property
-    def learned(self) -> Path:
-        """Where it lies what embedders learned from examples, of all entities alike."""
-        return self._user_folder("cache") / "learned"
-
-    @property
     def prompt_caches(self) -> Path:
         """Where the embedded engine keeps evaluated prompts: never in an entity folder."""
         return self._user_folder("cache") / "prompts"

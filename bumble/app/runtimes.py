@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from zoneinfo import ZoneInfo
 
 from bumble.app import abilities, index_place, models, output, weights
-from bumble.app.body_view import body_of
 from bumble.app.opening import Opened
 from bumble.index.memory import Memory
 from bumble.llm.protocol import Model
@@ -63,13 +62,13 @@ def runtime(
         place=index_place.of(opened.entity, opened.config.index),
         syncs=writes,
         optional=talks,
+        open_reader=lambda own: weights.message_reader(opened, own, fetch_with_yes=yes),
     )
     run = chosen.entry.chat if chosen and chosen.entry else None
     return Runtime(
         entity=opened.entity,
         identity=opened.identity,
         config=opened.config,
-        body=body_of(opened),
         model=model,
         memory=memory,
         clock=opened.shell.now,
@@ -81,5 +80,4 @@ def runtime(
         local=run is not None,
         temperature=run.temperature if run else TEMPERATURE,
         tell=lambda text: output.warn(opened.shell, text),
-        learned=opened.shell.learned,
     )

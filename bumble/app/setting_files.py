@@ -16,7 +16,16 @@ from msgspec import Struct
 from bumble import files
 from bumble.app import output
 from bumble.app.process import Shell
-from bumble.entity import changes, commits, folder_trust, layers, runnable, setting_edits, settings
+from bumble.entity import (
+    changes,
+    commits,
+    folder_trust,
+    layers,
+    retired,
+    runnable,
+    setting_edits,
+    settings,
+)
 from bumble.entity.approvals import Rule
 from bumble.entity.changes import ChangeSet
 from bumble.entity.commits import Keeping
@@ -146,9 +155,8 @@ def edit(
 def _check_together(now: Settings, place: SettingsFile, after: str) -> None:
     """Refuse a text whose values are right one by one and do not go together."""
     aside = {*schema.fields(Identity), layers.NOTES, folder_trust.KEY}
-    plain = {
-        key: value for key, value in yaml_edit.parse_mapping(after).items() if key not in aside
-    }
+    own = yaml_edit.parse_mapping(after).items()
+    plain = retired.left({key: value for key, value in own if key not in aside})
     values: dict[str, Any] = {}
     for layer in now.layers:
         is_own = layer.name == place.name

@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from msgspec.structs import replace
 
-from bumble.agent import manner, turn
+from bumble.agent import plain_turn, turn
 from bumble.errors import UserError
 from bumble.llm.protocol import Model, Request
 from bumble.records.sessions import Session
@@ -56,6 +56,6 @@ def request(runtime: Runtime, session: Session, person: str) -> Request | None:
     no model, and incognito nothing is kept.
     """
     language = spoken.language(runtime, session, person)
-    if not (runtime.local and runtime.writes and manner.asks_model(runtime, language)):
+    if not (runtime.local and runtime.writes and plain_turn.asks_model(runtime, language)):
         return None
     return turn.next_request(runtime, session, person)

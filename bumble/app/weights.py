@@ -20,6 +20,7 @@ from bumble.text import words
 if TYPE_CHECKING:
     from bumble.app.opening import Configured, Opened
     from bumble.embed.protocol import Embedder
+    from bumble.embed.reader import MessageReader
     from bumble.entity.config import LlmConfig
     from bumble.entity.folder import Entity
     from bumble.entity.settings import Settings
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from bumble.weights.store import Installed
 
 AUTO = "auto"  # what is left open by a setting
+READING = "multilingual-e5-small"  # reads messages where the entity's embedder has no head
 
 
 def catalog_of(shell: Shell) -> Catalog:
@@ -71,7 +73,7 @@ def adopt(shell: Shell, name: str, *, anew: bool = False) -> tuple[CatalogEntry,
     path = Path(os.path.abspath(shell.path(Path(name))))  # noqa: PTH100  (links stay as they are)
     known = catalog_of(shell)
     if path.is_file() and (anew or own_models.of_file(known, path) is None):
-        output.say(f"Reading {path} once, for its hash.")
+        output.say(f"MessageReading {path} once, for its hash.")
     entry = own_models.adopt(path, known, shell.weights, _own_catalog(shell), anew=anew)
     return entry, path
 
@@ -297,6 +299,37 @@ def embedder(opened: Opened, *, fetch_with_yes: bool | None = None) -> Embedder 
     from bumble.index.borrowed import BorrowingEmbedder
 
     return BorrowingEmbedder(opened_embedder, opened.donors)
+
+
+def message_reader(
+    opened: Opened, own: Embedder | None, *, fetch_with_yes: bool | None = None
+) -> MessageReader | None:
+    """Open what reads messages where no model may write: over the entity's embedder, or another.
+
+    Args:
+        opened: The entity.
+        own: Its embedder; None: it wants none, and nothing is read.
+        fetch_with_yes: As for `embedder`.
+    """
+    from bumble.embed import reader
+    from bumble.weights.embedders import open_embedder
+
+    found = reader.over(own)
+    if found is not None or own is None:
+        return found
+    shell = opened.shell
+    entry = catalog_of(shell).entry(READING)
+    try:
+        if not installed(shell, [entry]):
+            if fetch_with_yes is None:
+                return None
+            _first_that_comes(shell, [entry], yes=fetch_with_yes)
+    except WeightsMissingError as error:
+        output.warn(shell, f"{error}\nUntil then nothing of what is said is kept by itself.")
+        return None
+    return reader.over(
+        open_embedder(shell.weights, entry, None, lambda text: output.warn(shell, text))
+    )
 
 
 def embedding_models(opened: Opened, catalog: Catalog, before: str) -> list[CatalogEntry]:

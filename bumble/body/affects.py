@@ -23,12 +23,26 @@ from bumble.body.config import (
     POSITIVE,
     RESTLESS,
     RESTLESS_KIN,
-    AffectsConfig,
-    AffinityConfig,
     FeltMemoryConfig,
 )
 
 NAME_MAX_CHARS = 24
+HALF_LIFE_MINUTES = 90  # of a feeling's intensity
+FORGET_BELOW = 0.05  # a fainter feeling is gone
+MOST = 8  # feelings held at once, the strongest
+MOODS = (  # that a bar gives from a threshold on; the earlier one wins a tie
+    ("anxious", "tension", 70),
+    ("curious", "curiosity", 65),
+    ("affectionate", "social", 75),
+    ("excited", "creative", 70),
+    ("content", "comfort", 60),
+)
+MOOD_BASE, MOOD_SLOPE = 0.4, 0.6  # intensity at the threshold; what 100 points above it would add
+# Affinity of the present mood with an imprint: the same feeling; both low in energy and dark; both
+# bright; one restless, the other of its kin.
+SAME, LOW, BRIGHT, KIN = 1.55, 1.48, 1.38, 1.25
+IMPRINT_BASE = 0.3  # lets charged memories surface in any mood
+IMPRINT_CAP = 1.5  # most that the imprints of one episode add up to
 
 
 class Affect(Struct, frozen=True):
@@ -60,7 +74,7 @@ def slug(name: str) -> str:
     return "-".join(words)[:NAME_MAX_CHARS].rstrip("-")
 
 
-def faded(affects: Iterable[Affect], now: datetime, config: AffectsConfig) -> tuple[Affect, ...]:
+def faded(affects: Iterable[Affect], now: datetime) -> tuple[Affect, ...]:
     """Bring affects to `now`: weaker by their half-life, the strongest first, the faintest gone.
 
     One whose time is ahead is as strong now.
@@ -69,21 +83,17 @@ def faded(affects: Iterable[Affect], now: datetime, config: AffectsConfig) -> tu
     for affect in affects:
         minutes = seconds_between(affect.at, now) / 60
         if minutes > 0:
-            intensity = affect.intensity * math.exp2(-(minutes / config.half_life_minutes))
+            intensity = affect.intensity * math.exp2(-(minutes / HALF_LIFE_MINUTES))
             affect = Affect(affect.name, intensity, now)
         affect = Affect(affect.name, affect.intensity, min(affect.at, now))
-        if affect.intensity >= config.forget_below:
+        if affect.intensity >= FORGET_BELOW:
             left.append(affect)
     left.sort(key=lambda affect: (-affect.intensity, affect.name))
-    return tuple(left[: config.limit])
+    return tuple(left[:MOST])
 
 
 def feel(
-    affects: Iterable[Affect],
-    names: Iterable[str],
-    intensity: float,
-    now: datetime,
-    config: AffectsConfig,
+    affects: Iterable[Affect], names: Iterable[str], intensity: float, now: datetime
 ) -> tuple[Affect, ...]:
     """Add feelings at `now`; one already there grows: i ← i + (1 − i) · intensity.
 
@@ -92,24 +102,24 @@ def feel(
     """
     if not 0 <= intensity <= 1:
         raise ValueError("an affect's intensity must be in [0, 1]")
-    held = {affect.name: affect for affect in faded(affects, now, config)}
+    held = {affect.name: affect for affect in faded(affects, now)}
     for name in dict.fromkeys(filter(None, map(slug, names))):
         before = held[name].intensity if name in held else 0.0
         held[name] = Affect(name, before + (1 - before) * intensity, now)
-    return faded(held.values(), now, config)
+    return faded(held.values(), now)
 
 
-def mood(bars: Bars, config: AffectsConfig) -> Mood:
+def mood(bars: Bars) -> Mood:
     """Read the mood from the bars: the largest overshoot of a threshold wins.
 
     Returns:
         The mood with min(1, base + slope · overshoot / 100), or neutral with 0.
     """
-    over = [(bars.value(each.bar) - each.threshold, each.mood) for each in config.moods]
-    overshoot, name = max(over, key=lambda pair: pair[0], default=(-FULL, NEUTRAL))
+    over = [(bars.value(bar) - threshold, name) for name, bar, threshold in MOODS]
+    overshoot, name = max(over, key=lambda pair: pair[0])
     if overshoot < 0:
         return Mood(NEUTRAL, 0.0)
-    return Mood(name, min(1.0, config.mood_base + config.mood_slope * overshoot / FULL))
+    return Mood(name, min(1.0, MOOD_BASE + MOOD_SLOPE * overshoot / FULL))
 
 
 def emotional_intensity(present: Mood, affects: Iterable[Affect]) -> float:
@@ -117,7 +127,7 @@ def emotional_intensity(present: Mood, affects: Iterable[Affect]) -> float:
     return max([present.intensity, *(affect.intensity for affect in affects)])
 
 
-def affinity(present: str, emotion: str, config: AffinityConfig) -> float:
+def affinity(present: str, emotion: str) -> float:
     """Tell how akin a mood is to a memory's emotion; symmetric, 1 when it is not.
 
     Source:
@@ -126,13 +136,13 @@ def affinity(present: str, emotion: str, config: AffinityConfig) -> float:
     """
     pair = {present, emotion}
     if present == emotion:
-        return config.same
+        return SAME
     if pair <= LOW_NEGATIVE:
-        return config.low
+        return LOW
     if pair <= POSITIVE:
-        return config.positive
+        return BRIGHT
     if RESTLESS in pair and pair & RESTLESS_KIN:
-        return config.restless
+        return KIN
     return 1.0
 
 
@@ -141,7 +151,6 @@ def imprint_shares(
     present: str,
     age_seconds: float,
     config: FeltMemoryConfig,
-    kinship: AffinityConfig,
 ) -> tuple[float, ...]:
     """Tell what each imprint of one episode adds before cap and weight, in the given order.
 
@@ -149,8 +158,7 @@ def imprint_shares(
         imprints: What the episode left.
         present: The mood now, one of EMOTIONS.
         age_seconds: Since the episode; one from the future counts as new.
-        config: Base and half-life.
-        kinship: The affinities.
+        config: The half-life.
 
     Returns:
         intensity · (affinity − 1 + base) · .5^(age / half-life); 0 for a neutral imprint.
@@ -159,9 +167,7 @@ def imprint_shares(
     return tuple(
         0.0
         if imprint.emotion == NEUTRAL
-        else imprint.intensity
-        * (affinity(present, imprint.emotion, kinship) - 1 + config.imprint_base)
-        * left
+        else imprint.intensity * (affinity(present, imprint.emotion) - 1 + IMPRINT_BASE) * left
         for imprint in imprints
     )
 
@@ -171,12 +177,11 @@ def imprint_factor(
     present: str,
     age_seconds: float,
     config: FeltMemoryConfig,
-    kinship: AffinityConfig,
 ) -> float:
     """Weigh an episode's relevance by what it left: 1 + w · min(cap, Σ shares).
 
     Returns:
         At least 1; exactly 1 with weight 0, without imprints, and for neutral imprints.
     """
-    total = sum(imprint_shares(imprints, present, age_seconds, config, kinship))
-    return 1 + config.imprint_recall_weight * min(config.imprint_cap, total)
+    total = sum(imprint_shares(imprints, present, age_seconds, config))
+    return 1 + config.imprint_recall_weight * min(IMPRINT_CAP, total)

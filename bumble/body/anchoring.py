@@ -12,8 +12,7 @@ from datetime import datetime, timedelta
 from msgspec.structs import replace
 
 from bumble.body.circadian import seconds_between
-from bumble.body.config import HORMONE_NAMES, HormonesConfig
-from bumble.body.hormones import Hormones
+from bumble.body.hormones import REST, Hormones
 from bumble.text import moments
 
 MOST = 20  # anchors at once; the next one drops the weakest
@@ -39,9 +38,7 @@ def blend(hormones: Hormones, levels: Mapping[str, float], share: float) -> Horm
     return replace(hormones, levels=mixed)
 
 
-def likeness(
-    levels: Mapping[str, float], other: Mapping[str, float], config: HormonesConfig
-) -> float:
+def likeness(levels: Mapping[str, float], other: Mapping[str, float]) -> float:
     """Return the cosine of two states, of what each has above and below rest, in [-1, 1].
 
     Levels as such are all positive and small at rest, so that any two would be alike.
@@ -49,11 +46,7 @@ def likeness(
     Returns:
         0 where a state is at rest.
     """
-    rests = [config.levels[name].rest for name in HORMONE_NAMES]
-    sides = [
-        [state[name] - rest for name, rest in zip(HORMONE_NAMES, rests, strict=True)]
-        for state in (levels, other)
-    ]
+    sides = [[state[name] - rest for name, rest in REST.items()] for state in (levels, other)]
     lengths = [math.hypot(*side) for side in sides]
     if min(lengths) < LEAST_MOVED:
         return 0.0

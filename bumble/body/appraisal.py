@@ -14,31 +14,34 @@ from msgspec.structs import replace
 from bumble.body import affects, fields, hormones
 from bumble.body import bars as bars_module
 from bumble.body.affects import NAME_MAX_CHARS, FeltImprint
-from bumble.body.config import BAR_NAMES, EMOTIONS, NEUTRAL, AppraisalConfig, SomaConfig
+from bumble.body.config import BAR_NAMES, EMOTIONS, NEUTRAL
 from bumble.body.significance import appraisal_strength
 from bumble.body.soma import FeltLine, Soma
 from bumble.text.words import shorten
 
 FELT_MAX_CHARS = 200  # of the line that says what it felt like
+MAX_POINTS = 10  # most that one turn may move a bar, either way
+MAX_AFFECTS = 8  # feelings that one turn may give
+AFFECT_BASE = 0.4  # intensity of a feeling where no bar moved
+AFFECT_SLOPE = 0.5  # what a full appraisal adds to that
 TRIGGER_MAX_CHARS = 120  # of what an imprint says gave rise to it
 
 
 class Appraisal(Struct, frozen=True):
     """What one turn did to the body."""
 
-    points: Mapping[str, float]  # by bar, each within ± max_points; all five are there
+    points: Mapping[str, float]  # by bar, each within ± MAX_POINTS; all five are there
     affects: tuple[str, ...]  # slugs, none twice
     felt: str  # one line, may be empty
     imprint: FeltImprint | None  # None when nothing is left behind
 
 
-def schema(config: AppraisalConfig) -> dict[str, object]:
+def schema() -> dict[str, object]:
     """Describe the answer as JSON Schema, for constrained decoding; all of it is required.
 
     Points are whole numbers, because grammars keep only those within bounds.
     """
-    most = max(1, int(config.max_points))
-    points = {"type": "integer", "minimum": -most, "maximum": most}
+    points = {"type": "integer", "minimum": -MAX_POINTS, "maximum": MAX_POINTS}
     imprint = {
         "emotion": {"type": "string", "enum": list(EMOTIONS)},
         "intensity": {"type": "number", "minimum": 0, "maximum": 1},
@@ -51,7 +54,7 @@ def schema(config: AppraisalConfig) -> dict[str, object]:
             "affects": {
                 "type": "array",
                 "items": {"type": "string", "maxLength": NAME_MAX_CHARS},
-                "maxItems": config.max_affects,
+                "maxItems": MAX_AFFECTS,
             },
             "imprint": _closed(imprint),
             "bars": _closed(dict.fromkeys(BAR_NAMES, points)),
@@ -59,7 +62,7 @@ def schema(config: AppraisalConfig) -> dict[str, object]:
     )
 
 
-def parse(answer: object, config: AppraisalConfig) -> Appraisal:
+def parse(answer: object) -> Appraisal:
     """Read a decoded answer: numbers are clamped, lists and lines cut, unknown fields passed over.
 
     A bar that is left out is not moved; `felt`, `affects` and `imprint` may be missing.
@@ -72,14 +75,14 @@ def parse(answer: object, config: AppraisalConfig) -> Appraisal:
     points = {}
     for name in BAR_NAMES:
         value = fields.number(moved.get(name, 0), f"bars.{name}")
-        points[name] = min(config.max_points, max(-config.max_points, value))
+        points[name] = min(MAX_POINTS, max(-MAX_POINTS, value))
     named = [
         affects.slug(fields.text(each, f"affects[{index}]"))
         for index, each in enumerate(fields.items(whole.get("affects"), "affects"))
     ]
     return Appraisal(
         points=points,
-        affects=tuple(dict.fromkeys(filter(None, named)))[: config.max_affects],
+        affects=tuple(dict.fromkeys(filter(None, named)))[:MAX_AFFECTS],
         felt=shorten(fields.text(whole.get("felt", ""), "felt"), FELT_MAX_CHARS),
         imprint=_imprint(whole.get("imprint")),
     )
@@ -88,8 +91,6 @@ def parse(answer: object, config: AppraisalConfig) -> Appraisal:
 def apply(
     soma: Soma,
     appraisal: Appraisal,
-    config: SomaConfig,
-    limits: AppraisalConfig,
     *,
     left: float = 1.0,
     audience: tuple[str, ...] = (),
@@ -99,19 +100,17 @@ def apply(
     Args:
         soma: The body at that time.
         appraisal: What the turn did.
-        config: What moves the body.
-        limits: How strongly an appraisal counts.
         left: The share of it that has not ebbed away since the turn, in [0, 1].
         audience: Who may meet the felt line in a prompt; empty: everyone.
     """
-    strength = appraisal_strength(appraisal.points, limits.full_points)
-    intensity = (limits.affect_base + limits.affect_slope * strength) * left
+    strength = appraisal_strength(appraisal.points)
+    intensity = (AFFECT_BASE + AFFECT_SLOPE * strength) * left
     points = {name: value * left for name, value in appraisal.points.items()}
     return replace(
         soma,
         bars=bars_module.nudge(soma.bars, points),
-        hormones=hormones.apply_bar_deltas(soma.hormones, points, config.hormones),
-        affects=affects.feel(soma.affects, appraisal.affects, intensity, soma.at, config.affects),
+        hormones=hormones.apply_bar_deltas(soma.hormones, points),
+        affects=affects.feel(soma.affects, appraisal.affects, intensity, soma.at),
         felt=FeltLine(appraisal.felt, soma.at, audience) if appraisal.felt else soma.felt,
     )
 

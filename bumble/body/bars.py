@@ -27,12 +27,52 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.body import circadian
-from bumble.body.config import BAR_NAMES, BarsConfig, CouplingConfig, ImpulseConfig
+from bumble.body.config import BAR_NAMES, Temperament
 from bumble.text import moments
 
 FULL = 100.0  # the top of every bar
 CROSSING_HOURS = 1 / 3600  # how exactly the moment is found at which a coupling begins or ends
 LONGEST = timedelta(days=120)  # a longer absence is lived as this: by then nothing changes any more
+DRIFT_PER_HOUR = 0.005  # share of the gap by which a resting point follows its bar
+BAND = 20  # points it may stray from where it began
+IDLE_PER_HOUR = {"social": -0.9, "curiosity": -0.48}  # points, while time passes
+# Points; what raises a bar counts less the fuller it is.
+EVENTS: Mapping[str, Mapping[str, float]] = {
+    "message_in": {"social": 2},
+    "message_out": {"social": 1, "creative": 0.5},
+    "tool": {"curiosity": 1},
+}
+
+
+class Coupling(Struct, frozen=True):
+    """One bar, when high, hurries another."""
+
+    source: str
+    above: float
+    target: str  # may be the source itself
+    factor: float  # of its rate
+
+
+class Impulse(Struct, frozen=True):
+    """An urge that a full bar gives."""
+
+    bar: str
+    threshold: float
+    cooldown_seconds: float
+    cost: float  # points
+
+
+COUPLINGS = (
+    Coupling("social", 80, "curiosity", 1.5),
+    Coupling("tension", 70, "comfort", 2.0),
+    Coupling("curiosity", 82, "curiosity", 1.25),
+)
+IMPULSES = {
+    "reach_out": Impulse("social", 80, 1800, 25),
+    "explore_something": Impulse("curiosity", 88, 1200, 22),
+}
+CONFLICT_FROM = 70  # bars that pull apart when all of them are as high
+CONFLICTS = {"settle_or_search": ("curiosity", "comfort")}
 
 
 class Bar(Struct, frozen=True):
@@ -54,19 +94,20 @@ class Bars(Struct, frozen=True):
         return self.levels[name].value
 
 
-def birth(at: datetime, config: BarsConfig) -> Bars:
+def birth(at: datetime, temperament: Temperament) -> Bars:
     """Give a new body its first levels."""
-    firsts = {name: config.levels[name].initial for name in BAR_NAMES}
+    firsts = {name: temperament[name].initial for name in BAR_NAMES}
     return Bars(at, {name: Bar(first, first) for name, first in firsts.items()}, {})
 
 
-def advance(bars: Bars, now: datetime, tz: tzinfo, config: BarsConfig) -> Bars:
+def advance(bars: Bars, now: datetime, tz: tzinfo, temperament: Temperament) -> Bars:
     """Let time pass until `now`; levels that are ahead of it are those of now.
 
     Args:
         bars: The levels as last saved.
         now: Timezone-aware.
         tz: The entity's time zone, for the daily rhythm.
+        temperament: Where each bar began, and how fast it relaxes.
 
     Raises:
         ValueError: If a time has no timezone.
@@ -78,8 +119,8 @@ def advance(bars: Bars, now: datetime, tz: tzinfo, config: BarsConfig) -> Bars:
     while moment < end:
         stop = min(circadian.next_hour(moment, tz), end)
         hour = int(circadian.local_hour(moment, tz)) + 0.5
-        rhythm = circadian.factor(hour, config.circadian)
-        levels, moment = _leap(levels, moment, stop, rhythm, config)
+        rhythm = circadian.factor(hour)
+        levels, moment = _leap(levels, moment, stop, rhythm, temperament)
     return replace(bars, at=now, levels=levels)
 
 
@@ -102,43 +143,43 @@ def nudge(bars: Bars, deltas: Mapping[str, float]) -> Bars:
     return replace(bars, levels=levels)
 
 
-def apply_event(bars: Bars, event: str, config: BarsConfig) -> Bars:
+def apply_event(bars: Bars, event: str) -> Bars:
     """Let something that happened move the bars; an event without points moves none."""
-    return nudge(bars, config.events.get(event, {}))
+    return nudge(bars, EVENTS.get(event, {}))
 
 
-def ready_impulses(bars: Bars, config: BarsConfig) -> tuple[str, ...]:
+def ready_impulses(bars: Bars) -> tuple[str, ...]:
     """Name the impulses whose bar is full enough and whose cooldown has passed by `bars.at`."""
     return tuple(
         name
-        for name, impulse in config.impulses.items()
+        for name, impulse in IMPULSES.items()
         if bars.value(impulse.bar) >= impulse.threshold and not _cooling(bars, name, impulse)
     )
 
 
-def fire(bars: Bars, name: str, config: BarsConfig) -> Bars:
+def fire(bars: Bars, name: str) -> Bars:
     """Act on an impulse: pay its cost and start its cooldown.
 
     Raises:
         ValueError: If the impulse is not ready.
     """
-    if name not in ready_impulses(bars, config):
+    if name not in ready_impulses(bars):
         raise ValueError(f"the impulse `{name}` is not ready")
-    impulse = config.impulses[name]
+    impulse = IMPULSES[name]
     paid = nudge(bars, {impulse.bar: -impulse.cost})
     return replace(paid, fired={**bars.fired, name: bars.at})
 
 
-def conflicts(bars: Bars, config: BarsConfig) -> tuple[str, ...]:
-    """Name the conflicts whose bars are all at or above their threshold."""
+def conflicts(bars: Bars) -> tuple[str, ...]:
+    """Name the conflicts whose bars are all high."""
     return tuple(
         name
-        for name, conflict in config.conflicts.items()
-        if all(bars.value(bar) >= conflict.threshold for bar in conflict.bars)
+        for name, pair in CONFLICTS.items()
+        if all(bars.value(bar) >= CONFLICT_FROM for bar in pair)
     )
 
 
-def _cooling(bars: Bars, name: str, impulse: ImpulseConfig) -> bool:
+def _cooling(bars: Bars, name: str, impulse: Impulse) -> bool:
     last = bars.fired.get(name)
     if last is None:
         return False
@@ -146,55 +187,57 @@ def _cooling(bars: Bars, name: str, impulse: ImpulseConfig) -> bool:
 
 
 def _leap(
-    levels: Mapping[str, Bar], moment: datetime, stop: datetime, rhythm: float, config: BarsConfig
+    levels: Mapping[str, Bar],
+    moment: datetime,
+    stop: datetime,
+    rhythm: float,
+    temperament: Temperament,
 ) -> tuple[Mapping[str, Bar], datetime]:
     """Go to `stop`, or to where a coupling begins or ends to act if that comes first."""
-    acting = _acting(levels, config)
+    acting = _acting(levels)
     hours = (stop - moment).total_seconds() / 3600
-    levels_then = _relax(levels, hours, rhythm, acting, config)
-    if _acting(levels_then, config) == acting:
+    levels_then = _relax(levels, hours, rhythm, acting, temperament)
+    if _acting(levels_then) == acting:
         return levels_then, stop
     early, late = 0.0, hours
     while late - early > CROSSING_HOURS:
         middle = (early + late) / 2
-        levels_then = _relax(levels, middle, rhythm, acting, config)
-        if _acting(levels_then, config) == acting:
+        levels_then = _relax(levels, middle, rhythm, acting, temperament)
+        if _acting(levels_then) == acting:
             early = middle
         else:
             late = middle
     crossing = stop if late == hours else moment + timedelta(hours=late)
-    return _relax(levels, late, rhythm, acting, config), crossing
+    return _relax(levels, late, rhythm, acting, temperament), crossing
 
 
-def _acting(levels: Mapping[str, Bar], config: BarsConfig) -> tuple[CouplingConfig, ...]:
-    return tuple(link for link in config.coupling if levels[link.source].value > link.above)
+def _acting(levels: Mapping[str, Bar]) -> tuple[Coupling, ...]:
+    return tuple(link for link in COUPLINGS if levels[link.source].value > link.above)
 
 
 def _relax(
     levels: Mapping[str, Bar],
     hours: float,
     rhythm: float,
-    acting: tuple[CouplingConfig, ...],
-    config: BarsConfig,
+    acting: tuple[Coupling, ...],
+    temperament: Temperament,
 ) -> dict[str, Bar]:
     """Solve every bar for a time in which nothing about its equation changes."""
     relaxed = {}
     for name, bar in levels.items():
-        rate = config.levels[name].decay_percent_per_hour / 100 * rhythm
+        rate = temperament[name].decay_percent_per_hour / 100 * rhythm
         for link in acting:
             if link.target == name:
                 rate *= link.factor
-        idle_per_hour = config.idle_per_minute.get(name, 0.0) * 60
-        later = solve(bar, hours, rate, config.resting_drift_per_hour, idle_per_hour)
-        relaxed[name] = replace(later, rest=_in_band(later.rest, bar.rest, name, config))
+        later = solve(bar, hours, rate, DRIFT_PER_HOUR, IDLE_PER_HOUR.get(name, 0.0))
+        rest = _in_band(later.rest, bar.rest, temperament[name].initial)
+        relaxed[name] = replace(later, rest=rest)
     return relaxed
 
 
-def _in_band(rest: float, before: float, name: str, config: BarsConfig) -> float:
+def _in_band(rest: float, before: float, began: float) -> float:
     """Keep a resting point near its beginning; one already outside may only come back."""
-    began = config.levels[name].initial
-    low = min(began - config.resting_band, before)
-    high = max(began + config.resting_band, before)
+    low, high = min(began - BAND, before), max(began + BAND, before)
     return min(high, max(low, rest))
 
 

@@ -11,7 +11,8 @@ import math
 from collections.abc import Collection
 from datetime import UTC, datetime, timedelta, tzinfo
 
-from bumble.body.config import CircadianConfig
+AMPLITUDE = 0.15  # by which decay is faster by day and slower by night
+PHASE_HOUR = 8  # local, at which it is neither
 
 
 def seconds_between(earlier: datetime, later: datetime) -> float:
@@ -31,13 +32,13 @@ def local_hour(at: datetime, tz: tzinfo) -> float:
     return local.hour + local.minute / 60 + (local.second + local.microsecond / 1e6) / 3600
 
 
-def factor(hour: float, config: CircadianConfig) -> float:
+def factor(hour: float) -> float:
     """Weigh rates of decay by the local hour: above 1 by day, below 1 at night.
 
     Source:
         bumble's own choice; see docs/log.md.
     """
-    return 1 + config.amplitude * math.sin((hour - config.phase_hour) * math.pi / 12)
+    return 1 + AMPLITUDE * math.sin((hour - PHASE_HOUR) * math.pi / 12)
 
 
 def next_hour(at: datetime, tz: tzinfo) -> datetime:

@@ -16,11 +16,18 @@ from bumble.body import bars as bars_module
 from bumble.body import hormones, noise
 from bumble.body.affects import Mood, mood
 from bumble.body.bars import FULL
-from bumble.body.config import BAR_NAMES, EMOTIONS, EbbConfig, SomaConfig
+from bumble.body.config import BAR_NAMES, EMOTIONS
 from bumble.body.soma import Soma
 
 Tier = Literal["quiet", "normal", "high"]
 
+DEVIATION_WEIGHT = 0.38  # of the bar that is farthest from its resting point
+CONFLICT_WEIGHT = 0.22  # of any conflict
+IMPULSE_WEIGHT = 0.18  # of any impulse that is ready
+AFFECTS_WEIGHT = 0.12  # of how many feelings there are
+NOISE_WEIGHT = 0.10  # of how full the noise is
+QUIET_BELOW, HIGH_FROM = 0.30, 0.58  # less loud, and the body is one line; as loud, and all is said
+BLOCK_MAX_CHARS = 900  # of the body in a prompt; what matters least is left out
 FULL_AFFECTS = 6  # as many feelings count as full
 STRONG_FEELING = 0.6  # intensity from which a single feeling is said, however calm the bars are
 TAG_MAX_CHARS = 220  # of the body in an episode
@@ -46,7 +53,7 @@ class BodyTag(Struct, frozen=True):
     affects: tuple[str, ...]  # slugs, the strongest first
 
 
-def loudness(soma: Soma, config: SomaConfig, ebb: EbbConfig) -> float:
+def loudness(soma: Soma) -> float:
     """Tell how much the body has to say, in [0, 1].
 
     Deviation is the largest distance of a bar from its resting point over 50; conflict and impulse
@@ -56,33 +63,32 @@ def loudness(soma: Soma, config: SomaConfig, ebb: EbbConfig) -> float:
         bumble's own choice; see docs/log.md.
     """
     away = max(abs(bar.value - bar.rest) for bar in soma.bars.levels.values())
-    capacity = max(1, config.noise.capacity)
     total = (
-        ebb.deviation_weight * min(1.0, away / HALF)
-        + ebb.conflict_weight * bool(bars_module.conflicts(soma.bars, config.bars))
-        + ebb.impulse_weight * bool(bars_module.ready_impulses(soma.bars, config.bars))
-        + ebb.affects_weight * min(1.0, len(soma.affects) / FULL_AFFECTS)
-        + ebb.noise_weight * min(1.0, len(soma.noise) / capacity)
+        DEVIATION_WEIGHT * min(1.0, away / HALF)
+        + CONFLICT_WEIGHT * bool(bars_module.conflicts(soma.bars))
+        + IMPULSE_WEIGHT * bool(bars_module.ready_impulses(soma.bars))
+        + AFFECTS_WEIGHT * min(1.0, len(soma.affects) / FULL_AFFECTS)
+        + NOISE_WEIGHT * min(1.0, len(soma.noise) / noise.CAPACITY)
     )
     return min(1.0, total)
 
 
-def tier(loud: float, ebb: EbbConfig) -> Tier:
+def tier(loud: float) -> Tier:
     """Name how much of the body enters a prompt."""
-    if loud < ebb.quiet_below:
+    if loud < QUIET_BELOW:
         return "quiet"
-    return "high" if loud >= ebb.high_from else "normal"
+    return "high" if loud >= HIGH_FROM else "normal"
 
 
-def shown_tier(soma: Soma, config: SomaConfig, ebb: EbbConfig) -> Tier:
+def shown_tier(soma: Soma) -> Tier:
     """Name how much of a body enters a prompt: calm bars hide no dominant hormone or feeling."""
-    level = tier(loudness(soma, config, ebb), ebb)
-    return "normal" if level == "quiet" and _stirs(soma, config) else level
+    level = tier(loudness(soma))
+    return "normal" if level == "quiet" and _stirs(soma) else level
 
 
-def _stirs(soma: Soma, config: SomaConfig) -> bool:
+def _stirs(soma: Soma) -> bool:
     """Whether a hormone sets the tone, or a feeling is strong."""
-    if hormones.DOMINANT in hormones.labels(soma.hormones, config.hormones).values():
+    if hormones.DOMINANT in hormones.labels(soma.hormones).values():
         return True
     return any(affect.intensity >= STRONG_FEELING for affect in soma.affects)
 
@@ -90,50 +96,48 @@ def _stirs(soma: Soma, config: SomaConfig) -> bool:
 def body_block(
     soma: Soma,
     level: Tier,
-    config: SomaConfig,
-    ebb: EbbConfig,
     *,
+    max_chars: int = BLOCK_MAX_CHARS,
     with_mood: bool = True,
     with_advice: bool = True,
 ) -> str:
     """Put the body into words for a prompt: one line when quiet, all of it when high.
 
-    Lines are taken in order of weight while they fit into `block_max_chars`; the first always is.
+    Lines are taken in order of weight while they fit; the first always is.
 
     Args:
         soma: The body now.
         level: How loud it is.
-        config: Of the body.
-        ebb: How long the block may be.
+        max_chars: Of the block.
         with_mood: False where another part of the prompt names the mood.
         with_advice: False where another part says what to do with it all.
     """
-    present = f" Mood: {_mood_words(mood(soma.bars, config.affects))}." if with_mood else ""
+    present = f" Mood: {_mood_words(mood(soma.bars))}." if with_mood else ""
     lines = [f"{OPENINGS[level]}.{present}"]
     advice = [ADVICE[level]] if with_advice else []
     if level == "normal":
         lines += [f"Bars: {_bar_words(soma, least_away=5)}.", *advice]
-        lines += _pulls(soma, config)
+        lines += _pulls(soma)
         lines += _feelings(soma, 3)
         lines += _noise_lines(soma, 2)
     elif level == "high":
         lines += [f"Bars: {_bar_words(soma, least_away=0)}.", *advice]
-        lines += _pulls(soma, config)
+        lines += _pulls(soma)
         lines += _feelings(soma, len(soma.affects))
         if soma.felt and soma.affects:  # a line whose feelings have all faded is history
             lines.append(f"It felt like this: {soma.felt.text}")
         lines += _noise_lines(soma, len(soma.noise))
-    return _fit(lines, ebb.block_max_chars)
+    return _fit(lines, max_chars)
 
 
-def episode_tag(soma: Soma, config: SomaConfig) -> str:
+def episode_tag(soma: Soma) -> str:
     """Put the body into an episode's tag; `parse_tag` reads it back.
 
     Returns:
         Bar percentages, mood, and as many affects as fit, e.g. `social=50% … mood=content`.
     """
     parts = [f"{name}={round(soma.bars.value(name))}%" for name in BAR_NAMES]
-    parts.append(f"mood={mood(soma.bars, config.affects).name}")
+    parts.append(f"mood={mood(soma.bars).name}")
     tag = " ".join(parts)
     named = [affect.name for affect in soma.affects]
     while named and len(f"{tag} affects={','.join(named)}") > TAG_MAX_CHARS:
@@ -160,18 +164,18 @@ def parse_tag(tag: str) -> BodyTag:
     return BodyTag(levels, pairs["mood"], tuple(filter(None, pairs.get("affects", "").split(","))))
 
 
-def reflection_line(soma: Soma, config: SomaConfig) -> str:
+def reflection_line(soma: Soma) -> str:
     """Put the body into one line, for the reflection on a person."""
     levels = ", ".join(f"{name} {round(soma.bars.value(name))}" for name in BAR_NAMES)
     names = ", ".join(affect.name for affect in soma.affects[:3])
     feeling = f"; feeling {names}" if names else ""
-    return f"Body: {_mood_words(mood(soma.bars, config.affects))}; {levels}{feeling}."
+    return f"Body: {_mood_words(mood(soma.bars))}; {levels}{feeling}."
 
 
-def dream_lines(soma: Soma, config: SomaConfig) -> str:
+def dream_lines(soma: Soma) -> str:
     """Put the body at sleep onset into two lines, for a dream."""
     levels = ", ".join(f"{name} {round(soma.bars.value(name))}%" for name in BAR_NAMES)
-    present = mood(soma.bars, config.affects)
+    present = mood(soma.bars)
     named = [f"{affect.name} ({affect.intensity:.1f})" for affect in soma.affects]
     return f"Fell asleep {_mood_words(present)}, with {levels}.\nStill felt: " + (
         f"{', '.join(named)}." if named else "nothing in particular."
@@ -191,12 +195,12 @@ def _bar_words(soma: Soma, least_away: float) -> str:
     return ", ".join(parts) if parts else "all near rest"
 
 
-def _pulls(soma: Soma, config: SomaConfig) -> list[str]:
-    ready = bars_module.ready_impulses(soma.bars, config.bars)
-    torn = bars_module.conflicts(soma.bars, config.bars)
+def _pulls(soma: Soma) -> list[str]:
+    ready = bars_module.ready_impulses(soma.bars)
+    torn = bars_module.conflicts(soma.bars)
     lines = [f"Urge: {', '.join(name.replace('_', ' ') for name in ready)}."] if ready else []
     for name in torn:
-        lines.append(f"Torn: {' against '.join(config.bars.conflicts[name].bars)}.")
+        lines.append(f"Torn: {' against '.join(bars_module.CONFLICTS[name])}.")
     return lines
 
 

@@ -13,7 +13,12 @@ from collections.abc import Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.body.config import ScalarConfig
+FIRST_WARMTH = FIRST_TRUST = 0.5  # for somebody new
+HALF_LIFE_HOURS = 336  # of familiarity, in silence
+FLOOR = 0.08  # silence takes no more than down to this
+MEANINGFUL_BUMP, PLAIN_BUMP = 0.017, 0.007  # won by an exchange of substance, and by any other
+CEILING_INTERACTIONS = 80  # exchanges after which familiarity may be full
+STEP = 0.02  # by which warmth and trust move
 
 
 class Bond(Struct, frozen=True):
@@ -24,23 +29,23 @@ class Bond(Struct, frozen=True):
     trust: float
 
 
-def stranger(config: ScalarConfig) -> Bond:
+def stranger() -> Bond:
     """Give the bond to somebody just met."""
-    return Bond(0.0, config.initial_warmth, config.initial_trust)
+    return Bond(0.0, FIRST_WARMTH, FIRST_TRUST)
 
 
-def decayed(familiarity: float, silence_hours: float, config: ScalarConfig) -> float:
+def decayed(familiarity: float, silence_hours: float) -> float:
     """Let familiarity fade toward its floor; what is below the floor stays as it is."""
-    gap = familiarity - config.familiarity_floor
+    gap = familiarity - FLOOR
     if gap <= 0:
         return familiarity
-    left = math.exp2(-max(0.0, silence_hours) / config.familiarity_half_life_hours)
-    return config.familiarity_floor + gap * left
+    left = math.exp2(-max(0.0, silence_hours) / HALF_LIFE_HOURS)
+    return FLOOR + gap * left
 
 
-def ceiling(interactions: int, config: ScalarConfig) -> float:
+def ceiling(interactions: int) -> float:
     """Tell how familiar anyone can be after so many exchanges, in [0, 1]."""
-    full = math.log1p(config.ceiling_interactions)
+    full = math.log1p(CEILING_INTERACTIONS)
     return min(1.0, math.log1p(max(0, interactions)) / full)
 
 
@@ -52,12 +57,7 @@ def direction(bar_deltas: Mapping[str, float]) -> int:
 
 
 def after_exchange(
-    bond: Bond,
-    *,
-    silence_hours: float,
-    interactions: int,
-    meaningful: bool,
-    config: ScalarConfig,
+    bond: Bond, *, silence_hours: float, interactions: int, meaningful: bool
 ) -> Bond:
     """Let one exchange with a person make them more familiar.
 
@@ -66,17 +66,16 @@ def after_exchange(
         silence_hours: Since then; it fades familiarity first.
         interactions: How many exchanges there have been, this one included.
         meaningful: Whether anything of substance was said or done.
-        config: How fast it fades and rises.
     """
-    faded = decayed(bond.familiarity, silence_hours, config)
-    bump = config.meaningful_bump if meaningful else config.plain_bump
-    risen = max(faded, min(faded + bump, ceiling(interactions, config)))
+    faded = decayed(bond.familiarity, silence_hours)
+    bump = MEANINGFUL_BUMP if meaningful else PLAIN_BUMP
+    risen = max(faded, min(faded + bump, ceiling(interactions)))
     return replace(bond, familiarity=risen)
 
 
-def felt(bond: Bond, direction: int, config: ScalarConfig) -> Bond:
+def felt(bond: Bond, direction: int) -> Bond:
     """Let the good (1) or harm (−1) that an exchange did move warmth and trust by a step."""
-    step = config.step * direction
+    step = STEP * direction
     return replace(bond, warmth=_clamp(bond.warmth + step), trust=_clamp(bond.trust + step))
 
 

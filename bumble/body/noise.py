@@ -11,13 +11,15 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from bumble.body.config import NoiseConfig
 from bumble.text import moments
 from bumble.text.words import one_line, shorten
 
 THOUGHT, DREAM = "thought", "dream"
 MARK = "[dream]"
 TEXT_MAX_CHARS = 200
+CAPACITY = 8  # thoughts held at once
+DUPLICATE_JACCARD = 0.6  # fragments this alike are refused
+DREAM_PROTECTED_HOURS = 12  # a dream's thought is not pushed out before
 
 
 class Fragment(Struct, frozen=True):
@@ -65,40 +67,40 @@ def jaccard(text: str, other: str) -> float:
     return len(first & second) / together if together else 1.0
 
 
-def due(ticked_at: datetime | None, now: datetime, config: NoiseConfig) -> bool:
+def due(ticked_at: datetime | None, now: datetime, interval_seconds: float) -> bool:
     """Tell whether it is time for a new thought."""
-    return (
-        ticked_at is None or moments.gap(ticked_at, now).total_seconds() >= config.interval_seconds
-    )
+    return ticked_at is None or moments.gap(ticked_at, now).total_seconds() >= interval_seconds
 
 
-def is_duplicate(ring: tuple[Fragment, ...], text: str, config: NoiseConfig) -> bool:
+def is_duplicate(ring: tuple[Fragment, ...], text: str) -> bool:
     """Tell whether a text says nearly what a held fragment says."""
-    return any(jaccard(held.text, text) >= config.duplicate_jaccard for held in ring)
+    return any(jaccard(held.text, text) >= DUPLICATE_JACCARD for held in ring)
 
 
-def push(ring: tuple[Fragment, ...], new: Fragment, config: NoiseConfig) -> tuple[Fragment, ...]:
+def push(
+    ring: tuple[Fragment, ...], new: Fragment, capacity: int = CAPACITY
+) -> tuple[Fragment, ...]:
     """Take a fragment in, pushing the oldest unprotected one out of a full ring.
 
     Returns:
         The ring, oldest first; the very same ring if the fragment was refused, because it is a near
         duplicate or because all that is held is protected.
     """
-    if config.capacity < 1 or is_duplicate(ring, new.text, config):
+    if is_duplicate(ring, new.text):
         return ring
     held = list(ring)
-    while len(held) >= config.capacity:
-        loose = [old for old in held if not is_protected(old, new.at, config)]
+    while len(held) >= capacity:
+        loose = [old for old in held if not is_protected(old, new.at)]
         if not loose:
             return ring
         held.remove(loose[0])
     return (*held, new)
 
 
-def is_protected(held: Fragment, now: datetime, config: NoiseConfig) -> bool:
+def is_protected(held: Fragment, now: datetime) -> bool:
     """Tell whether a fragment is a dream's and still young."""
     hours = moments.gap(held.at, now).total_seconds() / 3600
-    return held.kind == DREAM and hours < config.dream_protected_hours
+    return held.kind == DREAM and hours < DREAM_PROTECTED_HOURS
 
 
 def line(held: Fragment) -> str:

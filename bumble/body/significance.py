@@ -10,8 +10,15 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-from bumble.body.config import FeltMemoryConfig, SignificanceConfig
+from bumble.body.config import FeltMemoryConfig
 
+BASE = 0.1  # what every event has
+MEANINGFUL_WEIGHT = 0.15  # added where something of substance was said or done
+FAMILIARITY_WEIGHT = 0.1  # times familiarity with the person
+APPRAISAL_WEIGHT = 0.35  # times how much the body was moved
+NOVELTY_WEIGHT = 0.3  # times how unlike earlier episodes it is
+MEANINGFUL_CHARS = 40  # longer content is meaningful
+FULL_POINTS = 40  # sum of |points| that counts as a full appraisal
 DECAY_SCALE = 10  # multiplies `memory_decay_rate`
 
 
@@ -41,19 +48,14 @@ class Significance(Struct, frozen=True):
         return f"significance {self.total:.2f} is {relation} {threshold:.2f} ({shares})"
 
 
-def is_meaningful(content: str, config: SignificanceConfig, *, used_tool: bool) -> bool:
+def is_meaningful(content: str, *, used_tool: bool) -> bool:
     """Tell whether anything of substance was said or done."""
-    return used_tool or len(content.strip()) > config.meaningful_chars
+    return used_tool or len(content.strip()) > MEANINGFUL_CHARS
 
 
-def appraisal_strength(bar_deltas: Mapping[str, float], scale: float) -> float:
-    """Tell how much an appraisal moved the body, in [0, 1]: min(1, Σ|points| / scale).
-
-    Args:
-        bar_deltas: Points by bar, as the appraisal gave them.
-        scale: The sum of |points| that counts as full, > 0.
-    """
-    return min(1.0, sum(abs(points) for points in bar_deltas.values()) / scale)
+def appraisal_strength(bar_deltas: Mapping[str, float]) -> float:
+    """Tell how much an appraisal's points moved the body, in [0, 1]: min(1, Σ|points| / 40)."""
+    return min(1.0, sum(abs(points) for points in bar_deltas.values()) / FULL_POINTS)
 
 
 def novelty(similarities: Iterable[float]) -> float:
@@ -74,7 +76,6 @@ def significance(
     familiarity: float,
     appraisal: float,
     novelty: float,
-    config: SignificanceConfig,
 ) -> Significance:
     """Weigh what happened.
 
@@ -83,7 +84,6 @@ def significance(
         familiarity: With the person, in [0, 1].
         appraisal: See `appraisal_strength`; 0 when there was none.
         novelty: See `novelty`.
-        config: The weights.
 
     Raises:
         ValueError: If an input is not in [0, 1].
@@ -93,11 +93,11 @@ def significance(
         if not 0 <= value <= 1:
             raise ValueError(f"`{name}` must be in [0, 1]")
     return Significance(
-        base=config.base,
-        meaningful=config.meaningful_weight * meaningful,
-        familiarity=config.familiarity_weight * familiarity,
-        appraisal=config.appraisal_weight * appraisal,
-        novelty=config.novelty_weight * novelty,
+        base=BASE,
+        meaningful=MEANINGFUL_WEIGHT * meaningful,
+        familiarity=FAMILIARITY_WEIGHT * familiarity,
+        appraisal=APPRAISAL_WEIGHT * appraisal,
+        novelty=NOVELTY_WEIGHT * novelty,
     )
 
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from bumble.body import affects, bars, fields, hormones, noise
 from bumble.body.affects import Affect
 from bumble.body.bars import FULL, Bar, Bars
-from bumble.body.config import BAR_NAMES, HORMONE_NAMES, SomaConfig
+from bumble.body.config import BAR_NAMES, HORMONE_NAMES, Temperament
 from bumble.body.hormones import Hormones
 from bumble.body.noise import Fragment
 
@@ -47,54 +47,51 @@ class Soma(Struct, frozen=True):
         return self.bars.at
 
 
-def birth(at: datetime, config: SomaConfig) -> Soma:
+def birth(at: datetime, temperament: Temperament) -> Soma:
     """Give a new entity its body."""
-    born_bars, born_hormones = bars.birth(at, config.bars), hormones.birth(at, config.hormones)
-    return Soma(born_bars, born_hormones, (), (), None, None)
+    return Soma(bars.birth(at, temperament), hormones.birth(at), (), (), None, None)
 
 
-def advance(soma: Soma, now: datetime, tz: tzinfo, config: SomaConfig) -> Soma:
+def advance(soma: Soma, now: datetime, tz: tzinfo, temperament: Temperament) -> Soma:
     """Bring the whole body to `now`, in the entity's time zone.
 
     How often this is called makes no difference; a clock that goes back sets only the time.
     """
     return replace(
         soma,
-        bars=bars.advance(soma.bars, now, tz, config.bars),
-        hormones=hormones.advance(soma.hormones, now, config.hormones),
-        affects=affects.faded(soma.affects, now, config.affects),
+        bars=bars.advance(soma.bars, now, tz, temperament),
+        hormones=hormones.advance(soma.hormones, now),
+        affects=affects.faded(soma.affects, now),
     )
 
 
-def apply_event(soma: Soma, event: str, config: SomaConfig) -> Soma:
+def apply_event(soma: Soma, event: str) -> Soma:
     """Let something that happened move bars and hormones; advance the body to its time first.
 
     Raises:
         ValueError: If neither table knows the event.
     """
-    events = {*config.bars.events, *config.hormones.events}
+    events = {*bars.EVENTS, *hormones.EVENTS}
     if event not in events:
         raise ValueError(f"`{event}` is not an event; the events are {', '.join(sorted(events))}")
     return replace(
         soma,
-        bars=bars.apply_event(soma.bars, event, config.bars),
-        hormones=hormones.apply_event(soma.hormones, event, config.hormones),
+        bars=bars.apply_event(soma.bars, event),
+        hormones=hormones.apply_event(soma.hormones, event),
     )
 
 
-def fire(soma: Soma, impulse: str, config: SomaConfig) -> Soma:
+def fire(soma: Soma, impulse: str) -> Soma:
     """Act on an impulse that is ready: pay for it, start its cooldown, feel it."""
-    fired = replace(soma, bars=bars.fire(soma.bars, impulse, config.bars))
-    return replace(
-        fired, hormones=hormones.apply_event(soma.hormones, IMPULSE_EVENT, config.hormones)
-    )
+    fired = replace(soma, bars=bars.fire(soma.bars, impulse))
+    return replace(fired, hormones=hormones.apply_event(soma.hormones, IMPULSE_EVENT))
 
 
-def hear(soma: Soma, fragments: tuple[Fragment, ...], config: SomaConfig) -> Soma:
+def hear(soma: Soma, fragments: tuple[Fragment, ...]) -> Soma:
     """Take fragments into the noise, each refused or not on its own."""
     ring = soma.noise
     for each in fragments:
-        ring = noise.push(ring, each, config.noise)
+        ring = noise.push(ring, each)
     return replace(soma, noise=ring)
 
 

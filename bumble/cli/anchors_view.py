@@ -31,7 +31,7 @@ class AnchorsView(Struct, frozen=True):
 def of(opened: Opened, presence: Presence) -> AnchorsView:
     """Say how near each anchor is, and when one may come back by itself."""
     listed = listing.readable(opened, anchors.paths(opened.entity.anchors), anchors.load).records
-    now, config = opened.shell.now(), presence.config.soma
+    now, by_itself = opened.shell.now(), opened.config.soma.anchors.by_itself
     stirred = anchor_recall.stirred_at(listed, now)
     cooling = anchoring.is_cooling(stirred, now)
     entries = [
@@ -39,20 +39,20 @@ def of(opened: Opened, presence: Presence) -> AnchorsView:
             "id": anchor.id,
             "label": anchor.label,
             "left": round(anchor_recall.strength(anchor, now), 4),
-            "like": round(anchor_recall.like(anchor, presence.soma, config.hormones), 4),
+            "like": round(anchor_recall.like(anchor, presence.soma), 4),
             "recalled": anchor.recalled,
         }
         for anchor in listed
     ]
     again = stirred + anchoring.COOL_DOWN if stirred and cooling else None
     data = {
-        "by_itself": config.anchors.by_itself,
+        "by_itself": by_itself,
         "again": again.isoformat() if again else None,
         "entries": entries,
     }
     blends = "; ".join(f"{share:g} {cause}" for share, cause in BLENDS)
     lines = [f"anchors: level ← (1 − s)·level + s·anchor, s = {blends}"]
-    if not config.anchors.by_itself:
+    if not by_itself:
         lines.append("  none comes back by itself: soma.anchors.by_itself is off")
     elif again:
         lines.append(f"  none comes back by itself before {listing.when(again, opened)}")

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import errno
 import importlib
+import os
 import sys
+import tempfile
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from copy import copy
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -24,33 +27,31 @@ from bumble.app import output
 from bumble.app.process import Shell
 from bumble.cli import quick
 from bumble.cli.options import EntityOption, JsonOption
+from bumble.cli.pages import command_help, terms
 from bumble.errors import (
+    FULL,
     FileClosedError,
     FolderUnwritableError,
     RecordMissingError,
+    UsageError,
     UserError,
+    is_full,
 )
 
 # Name, module below `bumble.cli`, and the line in `bumble --help` (a test holds them equal).
 COMMANDS = {
     "new": ("new", "Make an entity folder."),
     "chat": ("chat", "Talk to the entity."),
-    "status": ("status", "Show which entity this is, and how it is."),
+    "status": ("status", "Show which entity this is, which model answers, and how it is."),
     "doctor": ("doctor", "Check every file of the entity, and mend what is derived."),
-    "recall": (
-        "recall",
-        "Search what the entity remembers, as it would in a talk with its owner.",
-    ),
+    "recall": ("recall", "Search what the entity remembers."),
     "deep-recall": (
         "deep_recall",
         "Answer a question by several looks into memory, with what it rests on.",
     ),
     "eval": ("eval", "Check what the entity knows: what it finds, is shown and answers."),
     "why": ("why", "Show where something it holds comes from."),
-    "report": (
-        "report",
-        "Make a page for a browser: what happened, who it knows, what it believes and why.",
-    ),
+    "report": ("report", "Make a page of its life, for a browser."),
     "index": ("index", "Bring the search index up to date with the files."),
     "session": ("session", "Look at conversations."),
     "route": ("route", "See whether a message is a reflex or is thought about."),
@@ -94,7 +95,8 @@ COMMANDS = {
     ),
     "tick": ("tick", "Do whatever is due: reminders, what turns left, sleep and dreams."),
     "cron": ("cron", "Have the system run `bumble tick`."),
-    "remind": ("remind", "Have something said at some time."),
+    "remind": ("remind", "Have it say something at some time."),
+    "demo": ("demo", "Make an entity with a month behind it, to try things on."),
     "model": ("model", "See, fetch and remove model weights."),
     "config": ("config", "See and change settings."),
     "log": ("log", "Show what became part of the entity, and when."),
@@ -103,7 +105,7 @@ COMMANDS = {
     "review": ("review", "See what cycles propose, and accept or reject it."),
     "sync": ("sync", "Fetch what other clones did, merge it by meaning, and check the folder."),
     "migrate": ("migrate", "Bring a folder that an older bumble made to the format of this one."),
-    "import": ("import_", "Bring in what another program knows: exports, memories, characters."),
+    "import": ("import_", "Bring in your history from ChatGPT, Claude and others."),
     "export": ("export", "Take the entity elsewhere: a card, a bundle to read or to keep."),
     "completion": (
         "completion",
@@ -113,19 +115,25 @@ COMMANDS = {
     "git-merge": ("git_merge", "Merge two versions of a file by meaning (git calls this)."),
 }
 # In `bumble --help`, by what one wants to do; a test holds that each command stands in one.
+DAILY = "Every day"
 SECTIONS = {
-    "Start": ("new", "status", "doctor", "config", "model"),
-    "Talk": ("chat", "session", "remind"),
-    "Look": ("recall", "deep-recall", "why", "report", "context", "index", "expand"),
-    "Keep": ("knowledge", "journal", "skill", "person", "belief", "episode", "project"),
-    "Body": ("soma", "anchor", "noise"),
-    "Cycles": (
-        *("compact", "distill", "reflect", "consolidate", "narrate", "dream", "evolve"),
-        *("tick", "cron"),
+    DAILY: (
+        *("new", "chat", "recall", "why", "person", "journal", "remind", "import", "report"),
+        *("undo", "status", "model"),
     ),
-    "History": ("log", "diff", "undo", "review", "sync", "migrate", "git-merge"),
-    "Think": ("route", "petri", "catalysts", "catalyze", "wake", "eval"),
-    "Doors": ("import", "export", "mcp", "completion"),
+    "Try, set up, keep well": ("demo", "doctor", "config", "index", "migrate", "eval"),
+    "What it remembers": (
+        *("knowledge", "belief", "episode", "skill", "project", "session"),
+        *("deep-recall", "petri", "catalyze", "catalysts"),
+    ),
+    "What it does by itself": (
+        *("cron", "tick", "distill", "reflect", "consolidate", "narrate", "dream", "evolve"),
+        *("wake", "review"),
+    ),
+    "How it feels": ("soma", "anchor", "noise"),
+    "What a model is shown": ("context", "compact", "expand", "route"),
+    "What changed": ("log", "diff", "sync", "git-merge"),
+    "Other programs": ("export", "mcp", "completion"),
 }
 OF_THE_ROOT = ("install_completion", "show_completion")  # typer adds them to every app
 BUG_EXIT_CODE = 70
@@ -159,14 +167,28 @@ class LazyGroup(TyperGroup):
             command.params = [param for param in command.params if param.name not in OF_THE_ROOT]
             option = copy(next(param for param in self.params if param.name == "json"))
             option.expose_value = False  # the process knows it already, from its arguments
-            self.commands[cmd_name] = quick.quicken(_with_json(command, option))
+            whole = quick.quicken(_with_json(command, option))
+            self.commands[cmd_name] = command_help.explain(whole, cmd_name)
         return self.commands[cmd_name]
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find a subcommand; where there is none, name those that may have been meant."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            near = " or ".join(f"`bumble {path}`" for path in command_help.nearest(args[0]))
+            meant = f" Did you mean {near}?" if near else ""
+            raise UsageError(f"bumble has no command {args[0]!r}.{meant}\nTry `bumble --help`.")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """List the subcommands without importing them."""
-        for title, names in SECTIONS.items():
-            with formatter.section(title):
-                formatter.write_dl([(name, COMMANDS[name][1]) for name in names])
+        """List the subcommands without importing them: those of every day, the rest by group."""
+        with formatter.section(DAILY):
+            formatter.write_dl([(name, COMMANDS[name][1]) for name in SECTIONS[DAILY]])
+        with formatter.section("More"):
+            rest = [(title, names) for title, names in SECTIONS.items() if title != DAILY]
+            formatter.write_dl([(title, ", ".join(names)) for title, names in rest])
+        with formatter.section("Words"):
+            formatter.write_dl(terms.explained("entity"))
+        formatter.write("\n`bumble COMMAND --help` begins with an example.\n")
 
 
 app = typer.Typer(
@@ -176,7 +198,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="A life in a folder: an AI entity that talks and remembers, in files you can read.",
+    help="Talk to somebody who lives in a folder and remembers, in files you can read.",
 )
 
 
@@ -334,6 +356,11 @@ def _unheard(shell: Shell, command: str, refused: OSError) -> int:
     if refused.errno in _CLOSED and isinstance(refused.filename, str):
         reason = refused.strerror or str(refused)
         return _failed(shell, command, FileClosedError(refused.filename, reason))
+    if is_full(os.strerror(refused.errno or 0)):
+        where = Path(
+            refused.filename or tempfile.gettempdir()
+        )  # what is written elsewhere is named
+        return _failed(shell, command, FolderUnwritableError(where, FULL))
     return _bug(shell, command)
 
 

@@ -13,8 +13,8 @@ import typer
 
 from bumble.cli import app, mcp_clients
 from bumble.cli.app import COMMANDS
-from bumble.cli.pages import settings_page
-from bumble.entity import create, defaults
+from bumble.entity import create, layers
+from bumble.entity.config import defaults
 from bumble.exports import memories
 from bumble.imports import formats
 from bumble.records import beliefs, checks, kinds, projects
@@ -116,14 +116,12 @@ def _entry(path: str, command: Any, below: list[str]) -> dict[str, Any]:
 
 
 def _values() -> dict[str, list[str]]:
-    text = defaults.FILE.read_text("utf-8")
-    settings = {".".join(keys) for keys, value, _ in settings_page.explanations(text) if value}
     return {
         "indexed": list(kinds.INDEXED),
         "explained": [kind.name for kind in kinds.KINDS if kind.explained],
         "category": list(beliefs.CATEGORIES),
         "cycle": sorted(jobs.cycles()),
-        "setting": sorted(settings),
+        "setting": sorted(".".join(keys) for keys, _ in layers.leaves(defaults())),
         "archetype": list(create.archetypes()),
         "format": list(formats.NAMES),
         "form": list(memories.FORMS),

@@ -110,7 +110,7 @@ def _command(
         opened = open_entity(
             ctx,
             values.pop("entity"),
-            reads=options in (READING, LOOKING_BACK),
+            reads="seed" not in options,
             limits__lock_timeout_seconds=wait,
         )
         if then is not None:

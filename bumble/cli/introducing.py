@@ -1,4 +1,7 @@
-"""Whether who introduces themselves in their first message is to be the owner by that name."""
+"""Whether who introduces themselves in their first message is to be the owner by that name.
+
+Who that is the reader says, where there is one for the entity's embedder.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,9 @@ import shlex
 from msgspec.structs import replace
 
 from bumble import files
-from bumble.app import output, setting_files
+from bumble.app import output, setting_files, weights
 from bumble.app.opening import Opened
-from bumble.choosing import introduction
+from bumble.embed import reader
 from bumble.entity import setting_edits
 from bumble.records import relationships, session_files
 
@@ -49,13 +52,22 @@ def _new_name(opened: Opened, text: str) -> str:
     """Return the name in a first message that nobody has yet; empty where there is none."""
     if next(session_files.infos(opened.entity.sessions), None) is not None:
         return ""
-    name = introduction.name_in(text)
+    name = name_in(opened, text)
     if not name or files.same_name(name) == files.same_name(opened.identity.name):
         return ""
     if _is_part(name, opened.identity.owner.name) or _is_part(opened.identity.owner.name, name):
         return ""
     people = relationships.read(opened.entity.relationships)
     return "" if relationships.match(people, name) else name
+
+
+def name_in(opened: Opened, text: str) -> str:
+    """Return the name by which somebody introduces themselves; empty where nobody does."""
+    own = weights.embedder(opened, fetch_with_yes=False)
+    reads = weights.message_reader(opened, own, fetch_with_yes=False)
+    reading = reads.read(text) if reads else reader.MessageReading()
+    name = reading.name if reading.has("introduce") else ""
+    return name.title() if name == name.lower() else name
 
 
 def _is_part(name: str, whole: str) -> bool:

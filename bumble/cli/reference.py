@@ -1,4 +1,4 @@
-"""The generator of `docs/commands.md` and of the tree in `docs/architecture.md`, from the code.
+"""The generator of the pages on commands, words and settings, and of the tree of modules.
 
 `python -m bumble.cli.reference docs` writes them, with `--check` it only compares.
 """
@@ -17,7 +17,7 @@ from bumble import errors
 from bumble.app import output
 from bumble.cli import app, command_words, completing
 from bumble.cli.app import BUG_EXIT_CODE, COMMANDS, INTERRUPTED_EXIT_CODE
-from bumble.cli.pages import man_page, settings_page
+from bumble.cli.pages import command_help, man_page, settings_page, terms
 from bumble.errors import UserError
 
 PACKAGE = Path(__file__).parent.parent
@@ -60,7 +60,12 @@ def page() -> str:
         "`bumble [-e DIR] COMMAND`. The entity is `-e/--entity`, else `$BUMBLE_ENTITY`, else the",
         "nearest folder with an `entity.yaml` from here upward. Results go to standard output,",
         "everything else to standard error. `--json` prints",
-        "`{schema, command, entity, data, warnings}`, errors included.",
+        "`{schema, command, entity, data, warnings}`, errors included. What the words mean is on",
+        "[a page of its own](words.md). Options that many commands share:",
+        "",
+        "```text",
+        *output.table(_common(), indent="  "),
+        "```",
         "",
     ]
     root = typer.main.get_command(app.app)
@@ -89,14 +94,28 @@ def _command(command: Any, path: str, above: Any) -> Iterator[str]:
         yield from _usage(command, ctx)
 
 
+COMMON = ("entity", "json", "now", "seed", "lock_timeout")  # stand once, above all commands
+
+
+def _common() -> list[tuple[str, str]]:
+    """Return the options that many commands share, as `tick` has them."""
+    root: Any = typer.main.get_command(app.app)
+    command = root.get_command(None, "tick")
+    with typer.Context(command, info_name="tick") as ctx:
+        shared = [param for param in command.params if param.name in COMMON]
+        return [param.get_help_record(ctx) for param in shared]
+
+
 def _usage(command: Any, ctx: Any) -> Iterator[str]:
-    """Write how a command is called, and its options."""
+    """Write an example, how a command is called, and its options."""
     yield "```text"
+    yield command_help.example(ctx.command_path.removeprefix("bumble "), command)
+    yield ""
     yield command.get_usage(ctx).removeprefix("Usage: ")
     rows = [
         param.get_help_record(ctx)
         for param in command.params
-        if not getattr(param, "hidden", False) and param.name not in app.OF_THE_ROOT
+        if not getattr(param, "hidden", False) and param.name not in (*app.OF_THE_ROOT, *COMMON)
     ]
     yield from output.table([record for record in rows if record], indent="  ")
     yield "```"
@@ -160,6 +179,7 @@ def pages(folder: Path) -> dict[Path, str]:
         folder / "bumble.1": man_page.page(MEANINGS),
         folder / "commands.md": page(),
         folder / "settings.md": settings_page.page(),
+        folder / "words.md": terms.page(),
         architecture: with_tree(architecture.read_text(encoding="utf-8")),
     }
 

@@ -219,8 +219,7 @@ def _me(talk: Conversation, state: ReplState, rest: str) -> bool:
     if person is None:
         output.say("You have not talked yet.")
         return False
-    stages = talk.runtime.config.memory.relational.stages
-    output.say(f"{person.name}: {people.standing(person, stages, talk.runtime.now()).line}")
+    output.say(f"{person.name}: {people.standing(person, talk.runtime.now()).line}")
     output.say(person.text or "There is no portrait of you yet.")
     return False
 

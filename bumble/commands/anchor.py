@@ -126,8 +126,8 @@ def recall(opened: Opened, label: LabelArgument, *, dry_run: DryRunOption = Fals
     def move(soma: Soma) -> Soma:
         return anchor_recall.blended(soma, anchor, anchoring.ASKED)
 
-    config = opened.config.body.soma
-    moved = body_state.plan_moved(opened.entity, at, zone(opened), config, move, why)
+    temperament = opened.config.soma.bars.levels
+    moved = body_state.plan_moved(opened.entity, at, zone(opened), temperament, move, why)
     planned = [moved, anchors.plan_recalled(anchor, at, why, stirred=False)]
     sentence = "\n".join([f"{anchor.label}:", *formula(opened, now, anchor, anchoring.ASKED)])
     levels = anchoring.blend(now.hormones, anchor.levels, anchoring.ASKED).levels
@@ -159,11 +159,11 @@ def remove(
 
 def formula(opened: Opened, soma: Soma, anchor: Anchor, share: float) -> list[str]:
     """Write out what a recall does to each hormone: `dopamine .7·0.20 + .3·0.80 = 0.38`."""
-    settings = opened.config.body.soma.hormones
+    named = opened.config.soma.hormones.show_names
     after = anchoring.blend(soma.hormones, anchor.levels, share).levels
     stay, come = (f"{part:.2g}".lstrip("0") for part in (1 - share, share))
     return [
-        f"  {shown_name(name, settings)} {stay}·{soma.hormones.levels[name]:.4f}"
+        f"  {shown_name(name, named=named)} {stay}·{soma.hormones.levels[name]:.4f}"
         f" + {come}·{anchor.levels[name]:.4f} = {after[name]:.4f}"
         for name in HORMONE_NAMES
     ]
@@ -178,9 +178,10 @@ def _left(opened: Opened, anchor: Anchor) -> float:
 
 
 def _levels(opened: Opened, levels: Mapping[str, float]) -> str:
-    settings = opened.config.body.soma.hormones
-    named = [f"{shown_name(name, settings)} {levels[name]:.4f}" for name in HORMONE_NAMES]
-    return ", ".join(named)
+    named = opened.config.soma.hormones.show_names
+    return ", ".join(
+        f"{shown_name(name, named=named)} {levels[name]:.4f}" for name in HORMONE_NAMES
+    )
 
 
 def _rounded(levels: Mapping[str, float]) -> dict[str, float]:

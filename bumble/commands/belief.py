@@ -30,7 +30,13 @@ from bumble.cli.options import DryRunOption, IdArgument, YesOption
 from bumble.cli.text_input import EditorOption, TextArgument
 from bumble.entity.changes import Change
 from bumble.errors import UsageError
-from bumble.facts.beliefs import confirmed, plan_confirm, plan_contradict, strength
+from bumble.facts.beliefs import (
+    CONTRADICT_FACTOR,
+    confirmed,
+    plan_confirm,
+    plan_contradict,
+    strength,
+)
 from bumble.records import base, beliefs
 from bumble.records.base import Provenance
 from bumble.records.beliefs import Belief
@@ -206,10 +212,10 @@ def confirm(
     if by not in BY:
         raise UsageError(f"--by {by}: there are {', '.join(BY)}.")
     belief = _load(_path(opened, belief_id))
-    at, config = _at(opened), opened.config.memory.beliefs
+    at = _at(opened)
     before = _strength(opened, belief)
-    after = min(confirmed(before, by, config), beliefs.MAX_CONFIDENCE)
-    planned = [plan_confirm(belief, by, at, config)]
+    after = min(confirmed(before, by), beliefs.MAX_CONFIDENCE)
+    planned = [plan_confirm(belief, by, at)]
     _commit_strength(opened, "confirm", belief, planned, (before, after), dry_run=dry_run)
 
 
@@ -230,13 +236,12 @@ def contradict(
     against = _load(_path(opened, other)) if other is not None else None
     if against is not None and against.id == belief.id:
         raise UsageError("A belief can't contradict itself.")
-    at, config = _at(opened), opened.config.memory.beliefs
-    planned = [plan_contradict(belief, against.id if against else None, at, config)]
+    planned = [plan_contradict(belief, against.id if against else None, _at(opened))]
     if against is not None:
         why = f"contradicts {belief.id}"
         planned.append(beliefs.plan_update(against, why, contradicts=(belief.id,)))
     before = _strength(opened, belief)
-    strengths = (before, before * config.contradict_factor)
+    strengths = (before, before * CONTRADICT_FACTOR)
     _commit_strength(opened, "contradict", belief, planned, strengths, dry_run=dry_run)
 
 
@@ -293,7 +298,7 @@ def _at(opened: Opened) -> datetime:
 
 
 def _strength(opened: Opened, belief: Belief) -> float:
-    return strength(belief, opened.shell.now(), opened.config.memory.beliefs)
+    return strength(belief, opened.shell.now())
 
 
 def _check_category(category: str) -> None:

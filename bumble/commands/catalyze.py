@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bumble.app import body_view, output, weights
+from bumble.app import output, weights
 from bumble.app.opening import Opened
 from bumble.cli import index_sync, listing, memory_query
 from bumble.cli.entity_command import reads
@@ -50,7 +50,7 @@ def catalyze(
     if register not in two_stages.REGISTERS:
         near = listing.missing("register", register, two_stages.REGISTERS)
         raise UsageError(f"{near}\nThere are {', '.join(two_stages.REGISTERS)}.")
-    asked, body = memory_query.text_of(query), body_view.body_of(opened)
+    asked = memory_query.text_of(query)
     search = memory_query.search_of(opened, speaker, None, None)
     embedder = weights.embedder(opened)
     _, place = index_sync.up_to_date(opened, embedder, wait_seconds=memory_query.WAIT_SECONDS)
@@ -58,7 +58,6 @@ def catalyze(
         *(
             memory_query.memory_of(opened, lambda: embedder, place),
             opened.config,
-            body,
             search,
             asked,
         ),

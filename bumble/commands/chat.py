@@ -13,7 +13,6 @@ from bumble import files
 from bumble.app import model_choice, output
 from bumble.app.opening import Opened, open_entity, shell_of, with_settings
 from bumble.app.speech import Speech
-from bumble.choosing import introduction
 from bumble.cli import directives, introducing, turn_view
 from bumble.cli.directives import Wishes
 from bumble.cli.options import (
@@ -183,8 +182,7 @@ def _make_if_missing(ctx: typer.Context, entity: Path | None, text: str, *, yes:
     if folder is None:
         raise UsageError("--new needs to know where: bumble chat -e DIR --new")
     if not (shell.path(folder) / ENTITY_FILE).exists():
-        introduced = introduction.name_in(text) if yes or shell.interactive else ""
-        identity = new_entity.make(shell, folder, introduced=introduced, asks=not yes)
+        identity = new_entity.make(shell, folder, asks=not yes)
         output.say(f"{identity['name']} lives in {identity['folder']} from now on.")
 
 

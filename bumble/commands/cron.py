@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from bumble import git
 from bumble.app import opening, output
 from bumble.app.opening import Opened
 from bumble.cli import commit, listing, text_input
@@ -115,6 +116,32 @@ def install(
             _replace(opened, before, after)
         text = [cron.block(job)]
     _say(opened, "cron install", chosen, text, acts=acts, sentence=f"{chosen} runs the ticks now.")
+    if acts:
+        _offer_review(opened)
+
+
+def _offer_review(opened: Opened) -> None:
+    """Ask whether what an able model makes of talks at night waits for its owner."""
+    from bumble.app import abilities, setting_files
+    from bumble.entity import setting_edits
+    from bumble.upkeep import jobs
+
+    shell, root = opened.shell, opened.entity.root
+    if not shell.interactive or shell.json or opened.config.git.review or git.at(root) is None:
+        return
+    if abilities.of(opened, None).tier("memory", "any") != "write":
+        return
+    if not output.agrees("Shall what it makes of your talks wait for your word?", default=True):
+        return
+    value = f"[{', '.join(jobs.reviewed())}]"
+    setting_files.edit(
+        shell,
+        setting_files.entitys(root),
+        lambda source, file: setting_edits.plan_set(source, "git.review", value, file=file),
+        "set git.review",
+        dry_run=False,
+    )
+    output.say("It waits: `bumble review` shows one after the other.")
 
 
 @app.command()
@@ -168,10 +195,9 @@ def add(
         following = schedule.following(when, at, opening.zone(opened))
     except ValueError as error:
         raise UsageError(str(error)) from error
-    limit = opened.config.automations.max_count
-    if len(automations.paths(opened.entity.automations)) >= limit:
+    if len(automations.paths(opened.entity.automations)) >= automations.MOST:
         raise RefusedError(
-            f"There are {limit} automations, the most there may be (automations.max_count)\n"
+            f"There are {automations.MOST} automations, the most there may be.\n"
             "Remove a file from `automations/` first."
         )
     with text_input.collect(opened.shell, prompt, in_editor=editor, name="automation.md") as text:

@@ -1,6 +1,6 @@
 """`bumble distill`: draw facts, beliefs and notes from conversations now.
 
-Where the model may write, that is part of what it makes of a stretch, which then is made whole.
+They are part of what is made of a stretch of talk, which is made whole.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from bumble.app.opening import Opened
 from bumble.cli import run_job
 from bumble.cli.entity_command import runs_job
 from bumble.cli.run_job import JobFlags
-from bumble.facts import distill
 from bumble.jobs import stretch
 from bumble.records import session_files
 
@@ -40,18 +39,14 @@ def command(
 ) -> None:
     """Draw facts, beliefs and notes from what was said."""
     chosen = session_files.find(opened.entity.sessions, session).id if session else None
-    look, carry_out = stretch.with_stretches(
-        partial(stretch.check, session_id=chosen, force=force),
-        partial(distill.check, session_id=chosen, force=force),
-        distill.run,
-    )
+    look = partial(stretch.check, session_id=chosen, force=force, gated=True)
     with runtimes.open_runtime(opened, "distill", yes=flags.yes) as runtime:
         run_job.carry_out(
             opened,
             runtime,
             "distill",
             look,
-            carry_out,
+            stretch.run,
             flags,
             limit=limit,
         )

@@ -150,7 +150,7 @@ def _mend(
             timeout_seconds=waits if lock_timeout is None else lock_timeout,
             adopts=adopts,
         )
-        if any(finding.code == HALF_MERGED for finding in report.findings):
+        if any(finding.code in (HALF_MERGED, "git-cut-off") for finding in report.findings):
             clone.mend(
                 inputs.entity.root,
                 _keeping(shell, report),

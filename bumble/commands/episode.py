@@ -195,7 +195,7 @@ def _path(opened: Opened, episode_id: str) -> Path:
 
 def _fading(opened: Opened) -> Callable[[Episode], float]:
     """Return what tells how much an episode matters now."""
-    config, at = opened.config.body.memory, opened.shell.now()
+    config, at = opened.config.memory, opened.shell.now()
 
     def left(episode: Episode) -> float:
         return decayed(episode.significance, (at - episode.at).total_seconds(), config)

@@ -108,8 +108,7 @@ def _told(pages: Pages) -> tuple[dict[str, Any], list[str]]:
 def _okf(opened: Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
     pages = _pages(opened, asked.reader)
     owner = relationships.person_id(opened.identity.owner.name or "you")
-    now, beliefs = opened.shell.now(), opened.config.memory.beliefs
-    texts = okf.bundle(pages, opened.identity.name, owner, asked.reader, now, beliefs)
+    texts = okf.bundle(pages, opened.identity.name, owner, asked.reader, opened.shell.now())
     destination.put_folder(asked.dest, texts)
     return _told(pages)
 

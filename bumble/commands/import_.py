@@ -49,7 +49,9 @@ def command(
     ] = None,
     dry_run: DryRunOption = False,
 ) -> None:
-    """Bring in what another program knows: exports, memories, characters.
+    """Bring in your history from ChatGPT, Claude and others.
+
+    Also memories of agents, notes and characters.
 
     Conversations are kept word for word and found at once. Nothing is learnt of them until
     `bumble distill --session ID` says so, and of the person's own words alone. Run it again as

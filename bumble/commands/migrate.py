@@ -9,7 +9,7 @@ import typer
 
 from bumble import git, unfinished
 from bumble.app import output
-from bumble.app.opening import Opened, keeping, locate, shell_of
+from bumble.app.opening import Opened, keeping, locate, settle_git, shell_of
 from bumble.app.process import Shell
 from bumble.cli.options import (
     CheckOption,
@@ -52,6 +52,7 @@ def migrate(
     wait = changes.DEFAULT_LOCK_TIMEOUT_SECONDS if lock_timeout is None else lock_timeout
     if not check:
         changes.recover(root, timeout_seconds=wait)
+        settle_git(shell, root, timeout_seconds=wait)
     migration = migrate.plan(root)
     kept = ""
     if migration.due and not check:
@@ -87,7 +88,9 @@ def _opened_after(shell: Shell, root: Path, migration: Migration) -> Opened:
 def _lines(migration: Migration, kept: str, *, check: bool) -> list[str]:
     if not migration.due:
         return [f"Nothing to do: it is of format {SCHEMA_VERSION}."]
-    steps = f"format {migration.version} to {SCHEMA_VERSION}"
+    steps = f"from format {migration.version} to {SCHEMA_VERSION}"
+    if migration.version == SCHEMA_VERSION:
+        steps = f"on within format {SCHEMA_VERSION}"
     if check:
-        return [f"Would go from {steps}:", *migration.lines]
-    return [f"Went from {steps}:", *migration.lines, f"What it was is kept as {kept}."]
+        return [f"Would go {steps}:", *migration.lines]
+    return [f"Went {steps}:", *migration.lines, f"What it was is kept as {kept}."]

@@ -67,11 +67,10 @@ def show(
     from bumble.runtime import spoken
 
     person = viewing.Viewer(opened).seen(people.find(opened, name))
-    stages = opened.config.memory.relational.stages
     language = spoken.by_person(
         opened.entity, opened.config.language, person.id, opened.shell.now()
     )
-    bond = standings.standing(person, stages, opened.shell.now())
+    bond = standings.standing(person, opened.shell.now())
     scores = asdict(person.scores).items()
     rows = [
         ("bond", bond.line),

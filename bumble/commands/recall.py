@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from msgspec.structs import asdict, replace
 
-from bumble.app import body_view, output, weights
+from bumble.app import output, weights
 from bumble.app.opening import Opened
+from bumble.body.affects import IMPRINT_BASE, IMPRINT_CAP
 from bumble.cli import index_sync, listing, memory_query, people
 from bumble.cli.entity_command import looks_back
 from bumble.cli.memory_query import AsOption, QueryArgument
@@ -19,7 +20,7 @@ from bumble.records import base
 from bumble.records.session_files import infos
 
 if TYPE_CHECKING:
-    from bumble.body.config import BodyConfig, FeltMemoryConfig
+    from bumble.body.config import FeltMemoryConfig
     from bumble.context.emotion_weight import Weight
     from bumble.context.recalled import Search
     from bumble.index.memory import Memory
@@ -77,7 +78,9 @@ def recall(
     faded: FadedOption = False,
     plain: PlainOption = False,
 ) -> None:
-    """Search what the entity remembers, as it would in a talk with its owner.
+    """Search what the entity remembers.
+
+    It finds what would be found in a talk with its owner.
 
     With --as, as in a talk with somebody else. By words and by meaning; without an embedding model
     by words alone. What left a feeling counts more, most when the mood is akin to it. What who asks
@@ -88,7 +91,7 @@ def recall(
     from bumble.context.recalled import comes_to_mind
 
     asked = memory_query.text_of(query)
-    body, at = body_view.body_of(opened), opened.shell.now()
+    config, at = opened.config.memory, opened.shell.now()
     search = memory_query.search_of(opened, speaker, person, session)
     search = replace(search, tags=tuple(tag or ()))
     embedder = weights.embedder(opened)
@@ -97,9 +100,9 @@ def recall(
     _, place = index_sync.up_to_date(opened, embedder, wait_seconds=memory_query.WAIT_SECONDS)
     memory = memory_query.memory_of(opened, lambda: embedder, place)
     kinds = _kinds(kind or ())
-    hits = _hits(opened, memory, body, search, asked, kinds, limit, plain=plain, faded=faded)
+    hits = _hits(opened, memory, search, asked, kinds, limit, plain=plain, faded=faded)
     weighted = [
-        (hit, None if plain else emotion_weight.weight(opened.entity, body, search.mood, at, hit))
+        (hit, None if plain else emotion_weight.weight(opened.entity, config, search.mood, at, hit))
         for hit in hits
     ]
     mood = None if plain else search.mood
@@ -115,7 +118,7 @@ def recall(
             for rank, (hit, felt) in enumerate(weighted, 1)
         ],
     }
-    lines = list(_lines(opened, weighted, body.memory if explain else None, plain=plain))
+    lines = list(_lines(opened, weighted, config if explain else None, plain=plain))
     if explain and mood:
         lines = [f"mood     {mood}", "", *lines] if lines else []
     output.result(opened.shell, "recall", data, lines)
@@ -128,7 +131,6 @@ def recall(
 def _hits(
     opened: Opened,
     memory: Memory,
-    body: BodyConfig,
     search: Search,
     query: str,
     kinds: Sequence[str],
@@ -153,7 +155,6 @@ def _hits(
     return recalled.find(
         memory,
         opened.config,
-        body,
         search,
         query,
         kinds=kinds,
@@ -234,11 +235,11 @@ def _explained_felt(felt: Weight, config: FeltMemoryConfig) -> Iterator[str]:
         trigger = f" ({share.trigger})" if share.trigger else ""
         yield (
             f"felt     {share.emotion} {share.intensity:.2f} × ({share.affinity:.2f} - 1 +"
-            f" {config.imprint_base:.2f}) × {share.decay:.3f} = {share.share:.3f}{trigger}"
+            f" {IMPRINT_BASE:.2f}) × {share.decay:.3f} = {share.share:.3f}{trigger}"
         )
     total = sum(share.share for share in felt.shares)
     yield (
-        f"factor   1 + {config.imprint_recall_weight:.2f} × min({config.imprint_cap:.2f},"
+        f"factor   1 + {config.imprint_recall_weight:.2f} × min({IMPRINT_CAP:.2f},"
         f" {total:.3f}) = {felt.factor:.3f}   {felt.age_days:.1f} days later"
     )
 

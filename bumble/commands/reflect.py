@@ -1,13 +1,14 @@
 """`bumble reflect`: update the portraits of the people the entity talked with.
 
-Where the model may write, that is part of what it makes of a stretch, which then is made whole; and
-with a name, of looking at all that is known of that person again.
+That is part of what is made of a stretch of talk, which is made whole; and with a name, of looking
+at all that is known of that person again.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -16,8 +17,11 @@ from bumble.app.opening import Opened
 from bumble.cli import people, run_job
 from bumble.cli.entity_command import runs_job
 from bumble.cli.run_job import JobFlags
+from bumble.runtime.job import Due, JobResult
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
+Check = Callable[..., Due[Any]]
+Run = Callable[..., JobResult]
 AllowShrinkOption = Annotated[
     bool,
     typer.Option("--allow-shrink", help="Let a portrait lose more than memory.relational allows."),
@@ -41,15 +45,11 @@ def reflect(
     person's file.
     """
     from bumble.jobs import stretch
-    from bumble.portraits import deep_review, reflect
+    from bumble.portraits import deep_review
 
     only = people.find(opened, person).id if person is not None else ""
-    look, carry_out = stretch.with_stretches(
-        partial(stretch.check, force=True, person=only),
-        partial(reflect.check, only=only),
-        reflect.run,
-        allow_shrink=allow_shrink,
-    )
+    look: Check = partial(stretch.check, force=True, person=only)
+    carry_out: Run = partial(stretch.run, allow_shrink=allow_shrink)
     with runtimes.open_runtime(opened, "reflect", yes=flags.yes) as runtime:
         if only and not look(runtime).jobs and deep_review.has_notes(runtime, only):
             look = partial(deep_review.check, only=only)

@@ -29,7 +29,7 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     no_args_is_help=True,
-    help="Have something said at some time.",
+    help="Have it say something at some time.",
 )
 NONE = 'No reminders. Add one with `bumble remind add "..." --in 2h`.'
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}

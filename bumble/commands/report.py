@@ -52,7 +52,9 @@ def report(
         bool, typer.Option("--force", help="Replace a file that is no report.")
     ] = False,
 ) -> None:
-    """Make a page for a browser: what happened, who it knows, what it believes and why.
+    """Make a page of its life, for a browser.
+
+    It shows what happened, who it knows, what it believes and why.
 
     One file that loads nothing and sends nothing: a timeline, the body over time, people, beliefs
     down to what was said, dreams, what changed this month. An earlier report is replaced.
@@ -119,9 +121,9 @@ def _report(opened: Opened, reader: Reader) -> LifeReport:
 
     zone = opening.zone(opened)
     now = opened.shell.now().astimezone(zone)
-    config, name = opened.config.memory.beliefs, opened.identity.name
+    name = opened.identity.name
     progress = output.Progress(f"Reading {name}'s memories", opened.shell.environ)
-    collector = Collector(opened.entity, zone, name, reader, now, config)
+    collector = Collector(opened.entity, zone, name, reader, now)
     life = collector.collect(progress)
     progress.clear()
     commits, moments = _history(opened) if reader.is_owner else (None, [])

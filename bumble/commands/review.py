@@ -38,19 +38,50 @@ NamesArgument = Annotated[
     ),
 ]
 AllOption = Annotated[bool, typer.Option("--all", help="All that wait.")]
+ACCEPT, REJECT, LATER, QUIT = "a", "r", "l", "q"
+QUESTION = "a accepts it, r rejects it, l leaves it for later, q ends"
 NONE = "Nothing waits for review."
 NOT_OURS = "[not made here: accept or reject it by its whole name]"
 
 
 @app.callback(invoke_without_command=True)
-@reads
+@writes
 def review(opened: Opened) -> None:
     """See what cycles propose, and accept or reject it.
 
-    Cycles that the setting git.review names write onto branches of their own; nothing of that is
-    in a prompt or found before it is accepted. The newest is last.
+    At a terminal it shows one proposal after the other and asks; else it lists them, the newest
+    last. Cycles that the setting git.review names write onto branches of their own; nothing of that
+    is in a prompt or found before it is accepted.
     """
-    _list(opened)
+    if opened.shell.interactive and not opened.shell.json:
+        _one_by_one(opened)
+    else:
+        _list(opened)
+
+
+def _one_by_one(opened: Opened) -> None:
+    """Show each proposal and do what its owner says to it, by a letter."""
+    from bumble.history import review as proposals
+
+    waiting = _waiting(opened)
+    for number, proposal in enumerate(waiting, 1):
+        output.say("\n".join([f"{number} of {len(waiting)}", *_whole(opened, proposal)]))
+        if not proposal.is_own:
+            output.say(NOT_OURS)
+            continue
+        answer = output.asked(QUESTION, default=LATER, show_default=False).strip().casefold()[:1]
+        if answer == QUIT:
+            return
+        try:
+            if answer == ACCEPT:
+                _decide(opened, "accept", [proposal.name], proposals.plan_accept)
+                opening.forget_again(opened, brought_by="What was accepted")
+            elif answer == REJECT:
+                _decide(opened, "reject", [proposal.name], proposals.plan_reject)
+        except UserError as error:  # that one stays; the others can be decided
+            output.warn(opened.shell, str(error))
+    if not waiting:
+        output.say(NONE)
 
 
 @app.command("list")
@@ -86,24 +117,26 @@ def show(
     every: AllOption = False,
 ) -> None:
     """Show proposals in memories rather than lines: what each would change, why, and from what."""
-    from bumble.cli import commits_view
-
     chosen = _chosen(opened, names, every=every)
-    lines: list[str] = []
-    for proposal in chosen:
-        data = _data(opened, proposal)
-        head = f"{proposal.name}, {listing.when(proposal.at, opened)}: {proposal.title}"
-        rows = [
-            ("by", data["model"] or ""),
-            ("from", ", ".join(data["evidence"])),
-            ("why", "; ".join(data["why"])),
-            ("beware", "" if proposal.is_own else "this installation did not make it"),
-            *(("a rule", text) for text in data["rules"]),
-        ]
-        lines += [head, *listing.details(rows), *commits_view.lines(data["changes"]), ""]
+    lines = [line for proposal in chosen for line in (*_whole(opened, proposal), "")]
     output.result(opened.shell, "review show", [_data(opened, each) for each in chosen], lines[:-1])
     if not chosen:
         output.say(NONE)
+
+
+def _whole(opened: Opened, proposal: HeldProposal) -> list[str]:
+    from bumble.cli import commits_view
+
+    data = _data(opened, proposal)
+    head = f"{proposal.name}, {listing.when(proposal.at, opened)}: {proposal.title}"
+    rows = [
+        ("by", data["model"] or ""),
+        ("from", ", ".join(data["evidence"])),
+        ("why", "; ".join(data["why"])),
+        ("beware", "" if proposal.is_own else "this installation did not make it"),
+        *(("a rule", text) for text in data["rules"]),
+    ]
+    return [head, *listing.details(rows), *commits_view.lines(data["changes"])]
 
 
 @app.command()
@@ -148,8 +181,8 @@ def _decide(
     names: Sequence[str] | None,
     plan: Callable[[Path, HeldProposal], ReviewDecision],
     *,
-    every: bool,
-    dry_run: bool,
+    every: bool = False,
+    dry_run: bool = False,
 ) -> None:
     """Accept or reject one proposal after the other; one that is refused keeps no other back."""
     from bumble.cli import commits_view

@@ -12,7 +12,7 @@ from bumble.app.opening import Opened
 from bumble.cli import text_input
 from bumble.cli.entity_command import reads
 from bumble.errors import UsageError
-from bumble.runtime import body_state, people, spoken
+from bumble.runtime import people, spoken
 from bumble.text import languages
 
 app = typer.Typer(rich_markup_mode=None)
@@ -26,38 +26,24 @@ def route(
         list[str],
         typer.Argument(metavar="TEXT", help="What is said; `-` reads it from standard input."),
     ],
-    *,
-    no_model: Annotated[
-        bool, typer.Option("--no-model", help="Decide by the rules alone.")
-    ] = False,
 ) -> None:
-    """See whether a message is a reflex or is thought about.
-
-    Says by which rule, and how sure that is; the model is asked only where the rules are unsure.
-    """
+    """See whether a message is a reflex or is thought about, by which rule, and how surely."""
     message = text_input.standard_input() if text == ["-"] else " ".join(text)
     if not message.strip():
         raise UsageError("There is nothing to route: the message is empty.")
-    with runtimes.open_runtime(opened, "route") as runtime:
-        soma = body_state.read(runtime, runtime.now())
+    with runtimes.open_runtime(opened, "route", needs_model=False) as runtime:
         owner = people.owner_id(runtime.entity, runtime.identity)
         before = spoken.by_person(runtime.entity, runtime.config.language, owner, runtime.now())
         language = languages.spoken([message], before) or before
         able = runtime.abilities.tier("talk", language) == "write"
-        rules = opened.config.cognition.router
-        if able and no_model:
-            decision = router.by_form(message, rules)
-        elif able:
-            decision = router.decide(runtime.model, message, rules)
-        else:
-            mood = body_state.mood(runtime, soma).name
-            intensity = body_state.intensity(runtime, soma)
-            decision = router.route(message, rules, language, mood=mood, intensity=intensity)
+        reader = None if able else runtime.memory.reader
+        decision = (
+            router.by_reading(message, reader.read(message)) if reader else router.by_form(message)
+        )
     data: dict[str, Any] = {
         "profile": decision.profile,
         "rule": decision.rule,
         "confidence": decision.confidence,
-        "by_model": decision.rule.startswith("classifier"),
     }
     line = f"{decision.profile}, by the rule {decision.rule} (confidence {decision.confidence:.2f})"
     output.result(opened.shell, "route", data, line)

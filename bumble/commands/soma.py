@@ -14,7 +14,7 @@ from bumble.app.opening import Opened
 from bumble.body import bars, ebb, endocrine, hormones, noise
 from bumble.body.affects import emotional_intensity
 from bumble.body.bars import FULL
-from bumble.body.config import HORMONE_NAMES, BodyConfig
+from bumble.body.config import HORMONE_NAMES
 from bumble.body.soma import Soma
 from bumble.cli import anchors_view, listing, run_job, viewing
 from bumble.cli.entity_command import looks_back, runs_job
@@ -83,20 +83,20 @@ def tick(opened: Opened, flags: JobFlags) -> None:
 
 
 def _rendered(presence: Presence, form: str) -> str:
-    soma, config = presence.soma, presence.config
+    soma = presence.soma
     if form == "tag":
-        return ebb.episode_tag(soma, config.soma)
+        return ebb.episode_tag(soma)
     if form == "line":
-        return ebb.reflection_line(soma, config.soma)
+        return ebb.reflection_line(soma)
     if form == "dream":
-        return ebb.dream_lines(soma, config.soma)
+        return ebb.dream_lines(soma)
     raise UsageError(f"--as {form}: the forms are tag, line and dream.")
 
 
 def _data(opened: Opened, presence: Presence) -> dict[str, Any]:
-    soma, config = presence.soma, presence.config
+    soma = presence.soma
     age = opened.shell.now() - presence.stored_at if presence.stored_at else None
-    loud = ebb.loudness(soma, config.soma, config.ebb)
+    loud = ebb.loudness(soma)
     met = sum(
         person.interaction_count for person in relationships.read(opened.entity.relationships)
     )
@@ -111,16 +111,16 @@ def _data(opened: Opened, presence: Presence) -> dict[str, Any]:
         "mood": {"name": presence.mood.name, "intensity": round(presence.mood.intensity, 4)},
         "intensity": round(emotional_intensity(presence.mood, soma.affects), 4),
         "loudness": round(loud, 4),
-        "tier": ebb.shown_tier(soma, config.soma, config.ebb),
+        "tier": ebb.shown_tier(soma),
         "affects": [
             {"name": affect.name, "intensity": round(affect.intensity, 4)}
             for affect in soma.affects
         ],
-        "hormones": _hormones(soma, config),
-        "tone": hormones.tone(soma.hormones, config.soma.hormones),
-        "impulses": list(bars.ready_impulses(soma.bars, config.soma.bars)),
+        "hormones": _hormones(soma, named=opened.config.soma.hormones.show_names),
+        "tone": hormones.tone(soma.hormones),
+        "impulses": list(bars.ready_impulses(soma.bars)),
         "fired": {name: at.isoformat() for name, at in soma.bars.fired.items()},
-        "conflicts": list(bars.conflicts(soma.bars, config.soma.bars)),
+        "conflicts": list(bars.conflicts(soma.bars)),
         "felt": {
             "text": soma.felt.text,
             "at": soma.felt.at.isoformat(),
@@ -129,18 +129,17 @@ def _data(opened: Opened, presence: Presence) -> dict[str, Any]:
         if soma.felt
         else None,
         "noise": [fragment_data(fragment) for fragment in soma.noise],
-        "maturity": round(endocrine.maturity(met, config.endocrine), 4),
+        "maturity": round(endocrine.maturity(met), 4),
     }
 
 
-def _hormones(soma: Soma, config: BodyConfig) -> dict[str, dict[str, Any]]:
+def _hormones(soma: Soma, *, named: bool) -> dict[str, dict[str, Any]]:
     """Return levels and labels by the names that are to be shown."""
-    settings = config.soma.hormones
-    labels = hormones.labels(soma.hormones, settings)
+    labels = hormones.labels(soma.hormones)
     return {
-        hormones.shown_name(name, settings): {
+        hormones.shown_name(name, named=named): {
             "level": round(soma.hormones.levels[name], 4),
-            "rest": settings.levels[name].rest,
+            "rest": hormones.REST[name],
             "label": labels[name],
         }
         for name in HORMONE_NAMES

@@ -45,7 +45,7 @@ PEOPLE_LOOKED_AT = 5  # whose newest conversation is read for messages without a
 def status(
     opened: Opened,
 ) -> None:
-    """Show which entity this is, and how it is."""
+    """Show which entity this is, which model answers, and how it is."""
     paths = session_files.paths(opened.entity.sessions)
     infos = listing.readable(opened, paths, session_files.read_info).records
     talks = _newest_conversations(opened, infos)

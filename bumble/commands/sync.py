@@ -7,19 +7,24 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec.structs import asdict
 
 from bumble.app import index_place, opening, output, weights
 from bumble.app.opening import Opened
+from bumble.cli import commit
 from bumble.cli.entity_command import writes
+from bumble.cli.options import YesOption
 from bumble.entity import commits
-from bumble.errors import RecordInvalidError
+from bumble.errors import RecordInvalidError, RefusedError, SyncError
 from bumble.records import forgotten, kinds, knowledge
 from bumble.records.knowledge import Knowledge
 from bumble.runtime import rules
+from bumble.text import urls
 
 if TYPE_CHECKING:
     from bumble.entity.approvals import Rule
     from bumble.history.remote import Merging
+    from bumble.history.remote_setup import Upload
     from bumble.upkeep.doctor import DoctorReport
     from bumble.upkeep.findings import Finding
 
@@ -27,6 +32,19 @@ MOST_PATHS = 10  # that are named
 app = typer.Typer(rich_markup_mode=None)
 PushOption = Annotated[
     bool, typer.Option("--push", help="Push what this clone has, once it is merged.")
+]
+
+
+SetupOption = Annotated[
+    str | None,
+    typer.Option(
+        "--setup",
+        metavar="REMOTE",
+        help="Let the folder follow this git repository, and upload it there.",
+    ),
+]
+PublicOption = Annotated[
+    bool, typer.Option("--public", help="Set it up though anybody can read what lies there.")
 ]
 
 
@@ -40,12 +58,24 @@ def _locked(opened: Opened) -> Knowledge:
 
 @app.command()
 @writes
-def sync(opened: Opened, *, push: PushOption = False) -> None:
+def sync(
+    opened: Opened,
+    *,
+    push: PushOption = False,
+    setup: SetupOption = None,
+    public: PublicOption = False,
+    yes: YesOption = False,
+) -> None:
     """Fetch what other clones did, merge it by meaning, and check the folder.
 
-    Reaches out to the remote that the branch follows, and pushes only with --push. Ends with exit
-    code 12 if something is wrong with the folder then; it is not pushed in that case.
+    --setup begins it: it says what would be uploaded, asks, and refuses a place that anybody can
+    read. Nothing is uploaded before that. Else it reaches out to the remote that the branch
+    follows, and pushes only with --push. Ends with exit code 12 if something is wrong with the
+    folder then; it is not pushed in that case.
     """
+    if setup is not None:
+        _set_up(opened, setup, public=public, yes=yes)
+        return
     from bumble.history import remote
 
     shell, root = opened.shell, opened.entity.root
@@ -78,6 +108,53 @@ def sync(opened: Opened, *, push: PushOption = False) -> None:
     _tell(opened, merging, gone, changed, rules_waiting, problems, pushed=pushed)
     if problems:
         raise typer.Exit(RecordInvalidError.exit_code)
+
+
+def _set_up(opened: Opened, text: str, *, public: bool, yes: bool) -> None:
+    """Let the branch follow a remote, once the owner has seen what goes there."""
+    from bumble.history import remote, remote_setup
+
+    shell, root = opened.shell, opened.entity.root
+    place = remote.place_of(root, trusted=opened.settings.trusted)
+    target = remote_setup.address(text, shell.cwd)
+    commits.catch_up(
+        root,
+        opening.keeping(opened),
+        timeout_seconds=opened.config.limits.lock_timeout_seconds,
+    )
+    for problem in _examine(opened).problems[:1]:
+        why = f"{problem.where}: {problem.sentence}"
+        raise SyncError(root, why, "Nothing was uploaded; `bumble doctor` says more.")
+    found = remote_setup.upload(root, place)
+    shown = urls.shown(target)
+    if not public and remote_setup.is_public(target):
+        raise RefusedError(
+            f"{shown}: anybody can read what lies there, and it would be all that"
+            f" {opened.identity.name} knows.\nMake it private first; or, if you mean it: --public"
+        )
+    lines = [f"To {shown} would go:", *_would_go(found)]
+    output.say("\n".join(lines))
+    commit.confirm(shell, "Upload it?", "Nothing was uploaded; --yes does it.", yes=yes)
+    remote_setup.connect(root, place, target, found.branch)
+    remote_setup.push(root, place, found.branch)
+    data = {"remote": shown, "branch": found.branch, "uploaded": asdict(found)}
+    elsewhere = (
+        f"On the other machine: git clone {shlex.quote(shown)}, then bumble config trust it."
+    )
+    output.result(shell, "sync setup", data, [f"Uploaded to {shown}.", elsewhere])
+
+
+def _would_go(found: Upload) -> list[str]:
+    records = [
+        kind.file_name or f"{count:,} {kind.singular if count == 1 else kind.plural}"
+        for name, count in found.records.items()
+        for kind in (kinds.BY_NAME[name],)
+    ]
+    return [
+        f"  {', '.join(records)}",
+        f"  {found.others:,} other files, and all earlier versions ({found.commits:,} of them)",
+        "  as plain text, readable by whoever runs that place",
+    ]
 
 
 def _examine(opened: Opened) -> DoctorReport:

@@ -38,7 +38,7 @@ def undo(
         bool, typer.Option("--last", help="The newest change; conversations are passed over.")
     ] = False,
     cycle: Annotated[
-        str, typer.Option(metavar="NAME", help="The newest of this kind: dream, distill, …")
+        str, typer.Option(metavar="NAME", help="The newest of this kind: stretch, dream, …")
     ] = "",
     force: Annotated[
         bool, typer.Option("--force", help="Take back what came of a conversation, too.")

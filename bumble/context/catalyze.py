@@ -20,7 +20,6 @@ from typing import Literal, get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.body.config import BodyConfig
 from bumble.context import recalled
 from bumble.context.recalled import RecalledAnswer, Search
 from bumble.entity.config import Config
@@ -76,7 +75,6 @@ class Catalyzed(Struct, frozen=True):
 def find(
     memory: Memory,
     config: Config,
-    body: BodyConfig,
     search: Search,
     query: str,
     *,
@@ -88,14 +86,13 @@ def find(
     Args:
         memory: What is searched.
         config: How beliefs fade.
-        body: What a feeling counts.
         search: Who meets it, in which mood.
         query: What was said, or asked.
         register: One of REGISTERS.
         limit: At most so many results.
     """
     pool = max(POOL, 2 * limit)
-    plain = recalled.find(memory, config, body, search, query, limit=pool, unasked=False)
+    plain = recalled.find(memory, config, search, query, limit=pool, unasked=False)
     only = Filter(
         kinds=kinds.RECALLED,
         audience=tuple(search.readers),
@@ -237,7 +234,7 @@ def answer(
         return recalled.answer(runtime, query, session, unseen)
     search = recalled.question_of(runtime, session, unseen)
     catalyzed = find(
-        *(runtime.memory, runtime.config, runtime.body, search, query),
+        *(runtime.memory, runtime.config, search, query),
         register=register,
         limit=recalled.RESULTS,
     )

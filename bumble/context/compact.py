@@ -14,16 +14,20 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from bumble.choosing import by_form
 from bumble.context import flush, summary, transcript
 from bumble.context.summary import SummaryInput
 from bumble.entity.config import HistoryCompressionConfig
+from bumble.fallback import sayings
 from bumble.records import base, sessions
 from bumble.records.sessions import Compaction, Message, Session
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, Stretch, apply
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens
 
+LEAST_GAIN = 0.05  # a pass that gains less is the last
+TOOL_RESULT_TOKENS, MESSAGE_TOKENS = 4096, 2048  # to which older ones are cut, without a model
+MOST_MESSAGES = 320  # more: the lines that say most stand for the middle, without a model
+KEPT_TOOL_RESULTS, KEPT_A_ROLE = 2, 4  # newest that are never cut: results, messages of a role
 SMALL_THRESHOLD, SMALL_FULL = 0.70, 0.85  # the preset for windows of a few thousand tokens
 SMALL_WORDS, SMALL_FULL_WORDS = 500, 200
 TOKENS_PER_WORD = 1.05  # as estimated, of the short words and many names of such lines
@@ -35,7 +39,7 @@ EXCERPT = "excerpt"  # in the record of a summary without a model
 DID = {
     "summary": "summarised",
     EXCERPT: "cut down to the lines that say most",
-    by_form.MARK: "cut down to what people said",
+    sayings.MARK: "cut down to what people said",
     "prune": "old tool results cleared",
     "cut": "long texts cut",
 }
@@ -124,9 +128,16 @@ def measure(runtime: Runtime, session: Session, stable_tokens: int) -> ContextSi
         full = stable + history_tokens > window * SMALL_FULL
         summary_most = int((SMALL_FULL_WORDS if full else SMALL_WORDS) * TOKENS_PER_WORD)
         target = min(limit // 2, summary_most + target)
-    most = config.max_messages
     return ContextSize(
-        stable, history_tokens, window, limit, target, len(parts), most, learnt, summary_most
+        stable,
+        history_tokens,
+        window,
+        limit,
+        target,
+        len(parts),
+        MOST_MESSAGES,
+        learnt,
+        summary_most,
     )
 
 
@@ -272,9 +283,9 @@ def _pass(runtime: Runtime, job: CompactJob, steps: CompactionSteps, note: Liste
         steps.obstacle = "a summary came out as long as what it would stand for"
         return False
     steps.add(record)
-    enough = gained >= size.history * config.compaction_min_gain_ratio
+    enough = gained >= size.history * LEAST_GAIN
     if not enough:
-        steps.obstacle = f"another pass would gain less than {config.compaction_min_gain_ratio:.0%}"
+        steps.obstacle = f"another pass would gain less than {LEAST_GAIN:.0%}"
     return enough
 
 
@@ -292,7 +303,7 @@ def _summary_input(
     text = earlier.summary if earlier else ""
     new = tuple(message for message in stretch if message.id not in covered)
     worth = frozenset(line.message for line in session.notices.values() if line.keep)
-    wording = by_form.wording(runtime, session, stretch)
+    wording = sayings.wording(runtime, session, stretch)
     return SummaryInput(text, new, budget, wording, worth)
 
 
@@ -315,7 +326,7 @@ def _summary(
 
 def _source(summary_input: SummaryInput) -> Mapping[str, Any]:
     """Say in the record of a summary without a model what it is made of."""
-    return {"summary_source": by_form.MARK if summary_input.wording else EXCERPT}
+    return {"summary_source": sayings.MARK if summary_input.wording else EXCERPT}
 
 
 def boundaries(
@@ -362,7 +373,7 @@ def prune(runtime: Runtime, session: Session, *, protect: int) -> Compaction | N
     results = [message for message in stored if message.role == "tool"]
     head = _group_end(stored, min(config.compaction_protect_first_n, len(stored)))
     ends = {message.id for message in (*stored[:head], *stored[max(head, len(stored) - protect) :])}
-    newest = results[max(0, len(results) - config.keep_tool_results) :]
+    newest = results[max(0, len(results) - KEPT_TOOL_RESULTS) :]
     protected_ids = ends | {message.id for message in newest}
     cleared = {
         message.id for old in session.compactions if old.kind == "prune"
@@ -386,12 +397,8 @@ def prune_batch(runtime: Runtime, session: Session) -> Compaction | None:
 def cut_long(runtime: Runtime, session: Session) -> Compaction | None:
     """Cut very long messages outside the recent ones."""
     config = runtime.config.cognition.history_compression
-    limits = (config.message_max_tokens, config.tool_result_max_tokens)
-    keep_counts = {
-        "user": config.keep_messages_per_role,
-        "assistant": config.keep_messages_per_role,
-    }
-    keep_counts["tool"] = config.keep_tool_results
+    limits = (MESSAGE_TOKENS, TOOL_RESULT_TOKENS)
+    keep_counts = {"user": KEPT_A_ROLE, "assistant": KEPT_A_ROLE, "tool": KEPT_TOOL_RESULTS}
     head = _group_end(
         session.messages, min(config.compaction_protect_first_n, len(session.messages))
     )
@@ -419,12 +426,12 @@ def leave_out(runtime: Runtime, session: Session) -> Compaction | None:
     """
     config = runtime.config.cognition.history_compression
     stored = session.messages
-    if len(transcript.shown(session)) <= config.max_messages:
+    if len(transcript.shown(session)) <= MOST_MESSAGES:
         return None
     start = _group_end(stored, min(config.compaction_protect_first_n, len(stored)))
-    tail_length = max(config.compaction_protect_last_n, config.max_messages // 2)
+    tail_length = max(config.compaction_protect_last_n, MOST_MESSAGES // 2)
     roles = ("user", "assistant")
-    recent = [_position_of_nth_last(stored, role, config.keep_messages_per_role) for role in roles]
+    recent = [_position_of_nth_last(stored, role, KEPT_A_ROLE) for role in roles]
     end = min(len(stored) - tail_length, *recent)
     while end > start and _inside_group(stored, end):
         end -= 1

@@ -9,7 +9,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from bumble.body import affects
-from bumble.body.config import BodyConfig
+from bumble.body.config import FeltMemoryConfig
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
 from bumble.index.search import Factor, Hit
@@ -38,26 +38,28 @@ class Weight(Struct, frozen=True):
     factor: float
 
 
-def factor(entity: Entity, body: BodyConfig, mood: str, at: datetime) -> Factor | None:
+def factor(entity: Entity, memory: FeltMemoryConfig, mood: str, at: datetime) -> Factor | None:
     """Return what to multiply the relevance of a hit by; None where imprints count nothing.
 
     Args:
         entity: Whose episodes.
-        body: Weight, half-life, cap and affinities.
+        memory: Weight and half-life.
         mood: The mood now.
         at: The present.
     """
-    if not body.memory.imprint_recall_weight:
+    if not memory.imprint_recall_weight:
         return None
 
     def of(hit: Hit) -> float:
-        imprint_weight = weight(entity, body, mood, at, hit)
+        imprint_weight = weight(entity, memory, mood, at, hit)
         return imprint_weight.factor if imprint_weight else 1.0
 
-    return Factor(of, 1 + body.memory.imprint_recall_weight * body.memory.imprint_cap)
+    return Factor(of, 1 + memory.imprint_recall_weight * affects.IMPRINT_CAP)
 
 
-def weight(entity: Entity, body: BodyConfig, mood: str, at: datetime, hit: Hit) -> Weight | None:
+def weight(
+    entity: Entity, memory: FeltMemoryConfig, mood: str, at: datetime, hit: Hit
+) -> Weight | None:
     """Return what the imprints of a hit do to it; None if it is no episode, or has none."""
     episode = _charged(entity, hit) if hit.kind == "episode" else None
     if episode is None:
@@ -68,23 +70,23 @@ def weight(entity: Entity, body: BodyConfig, mood: str, at: datetime, hit: Hit) 
     ]
     age = max(0.0, (at - episode.at).total_seconds())
     return Weight(
-        _shares(felt, mood, age, body),
+        _shares(felt, mood, age, memory),
         age / 86_400,
-        affects.imprint_factor(felt, mood, age, body.memory, body.affinity),
+        affects.imprint_factor(felt, mood, age, memory),
     )
 
 
 def _shares(
-    felt: Sequence[affects.FeltImprint], mood: str, age_seconds: float, body: BodyConfig
+    felt: Sequence[affects.FeltImprint], mood: str, age_seconds: float, memory: FeltMemoryConfig
 ) -> tuple[ImprintShare, ...]:
-    decay = math.exp2(-age_seconds / body.memory.imprint_decay_half_life_seconds)
-    counted = affects.imprint_shares(felt, mood, age_seconds, body.memory, body.affinity)
+    decay = math.exp2(-age_seconds / memory.imprint_decay_half_life_seconds)
+    counted = affects.imprint_shares(felt, mood, age_seconds, memory)
     return tuple(
         ImprintShare(
             felt_imprint.emotion,
             felt_imprint.intensity,
             felt_imprint.trigger,
-            affects.affinity(mood, felt_imprint.emotion, body.affinity),
+            affects.affinity(mood, felt_imprint.emotion),
             decay,
             share,
         )

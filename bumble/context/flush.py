@@ -12,8 +12,6 @@ from itertools import count
 
 from msgspec.structs import replace
 
-from bumble.facts import distill
-from bumble.facts.distill import DistillJob
 from bumble.jobs import stretch
 from bumble.jobs.stretch import StretchJob
 from bumble.runtime import runner
@@ -24,7 +22,7 @@ from bumble.runtime.runtime import Runtime
 Listener = Callable[[str], None]
 
 
-def job(runtime: Runtime, compaction: JobResult) -> DistillJob | StretchJob | None:
+def job(runtime: Runtime, compaction: JobResult) -> StretchJob | None:
     """Return the next window that is to be distilled before a compaction is written.
 
     Args:
@@ -36,7 +34,7 @@ def job(runtime: Runtime, compaction: JobResult) -> DistillJob | StretchJob | No
     if not (config.compaction_flush_to_knowledge and runtime.writes and left):
         return None
     reached = (runtime, left.session, left.last)
-    return stretch.up_to(*reached) or distill.up_to(*reached)
+    return stretch.up_to(*reached)
 
 
 def before(
@@ -55,15 +53,13 @@ def before(
     """
     part = count(1)
 
-    def waiting(runtime: Runtime) -> Due[DistillJob | StretchJob]:
+    def waiting(runtime: Runtime) -> Due[StretchJob]:
         window = job(runtime, compaction)
         return Due((), () if window is None else (window,))
 
-    def distilled(runtime: Runtime, window: DistillJob | StretchJob) -> JobResult:
+    def distilled(runtime: Runtime, window: StretchJob) -> JobResult:
         note(f"distilling what leaves the view, part {next(part)}")
-        if isinstance(window, StretchJob):
-            return stretch.run(runtime, window)
-        return distill.run(runtime, window)
+        return stretch.run(runtime, window)
 
     # A window that fails waits for another try, and so does what follows it.
     settled_windows = list(runner.settle(runtime, [Pass("distill", waiting, distilled)], limit))

@@ -17,10 +17,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble import prompts
-from bumble.choosing import by_form, quotes
-from bumble.choosing.by_form import NOTHING, Noticed, Wording
 from bumble.embed.protocol import Embedder
 from bumble.entity.changes import Change
+from bumble.fallback import notices, quotes, sayings
+from bumble.fallback.notices import NOTHING, Noticed
+from bumble.fallback.sayings import Wording
 from bumble.grounding import claims, secrets
 from bumble.records import base, episodes, session_files, state
 from bumble.records.base import Provenance
@@ -32,6 +33,8 @@ from bumble.runtime.runtime import Runtime
 from bumble.text import moments, tokens, words
 from bumble.text.words import one_line
 
+MIN_QUALITY = 0.4  # a brief worse than this is not written
+AGED = timedelta(hours=48)  # an older brief says how old it is
 HEADINGS = {
     "subject": "What it was about",
     "state": "Where it stands",
@@ -107,9 +110,9 @@ def _without(runtime: Runtime) -> list[str]:
 def run(runtime: Runtime, job: HandoverJob) -> JobResult:
     """Write the brief, or say why there is none; the same conversation is looked at only once."""
     session = job.session
-    least = runtime.config.session.handover_min_quality
+    least = MIN_QUALITY
     data: dict[str, Any] = {"session": session.id, "written": False}
-    wording = by_form.wording(runtime, session, session.messages)
+    wording = sayings.wording(runtime, session, session.messages)
     if wording is not None:
         return _by_form(runtime, session, wording, data)
     if _waits(runtime, session):
@@ -181,23 +184,23 @@ def _by_form(
     runtime: Runtime, session: Session, wording: Wording, data: Mapping[str, Any]
 ) -> JobResult:
     """Leave what is worth keeping of a talk, as it was said, and what was last asked in it."""
-    noticed = by_form.notices(runtime, session, session.messages)
-    sayings = by_form.sayings(runtime, session, session.messages, noticed, wording)[-MOST_QUOTES:]
-    if not sayings:
+    noticed = notices.notices(runtime, session, session.messages)
+    kept = sayings.sayings(runtime, session, session.messages, noticed)[-MOST_QUOTES:]
+    if not kept:
         return _none(runtime, session, "nothing in it is worth keeping", data, noticed)
-    forms = wording.forms
+    template = wording.template
     parts = [
-        f"## {forms.subject}\n\n{wording.title(sayings)}",
-        f"## {forms.spoken}\n\n{wording.block(sayings, year=False)}",
+        f"## {template.subject}\n\n{wording.title(kept)}",
+        f"## {template.spoken}\n\n{wording.block(kept, year=False)}",
     ]
-    sources = by_form.origin("handover", session, sayings, session.people)
+    sources = sayings.origin("handover", session, kept, session.people)
     last = [message for message in session.messages if message.role == "user"][-1]
     if last.text.rstrip().endswith(QUESTION_MARKS) and not secrets.find_secret(last.text):
-        line = quotes.line(quotes.of(last, runtime.zone), forms, year=False)
-        parts.append(f"## {forms.asked}\n\n{line}")
-    quoted = f"{len(sayings)} quote{'' if len(sayings) == 1 else 's'}"
+        line = quotes.line(quotes.of(last, runtime.zone), template, year=False)
+        parts.append(f"## {template.asked}\n\n{line}")
+    quoted = f"{len(kept)} quote{'' if len(kept) == 1 else 's'}"
     headline = f"left a brief for the next conversation, by form: {quoted}"
-    values = {**data, "written": True, "quotes": len(sayings)}
+    values = {**data, "written": True, "quotes": len(kept)}
     return _left(runtime, session, "\n\n".join(parts), sources, headline, values, noticed)
 
 
@@ -216,7 +219,7 @@ def _left(
         old = session_files.read_handover(runtime.entity.sessions, session.id)
         why = "leave word for the next conversation"
         brief = session_files.plan_handover(session.id, old, text, runtime.now(), origin, why)
-        return [brief, by_form.plan_noticed(session, noticed)]
+        return [brief, notices.plan_noticed(session, noticed)]
 
     return JobResult(
         f"handover: a brief of the talk {_of(session)}",
@@ -241,7 +244,7 @@ def _none(
         values = {SECTION: {WITHOUT: sorted({*remembered_ids, session.id})}}
         file = state.read(runtime.entity.state)
         without = state.plan_write(file, values, "there is no brief")
-        return [without, by_form.plan_noticed(session, noticed)]
+        return [without, notices.plan_noticed(session, noticed)]
 
     headline = f"no brief for the next conversation: {why}"
     title = f"handover: no brief of the talk {_of(session)}"
@@ -350,7 +353,7 @@ def _likeness(embedder: Embedder | None, text: str, message: str) -> float | Non
 def prompt_text(runtime: Runtime, last_brief: Brief, at: datetime) -> str:
     """Word a brief for a prompt; an old one says how old it is."""
     age = at - last_brief.at
-    aged = age > timedelta(hours=runtime.config.session.handover_aged_hours)
+    aged = age > AGED
     head = f"Your notes from the last conversation ({age.days} days ago)" if aged else (
         "Your notes from the last conversation"
     )  # fmt: skip

@@ -14,11 +14,10 @@ from datetime import tzinfo
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.choosing import quotes
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, UserError
 from bumble.facts.beliefs import CORRECTION
-from bumble.forms import forms
+from bumble.fallback import quotes, templates
 from bumble.grounding import secrets
 from bumble.index.search import Hit
 from bumble.records import base, beliefs, episodes, session_files, sessions, state
@@ -37,7 +36,6 @@ class NewerWord(Struct, frozen=True):
 
     message: str  # id of what was said later
     text: str  # quoted, with name and date
-    about: frozenset[str] = frozenset()  # stems, one of which is in what it puts right; none: any
 
 
 def beside(
@@ -60,10 +58,9 @@ def _noticed(entity: Entity, readers: Sequence[str], zone: tzinfo | None) -> dic
     newer = {}
     for name in _unkept(entity):
         for message, notice in _corrections(entity, name, readers):
-            worded = forms.load(words.language(message.text), entity.root).memory
-            line = quotes.plain(quotes.line(quotes.of(message, zone), worded))
-            about = frozenset(_telling(entity, message.text))
-            newer[notice.corrects[0]] = NewerWord(message.id, line, about)
+            template = templates.load(words.language(message.text))
+            line = quotes.plain(quotes.line(quotes.of(message, zone), template))
+            newer[notice.corrects[0]] = NewerWord(message.id, line)
     return newer
 
 
@@ -112,26 +109,15 @@ def _kept(entity: Entity, readers: Sequence[str]) -> dict[str, NewerWord]:
 
 def _with_newer(entity: Entity, hit: Hit, newer: Mapping[str, NewerWord]) -> Hit:
     sources = _sources(entity, hit)
-    words_on_it = (newer[name] for name in sources if name in newer)
-    word = next((each for each in words_on_it if _is_about(entity, each, hit.text)), None)
+    word = next((newer[name] for name in sources if name in newer), None)
     seen: set[str] = set()
     while word is not None and word.message in newer and word.message not in seen:
         seen.add(word.message)
         word = newer[word.message]
     if word is None or word.message in sources:
         return hit
-    worded = forms.load(words.language(word.text), entity.root).memory
-    return replace(hit, newer=quotes.since(word.text, worded))
-
-
-def _is_about(entity: Entity, word: NewerWord, text: str) -> bool:
-    """Whether a text has a word of what may put it right; what was kept is known to."""
-    return not word.about or words.shared(set(word.about), _telling(entity, text)) > 0
-
-
-def _telling(entity: Entity, text: str) -> set[str]:
-    language = words.language(text)
-    return quotes.telling(text, forms.load(language, entity.root).memory, language)
+    template = templates.load(words.language(word.text))
+    return replace(hit, newer=quotes.since(word.text, template))
 
 
 def _sources(entity: Entity, hit: Hit) -> tuple[str, ...]:

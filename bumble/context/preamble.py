@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from msgspec.structs import replace
-
 from bumble import prompts
 from bumble.body import ebb, endocrine
 from bumble.body.soma import Soma
@@ -35,14 +33,14 @@ def body_text(
     Levels and tone have their room before the details of the body: they say how to speak. What
     the entity is in one sentence comes last, because its story is in the stable part too.
     """
-    level = ebb.shown_tier(soma, runtime.body.soma, runtime.body.ebb)
+    level = ebb.shown_tier(soma)
     room = runtime.config.prompt.body_max_tokens * 4
     if profile == "reflex":
         return _within(room, _body_block(runtime, soma, level, room).partition("\n")[0])
     met = people.interactions(runtime)
     if level == "quiet":
         line = _body_block(runtime, soma, level, room)
-        note = endocrine.young_note(met, runtime.body.endocrine)
+        note = endocrine.young_note(met)
         return _within(room, f"{line}\n{note}".rstrip(), line)
 
     def tone(self_view: str) -> str:
@@ -50,8 +48,7 @@ def body_text(
             soma.hormones,
             phenotype=self_view,
             interactions=met,
-            config=runtime.body.soma.hormones,
-            endocrine=runtime.body.endocrine,
+            named=runtime.config.soma.hormones.show_names,
         )
 
     details = _body_block(runtime, soma, level, room - len(tone("")) - 1)
@@ -65,11 +62,8 @@ def body_text(
 
 def _body_block(runtime: Runtime, soma: Soma, level: ebb.Tier, room: int) -> str:
     """Put bars and feelings into words; what to do with them the tone says."""
-    words = replace(runtime.body.ebb, block_max_chars=min(room, runtime.body.ebb.block_max_chars))
-    with_mood = not runtime.config.prompt.mood_in_system
-    return ebb.body_block(
-        soma, level, runtime.body.soma, words, with_mood=with_mood, with_advice=False
-    )
+    room, with_mood = min(room, ebb.BLOCK_MAX_CHARS), not runtime.config.prompt.mood_in_system
+    return ebb.body_block(soma, level, max_chars=room, with_mood=with_mood, with_advice=False)
 
 
 def _within(room: int, *texts: str) -> str:

@@ -19,6 +19,7 @@ from bumble.records import base, working
 from bumble.runtime import rules
 from bumble.runtime.runtime import Runtime
 
+LIVING_MEMORY_LINES = 200  # of working/MEMORY.md
 LIVING_MEMORY = working.PATH  # capped by lines too, and beside the cached part: it is rewritten
 Status = Literal["OK", "TRUNCATED", "MISSING", "UNREADABLE", "UNAPPROVED"]
 
@@ -89,7 +90,7 @@ def _raw(entity: Entity, name: str) -> str | None:
 def _fitted(name: str, raw: str, left: int, config: PromptConfig) -> BootstrapFile:
     text = raw
     if name == LIVING_MEMORY:
-        text = "\n".join(text.splitlines()[: config.living_memory_max_lines])
+        text = "\n".join(text.splitlines()[:LIVING_MEMORY_LINES])
     limit = min(config.bootstrap_max_chars, left)
     if len(text) > limit or text != raw:
         marker = f"\n[cut: {name} has {len(raw):,} characters]"

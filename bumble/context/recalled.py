@@ -14,14 +14,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble import prompts
-from bumble.body.config import BodyConfig
-from bumble.choosing import quotes
 from bumble.context import emotion_weight, expand, newer_words, system, whole_record
 from bumble.context.system import Block
 from bumble.entity.config import Config
 from bumble.entity.folder import Entity
 from bumble.errors import RecordMissingError, UserError
 from bumble.facts import beliefs
+from bumble.fallback import quotes
 from bumble.index import chunks
 from bumble.index.filters import Filter
 from bumble.index.memory import Memory
@@ -48,6 +47,10 @@ from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, tokens, words
 from bumble.text.words import one_line
 
+LAST_MESSAGES = 3  # that together bring to mind what the newest alone does not
+JUST_BEFORE, JUST_BEFORE_TOKENS = 5, 75  # memories they may bring, and how much of each
+MOST_SKILLS, SKILL_CHARS = 3, 900  # recalled for one message, and how much of each
+KNOWLEDGE_THRESHOLD = 0.3  # likeness a section needs
 MEMORY_TOKENS = 80  # of one memory in the preamble
 RESULTS = 6  # of a search that was asked for
 RESULT_TOKENS = 250  # of one memory that was asked for
@@ -97,7 +100,7 @@ def blocks(
         *_knowledge(runtime, search, session, book, shown),
         *_memories(runtime, search, session, book, shown),
         *_projects(runtime.entity, session),
-        *_skills(runtime.entity, runtime.config, session),
+        *_skills(runtime.entity, session),
         *_just_before(runtime, search, session, book, shown),
     ]
 
@@ -123,10 +126,10 @@ def _relationships(runtime: Runtime, session: Session, person: str, at: datetime
 
 def _scalar(runtime: Runtime, person: Relationship, at: datetime) -> list[str]:
     """Say in numbers how the two stand, where no portrait is kept that says it in words."""
-    config, scores = runtime.config.memory.relational, person.scores
-    if config.enabled or not person.source.meta.get("scores"):
+    scores = person.scores
+    if runtime.config.memory.relational.enabled or not person.source.meta.get("scores"):
         return []
-    stage = people.standing(person, config.stages, at).stage
+    stage = people.standing(person, at).stage
     numbers = f"familiarity {scores.familiarity:.0%}, warmth {scores.warmth:.0%}"
     return [f"- how you stand: {stage}, {numbers}, trust {scores.trust:.0%}"]
 
@@ -144,15 +147,15 @@ def _within(lines: Sequence[str], budget_tokens: int) -> list[str]:
 
 def _company(runtime: Runtime, session: Session, at: datetime) -> list[Block]:
     """Say a line of each who is there: of a portrait only what all of them may hear."""
-    config = runtime.config.memory.relational
-    line_tokens = min(COMPANY_TOKENS, config.max_context_tokens // len(session.people))
+    most = runtime.config.memory.relational.max_context_tokens
+    line_tokens = min(COMPANY_TOKENS, most // len(session.people))
     lines = []
     for person_id in session.people:
         person = people.readable_person(runtime, person_id)
         if person is None:
             lines.append(("", f"- {person_id}: you have just met"))
             continue
-        standing = people.standing(person, config.stages, at)
+        standing = people.standing(person, at)
         about = _shared(runtime, person, session.people)
         about = f": {about}" if about else ""
         talks = f"{person.interaction_count} talk{'' if person.interaction_count == 1 else 's'}"
@@ -169,7 +172,7 @@ def _shared(runtime: Runtime, person: Relationship, readers: Sequence[str]) -> s
         person.name, kinds=SHARED, limit=SHARED_LOOKED_AT, audience=readers
     )
     name_words = set(stop_words.words(person.name))
-    gave_way = _superseded(runtime.entity, runtime.config, runtime.now())
+    gave_way = _superseded(runtime.entity, runtime.now())
     return "; ".join(
         one_line(hit.text)
         for hit in hits
@@ -186,8 +189,8 @@ def _book(runtime: Runtime) -> Knowledge:
 def _knowledge(
     runtime: Runtime, search: Search, session: Session, book: Knowledge, shown: set[tuple[str, str]]
 ) -> list[Block]:
-    limit = runtime.config.memory.knowledge.max_sections
-    hits = _unasked(runtime, search, book, session.messages[-1].text, ("knowledge",), limit)
+    text = session.messages[-1].text
+    hits = _unasked(runtime, search, book, text, ("knowledge",), knowledge.RECALLED_SECTIONS)
     lines = []
     for hit in hits:
         section = knowledge.find(book, hit.id)
@@ -223,17 +226,15 @@ def _just_before(
 
     "And how old is he?" says nothing by itself.
     """
-    config = runtime.config.recall.prefetch
     texts = [message.text for message in session.messages if message.role == "user"]
-    texts = texts[-config.messages :]
-    room = config.max_results - len(shown)
+    texts = texts[-LAST_MESSAGES:]
+    room = JUST_BEFORE - len(shown)
     if room <= 0 or len(texts) < 2:
         return []
     query = "\n".join(texts)
-    hits = _unasked(runtime, search, book, query, COME_TO_MIND, config.max_results)
+    hits = _unasked(runtime, search, book, query, COME_TO_MIND, JUST_BEFORE)
     new = [hit for hit in hits if (hit.kind, hit.id) not in shown]
-    length = config.excerpt_chars // 4
-    lines = [(hit.trust, f"- {line(hit, length)}") for hit in new[:room]]
+    lines = [(hit.trust, f"- {line(hit, JUST_BEFORE_TOKENS)}") for hit in new[:room]]
     return _blocks("just before", "And of what was said just before:", lines)
 
 
@@ -259,19 +260,18 @@ def named_projects(entity: Entity, session: Session) -> list[Project]:
     return about[:MOST_PROJECTS]
 
 
-def _skills(entity: Entity, config: Config, session: Session) -> list[Block]:
+def _skills(entity: Entity, session: Session) -> list[Block]:
     recent = " ".join(message.text for message in session.messages[-1 - CONTEXT_TURNS :])
-    limits = config.memory.skills
     readable = [
         skill
         for skill in rules.obeyed(entity, skills.read(entity.skills), rules.of_skill)
         if base.may_read(skill.provenance.audience, session.people)
     ]
-    hits = skills.query(readable, recent, limit=limits.max_results)
+    hits = skills.query(readable, recent, limit=MOST_SKILLS)
     lines = [
         (
             hit.skill.provenance.trust,
-            f"- {hit.skill.name}: {skills.excerpt(hit.skill.text, limits.max_chars)}",
+            f"- {hit.skill.name}: {skills.excerpt(hit.skill.text, SKILL_CHARS)}",
         )
         for hit in hits
     ]
@@ -324,7 +324,6 @@ def last_turn(session: Session) -> RerankTurn | None:
 def find(
     memory: Memory,
     config: Config,
-    body: BodyConfig,
     search: Search,
     query: str,
     *,
@@ -342,7 +341,6 @@ def find(
     Args:
         memory: What is searched.
         config: Thresholds, and how beliefs fade.
-        body: What a feeling counts.
         search: Who meets it, in which mood.
         query: What was said, or asked.
         kinds: Kinds of record; empty: all but what answers nothing.
@@ -354,7 +352,7 @@ def find(
             left out before the best are taken.
     """
     asked = len(set(stop_words.telling_words(query)))
-    gave_way = cache(lambda: _superseded(memory.entity, config, search.at))
+    gave_way = cache(lambda: _superseded(memory.entity, search.at))
 
     def fits(hit: Hit) -> bool:
         if unasked and not comes_to_mind(hit, config):
@@ -376,7 +374,7 @@ def find(
             unseen=search.unseen,
             asker=search.asker,
             asking=search.asking,
-            factor=emotion_weight.factor(memory.entity, body, search.mood, search.at),
+            factor=emotion_weight.factor(memory.entity, config.memory, search.mood, search.at),
             faded=with_faded,
             after=search.after,
             before=search.before,
@@ -389,13 +387,13 @@ def find(
     if wants_faded and memory.has_faded():
         hits = _with_faded(memory.entity, config, hits, look(with_faded=True))[:limit]
     if not newer:
-        return _believed(memory.entity, config, hits, search.at)
+        return _believed(memory.entity, hits, search.at)
     return standing(memory.entity, config, search, hits)
 
 
 def standing(entity: Entity, config: Config, search: Search, hits: Sequence[Hit]) -> list[Hit]:
     """Return hits as they stand now: without what gave way, with what was put right since."""
-    believed = _believed(entity, config, hits, search.at)
+    believed = _believed(entity, hits, search.at)
     return newer_words.beside(entity, believed, search.readers, search.at.tzinfo)
 
 
@@ -421,7 +419,7 @@ def scan(
         before=search.before,
         dormant=True,
     )
-    return _believed(memory.entity, config, memory.scan(only, fits, limit), search.at)
+    return _believed(memory.entity, memory.scan(only, fits, limit), search.at)
 
 
 def _answers(hits: Sequence[Hit], config: Config) -> bool:
@@ -481,33 +479,30 @@ def touches(hit: Hit, config: Config, asked: int) -> bool:
 def threshold(hit: Hit, config: Config) -> float:
     """Return the nearness from which a hit comes to mind by itself."""
     if hit.kind == "knowledge":
-        return config.memory.knowledge.threshold
+        return KNOWLEDGE_THRESHOLD
     return config.recall.preamble_threshold
 
 
-def _superseded(entity: Entity, config: Config, at: datetime) -> frozenset[str]:
+def _superseded(entity: Entity, at: datetime) -> frozenset[str]:
     """Return the ids of the beliefs that gave way to others."""
     by_id = {belief.id: belief for belief in store.readable(entity.beliefs)}
     return frozenset(
-        name
-        for name, belief in by_id.items()
-        if beliefs.superseded(belief, by_id, at, config.memory.beliefs)
+        name for name, belief in by_id.items() if beliefs.superseded(belief, by_id, at)
     )
 
 
-def _believed(entity: Entity, config: Config, hits: Sequence[Hit], at: datetime) -> list[Hit]:
+def _believed(entity: Entity, hits: Sequence[Hit], at: datetime) -> list[Hit]:
     """Leave out beliefs that gave way to others, and say of which the entity is unsure."""
     if not any(hit.kind == "belief" for hit in hits):
         return list(hits)
     by_id = {belief.id: belief for belief in store.readable(entity.beliefs)}
-    settings = config.memory.beliefs
     standing: list[Hit] = []
     for hit in hits:
         belief = by_id.get(hit.id) if hit.kind == "belief" else None
         if belief is None:
             standing.append(hit)
-        elif not beliefs.superseded(belief, by_id, at, settings):
-            unsure = beliefs.strength(belief, at, settings) < beliefs.UNSURE_BELOW
+        elif not beliefs.superseded(belief, by_id, at):
+            unsure = beliefs.strength(belief, at) < beliefs.UNSURE_BELOW
             standing.append(replace(hit, text=f"{hit.text} (unsure)") if unsure else hit)
     return standing
 
@@ -526,9 +521,7 @@ def _unasked(
     runtime: Runtime, search: Search, book: Knowledge, query: str, kinds: Sequence[str], limit: int
 ) -> list[Hit]:
     """Find what comes to mind by itself and the prompt does not hold anyway."""
-    hits = find(
-        runtime.memory, runtime.config, runtime.body, search, query, kinds=kinds, limit=limit
-    )
+    hits = find(runtime.memory, runtime.config, search, query, kinds=kinds, limit=limit)
     return _beside_prompt(book, hits)
 
 
@@ -602,7 +595,6 @@ def answer(
     hits = find(
         runtime.memory,
         runtime.config,
-        runtime.body,
         search,
         query,
         limit=RESULTS,

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble import prompts
-from bumble.choosing.by_form import Wording
+from bumble.fallback.sayings import Wording
 from bumble.grounding import excerpt, grounded, support
 from bumble.grounding.excerpt import SpokenLine
 from bumble.llm import structured
@@ -150,7 +150,7 @@ def excerpt_text(runtime: Runtime, summary_input: SummaryInput) -> str:
 
 def _by_form(runtime: Runtime, summary_input: SummaryInput, wording: Wording) -> str:
     """Let what people said stand for the rest, first what is worth keeping."""
-    own, head = runtime.identity.name, wording.forms.summary
+    own, head = runtime.identity.name, wording.template.summary
     earlier = [line for line in _carried(summary_input.earlier, own) if line.speaker != own]
     spoken_messages = [message for message in summary_input.new if message.role == "user"]
     new = [

@@ -21,6 +21,7 @@ from bumble.topics import survey
 from bumble.topics.petri import LEAST_RECORDS
 from bumble.topics.survey import Survey
 
+MOST_TOKENS = 1500  # of the overview
 TOPICS, CATALYSTS = 20, 3  # in it, and of each topic
 FOLDER = "cache/topics"  # among the entity's private files
 
@@ -45,7 +46,7 @@ def make(runtime: Runtime, readers: Sequence[str]) -> str:
         runtime.memory.sync_or_go_without()
     start = day_start(runtime)
     taken = survey.take(runtime.memory, start, readers, until=start, quoted=False)
-    return _worded(taken, start, runtime.config.prompt.topics_max_tokens)
+    return _worded(taken, start)
 
 
 def day_start(runtime: Runtime) -> datetime:
@@ -53,7 +54,7 @@ def day_start(runtime: Runtime) -> datetime:
     return runtime.now().replace(hour=0, minute=0, second=0, microsecond=0)
 
 
-def _worded(taken: Survey, start: datetime, max_tokens: int) -> str:
+def _worded(taken: Survey, start: datetime) -> str:
     lines: list[str] = []
     recurring = [topic for topic in taken.topics if topic.frequency >= LEAST_RECORDS]
     for topic in recurring[:TOPICS]:
@@ -65,7 +66,7 @@ def _worded(taken: Survey, start: datetime, max_tokens: int) -> str:
         head = f"- {one_line(topic.name)} ({topic.frequency} times{seen}, {topic.trend})"
         line = f"{head}: {' | '.join(questions[:CATALYSTS])}" if questions else head
         lines += [line]
-        if tokens.estimate(prompts.tagged("memory", "\n".join(lines))) > max_tokens:
+        if tokens.estimate(prompts.tagged("memory", "\n".join(lines))) > MOST_TOKENS:
             lines.pop()
             break
     return prompts.tagged("memory", "\n".join(lines)) if lines else ""
@@ -91,6 +92,6 @@ def keep(runtime: Runtime, readers: Sequence[str], overview: str) -> None:
 
 
 def _place(runtime: Runtime, readers: Sequence[str]) -> Path:
-    key = json.dumps([sorted(readers), runtime.config.prompt.topics_max_tokens])
+    key = json.dumps([sorted(readers), MOST_TOKENS])
     digest = hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()[:12]
     return runtime.entity.private / FOLDER / f"{runtime.now():%Y-%m-%d}-{digest}.json"

@@ -20,6 +20,7 @@ from bumble.records.working import MemoryLine
 from bumble.runtime.runtime import Runtime
 from bumble.text import words
 
+MOST_TOKENS = 500  # of living memory, notes and a fresh dream before each message
 LIVING, NOTES, DREAM = "working memory", "notes", "dream"  # names of the blocks
 CURRENT = "Active Context"  # the section of working memory that says what goes on
 SHOWN_NOTES = 8  # the newest
@@ -44,7 +45,7 @@ def blocks(
         Block(LIVING, living_text(stable)),
         Block(NOTES, noted),
     )
-    budget = int(runtime.config.prompt.living_memory_max_tokens * share)
+    budget = int(MOST_TOKENS * share)
     return tuple(block for block in parts if block.text), budget
 
 

@@ -83,6 +83,7 @@ class OnnxEmbedder:
         self._runs_left = None if optimise else _RUNS_AS_IT_IS  # until it is rewritten
         self._spoken: dict[int, bool] = {}  # whether a piece of the vocabulary is more than signs
         self._inputs = [argument.name for argument in self._session.get_inputs()]
+        self._asked: tuple[str, tuple[Floats, QueryTokens]] | None = None  # the last query
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
         """Embed texts to be found. Returns shape (n, d), rows of length 1, in the order given."""
@@ -110,7 +111,12 @@ class OnnxEmbedder:
         return vector
 
     def embed_query_by_token(self, text: str) -> tuple[Floats, QueryTokens]:
-        """Embed a text to search with: its vector as `embed_query` gives it, and tokens."""
+        """Embed a text to search with: its vector as `embed_query` gives it, and tokens.
+
+        A turn looks for the same text among several kinds of record: the last one is kept.
+        """
+        if self._asked is not None and self._asked[0] == text:
+            return self._asked[1]
         encodings = self._encode(self.identity.query_prefix, [text])
         hidden, mask = self._run(encodings)
         skipped = len(self.identity.query_prefix)
@@ -121,7 +127,8 @@ class OnnxEmbedder:
             unit_rows(self._by_token(hidden[0][rows])),
             tuple((start - skipped, end - skipped) for start, end in spans),
         )
-        return self._pooled(hidden, mask)[0], tokens
+        self._asked = text, (self._pooled(hidden, mask)[0], tokens)
+        return self._asked[1]
 
     def states(self, text: str) -> tuple[Floats, list[tuple[int, int]]]:
         """Return the states of a text's tokens as a query has them, prefix and marks left out.

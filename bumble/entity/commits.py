@@ -111,9 +111,16 @@ def catch_up(
     root: Path,
     keeping: Keeping,
     *,
+    turns: bool = False,
     timeout_seconds: float = changes.DEFAULT_LOCK_TIMEOUT_SECONDS,
 ) -> Waiting:
     """Commit what earlier sets left uncommitted; touches nothing where nothing was left.
+
+    Args:
+        root: Of the entity.
+        keeping: How commits are made.
+        turns: Whether a message is committed too whose turn may go on.
+        timeout_seconds: How long to wait for another writer.
 
     Returns:
         What can't be committed now.
@@ -124,7 +131,7 @@ def catch_up(
     with files.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
         write_ahead.recover(root)
         made.settle()
-        return made.catch_up()
+        return made.catch_up(turns=turns)
 
 
 def keep(root: Path, change_set: ChangeSet, keeping: Keeping) -> None:
@@ -301,9 +308,9 @@ class Commits:
         if self.waits:
             self.keeping.tell(f"made, but not committed yet: {self.waits}")
 
-    def catch_up(self) -> Waiting:
+    def catch_up(self, *, turns: bool) -> Waiting:
         """Commit what is noted, without a set of its own; return what has to wait."""
-        waiting = [note for note in notes(self.root) if not note.opens]
+        waiting = [note for note in notes(self.root) if turns or not note.opens]
         entries = self._look([path for note in waiting for path in note.after])
         if not self.waits:
             self._commit_earlier(entries, waiting, [])
@@ -483,6 +490,13 @@ def committed_path(root: Path, repository: Repository, path: str) -> str | None:
         return None
     above = [repository.folder / folder for folder in place.parents if folder.parts]
     return None if any((folder / ".git").exists() for folder in above) else place.as_posix()
+
+
+def changed(place: Git) -> set[str]:
+    """Return the files of a folder that differ from what is committed, as git names them there."""
+    options = ("--no-optional-locks", *STATUS, "--untracked-files=all", "--", ".")
+    _, entries = _entries(place.call(*options), place.repository.prefix)
+    return {entry.path for entry in entries}
 
 
 def conclude(place: Git, keeping: Keeping) -> str:

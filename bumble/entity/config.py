@@ -1,51 +1,56 @@
-"""Every setting as a typed field, with its range: `config.memory.relational…`.
+"""Every setting: its type, range and default, and in its comment what it does.
 
-A field's name is its name in the files. What a setting does and its default are said once, in
-`bumble/defaults.yaml`; here are its type and range. Knows nothing of where values come from.
+A field's name is its name in the files: `config.memory.relational…`. The comment on its line, or
+the lines above it, is what docs/settings.md says of it. Settings may stand in (later wins) the
+user's own `~/.config/bumble/config.yaml`, the entity's `entity.yaml`, the environment (`BUMBLE_`
+and the name, dots as underscores) and flags of the command. Knows nothing of where values are from.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from functools import cache
+from typing import Annotated, Any, Literal
 
-from msgspec import Struct, field
+import msgspec
+from msgspec import Meta, Struct, field
 
-from bumble.body.config import AffinityConfig, BodyConfig, SomaConfig
-from bumble.entity.config_memory import MemoryConfig
+from bumble.entity.config_memory import MemoryConfig, SettingGroup, SomaConfig
 from bumble.text.schema import (
+    LANGUAGE_CODE,
     Above,
     Amount,
     Count,
-    LanguageCode,
-    Length,
     Positive,
-    Range,
     Share,
     Temperature,
     TimeZone,
 )
 
 
-class Yours(Struct, frozen=True):
-    """Marks a setting that reaches beyond the entity's folder.
+class Mark(Struct, frozen=True):
+    """Who may make a setting that reaches beyond the entity's folder."""
 
-    In an entity.yaml it counts only where the user's own config trusts the folder, so that an
-    entity that arrives by clone can't send the user's key elsewhere or start programs.
-    """
+    label: str
 
 
-class Owners(Struct, frozen=True):
-    """Marks a setting that only the user's own config may make, whomever it trusts."""
-
-
-YOURS = Yours()
-OWNERS = Owners()
-
+# In an entity.yaml it counts only where the user's own config trusts the folder, so that an entity
+# that arrives by clone can't send the user's key elsewhere or start programs.
+YOURS = Mark("yours")
+OWNERS = Mark("yours alone")  # only the user's own config may make it, whomever it trusts
 
 SERVER_NAME = re.compile("[a-z][a-z0-9_-]{0,31}")
+Language = Annotated[
+    str,
+    Meta(
+        pattern=rf"\A(auto|{LANGUAGE_CODE})\Z",
+        description="that is auto or a language's code, like de",
+    ),
+]
 Tiers = Mapping[str, Literal["none", "choose", "write"]]  # by language: `de`, or `any`
+Window = Annotated[int, Meta(ge=512)]
+Hours = tuple[Annotated[int, Meta(ge=0, le=23)], ...]
 # What a talk needs at once is never held back: its words, the body, what was cut from it. The jobs
 # say so of themselves (`upkeep/jobs.reviewed`), and a test holds both to the same.
 ReviewedCycle = Literal[
@@ -61,101 +66,99 @@ ReviewedCycle = Literal[
 ]
 
 
-class AbilitiesConfig(Struct, frozen=True):
-    """What a model is trusted with, whatever was measured: by purpose."""
+class AbilitiesConfig(SettingGroup, frozen=True):
+    """What a model is trusted with, whatever was measured: {de: write, any: choose}."""
 
-    talk: Tiers
-    memory: Tiers
-
-
-class PricesConfig(Struct, frozen=True):
-    """What a model's tokens cost, in dollars a million."""
-
-    prompt: Amount | None
-    completion: Amount | None
+    # write, choose (drawn, checked, else by form) or none (by form), by language; an untrusted
+    # folder's entity.yaml may only lower it
+    talk: Tiers = field(default_factory=dict)
+    # write, choose (rules and labels decide what is kept, in quotes) or none (rules alone)
+    memory: Tiers = field(default_factory=dict)
 
 
-class LlmConfig(Struct, frozen=True):
+class PricesConfig(SettingGroup, frozen=True):
+    """Dollars for a million tokens; null: not known, and no limit in dollars."""
+
+    prompt: Amount | None = None  # that it reads
+    completion: Amount | None = None  # that it writes
+
+
+class LlmConfig(SettingGroup, frozen=True):
     """Which chat model answers, and how it is reached."""
 
-    model: str
+    # auto, or as `bumble model list` names them; with provider or base_url: its name for it
+    model: str = "auto"
+    # a provider's address and its own key variable
     provider: Annotated[
         Literal["none", "openai", "anthropic", "gemini", "openrouter", "mistral", "groq"], OWNERS
-    ]
-    base_url: Annotated[str, YOURS]
-    api_key_env: Annotated[str, YOURS]
-    ollama_url: Annotated[str, YOURS]
-    probe_urls: Annotated[tuple[str, ...], YOURS]
-    context_tokens: Annotated[int, Range(512)] | None
-    temperature: Temperature | None
-    tool_choice: Literal["required", "auto"]
-    connect_timeout_seconds: Amount
-    first_token_timeout_seconds: Amount
-    silence_timeout_seconds: Amount
-    prompt_cache_megabytes: Count
-    prices: PricesConfig
-    abilities: AbilitiesConfig
+    ] = "none"
+    # goes before provider: an OpenAI-compatible endpoint, e.g. https://api.example.com/v1
+    base_url: Annotated[str, YOURS] = ""
+    # the environment variable, or the entry of your secrets file, with its key
+    api_key_env: Annotated[str, YOURS] = "OPENAI_API_KEY"
+    ollama_url: Annotated[str, YOURS] = "http://127.0.0.1:11434"  # where Ollama listens
+    # asked for a server when model is auto
+    probe_urls: Annotated[tuple[str, ...], YOURS] = (
+        "http://127.0.0.1:8080/v1",
+        "http://127.0.0.1:1234/v1",
+    )
+    # window to ask of Ollama and the embedded engine; null: cognition.max_context_tokens
+    context_tokens: Window | None = None
+    # null: what suits the model; small ones lose the thread where it is high
+    temperature: Temperature | None = None
+    # an endpoint enforces that answers are actions; auto: it is only told, plain text will do
+    tool_choice: Literal["required", "auto"] = "required"
+    connect_timeout_seconds: Amount = 5  # until a server must have answered the call
+    # a long prompt on a slow processor takes minutes
+    first_token_timeout_seconds: Amount = 600
+    silence_timeout_seconds: Amount = 60  # between two tokens
+    # evaluated prompts kept on disk for each entity by the embedded engine; 0 keeps none
+    prompt_cache_megabytes: Count = 1024
+    prices: PricesConfig = PricesConfig()
+    abilities: AbilitiesConfig = AbilitiesConfig()
 
 
-class EmbeddingConfig(Struct, frozen=True):
+class EmbeddingConfig(SettingGroup, frozen=True):
     """Which model turns text into vectors."""
 
-    model: str
-    similarity: Literal["calibrated", "raw"]
+    # auto: the one that embedded what was said so far; for an owner who speaks another language
+    # than English multilingual-e5-small; else nomic-embed-text-v1.5 if pulled, else
+    # all-minilm-l6-v2; none: search by words only
+    model: str = "auto"
+    similarity: Literal["calibrated", "raw"] = "calibrated"  # what thresholds of likeness apply to
 
 
-class RouterConfig(Struct, frozen=True):
-    """When a turn is a reflex."""
-
-    classifier: bool
-    escalation_threshold: Share
-    classifier_max_tokens: Positive
-    classifier_temperature: Temperature
-    greeting_chars: Count
-    question_chars: Count
-    question_max_intensity: Share
-    long_input_chars: Count
-    slang_chars: Count
-    reaction_chars: Count
-
-
-class LoopConfig(Struct, frozen=True):
+class LoopConfig(SettingGroup, frozen=True):
     """The bounds of the agent loop."""
 
-    max_tool_rounds: Annotated[int, Range(0, 16)]
-    repeat_limit: Positive
-    preview_chars: Count
-    preview_count: Count
-    length_stops: Positive
+    # 0 to 16; steps in all are max(6, min(25, 6 + rounds))
+    max_tool_rounds: Annotated[int, Meta(ge=0, le=16)] = 8
 
 
-class GateConfig(Struct, frozen=True):
+class GateConfig(SettingGroup, frozen=True):
     """The completion gate."""
 
-    enabled: bool
-    judge: Literal["auto", "always", "never"]
-    judge_max_tokens: Positive
-    max_continues: Count
+    enabled: bool = True  # see before a turn ends whether the work was done
+    # ask a model so: auto where it can tell and thinks about the turn, always, never (rules only)
+    judge: Literal["auto", "always", "never"] = "auto"
+    max_continues: Count = 2  # times a turn may be sent back to work
 
 
-class HistoryCompressionConfig(Struct, frozen=True):
+class HistoryCompressionConfig(SettingGroup, frozen=True):
     """How long conversations are kept within the window."""
 
-    enabled: bool
-    preset: Literal["standard", "small"]
-    summary: Literal["auto", "model", "excerpt"]
-    compaction_threshold_ratio: Share
-    compaction_target_ratio: Share
-    compaction_protect_last_n: Count
-    compaction_protect_first_n: Count
-    compaction_max_passes: Count
-    compaction_min_gain_ratio: Share
-    compaction_flush_to_knowledge: bool
-    tool_result_max_tokens: Positive
-    message_max_tokens: Positive
-    max_messages: Positive
-    keep_tool_results: Count
-    keep_messages_per_role: Count
+    enabled: bool = True  # false: a conversation only loses what no longer fits
+    # or small: from 70 %, summaries of 500 words, of 200 above 85 %
+    preset: Literal["standard", "small"] = "standard"
+    # of what got too long, before a turn: by the model; excerpt (the lines that say most, at
+    # once); auto: excerpt with an embedded model, which would take minutes while somebody waits
+    summary: Literal["auto", "model", "excerpt"] = "auto"
+    compaction_threshold_ratio: Share = 0.75  # of the window from which the middle is summed up
+    compaction_target_ratio: Share = 0.20  # share it should take afterwards
+    compaction_protect_last_n: Count = 12  # newest messages that stay as they are
+    compaction_protect_first_n: Count = 2  # oldest messages that stay as they are
+    compaction_max_passes: Count = 3  # summaries made one after the other, at most
+    compaction_flush_to_knowledge: bool = True  # distill what is about to be summed up first
 
     def __post_init__(self) -> None:
         if self.compaction_target_ratio >= self.compaction_threshold_ratio:
@@ -165,123 +168,82 @@ class HistoryCompressionConfig(Struct, frozen=True):
             )
 
 
-class CognitionConfig(Struct, frozen=True):
+class CognitionConfig(SettingGroup, frozen=True):
     """How a turn is thought."""
 
-    max_context_tokens: Annotated[int, Range(512)]
-    reflex_max_tokens: Positive
-    deliberate_max_tokens: Positive
-    deliberate_thinking: bool
-    router: RouterConfig
-    loop: LoopConfig
-    gate: GateConfig
-    history_compression: HistoryCompressionConfig
+    max_context_tokens: Window = 32768  # most of a model's window that is used
+    reflex_max_tokens: Positive = 512  # longest answer of a reflex
+    deliberate_max_tokens: Positive = 4096  # longest answer of a turn that is thought about
+    deliberate_thinking: bool = True  # let the model reason first, where it can
+    loop: LoopConfig = LoopConfig()
+    gate: GateConfig = GateConfig()
+    history_compression: HistoryCompressionConfig = HistoryCompressionConfig()
 
 
-class PromptConfig(Struct, frozen=True):
+class PromptConfig(SettingGroup, frozen=True):
     """What goes into a prompt, and how much of it."""
 
-    preamble_max_tokens: Count
-    preamble_reflex_max_tokens: Count
-    body_max_tokens: Count
-    mood_in_system: bool
-    bootstrap_files: tuple[str, ...]
-    bootstrap_max_chars: Count
-    bootstrap_total_max_chars: Count
-    living_memory_max_lines: Count
-    living_memory_max_tokens: Count
-    reference_max_files: Count
-    reference_max_bytes: Count
-    topics: bool
-    topics_max_tokens: Count
-    topics_min_window_tokens: Count
-    host_command: Annotated[tuple[str, ...], YOURS]
+    # what is recalled for one message; on a CPU each hundred tokens is seconds
+    preamble_max_tokens: Count = 700
+    preamble_reflex_max_tokens: Count = 200  # likewise for a reflex
+    body_max_tokens: Count = 180  # of these, for the body; it needs them only when it is loud
+    # true: mood in the stable part; every change of mood then re-evaluates the history
+    mood_in_system: bool = False
+    # put into the prompt if there
+    bootstrap_files: tuple[str, ...] = (
+        "GENOME.md",
+        "PROTOCOLS.md",
+        "TOOLS.md",
+        "HEARTBEAT.md",
+        "working/MEMORY.md",
+    )
+    bootstrap_max_chars: Count = 20000  # of one file
+    bootstrap_total_max_chars: Count = 24000  # of all of them together
+    topics: bool = True  # an overview of what memory is about, as of the start of the day
+    topics_min_window_tokens: Count = 16000  # a smaller window is left to the conversation
+    # program and arguments whose output tells the entity about this machine
+    host_command: Annotated[tuple[str, ...], YOURS] = ()
 
 
-class SessionConfig(Struct, frozen=True):
+class SessionConfig(SettingGroup, frozen=True):
     """When conversations end, and what they hand over."""
 
-    idle_hours: Amount
-    handover_min_quality: Share
-    handover_aged_hours: Amount
-    continuity_threshold: Share
+    idle_hours: Amount = 6  # a one-off chat after this opens a new session
+    # likeness of the first message to the brief below which it stays out
+    continuity_threshold: Share = 0.25
 
 
-class PrefetchConfig(Struct, frozen=True):
-    """What the last messages together bring to mind."""
+class DeepRecallConfig(SettingGroup, frozen=True):
+    """What one deep recall, several searches and readings for one question, may spend."""
 
-    messages: Positive
-    max_results: Count
-    excerpt_chars: Positive
-
-
-class DeepRecallConfig(Struct, frozen=True):
-    """What one deep recall may spend, and how long its answer is kept."""
-
-    enough: Share
-    steps: Positive
-    sub_calls: Count
-    step_seconds: Above
-    max_tokens: Count
-    max_dollars: Amount
-    cache_seconds: Amount
-    cache_entries: Count
+    steps: Positive = 15  # actions of one plan
+    sub_calls: Count = 20  # readings of pieces of what is longer than the window
+    step_seconds: Above = 30  # of one step, its readings included
+    max_tokens: Count = 60000  # prompts and answers of one plan together
+    max_dollars: Amount = 0.5  # of one plan, where llm.prices says what tokens cost
 
 
-class RecallConfig(Struct, frozen=True):
+class RecallConfig(SettingGroup, frozen=True):
     """How memories are found and ranked."""
 
-    late_interaction: bool
-    lexical_weight: Share
-    preamble_threshold: Share
-    affinity: AffinityConfig
-    prefetch: PrefetchConfig
-    deep: DeepRecallConfig
+    late_interaction: bool = True  # a vector for each token is kept and matched, 1.6 kB a turn
+    lexical_weight: Share = 0.5  # share of the words in the ranking; the rest is the vectors'
+    preamble_threshold: Share = 0.3  # likeness a memory needs to enter a prompt unasked
+    deep: DeepRecallConfig = DeepRecallConfig()
 
 
-class DreamsConfig(Struct, frozen=True):
-    """When and what the entity dreams."""
+class IndexConfig(SettingGroup, frozen=True):
+    """Where the index of memories stands."""
 
-    enabled: bool
-    model: str
-    temperature: Temperature
-    max_tokens: Positive
-    min_silence_seconds: Amount
-    min_gap_seconds: Amount
-    max_cycles_per_day: Count
-    dream_hours: tuple[Annotated[int, Range(0, 23)], ...]
-    empty_backoff_minutes: Amount
-    memory_pair_count: Positive
-    min_significance: Share
-    min_time_gap_hours: Amount
-    max_similarity: Annotated[float, Range(-1, 1)]
-    band: Annotated[tuple[Share, ...], Length((0, 2))]
-    write_journal: bool
-    write_beliefs: bool
-    belief_confidence: Annotated[float, Range(0, 0.99)]
-    inject_noise: bool
-    max_noise_fragments: Count
-
-    def __post_init__(self) -> None:
-        if self.band and self.band[0] >= self.band[1]:
-            raise ValueError("the first percentile of `band` must be below the second")
+    # sqlite: memory.db in the folder; postgres: a server; auto: postgres where there is a url
+    backend: Annotated[Literal["auto", "sqlite", "postgres"], OWNERS] = "auto"
+    # its address: postgresql://USER@HOST/DATABASE; in the environment BUMBLE_INDEX_URL
+    url: Annotated[str, OWNERS] = ""
+    # while the server is away: none: searching fails; local: memory.db stands in
+    fallback: Annotated[Literal["none", "local"], OWNERS] = "none"
 
 
-class SomaSection(SomaConfig, frozen=True):
-    """The body, and what it does at night."""
-
-    dreams: DreamsConfig
-
-
-class ToolCacheConfig(Struct, frozen=True):
-    """Which tool results are kept for a while."""
-
-    max_entries: Count
-    ttl_seconds: Amount
-    tools: tuple[str, ...]
-
-
-class ServerConfig(Struct, frozen=True):
+class ServerConfig(SettingGroup, frozen=True):
     """An MCP server whose tools the entity may use."""
 
     command: tuple[str, ...]
@@ -295,20 +257,27 @@ class ServerConfig(Struct, frozen=True):
             raise ValueError("`command` must name a program")
 
 
-class ToolsConfig(Struct, frozen=True):
+class ToolsConfig(SettingGroup, frozen=True):
     """What the entity may use."""
 
-    files: bool
-    anchors: bool
-    notes: bool
-    deep_recall: bool
-    projects: bool
-    run_command: Annotated[bool, YOURS]
-    command_timeout_seconds: Amount
-    command_variables: Annotated[tuple[str, ...], OWNERS]
-    output_max_tokens: Positive
-    cache: ToolCacheConfig
-    servers: Annotated[Mapping[str, ServerConfig], OWNERS]
+    files: bool = False  # let the entity read and write files in its workspace
+    # let the entity make and recall anchors of its body; two tools more in every prompt
+    anchors: bool = False
+    notes: bool = False  # let the entity jot down notes for later; one tool more in every prompt
+    # let the entity look deeper, by several searches; one tool more in every prompt
+    deep_recall: bool = True
+    projects: bool = False  # let the entity list and update projects; two tools more
+    # let the entity run programs in its workspace
+    run_command: Annotated[bool, YOURS] = False
+    command_timeout_seconds: Amount = 60  # of one program
+    # variables that programs get besides PATH, HOME, language, display
+    command_variables: Annotated[tuple[str, ...], OWNERS] = ()
+    # MCP servers whose tools it may use in talks with you alone; by name:
+    # {command: [PROGRAM, ARGUMENT], variables: [], tools: [], words: [], timeout_seconds: 30};
+    # variables: what it gets besides PATH, HOME, language; from your environment or secrets file;
+    # tools: the only ones it may use, none: those that say they change nothing;
+    # words: started for a message with one of them or its name, none: whatever is thought about
+    servers: Annotated[Mapping[str, ServerConfig], OWNERS] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in self.servers:
@@ -318,104 +287,88 @@ class ToolsConfig(Struct, frozen=True):
                 )
 
 
-class LimitsConfig(Struct, frozen=True):
+class LimitsConfig(SettingGroup, frozen=True):
     """What may be spent."""
 
-    passes_per_turn: Count
-    settle: Literal["background", "wait", "later"]
-    calls_per_turn: Positive
-    tokens_per_day: Count | None
-    lock_timeout_seconds: Amount
+    # reflections and the like after an answer; the rest waits for `bumble tick`
+    passes_per_turn: Count = 2
+    # where these run: background, wait (the shell comes back after them), or later
+    settle: Literal["background", "wait", "later"] = "background"
+    # model calls, also of one run of `tick`; beyond, optional ones are left for later
+    calls_per_turn: Positive = 40
+    tokens_per_day: Count | None = None  # null: no limit
+    lock_timeout_seconds: Amount = 10  # to wait for another process that writes
 
 
-class AutomationsConfig(Struct, frozen=True):
-    """The bounds of automations."""
-
-    max_count: Count
-    max_failures: Positive
-
-
-class WakeConfig(Struct, frozen=True):
+class WakeConfig(SettingGroup, frozen=True):
     """When the entity may wake by itself."""
 
-    enabled: bool
-    min_gap_seconds: Amount
-    min_silence_seconds: Amount
-    quiet_hours: tuple[Annotated[int, Range(0, 23)], ...]
-    max_per_day: Count
-    timer_minutes: Annotated[tuple[Amount, ...], Length((2,))]
+    enabled: bool = False  # the entity may wake by itself: `tick` and `bumble wake`
+    min_gap_seconds: Amount = 1800  # between two wakes
+    min_silence_seconds: Amount = 120  # nobody has spoken for so long
+    quiet_hours: Hours = (22, 23, 0, 1, 2, 3, 4, 5)  # it does not wake then, and addresses nobody
+    max_per_day: Count = 12  # wakes
+    # after the last wake; longer where wakes came close together
+    timer_minutes: tuple[Amount, ...] = (20, 45)
 
     def __post_init__(self) -> None:
-        if self.timer_minutes[0] > self.timer_minutes[1]:
-            raise ValueError("the first of `timer_minutes` must not be above the second")
+        if len(self.timer_minutes) != 2 or self.timer_minutes[0] > self.timer_minutes[1]:
+            raise ValueError("`timer_minutes` needs two numbers, the first not above the second")
 
 
-class GitConfig(Struct, frozen=True):
+class GitConfig(SettingGroup, frozen=True):
     """What is done with a folder under git."""
 
-    autocommit: bool
-    review: tuple[ReviewedCycle, ...]
+    autocommit: bool = True  # in a git folder each change set is one commit
+    # cycles that wait for `bumble review`: distill, dream, …
+    review: tuple[ReviewedCycle, ...] = ()
 
 
-class OutputConfig(Struct, frozen=True):
+class OutputConfig(SettingGroup, frozen=True):
     """What is shown beside an answer."""
 
-    usage: bool
-    reasoning: bool
+    usage: bool = False  # a line with tokens and seconds after each answer
+    reasoning: bool = False  # show what the model thought
 
 
-class LogConfig(Struct, frozen=True):
+class LogConfig(SettingGroup, frozen=True):
     """What is kept of model calls besides their counts."""
 
-    prompts: bool
+    # keep full prompts and answers in .bumble/log/prompts.jsonl; they hold the conversation
+    prompts: bool = False
 
 
-class IndexConfig(Struct, frozen=True):
-    """Where the index of memories stands."""
-
-    backend: Annotated[Literal["auto", "sqlite", "postgres"], OWNERS]
-    url: Annotated[str, OWNERS]
-    fallback: Annotated[Literal["none", "local"], OWNERS]
-
-
-class Config(Struct, frozen=True):
+class Config(SettingGroup, frozen=True):
     """Every setting."""
 
-    language: Annotated[str, LanguageCode()]
-    llm: LlmConfig
-    embedding: EmbeddingConfig
-    cognition: CognitionConfig
-    prompt: PromptConfig
-    session: SessionConfig
-    recall: RecallConfig
-    index: IndexConfig
-    memory: MemoryConfig
-    soma: SomaSection
-    tools: ToolsConfig
-    limits: LimitsConfig
-    automations: AutomationsConfig
-    wake: WakeConfig
-    git: GitConfig
-    output: OutputConfig
-    log: LogConfig
-
-    @property
-    def body(self) -> BodyConfig:
-        """What the body asks of the settings."""
-        soma, memory = self.soma, self.memory
-        return BodyConfig(
-            soma=soma,
-            appraisal=soma.appraisal,
-            ebb=soma.ebb,
-            endocrine=soma.endocrine,
-            memory=memory,
-            affinity=self.recall.affinity,
-            significance=memory.significance,
-            scalar=memory.relational.scalar,
-        )
+    # that people are spoken to in: auto: what each speaks; de, fr, …: always; a portrait's own
+    # goes first
+    language: Language = "auto"
+    llm: LlmConfig = LlmConfig()
+    embedding: EmbeddingConfig = EmbeddingConfig()
+    cognition: CognitionConfig = CognitionConfig()
+    prompt: PromptConfig = PromptConfig()
+    session: SessionConfig = SessionConfig()
+    recall: RecallConfig = RecallConfig()
+    index: IndexConfig = IndexConfig()
+    memory: MemoryConfig = MemoryConfig()
+    soma: SomaConfig = SomaConfig()
+    tools: ToolsConfig = ToolsConfig()
+    limits: LimitsConfig = LimitsConfig()
+    wake: WakeConfig = WakeConfig()
+    git: GitConfig = GitConfig()
+    output: OutputConfig = OutputConfig()
+    log: LogConfig = LogConfig()
 
 
-class Persona(Struct, frozen=True):
+@cache
+def defaults() -> Mapping[str, Any]:
+    """Return the defaults as a file would hold them."""
+    plain: Mapping[str, Any] = msgspec.json.decode(msgspec.json.encode(Config()))
+    return plain
+
+
+class Persona(SettingGroup, frozen=True):
     """How the entity speaks of itself: `identity` in entity.yaml."""
 
     archetype: str = ""
@@ -426,13 +379,13 @@ class Persona(Struct, frozen=True):
     curiosity: tuple[str, ...] = ()  # what it would like to know more about
 
 
-class Owner(Struct, frozen=True):
+class Owner(SettingGroup, frozen=True):
     """The person an entity belongs to."""
 
     name: str = ""
 
 
-class Identity(Struct, frozen=True):
+class Identity(SettingGroup, frozen=True):
     """Who the entity is: what entity.yaml holds besides settings. It comes from there alone."""
 
     schema_version: Positive

@@ -41,7 +41,7 @@ ALL_LOCKS = (*LOCKS, "*.lock", "refs/**/*.lock", "objects/maintenance.lock")
 SIDES = re.compile(r"\.merge_file_\w{6}")  # the files git gives a merge driver
 WAIT_SECONDS = 0.1
 SLACK_SECONDS = 2.0  # of the clock of a file system
-MERGE = "merge"
+MERGE, CONCLUDE = "merge", "end of a merge"  # ours; and what git began, which we go on with
 
 
 class Operation(Struct, frozen=True):
@@ -49,8 +49,8 @@ class Operation(Struct, frozen=True):
 
     what: str  # "commit", "merge", "fetch", …
     began: float = 0.0
-    head: str = ""  # of a merge: the commit that it began at
-    incoming: str = ""  # of a merge: the commit that is merged
+    head: str = ""  # of a merge or its end: the commit that it began at
+    incoming: str = ""  # likewise: the commit that is merged
     edited: tuple[str, ...] = ()  # of a merge: files that differed from `head`, from the top
 
 
@@ -113,12 +113,24 @@ def _held(note: Path) -> Iterator[Holding]:
 
 
 def _forget(root: Path, note: Path, operation: Operation, holding: Holding) -> None:
-    """Remove a note, unless git had to be ended and left something."""
-    place = git.at(root) if holding.killed else None
-    if place is not None and (operation.what == MERGE or any(locks(place.repository, ALL_LOCKS))):
+    """Remove a note, unless git had to be ended, or failed, and left something."""
+    place = git.at(root) if holding.killed or operation.head else None
+    if place is not None and _has_left(place, operation, killed=holding.killed):
         return
     with suppress(FolderUnwritableError):
         files.remove(note)
+
+
+def _has_left(place: Git, operation: Operation, *, killed: bool) -> bool:
+    """Whether something lies there that is to be ended: a lock, or a merge that is no commit.
+
+    What is in conflict is somebody's to settle.
+    """
+    if killed and (operation.what == MERGE or any(locks(place.repository, ALL_LOCKS))):
+        return True
+    head = place.call("rev-parse", "--verify", "--quiet", "HEAD").text.strip()
+    is_open = bool(head) and head == operation.head
+    return is_open and not place.call("ls-files", "--unmerged", "-z").out
 
 
 def cut_off(root: Path) -> dict[Path, Operation]:
@@ -162,6 +174,7 @@ def settle(root: Path, place: Git) -> GitSettled:
 
     Raises:
         LockedError: If the git of a killed bumble goes on merging.
+        FolderUnwritableError: If the system refuses: the next command tries it again.
     """
     _wait_for_merge(root)
     operations = cut_off(root)
@@ -172,6 +185,8 @@ def settle(root: Path, place: Git) -> GitSettled:
     undone = False
     for note, operation in operations.items():
         cleared += _clear_locks(place, operation)
+        if operation.what == CONCLUDE and place.repository.merging == operation.incoming:
+            continue  # whoever makes commits does it
         if any(map(is_at_work, locks(place.repository))):
             continue  # somebody else's git: the next time
         if operation.what == MERGE:
@@ -244,6 +259,9 @@ def _end_merge(root: Path, place: Git, merge: Operation) -> list[str] | None:
 
     Returns:
         Copies of what was written to its files since; None if there was nothing to take back.
+
+    Raises:
+        FolderUnwritableError: If git can't put it all back.
     """
     repository = place.repository
     for path in repository.top.glob(".merge_file_*"):
@@ -314,17 +332,25 @@ def _is_plain(path: Path) -> bool:
 
 
 def _put_back(top: Git, merge: Operation, touched: Iterable[str]) -> None:
-    """Bring some files, and what the index says of them, to what they were before a merge."""
+    """Bring some files, and what the index says of them, to what they were before a merge.
+
+    Raises:
+        FolderUnwritableError: If git can't; it can be tried again.
+    """
     names = sorted(touched)
     listed = top.call("ls-tree", "-r", "--name-only", "-z", merge.head).text.split("\0")
     there = set(names) & set(listed)
     stdin = "\0".join(names).encode(errors="surrogateescape")
     from_stdin = ("--pathspec-from-file=-", "--pathspec-file-nul")
-    top.call("merge", "--quit")
+    done = [top.call("merge", "--quit")]
     if names:
-        top.call("--literal-pathspecs", "reset", "-q", *from_stdin, merge.head, stdin=stdin)
+        reset = ("--literal-pathspecs", "reset", "-q", *from_stdin, merge.head)
+        done.append(top.call(*reset, stdin=stdin))
     old = "\0".join(sorted(there)).encode(errors="surrogateescape")
-    top.call("checkout-index", "-f", "-q", "-z", "--stdin", stdin=old)
+    done.append(top.call("checkout-index", "-f", "-q", "-z", "--stdin", stdin=old))
+    for result in done:
+        if result.code != 0:
+            raise FolderUnwritableError(top.repository.top, result.why)
     for path in set(names) - there:
         _remove(top.repository.top, path)
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import difflib
 import functools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 from msgspec import Struct
 
-from bumble.entity import defaults
-from bumble.entity.config import Config, Identity
+from bumble.entity import retired
+from bumble.entity.config import Config, Identity, defaults
 from bumble.errors import SettingInvalidError, UsageError
 from bumble.text import schema, yaml_edit
 from bumble.text.schema import Keys, UnknownKeyProblem, ValueProblem
@@ -90,8 +90,14 @@ def variable(keys: Keys) -> str:
     return ENVIRONMENT_PREFIX + "_".join(keys).upper()
 
 
-def from_environment(environ: Mapping[str, str]) -> Plain:
+def from_environment(
+    environ: Mapping[str, str], warn: Callable[[str], None] = lambda text: None
+) -> Plain:
     """Read the settings in an environment; an empty variable counts as none.
+
+    Args:
+        environ: The environment.
+        warn: Hears of variables that were settings once.
 
     Raises:
         SettingInvalidError: If a name or value is no setting.
@@ -102,7 +108,11 @@ def from_environment(environ: Mapping[str, str]) -> Plain:
         other = name in NOT_SETTINGS or name.startswith(NOT_SETTINGS_PREFIX)
         if not name.startswith(ENVIRONMENT_PREFIX) or other or not text:
             continue
-        names = names or {variable(keys): keys for keys, _ in leaves(defaults.read())}
+        names = names or {variable(keys): keys for keys, _ in leaves(defaults())}
+        gone = _gone(name) if name not in names else None
+        if gone:
+            warn(f"environment {name}: it is no setting any more: {gone}")
+            continue
         if name not in names:
             hint = _hint(name, names)
             raise SettingInvalidError(f"environment {name}", f"no setting has this name{hint}")
@@ -113,6 +123,12 @@ def from_environment(environ: Mapping[str, str]) -> Plain:
         except ValueProblem as problem:
             raise SettingInvalidError(f"environment {name}", str(problem)) from problem
     return values
+
+
+def _gone(name: str) -> str | None:
+    """Say why a variable is no setting any more."""
+    were = [keys for keys in retired.REASONS if f"{name}_".startswith(f"{variable(keys)}_")]
+    return retired.REASONS[max(were, key=len)] if were else None
 
 
 def from_flags(flags: Mapping[str, Any]) -> Plain:
@@ -171,6 +187,8 @@ def sentence(problem: ValueProblem) -> str:
     """Say what is wrong; for an unknown key, also which one may have been meant."""
     if not isinstance(problem, UnknownKeyProblem):
         return str(problem)
+    if gone := retired.reason(problem.keys):
+        return f"`{'.'.join(problem.keys)}` is no setting any more: {gone}"
     key, above = problem.keys[-1], problem.keys[:-1]
     names = problem.names if above else (*problem.names, *schema.fields(Identity), NOTES)
     hint = _hint(key, names, above) or _elsewhere(problem.keys)

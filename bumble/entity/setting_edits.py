@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import get_origin
 
-from bumble.entity import layers
+from bumble.entity import layers, retired
 from bumble.entity.config import Config, Identity
 from bumble.errors import SettingInvalidError, UsageError
 from bumble.text import schema, yaml_edit
@@ -47,11 +47,12 @@ def plan_unset(source: str, key: str, *, file: str = "entity.yaml") -> str:
         UsageError: If the key is unknown.
         SettingInvalidError: If the file can't be changed in place.
     """
-    keys, root = _find(key)
-    if root is Identity:
+    keys = tuple(key.split("."))
+    gone = retired.reason(keys)
+    if not gone and _find(key)[1] is Identity:
         raise UsageError(f"`{key}` is part of who the entity is; set it instead")
     try:
-        return yaml_edit.remove(source, keys)
+        return retired.removed(source, keys) if gone else yaml_edit.remove(source, keys)
     except yaml_edit.SourceError as error:
         raise invalid(file, error) from error
 

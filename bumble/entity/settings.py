@@ -14,10 +14,10 @@ from msgspec import Struct
 from msgspec.structs import astuple, replace
 
 from bumble import files
-from bumble.entity import approvals, defaults, folder_trust
+from bumble.entity import approvals, folder_trust, retired
 from bumble.entity import layers as setting_layers
 from bumble.entity.approvals import Rule
-from bumble.entity.config import Config, Identity
+from bumble.entity.config import Config, Identity, defaults
 from bumble.entity.folder import ENTITY_FILE, Approval
 from bumble.entity.layers import Layer, Plain
 from bumble.errors import (
@@ -112,7 +112,7 @@ def load(
         SettingInvalidError: If a file or the environment has a name or value that is no setting.
         UsageError: If a flag has.
     """
-    layers = [Layer("default", defaults.read())]
+    layers = [Layer("default", defaults())]
     trusted: folder_trust.Trusted = {}
     identity: Identity | None = None
     warnings: list[str] = []
@@ -120,15 +120,19 @@ def load(
         plain, source = _read(user_file) or ({}, "")
         trusted = folder_trust.folders(plain.pop(folder_trust.KEY, None), str(user_file))
         plain.pop(folder_trust.LINKED, None)
-        layers.append(_layer(user_file, plain, source, name=str(user_file)))
+        users, warnings = _layer(user_file, plain, source, name=str(user_file))
+        layers.append(users)
     if entity_file is not None:
-        identity, own, warnings = _entity_layer(entity_file)
+        identity, own, ignored = _entity_layer(entity_file)
+        warnings += ignored
         found = [identity_rule(identity), *acting(own.values)]
         if not acts:
             aside = [(name,) for name in ACTING]
             own = replace(own, values=folder_trust.without(own.values, aside))
         layers.append(own)
-    layers.append(Layer("environment", setting_layers.from_environment(environ or {})))
+    layers.append(
+        Layer("environment", setting_layers.from_environment(environ or {}, warnings.append))
+    )
     layers.append(Layer("flag", setting_layers.from_flags(flags or {})))
     if entity_file is None:
         return _assemble(tuple(layers), identity, tuple(warnings))
@@ -146,7 +150,7 @@ def rules(values: Mapping[str, Any]) -> list[Rule]:
     Raises:
         ValueError: If it does not say who the entity is.
     """
-    plain = folder_trust.without(values, folder_trust.only_owners(values))
+    plain = retired.left(folder_trust.without(values, folder_trust.only_owners(values)))
     own = {key: plain[key] for key in schema.fields(Identity) if key in plain}
     return [identity_rule(schema.build(Identity, own)), *acting(plain)]
 
@@ -239,9 +243,9 @@ def _entity_layer(path: Path) -> tuple[Identity, Layer, list[str]]:
         raise NotAnEntityError(path.parent)
     plain, source = read
     identity = _take_identity(path, plain, source)
-    layer = _layer(path, plain, source, name=path.name)
+    layer, warnings = _layer(path, plain, source, name=path.name)
     ignored = folder_trust.only_owners(layer.values)
-    warnings = [
+    warnings += [
         folder_trust.owners_warning(setting_layers.place(str(path), source, keys), keys)
         for keys in ignored
     ]
@@ -284,12 +288,20 @@ def _read(path: Path) -> tuple[Plain, str] | None:
         raise SettingInvalidError(place, error.problem) from error
 
 
-def _layer(path: Path, plain: Plain, source: str, *, name: str) -> Layer:
+def _layer(path: Path, plain: Plain, source: str, *, name: str) -> tuple[Layer, list[str]]:
+    """Return what a file sets, and what to say of settings in it that are gone."""
+    warnings = [
+        retired.warning(
+            setting_layers.place(str(path), source, keys), keys, is_users=name != ENTITY_FILE
+        )
+        for keys in retired.found(plain)
+    ]
+    plain = retired.left(plain)
     try:
         schema.check(Config, plain)
     except ValueProblem as problem:
         raise _invalid(path, source, problem.keys, setting_layers.sentence(problem)) from problem
-    return Layer("file", plain, name, source)
+    return Layer("file", plain, name, source), warnings
 
 
 def _invalid(path: Path, source: str, keys: Keys, problem: str) -> SettingInvalidError:

@@ -11,161 +11,30 @@ where the episode finds it, and the body stays as it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from datetime import datetime, timedelta
-from itertools import takewhile
+from collections.abc import Sequence
+from datetime import datetime
 
-from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import asdict
 
-from bumble.body import appraisal
+from bumble.body import affects, appraisal
 from bumble.body.appraisal import Appraisal
 from bumble.body.circadian import seconds_between
 from bumble.body.soma import Soma
-from bumble.choosing import by_form
-from bumble.choosing.by_form import NOTHING, Noticed, Wording
 from bumble.entity.changes import Change
-from bumble.episodes import named_feelings
-from bumble.errors import RecordInvalidError
-from bumble.records import session_files, sessions, state
+from bumble.fallback import sayings
+from bumble.records import sessions
 from bumble.records.base import Provenance
 from bumble.records.sessions import Appraised, Message, Session
 from bumble.runtime import anchor_recall, body_state, cursors
-from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, traced
 from bumble.runtime.runtime import Runtime
-from bumble.text import moments, words
+from bumble.text import words
 
 KEY: cursors.Key = (cursors.APPRAISE,)
 QUOTE_CHARS, LABEL_CHARS = 200, 60  # of the anchor that a charged turn makes
 
 
-class AppraiseJob(Struct, frozen=True):
-    """A stretch of a conversation that waits to be appraised."""
-
-    session: str
-    first: str  # where the cursor stands: id of its first message, or of one that is gone
-    last: str  # id of its last message
-    wording: Wording  # how its memories are worded
-
-
-def check(runtime: Runtime) -> Due[AppraiseJob]:
-    """Find what waits to be appraised: one stretch of each conversation, the oldest first."""
-    jobs, broken = [], 0
-    file = state.read(runtime.entity.state)
-    for session_id in cursors.waiting(file):
-        first = cursors.first(file, session_id, KEY)
-        place = runtime.entity.root / sessions.path(session_id)
-        if first is None or not place.is_file():
-            continue
-        try:
-            session = session_files.load(place)
-        except RecordInvalidError:  # the others need not wait until it is mended
-            broken += 1
-            continue
-        wording = by_form.of_conversation(runtime, session)
-        if wording is None:
-            continue
-        if stretch := _stretch(runtime, _answered(session, cursors.messages(file, session, KEY))):
-            jobs.append(AppraiseJob(session_id, first, stretch[-1].id, wording))
-    unread = f"; {broken} can't be read, see `bumble doctor`" if broken else ""
-    condition = Condition("conversations waiting", f"{len(jobs)}{unread}", "at least 1", bool(jobs))
-    return Due((condition,), tuple(jobs))
-
-
-def _answered(session: Session, waiting: Sequence[Message]) -> list[Message]:
-    """Leave out what nobody replied to yet: another process may be at it."""
-    open_ends = {message.id for message in session.unanswered}
-    return list(takewhile(lambda message: message.id not in open_ends, waiting))
-
-
-def _stretch(runtime: Runtime, waiting: Sequence[Message]) -> list[Message]:
-    """Take turns from the beginning, up to a pause or to the length of an episode."""
-    pause = timedelta(minutes=runtime.config.memory.episode_pause_minutes)
-    stretch: list[Message] = []
-    turns = 0
-    for message in waiting:
-        if message.role == "user":
-            if stretch and moments.gap(stretch[-1].at, message.at) > pause:
-                break
-            if turns == runtime.config.memory.episode_max_turns:
-                break
-            turns += 1
-        stretch.append(message)
-    return stretch
-
-
-def run(runtime: Runtime, job: AppraiseJob) -> JobResult:
-    """Let the body be moved by the feelings that people named in a stretch."""
-    session = session_files.load(runtime.entity.root / sessions.path(job.session))
-    stretch = cursors.between(session, job.first, job.last)
-    their_message = next(
-        (message for message in reversed(stretch) if message.role == "user" and message.text), None
-    )
-    if their_message is None:
-        return _passed_over(runtime, job, "nobody said anything in it")
-    return replace(_felt_by_form(runtime, job, session, stretch), asked=False)
-
-
-def _felt_by_form(
-    runtime: Runtime,
-    job: AppraiseJob,
-    session: Session,
-    stretch: Sequence[Message],
-) -> JobResult:
-    """Let the body be moved by the feelings that people named; nothing else is known of any."""
-    try:
-        noticed = by_form.notices(runtime, session, stretch)
-    except NO_ANSWER as error:
-        return _passed_over(runtime, job, str(error).splitlines()[0])
-    named = [
-        (message, assessment)
-        for message in stretch
-        if (notice := noticed.of.get(message.id)) is not None
-        and (
-            assessment := named_feelings.appraisal(
-                message, notice, job.wording, runtime.body.appraisal
-            )
-        )
-    ]
-    if not named:
-        return _passed_over(runtime, job, "nobody named a feeling", noticed)
-    return _felt(runtime, job, named, stretch[-1].at, noticed)
-
-
 def _name(message: Message) -> str:
     return str(message.extra.get("name") or message.speaker or "somebody")
-
-
-def _felt(
-    runtime: Runtime,
-    job: AppraiseJob,
-    assessments: Sequence[tuple[Message, Appraisal]],
-    ended: datetime,
-    noticed: Noticed,
-) -> JobResult:
-    """Let the body be moved by what is left of some appraisals, and note all of it."""
-    at = runtime.now()
-
-    def more(session: Session) -> list[Change | None]:
-        moved = plan_felt(runtime, session, assessments, ended, at)
-        return [by_form.plan_noticed(session, noticed), *moved]
-
-    their_message, assessment = assessments[-1]
-    left = _left(runtime, seconds_between(ended, at))
-    late = "" if left else " (too long ago to be felt now)"
-    return JobResult(
-        title=f"appraise: {_name(their_message)} and {runtime.identity.name}",
-        plan=_planned(runtime, job, more),
-        lines=(f"{_name(their_message)} and {runtime.identity.name}: {effects(assessment)}{late}",),
-        data={
-            "session": job.session,
-            "message": their_message.id,
-            **data(assessment),
-            "left": round(left, 4),
-            "problem": None,
-        },
-        trailers=traced([], "") + tuple(("Evidence", message.id) for message, _ in assessments),
-    )
 
 
 def effects(assessment: Appraisal) -> str:
@@ -204,16 +73,13 @@ def plan_felt(
         at: The present.
         model: What made them; empty: a rule.
     """
-    left = _left(runtime, seconds_between(ended, at))
+    left = _left(seconds_between(ended, at))
     lines = [line(at, message, assessment, model) for message, assessment in assessments]
     noted = sessions.plan_append(session, lines, "note what it did to the body")
 
     def move(soma: Soma) -> Soma:
-        config, limits = runtime.body.soma, runtime.body.appraisal
         for _, assessment in assessments:
-            soma = appraisal.apply(
-                soma, assessment, config, limits, left=left, audience=session.people
-            )
+            soma = appraisal.apply(soma, assessment, left=left, audience=session.people)
         return soma
 
     if not left:
@@ -251,40 +117,11 @@ def line(at: datetime, message: Message, assessment: Appraisal, model: str) -> A
     """Return the line of a transcript that says what a message did to the body."""
     imprint = assessment.imprint
     emotion = (imprint.emotion, imprint.intensity, imprint.trigger) if imprint else ("", 0.0, "")
-    extra = {"model": model} if model else {"source": by_form.MARK}
+    extra = {"model": model} if model else {"source": sayings.MARK}
     return Appraised(at, message.id, assessment.points, assessment.felt, *emotion, extra=extra)
 
 
-def _left(runtime: Runtime, age_seconds: float) -> float:
+def _left(age_seconds: float) -> float:
     """Tell which share of an appraisal is left, in [0, 1]; 0 where no affect would be left."""
-    config = runtime.body.soma.affects
-    left = 0.5 ** (max(0.0, age_seconds) / 60 / config.half_life_minutes)
-    return left if left >= config.forget_below else 0.0
-
-
-def _passed_over(
-    runtime: Runtime, job: AppraiseJob, problem: str, noticed: Noticed = NOTHING
-) -> JobResult:
-    """Go on without an appraisal: the body stays as it is."""
-    return JobResult(
-        title="appraise: nothing to feel",
-        plan=_planned(runtime, job, lambda session: [by_form.plan_noticed(session, noticed)]),
-        lines=(f"Not appraised, the body stays as it is: {problem}",),
-        data={"session": job.session, "message": None, "problem": problem},
-    )
-
-
-def _planned(
-    runtime: Runtime, job: AppraiseJob, more: Callable[[Session], Sequence[Change | None]]
-) -> Callable[[], Sequence[Change | None]]:
-    """Plan to move the cursor, and more with it; nothing if another process was faster."""
-
-    def plan() -> Sequence[Change | None]:
-        file = state.read(runtime.entity.state)
-        if cursors.first(file, job.session, KEY) != job.first:
-            return ()
-        session = session_files.load(runtime.entity.root / sessions.path(job.session))
-        why = "it was seen what this did to the body"
-        return (cursors.plan_moved(file, session, [(KEY, job.last)], {}, why), *more(session))
-
-    return plan
+    left: float = 0.5 ** (max(0.0, age_seconds) / 60 / affects.HALF_LIFE_MINUTES)
+    return left if left >= affects.FORGET_BELOW else 0.0

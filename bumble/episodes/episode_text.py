@@ -14,10 +14,8 @@ from typing import Any
 from msgspec import Struct
 
 from bumble import prompts
-from bumble.choosing import by_form
-from bumble.choosing.by_form import Saying, Wording
 from bumble.errors import AnswerInvalidError
-from bumble.forms import forms
+from bumble.fallback import sayings
 from bumble.grounding import grounded, secrets, speakers, support
 from bumble.grounding.speakers import Speakers
 from bumble.llm import structured
@@ -86,7 +84,7 @@ class TellingResult(Struct, frozen=True):
     @property
     def summary_source(self) -> str:
         """The episode's `summary_source`: empty if the model told it."""
-        return by_form.MARK if self.by_form else episodes.EXCERPT if self.excerpt else ""
+        return sayings.MARK if self.by_form else episodes.EXCERPT if self.excerpt else ""
 
 
 def tell(runtime: Runtime, scene: EpisodeScene) -> TellingResult:
@@ -108,30 +106,9 @@ def tell(runtime: Runtime, scene: EpisodeScene) -> TellingResult:
         return TellingResult(
             excerpt(scene), f"the model did not name {scene.people}", dropped=dropped
         )
-    limit = runtime.config.memory.episode_reflection_max_chars
-    why = _fitting(reflection, limit) or felt(runtime, scene)
-    return TellingResult(Telling(text, why), dropped=dropped)
-
-
-def quoted(sayings: Sequence[Saying], wording: Wording) -> TellingResult:
-    """Let what was worth keeping stand as it was said, under words of it."""
-    text = f"# {wording.title(sayings)}\n\n{wording.block(sayings, year=False)}"
-    return TellingResult(Telling(text), by_form=True)
-
-
-def felt(runtime: Runtime, scene: EpisodeScene) -> str:
-    """Say by the appraisals what a stretch left behind, where no telling of it holds.
-
-    In the language that was spoken, where there are forms for it.
-    """
-    moving = [appraisal for appraisal in scene.appraisals.values() if appraisal.emotion]
-    strongest = max(moving, key=lambda appraisal: appraisal.intensity, default=None)
-    if strongest is None:
-        return ""
-    trigger = f": {strongest.trigger.rstrip('.')}" if strongest.trigger else ""
-    language = words.language(*(message.text for message in scene.spoken_messages))
-    left = forms.load(language, runtime.entity.root, runtime.tell).memory.left
-    return f"{left.get(strongest.emotion, f'It left me {strongest.emotion}')}{trigger}."
+    return TellingResult(
+        Telling(text, _fitting(reflection, episodes.REFLECTION_MAX_CHARS)), dropped=dropped
+    )
 
 
 def excerpt(scene: EpisodeScene) -> Telling:
@@ -161,7 +138,7 @@ def _quoted(scene: EpisodeScene, message: Message) -> str:
 
 def _schema(runtime: Runtime, scene: EpisodeScene) -> dict[str, Any]:
     """Describe the answer; lists and lengths bound a small model that goes round in circles."""
-    limit = min(REFLECTION_CHARS, runtime.config.memory.episode_reflection_max_chars + SLACK_CHARS)
+    limit = min(REFLECTION_CHARS, episodes.REFLECTION_MAX_CHARS + SLACK_CHARS)
     names = tuple(scene.names.values())
     sentence: dict[str, Any] = {"type": "string", "maxLength": SENTENCE_CHARS}
     if names:

@@ -14,18 +14,14 @@ from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from bumble import files
 from bumble.body import affects, ebb, significance
 from bumble.body.bars import Bar, Bars
 from bumble.body.config import NEUTRAL
 from bumble.body.significance import Significance
-from bumble.choosing import by_form
-from bumble.choosing.by_form import NOTHING, Noticed, Wording
 from bumble.embed import calibrate
 from bumble.embed.protocol import Floats
-from bumble.entity.changes import Change
 from bumble.episodes import episode_text, segments
 from bumble.episodes.episode_text import EpisodeScene, TellingResult
 from bumble.episodes.segments import Likeness, Segment, SegmentRules
@@ -40,17 +36,14 @@ from bumble.records import (
     relationships,
     session_files,
     sessions,
-    state,
 )
 from bumble.records.base import Provenance
 from bumble.records.episodes import Episode, Imprint
 from bumble.records.sessions import Message, Session
-from bumble.runtime import cursors, people
-from bumble.runtime.cursors import REMEMBER
-from bumble.runtime.job import Condition, Due, JobResult, traced
+from bumble.runtime import people
+from bumble.runtime.job import Condition, Due
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens, words
-from bumble.text.words import one_line
 from bumble.topics import episode_tags
 
 R = TypeVar("R", bound="RememberJob")
@@ -68,26 +61,6 @@ class RememberJob(Struct, frozen=True):
     session_id: str
     messages: tuple[Message, ...]
     closed: str  # what closed it
-    wording: Wording | None = None  # None: a model tells it
-
-
-def check(runtime: Runtime) -> Due[RememberJob]:
-    """Find the segments that are over, the oldest first."""
-    file = state.read(runtime.entity.state)
-    jobs, open_count = [], 0
-    for session_id in cursors.waiting(file):
-        if cursors.first(file, session_id, (REMEMBER,)) is None:
-            continue
-        session = conversation(runtime, session_id)
-        wording = by_form.of_conversation(runtime, session) if session else None
-        if session is None or wording is None:
-            continue
-        for segment in cut(runtime, session, cursors.messages(file, session, (REMEMBER,))):
-            if segment.closed:
-                jobs.append(RememberJob(session_id, segment.messages, segment.closed, wording))
-            else:
-                open_count += 1
-    return due(jobs, open_count)
 
 
 def due(jobs: list[R], open_count: int) -> Due[R]:
@@ -143,70 +116,11 @@ def _likeness(runtime: Runtime) -> Likeness:
     return alike
 
 
-def run(runtime: Runtime, job: RememberJob) -> JobResult:
-    """Weigh a segment and, if it matters enough, quote what is worth keeping; writes no file."""
-    session = session_files.load(runtime.entity.root / sessions.path(job.session_id))
-    episode_id = id_of(job)
-    if episodes.locate(runtime.entity.episodes, episode_id):
-        return _passed_over(runtime, job, f"{episode_id} is there already")
-    if job.wording is None:
-        raise TypeError("a stretch that a model tells is no job of this pass")
-    noticed = by_form.notices(runtime, session, job.messages)
-    sayings = by_form.sayings(runtime, session, job.messages, noticed, job.wording)
-    if not sayings:
-        passed = _passed_over(runtime, job, "nothing in it is worth keeping", noticed=noticed)
-        return replace(passed, asked=False)
-    weight = weigh(runtime, session, job)
-    sentence = weight.sentence(runtime.config.memory.episode_significance_threshold)
-    data = {"significance": round(weight.total, 4), "why": sentence}
-    if weight.total < runtime.config.memory.episode_significance_threshold:
-        note_passed_over(runtime, job, sentence)
-        return _passed_over(runtime, job, sentence, data, noticed)
-    result = episode_text.quoted(sayings, job.wording)
-    origin = by_form.origin(episode_text.PURPOSE, session, sayings, audience(session, job.messages))
-    episode = episode_of(runtime, session, job, weight, result, origin)
-    title = tokens.cut(
-        one_line(result.telling.narrative.partition("\n")[0].lstrip("# ")), LINE_TOKENS
-    )
-    return JobResult(
-        title=f"remember: {title}",
-        plan=lambda: _planned(runtime, job, episode, noticed),
-        lines=(f"Remembered {episode.id} ({episode.summary_source}): {title}",),
-        data={
-            **_about(job),
-            **data,
-            "episode": episode.id,
-            "summary_source": episode.summary_source or None,
-        },
-        trailers=traced([job.session_id], ""),
-        asked=False,
-    )
-
-
 def audience(session: Session, messages: Sequence[Message]) -> tuple[str, ...]:
     """Return who had been there by then: somebody who joins later was not told it."""
     ids = [message.id for message in session.messages]
     until = session.messages[: ids.index(messages[-1].id) + 1]
     return tuple(dict.fromkeys((session.by, *_heard_by(session, until))))
-
-
-def _passed_over(
-    runtime: Runtime,
-    job: RememberJob,
-    why: str,
-    data: dict[str, object] | None = None,
-    noticed: Noticed = NOTHING,
-) -> JobResult:
-    return JobResult(
-        title="remember: nothing of a conversation",
-        plan=lambda: _planned(runtime, job, None, noticed),
-        lines=(f"Not remembered, {len(job.messages)} messages of {job.session_id}: {why}",),
-        data={**_about(job), "why": why, **(data or {}), "episode": None},
-    )
-
-
-def _about(job: RememberJob) -> dict[str, object]:
-    return {"session": job.session_id, "messages": len(job.messages), "closed_by": job.closed}
 
 
 def note_passed_over(runtime: Runtime, job: RememberJob, why: str) -> None:
@@ -217,30 +131,6 @@ def note_passed_over(runtime: Runtime, job: RememberJob, why: str) -> None:
     )
     with contextlib.suppress(OSError):  # a full disk stops no pass
         ledger.append(runtime.entity.ledger, entry)
-
-
-def _planned(
-    runtime: Runtime, job: RememberJob, episode: Episode | None, noticed: Noticed
-) -> list[Change | None]:
-    """Plan the cursor and the episode; nothing if another process has dealt with the segment.
-
-    The cursor comes first: a process that was faster has moved it, and then all is planned again.
-    """
-    file = state.read(runtime.entity.state)
-    session = session_files.load(runtime.entity.root / sessions.path(job.session_id))
-    last = job.messages[-1].id
-    if last not in {message.id for message in cursors.messages(file, session, (REMEMBER,))}:
-        return []
-    why = f"{len(job.messages)} messages were remembered"
-    moved = cursors.plan_moved(file, session, [((REMEMBER,), last)], {}, why)
-    added = by_form.plan_noticed(session, noticed)
-    if episode is None or episodes.locate(runtime.entity.episodes, episode.id):
-        return [moved, added]
-    return [
-        moved,
-        added,
-        episodes.plan_new(episode, f"remember a conversation of {job.session_id}"),
-    ]
 
 
 def id_of(job: RememberJob) -> str:
@@ -286,7 +176,6 @@ def _name(runtime: Runtime, person: str) -> str:
 
 def weigh(runtime: Runtime, session: Session, job: RememberJob) -> Significance:
     """Tell how much a segment matters, share by share."""
-    config = runtime.body.significance
     used_tool = any(message.role == "tool" for message in job.messages)
     texts = [message.text for message in job.messages if message.role == "user"]
     points: dict[str, float] = {}
@@ -296,13 +185,10 @@ def weigh(runtime: Runtime, session: Session, job: RememberJob) -> Significance:
             points[bar] = points.get(bar, 0.0) + value
     participants = _people(session, job.messages)
     return significance.significance(
-        meaningful=any(
-            significance.is_meaningful(text, config, used_tool=used_tool) for text in texts
-        ),
+        meaningful=any(significance.is_meaningful(text, used_tool=used_tool) for text in texts),
         familiarity=max((_familiarity(runtime, person) for person in participants), default=0.0),
-        appraisal=significance.appraisal_strength(points, runtime.body.appraisal.full_points),
+        appraisal=significance.appraisal_strength(points),
         novelty=_novelty(runtime, "\n".join(texts)),
-        config=config,
     )
 
 
@@ -419,5 +305,5 @@ def _mood(runtime: Runtime, at: datetime, tag: str) -> tuple[Imprint, ...]:
     if parsed is None:
         return ()
     levels = {name: Bar(float(value), float(value)) for name, value in parsed.bars.items()}
-    mood = affects.mood(Bars(at, levels, {}), runtime.body.soma.affects)
+    mood = affects.mood(Bars(at, levels, {}))
     return (Imprint(mood.name, mood.intensity),) if mood.intensity >= STRONG_MOOD else ()

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.choosing import by_form
 from bumble.entity.changes import Change
 from bumble.episodes import episode_text, remember
 from bumble.episodes.episode_text import EpisodeScene
 from bumble.errors import RecordInvalidError
+from bumble.fallback import sayings
 from bumble.records import base, episodes
 from bumble.records.episodes import Episode
 from bumble.runtime.job import Condition, Due, JobResult, traced
@@ -56,7 +56,7 @@ def _scene(runtime: Runtime, episode: Episode) -> EpisodeScene | None:
     if session is None:
         return None
     messages = [message for message in session.messages if message.id in wanted]
-    if not messages or by_form.wording(runtime, session, messages) is not None:
+    if not messages or sayings.wording(runtime, session, messages) is not None:
         return None  # nobody who may tell it
     return remember.scene_of(runtime, session, messages)
 

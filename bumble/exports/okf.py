@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from bumble.entity.config_memory import BeliefsConfig
 from bumble.exports.memories import Page, Pages
 from bumble.facts.beliefs import fades_on
 from bumble.imports.okf import VERSION
@@ -20,9 +19,7 @@ from bumble.text import markdown
 PRODUCER = "bumble"
 
 
-def bundle(
-    pages: Pages, name: str, owner: str, reader: Reader, now: datetime, config: BeliefsConfig
-) -> dict[str, str]:
+def bundle(pages: Pages, name: str, owner: str, reader: Reader, now: datetime) -> dict[str, str]:
     """Return the files of a bundle by their names.
 
     Args:
@@ -31,11 +28,10 @@ def bundle(
         owner: Id of the person it belongs to.
         reader: For whom it is; what it says of others stays out.
         now: The present.
-        config: How beliefs fade.
     """
     texts = {}
     for page in pages.pages:
-        meta = _meta(page, pages, owner, config)
+        meta = _meta(page, pages, owner)
         if not reader.id and (own := _own_meta(page)):
             meta[PRODUCER] = dict(own)
         texts[f"{page.path}.md"] = markdown.render(meta, _body(page)).text
@@ -48,7 +44,7 @@ def _body(page: Page) -> str:
     return "" if page.kind is kinds.BELIEF and page.text == page.description else page.text
 
 
-def _meta(page: Page, pages: Pages, owner: str, config: BeliefsConfig) -> dict[str, Any]:
+def _meta(page: Page, pages: Pages, owner: str) -> dict[str, Any]:
     origin, values = page.origin, _own_meta(page)
     actor = f"{PRODUCER}/{origin.model or origin.by}" if origin.by or origin.model else ""
     generated = base.filled({"by": actor, "at": base.stamp(page.at) if page.at else ""})
@@ -69,17 +65,17 @@ def _meta(page: Page, pages: Pages, owner: str, config: BeliefsConfig) -> dict[s
             "generated": generated if actor else {},
             "verified": verified if is_owners else {},
             "status": "deprecated" if values.get("archived") else "stable",
-            "stale_after": _stale_after(page, config),
+            "stale_after": _stale_after(page),
             "id": page.id,
         }
     )
 
 
-def _stale_after(page: Page, config: BeliefsConfig) -> str:
+def _stale_after(page: Page) -> str:
     """Return the day from which a belief counts as faded; empty if it never will, or has."""
     if page.kind is not kinds.BELIEF or page.view is None or page.view.document is None:
         return ""
-    day = fades_on(beliefs.of(page.view.document, page.id), config)
+    day = fades_on(beliefs.of(page.view.document, page.id))
     return f"{day:%Y-%m-%d}" if day else ""
 
 

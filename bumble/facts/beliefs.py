@@ -17,7 +17,6 @@ from msgspec import Struct, field
 
 from bumble import files
 from bumble.entity.changes import Change
-from bumble.entity.config_memory import BeliefsConfig
 from bumble.records import base, beliefs
 from bumble.records.base import Provenance
 from bumble.records.beliefs import Belief
@@ -27,6 +26,17 @@ from bumble.text.words import one_line
 Verdict = Literal["same", "contradicts"]
 CORRECTION = "correction"
 UNSURE_BELOW = 0.4
+CONFIRMS = {"user": 0.25, "extracted": 0.15, "dream": 0.10}  # share of doubt that a word takes away
+CONTRADICT_FACTOR = 0.6  # a contradicted belief keeps this share of its confidence
+FLOOR = 0.05  # confidence fades to this
+ARCHIVE_BELOW = 0.1  # confidence below which a belief is archived
+HALF_LIFE_DAYS = {
+    "correction": 365,
+    "preference": 180,
+    "world_fact": 90,
+    "self_insight": 60,
+    "dream_insight": 21,
+}
 _DAY_SECONDS = 86_400
 
 
@@ -44,43 +54,37 @@ class Claim(Struct, frozen=True):
     verdicts: Mapping[str, Verdict] = field(default_factory=dict)  # by id of a belief
 
 
-def strength(belief: Belief, at: datetime, config: BeliefsConfig) -> float:
+def strength(belief: Belief, at: datetime) -> float:
     """Return how sure the entity is of a belief at a time: confidence halves toward a floor."""
-    above = belief.confidence - config.floor
+    above = belief.confidence - FLOOR
     if above <= 0:
         return belief.confidence
     days = max(0.0, (at - belief.reinforced).total_seconds() / _DAY_SECONDS)
-    half_life = config.half_life_days[belief.category]
-    return float(config.floor + above * 0.5 ** (days / half_life))
+    half_life = HALF_LIFE_DAYS[belief.category]
+    return float(FLOOR + above * 0.5 ** (days / half_life))
 
 
-def fades_on(belief: Belief, config: BeliefsConfig) -> datetime | None:
+def fades_on(belief: Belief) -> datetime | None:
     """Return when a belief will be put away unless it is confirmed; None: it has or never will."""
-    above, least = belief.confidence - config.floor, config.archive_below - config.floor
-    if least <= 0 or above <= least:
+    above, least = belief.confidence - FLOOR, ARCHIVE_BELOW - FLOOR
+    if above <= least:
         return None
-    days = config.half_life_days[belief.category] * math.log2(above / least)
+    days = HALF_LIFE_DAYS[belief.category] * math.log2(above / least)
     try:
         return belief.reinforced + timedelta(days=days)
     except OverflowError:
         return None
 
 
-def confirmed(confidence: float, by: str, config: BeliefsConfig) -> float:
+def confirmed(confidence: float, by: str) -> float:
     """Return a confidence after a confirmation; it nears 1 and never reaches it."""
-    weights = {
-        "user": config.confirm_user,
-        "extracted": config.confirm_extracted,
-        "dream": config.confirm_dream,
-    }
-    return 1 - (1 - confidence) * (1 - weights[by])
+    return 1 - (1 - confidence) * (1 - CONFIRMS[by])
 
 
 def plan_confirm(
     belief: Belief,
     by: str,
     at: datetime,
-    config: BeliefsConfig,
     *,
     evidence: tuple[str, ...] = (),
 ) -> Change | None:
@@ -94,27 +98,25 @@ def plan_confirm(
     return beliefs.plan_update(
         belief,
         f"confirmed by the {by}" if by == "user" else f"confirmed ({by})",
-        confidence=confirmed(strength(belief, at, config), by, config),
+        confidence=confirmed(strength(belief, at), by),
         at=at,
         evidence=evidence,
         archived=False,
     )
 
 
-def plan_contradict(
-    belief: Belief, other: str | None, at: datetime, config: BeliefsConfig
-) -> Change | None:
+def plan_contradict(belief: Belief, other: str | None, at: datetime) -> Change | None:
     """Plan to weaken a belief, and to name the one that speaks against it."""
     return beliefs.plan_update(
         belief,
         f"contradicted by {other}" if other else "contradicted",
-        confidence=strength(belief, at, config) * config.contradict_factor,
+        confidence=strength(belief, at) * CONTRADICT_FACTOR,
         at=at,
         contradicts=(other,) if other else (),
     )
 
 
-def archive_check(held: Iterable[Belief], at: datetime, config: BeliefsConfig) -> list[Change]:
+def archive_check(held: Iterable[Belief], at: datetime) -> list[Change]:
     """Plan to put away the beliefs of which next to nothing is left; for consolidation.
 
     Twice at the same time plans nothing the second time; `belief confirm` brings one back.
@@ -122,19 +124,17 @@ def archive_check(held: Iterable[Belief], at: datetime, config: BeliefsConfig) -
     planned = [
         beliefs.plan_update(belief, "faded: put away", archived=True)
         for belief in held
-        if not belief.archived and strength(belief, at, config) < config.archive_below
+        if not belief.archived and strength(belief, at) < ARCHIVE_BELOW
     ]
     return [change for change in planned if change is not None]
 
 
-def superseded(
-    belief: Belief, held: Mapping[str, Belief], at: datetime, config: BeliefsConfig
-) -> bool:
+def superseded(belief: Belief, held: Mapping[str, Belief], at: datetime) -> bool:
     """Whether a newer belief that is firmer today contradicts this one."""
     return any(
         other.formed > belief.formed
         and not other.archived
-        and strength(other, at, config) > strength(belief, at, config)
+        and strength(other, at) > strength(belief, at)
         for other in (held[name] for name in belief.contradicts if name in held)
     )
 
@@ -152,7 +152,7 @@ def plan_claims(runtime: Runtime, claims: Sequence[Claim], at: datetime) -> list
     linked; where they are another person's, or the claim is no newer word of the same people, it
     is weakened as well.
     """
-    book = _Book(list(beliefs.read(runtime.entity.beliefs)), runtime.config.memory.beliefs, at)
+    book = _Book(list(beliefs.read(runtime.entity.beliefs)), at)
     for claim in claims:
         book.take(claim)
     return book.changes()
@@ -161,8 +161,8 @@ def plan_claims(runtime: Runtime, claims: Sequence[Claim], at: datetime) -> list
 class _Book:
     """What is held, while several claims change it one after another."""
 
-    def __init__(self, held: Sequence[Belief], config: BeliefsConfig, at: datetime) -> None:
-        self.config, self.at = config, at
+    def __init__(self, held: Sequence[Belief], at: datetime) -> None:
+        self.at = at
         self.before = {belief.id: belief for belief in held}
         self.now = dict(self.before)
         self.why: dict[str, str] = {}
@@ -172,7 +172,7 @@ class _Book:
         if same is not None:
             # a dream, or a window that cites the entity too, makes nobody's word any firmer
             if not base.is_lower(claim.provenance.trust, same.provenance.trust):
-                change = plan_confirm(same, claim.by, self.at, self.config, evidence=claim.evidence)
+                change = plan_confirm(same, claim.by, self.at, evidence=claim.evidence)
                 self._put(same, change)
             name = same.id
         elif claim.id in self.now:
@@ -203,11 +203,11 @@ class _Book:
         if name in other.contradicts:  # known already
             return
         belief = self.now[name]
-        self._put(other, plan_contradict(other, name, self.at, self.config))
+        self._put(other, plan_contradict(other, name, self.at))
         if claim.category == CORRECTION or same_people(claim.provenance, other.provenance):
             linked = beliefs.plan_update(belief, f"corrects {other.id}", contradicts=(other.id,))
         else:
-            linked = plan_contradict(belief, other.id, self.at, self.config)
+            linked = plan_contradict(belief, other.id, self.at)
         self._put(belief, linked)
 
     def _put(self, old: Belief | None, change: Change | None) -> None:

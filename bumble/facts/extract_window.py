@@ -13,7 +13,7 @@ from bumble.grounding.excerpt import SpokenLine
 from bumble.records import base
 from bumble.records.provenance import is_untrusted
 from bumble.records.sessions import Message, Session
-from bumble.text import passed_on, tokens
+from bumble.text import tokens
 from bumble.text.words import one_line
 
 USER = "user"
@@ -98,16 +98,6 @@ class Window(Struct, frozen=True):
             and message.role != "tool"
             and not is_untrusted(message.trust)
             and bool(message.text.strip())
-        )
-
-    @property
-    def was_read_in(self) -> bool:
-        """Whether something was read in it too: by a tool, from an import, or passed on."""
-        return any(
-            message.role == "tool"
-            or is_untrusted(message.trust)
-            or passed_on.LEFT_OUT in message.text
-            for message in self.messages
         )
 
     def is_persons(self, number: int) -> bool:

@@ -22,6 +22,7 @@ from bumble.records import base, journal, knowledge, relationships
 from bumble.records import beliefs as held
 from bumble.records.base import Provenance
 from bumble.records.knowledge import Knowledge, KnowledgeSection
+from bumble.records.provenance import BY_FORM
 from bumble.records.relationships import PendingNote
 from bumble.runtime import people
 from bumble.runtime.job import JobPlan
@@ -32,7 +33,7 @@ Kind = Literal["knowledge", "relational", "belief"]
 
 BY = "distill"
 CATEGORIES = tuple(each for each in held.CATEGORIES if each != held.DREAM_INSIGHT)
-SELF_INSIGHT, INFERENCE = "self_insight", "inference"
+INFERENCE = "inference"
 TAG = "distillation"
 SAME_SHARE = 0.5  # of the telling words of the shorter sentence: both speak of one thing
 
@@ -50,6 +51,8 @@ class ExtractedItem(Struct, frozen=True):
     inference: bool = False  # whether it says more than the messages do
     replaces: tuple[str, ...] = ()  # sentences of knowledge that are no longer true
     verdicts: Mapping[str, Verdict] = {}  # of a belief: on those held, by id
+    quoted: bool = False  # whether it is words that were said, and no model's
+    puts_right: str = ""  # id of the message that a quoted correction takes the place of
 
 
 class WindowMemories(Struct, frozen=True):
@@ -69,7 +72,7 @@ def claim(runtime: Runtime, window: Window, item: ExtractedItem, at: datetime) -
         confidence=item.confidence,
         evidence=window.ids(item.cited),
         origin=INFERENCE if item.inference else belief_origin(window),
-        provenance=_provenance(runtime, window, item.cited),
+        provenance=_provenance(runtime, window, item.cited, item),
         # a correction is the person's own word on it; else it is a model's reading of what was said
         by="user" if item.category == beliefs.CORRECTION else "extracted",
         verdicts=item.verdicts,
@@ -81,11 +84,15 @@ def belief_origin(window: Window) -> str:
     return "observation" if window.is_read else "conversation"
 
 
-def _provenance(runtime: Runtime, window: Window, cited: Sequence[int]) -> Provenance:
+def _provenance(
+    runtime: Runtime, window: Window, cited: Sequence[int], item: ExtractedItem | None = None
+) -> Provenance:
+    is_quoted = item is not None and item.quoted
+    older = (item.puts_right,) if item is not None and item.puts_right else ()
     return Provenance(
-        by=BY,
-        model=runtime.model.name,
-        sources=(window.session, *window.ids(cited)),
+        by=f"{BY} {BY_FORM}" if is_quoted else BY,
+        model="" if is_quoted else runtime.model.name,
+        sources=(window.session, *window.ids(cited), *older),
         trust=window.trust(cited),
         audience=window.people,
     )
@@ -129,10 +136,10 @@ def _plan_facts(
             change = knowledge.plan_set(
                 book,
                 item.title,
-                corrected(section.text, item.text, item.replaces) if section else item.text,
+                _with(section.text, item) if section else item.text,
                 f"know about {item.title}",
                 by_entity=True,
-                provenance=joined(_provenance(runtime, window, item.cited), section),
+                provenance=joined(_provenance(runtime, window, item.cited, item), section),
             )
         except UserError as error:
             refused.append(f"{item.title}: {str(error).splitlines()[0]}")
@@ -176,6 +183,15 @@ def joined(new: Provenance, section: KnowledgeSection | None) -> Provenance:
     sources = tuple(dict.fromkeys((*old.sources, *new.sources)))
     trust = base.lowest_trust((old.trust, new.trust))
     return Provenance(new.by, new.model, sources, trust, old.audience and new.audience)
+
+
+def _with(old: str, item: ExtractedItem) -> str:
+    """Return a section's text with an item; quotes stand one below the other, newest first."""
+    if not item.quoted:
+        return corrected(old, item.text, item.replaces)
+    rows = [row for row in old.split("\n\n") if row.strip() and row not in item.text]
+    kept = [row for row in rows if not any(part in row for part in item.replaces)]
+    return "\n\n".join((item.text, *kept))
 
 
 def corrected(old: str, new: str, replaced: Sequence[str] = ()) -> str:

@@ -18,10 +18,11 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct
 
 from bumble import files, git
-from bumble.entity import changes, commits, companions
+from bumble.entity import changes, commits, companions, git_operations
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.commits import Keeping
-from bumble.errors import UnsafePathError
+from bumble.entity.git_operations import Operation
+from bumble.errors import FolderUnwritableError, UnsafePathError
 from bumble.git import Git
 from bumble.history import merge
 from bumble.records import forgotten, kinds
@@ -74,9 +75,14 @@ def mend(root: Path, keeping: Keeping, *, timeout_seconds: float) -> Mended:
         return Mended()
     settled = Mended()
     may_write = not (place.foreign or place.trap or (place.strays and not keeping.trusted))
-    if may_write and _unmerged(place):
+    begun = {
+        note: merge.incoming
+        for note, merge in git_operations.cut_off(root).items()
+        if merge.what == git_operations.CONCLUDE
+    }
+    if may_write and (begun or _unmerged(place)):
         with files.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
-            settled = mend_conflicts(root, place, keeping)
+            settled = _go_on(root, place, keeping, begun)
     planned = [
         change
         for path in _marked(place)
@@ -87,6 +93,47 @@ def mend(root: Path, keeping: Keeping, *, timeout_seconds: float) -> Mended:
         commits.apply(root, change_set, keeping, timeout_seconds=timeout_seconds)
     paths = (*settled.paths, *(change.path for change in planned))
     return Mended(paths, settled.kept, settled.left, place.repository.under_way)
+
+
+def waiting(root: Path, *, trusted: bool) -> list[str]:
+    """Return the files that `mend` would look at; nothing is changed."""
+    place = git.at(root, trusted=trusted)
+    if place is None:
+        return []
+    marked = [path for path in _marked(place) if _without_marks(root, path)]
+    return list(dict.fromkeys([*_unmerged(place), *marked]))
+
+
+def _go_on(root: Path, place: Git, keeping: Keeping, begun: Mapping[Path, str]) -> Mended:
+    """Go on with what git began without us; noted, so that a kill on the way ends nothing.
+
+    Args:
+        root: Of the entity.
+        place: Its repository.
+        keeping: How commits are made.
+        begun: Notes of those who went on with a merge and died, each with the commit that came.
+    """
+    merging = place.repository.merging
+    head = place.call("rev-parse", "HEAD").text.strip() if merging else ""
+    noted = Operation(git_operations.CONCLUDE, head=head, incoming=merging)
+    with git_operations.noted(root, noted):
+        settled = mend_conflicts(root, place, keeping)
+        if merging in begun.values() and not _unmerged(place):
+            _conclude(place, keeping)
+    for note in begun:
+        files.remove(note)
+    return settled
+
+
+def _conclude(place: Git, keeping: Keeping) -> None:
+    """End a merge.
+
+    Raises:
+        FolderUnwritableError: If git can't.
+    """
+    why = commits.conclude(place, keeping) if place.repository.under_way == "a merge" else ""
+    if why:
+        raise FolderUnwritableError(place.repository.private, why)
 
 
 def mend_conflicts(root: Path, place: Git, keeping: Keeping) -> Mended:
@@ -103,7 +150,7 @@ def mend_conflicts(root: Path, place: Git, keeping: Keeping) -> Mended:
             (kept if _keep_path(root, place, inner, stages) else left).append(inner)
     settled = (*merged, *kept)
     if settled and not left and place.repository.under_way == "a merge":
-        commits.conclude(place, keeping)
+        _conclude(place, keeping)
     elif settled and not place.repository.under_way:  # a stash: what it held stays uncommitted
         _unstage(place, [prefix + path for path in settled])
     return Mended(tuple(merged), tuple(kept), tuple(left), place.repository.under_way)

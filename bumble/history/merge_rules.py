@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from bumble.body import affects as feelings
 from bumble.body import fields, noise
-from bumble.body.config import NoiseConfig
-from bumble.entity import defaults
 from bumble.history.merge_values import (
     ABSENT,
     BOTH,
@@ -82,8 +81,7 @@ def _affects(base: Any, current: Any, incoming: Any) -> Any:
         affect = _later_whole(*values) if affect is BOTH else affect
         affects += [affect] if affect is not ABSENT else []
     affects.sort(key=lambda affect: (-float(affect["intensity"]), affect["name"]))
-    limit = defaults.read()["soma"]["affects"]["limit"]
-    return affects[: max(limit, len(sides[1]), len(sides[2]))]
+    return affects[: max(feelings.MOST, len(sides[1]), len(sides[2]))]
 
 
 def _noise(base: Any, current: Any, incoming: Any) -> Any:
@@ -96,14 +94,7 @@ def _fragments(base: Any, current: Any, incoming: Any) -> Any:
     """Hold the thoughts of both sides in one ring, near doubles once."""
     together = joined(base, current, incoming)
     together = [] if together is ABSENT else sorted(together, key=_thought_at)
-    settings = defaults.read()["soma"]["noise"]
-    room = max(settings["capacity"], len(current or []), len(incoming or []))
-    config = NoiseConfig(
-        settings["interval_seconds"],
-        room,
-        settings["duplicate_jaccard"],
-        settings["dream_protected_hours"],
-    )
+    room = max(noise.CAPACITY, len(current or []), len(incoming or []))
     ring: tuple[noise.Fragment, ...] = ()
     held: dict[noise.Fragment, Any] = {}
     for fragment in together:
@@ -111,7 +102,7 @@ def _fragments(base: Any, current: Any, incoming: Any) -> Any:
         thought = noise.Fragment(
             fragment["text"], fragment["kind"], float(fragment["salience"]), at
         )
-        ring = noise.push(ring, thought, config)
+        ring = noise.push(ring, thought, room)
         held[thought] = fragment
     return [held[thought] for thought in ring]
 

@@ -76,8 +76,7 @@ def upstream(root: Path, place: Git) -> Upstream:
     remote, _, rest = row.partition("\0")
     branch, _, tracking = rest.partition("\0")
     if not (remote and branch and tracking):
-        where = f"git -C {shlex.quote(str(root))}"
-        advice = f"`{where} remote add origin ADDRESS`, then `{where} push -u origin HEAD`."
+        advice = "`bumble sync --setup ADDRESS` gives it one, and says first what goes there."
         raise SyncError(root, "its branch follows none of a remote", advice)
     return Upstream(remote, branch, tracking)
 
@@ -114,8 +113,11 @@ def merge(
     _check_brought(root, place, target)
     with files.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
         git_operations.settle(root, place)
-        with git_operations.noted(root, commits.merging(place, target.tracking)):
-            return Merging(int(count), _merged(root, place, target, keeping), before)
+        try:
+            with git_operations.noted(root, commits.merging(place, target.tracking)):
+                return Merging(int(count), _merged(root, place, target, keeping), before)
+        finally:  # what git could not bring to an end, on a full disk say
+            git_operations.settle(root, place)
 
 
 def _merged(root: Path, place: Git, target: Upstream, keeping: Keeping) -> Mended:
@@ -131,8 +133,10 @@ def _merged(root: Path, place: Git, target: Upstream, keeping: Keeping) -> Mende
             advice = "One of them was begun anew, after forgetting say: clone that one afresh."
         raise SyncError(root, result.why, advice)
     mended = clone.mend_conflicts(root, place, keeping)
-    if mended.left or place.repository.under_way:
-        raise MergeUnfinishedError(root, mended.left or ("the index",))
+    if mended.left:
+        raise MergeUnfinishedError(root, mended.left)
+    if place.repository.under_way:
+        raise SyncError(root, result.why, "The merge was taken back; try it again.")
     return mended
 
 

@@ -9,10 +9,10 @@ Source: the character card specifications V2 and V3.
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import re
 import struct
+import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -29,6 +29,7 @@ SPECS = ("chara_card_v2", "chara_card_v3")
 CARD_FILE = "card.json"  # in a .charx
 FIRST_FIELDS = ("name", "description", "personality", "scenario", "first_mes", "mes_example")
 MAX_PNG_BYTES = 100_000_000
+MAX_CARD_BYTES = 24_000_000  # of its JSON
 _CHAR = re.compile(r"\{\{char\}\}|<char>|<bot>", re.IGNORECASE)
 _USER = re.compile(r"\{\{user\}\}|<user>", re.IGNORECASE)
 _START = re.compile(r"^[^\S\n]*<START>[^\S\n]*$", re.IGNORECASE | re.MULTILINE)
@@ -87,41 +88,96 @@ def parse(data: Mapping[str, Any]) -> Card:
 
 
 def from_png(image: bytes) -> Mapping[str, Any]:
-    """Return the card that an image carries, the newest version of several.
+    """Return the card that an image carries, the newest version of several that can be read.
 
     Raises:
         ValueError: If it carries none.
     """
-    texts = dict(_png_texts(image))
+    return _of_png(image)[0]
+
+
+def _of_png(image: bytes) -> tuple[Mapping[str, Any], list[str]]:
+    """Return the card that an image carries, and the keywords of those that can't be read.
+
+    Raises:
+        ValueError: If it carries none.
+    """
+    texts = [(name.casefold(), text) for name, text in _png_texts(image)]
+    broken: dict[str, str] = {}  # why, by keyword
     for keyword in CHUNKS:
-        if keyword in texts:
+        for text in (text for name, text in texts if name == keyword):
             try:
-                raw = base64.b64decode(texts[keyword], validate=False)
-            except binascii.Error as error:
-                raise ValueError(f"its card can't be decoded: {error}") from error
-            data = json.loads(raw.decode("utf-8"))
-            return lenient.mapping(data)
+                data = _opened(text)
+                parse(data)
+            except (ValueError, RecursionError) as error:
+                broken[keyword] = str(error)
+            else:
+                return data, list(broken)
+    for keyword, why in broken.items():
+        raise ValueError(f"its card can't be decoded ({keyword}): {why}")
     raise ValueError("the image carries no card")
 
 
+def _opened(text: bytes) -> Mapping[str, Any]:
+    """Read the JSON of a card as programs put it into an image: in base64 of any kind, or plain.
+
+    Raises:
+        ValueError: If it is none.
+    """
+    plain = _decoded(text).strip()
+    if not plain.startswith("{"):
+        code = "".join(plain.rpartition("base64,")[2].split()).rstrip("=")
+        code = code.translate(str.maketrans("-_", "+/"))
+        plain = _decoded(base64.b64decode(code + "=" * (-len(code) % 4))).strip()
+    return lenient.mapping(json.loads(plain))
+
+
+def _decoded(data: bytes) -> str:
+    """Return the text of bytes: UTF-8, UTF-16, or what old programs wrote for it."""
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return data.decode("utf-16", "replace")
+    if data[1:4:2] == b"\0\0":
+        return data.decode("utf-16-le", "replace")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("cp1252", "replace")
+
+
 def _png_texts(image: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yield keyword and text of each `tEXt` chunk, the first of a keyword."""
-    at, seen = len(PNG), set[str]()
+    """Yield keyword and text of each text chunk; of those that are no such chunk, nothing.
+
+    Source: the PNG specification, third edition: tEXt, zTXt and iTXt.
+    """
+    at = len(PNG)
     while at + 8 <= len(image):
         length, kind = struct.unpack(">I4s", image[at : at + 8])
+        keyword, _, rest = image[at + 8 : at + 8 + length].partition(b"\0")
+        name = keyword.decode("latin-1")
         if kind == b"tEXt":
-            keyword, _, text = image[at + 8 : at + 8 + length].partition(b"\0")
-            name = keyword.decode("latin-1")
-            if name not in seen:
-                seen.add(name)
-                yield name, text
-        if kind == b"IEND":
+            yield name, rest
+        elif kind == b"zTXt":
+            yield name, _inflated(rest[1:])
+        elif kind == b"iTXt":
+            text = rest[2:].partition(b"\0")[2].partition(b"\0")[2]
+            yield name, _inflated(text) if rest[:1] == b"\1" else text
+        elif kind == b"IEND":
             return
         at += 12 + length
 
 
-def _find(source: ImportSource) -> Mapping[str, Any] | None:
-    """Return the JSON of the card that an import is; None if it is none.
+def _inflated(data: bytes) -> bytes:
+    """Return compressed text, as far as it goes and no longer than a card may be."""
+    try:
+        return zlib.decompressobj().decompress(data, MAX_CARD_BYTES)
+    except zlib.error:
+        return b""
+
+
+def _find(source: ImportSource) -> tuple[Mapping[str, Any], list[str]] | None:
+    """Return the JSON of the card that an import is, and copies of it that are broken.
+
+    None if it is none.
 
     Raises:
         ValueError: If it should be one and can't be read.
@@ -132,13 +188,13 @@ def _find(source: ImportSource) -> Mapping[str, Any] | None:
         return None
     head = source.head(name, len(PNG))
     if head == PNG:
-        return from_png(source.read(name, MAX_PNG_BYTES))
+        return _of_png(source.read(name, MAX_PNG_BYTES))
     if not _is_card(source, name):
         return None
     data = chat_export.load(source, name)
     if isinstance(data, LeftOut):
         raise ValueError(data.why)
-    return lenient.mapping(data)
+    return lenient.mapping(data), []
 
 
 def _is_card(source: ImportSource, name: str) -> bool:
@@ -150,25 +206,29 @@ def _is_card(source: ImportSource, name: str) -> bool:
 def fits(source: ImportSource) -> bool:
     """Whether the file is a card."""
     try:
-        data = _find(source)
+        found = _find(source)
     except (ValueError, RecursionError):
         return source.head(source.names[0], len(PNG)) == PNG
-    if data is None:
+    if found is None:
         return False
+    data, _ = found
     return data.get("spec") in SPECS or {"name", "first_mes"} <= set(data)
 
 
 def read(source: ImportSource, context: ImportContext) -> Iterator[Item]:
     """Read who the character is, and its world."""
     try:
-        data = _find(source)
-        if data is None:
+        found = _find(source)
+        if found is None:
             raise ValueError("it is no card")
+        data, broken = found
         card = parse(data)
     except (ValueError, RecursionError) as error:
         yield LeftOut(source.path.name, str(error)[:200], broken=True)
         return
     yield persona(card, context.person)
+    for keyword in broken:
+        yield LeftOut(keyword, "copies of the card that can't be read", broken=True)
     if card.book is not None:
         yield from lorebook.items(card.book, lambda text: card.filled(text, context.person))
     assets = [name for name in source.names if name != CARD_FILE and len(source.members) > 1]

@@ -85,20 +85,6 @@ def _depth_is_fine(data: object) -> bool:
     return not level
 
 
-def unseen(talk: str, hidden: int, aside: int) -> Iterator[LeftOut]:
-    """Say how many messages of a conversation were not shown to the person.
-
-    Args:
-        talk: What the conversation is called.
-        hidden: Messages without words for the person: of the system, of tools, thoughts.
-        aside: Messages on other branches than the one that was shown last.
-    """
-    if hidden:
-        yield LeftOut(talk, "messages of the system and of tools, and thoughts", count=hidden)
-    if aside:
-        yield LeftOut(talk, "messages on branches that were not shown last", count=aside)
-
-
 def others(source: ImportSource, used: Iterable[str]) -> Iterator[LeftOut]:
     """Name the files that were not read."""
     known = set(used)

@@ -79,6 +79,9 @@ def detect(source: ImportSource) -> Format:
         if form.fits(source):
             return form
     _refuse_broken(source)
+    if source.matching("*.md"):
+        why = "is it a folder of notes? Then say --format obsidian, or the program they are from"
+        raise ImportInvalidError(source.path, f"no format shows in it; {why}")
     names = ", ".join(NAMES)
     why = f"no format that bumble knows shows in it; `--format` takes {names}"
     raise ImportInvalidError(source.path, why)

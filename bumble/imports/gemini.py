@@ -11,7 +11,10 @@ from datetime import date, datetime
 from html.parser import HTMLParser
 from typing import Any
 
-from bumble.imports import chat_export, lenient
+from msgspec.structs import replace
+
+from bumble.imports import blocks, chat_export, lenient
+from bumble.imports.blocks import ImportedBlock, ImportedMessage
 from bumble.imports.items import (
     OTHER,
     PERSON,
@@ -25,8 +28,10 @@ from bumble.imports.source import ImportSource
 
 ASSISTANT = "Gemini"
 FILES = ("MyActivity.json", "My Activity.json")
+ANY_LANGUAGE = ("*Gemini*/*.json",)  # Takeout names files in the language of the account
 PAGES = ("MyActivity.html", "My Activity.html")
 PROMPTED = "Prompted "
+ATTACHED = {"attachedFiles": "file", "imageFile": "picture", "audioFiles": "file"}
 _BLOCKS = ("p", "div", "br", "li", "tr", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "table")
 _UNSEEN = ("script", "style")
 
@@ -38,6 +43,7 @@ def fits(source: ImportSource) -> bool:
 
 def _names(source: ImportSource) -> list[str]:
     looks = chat_export.shapes(source, *FILES)
+    looks |= {name: chat_export.shape(source, name) for name in source.below(*ANY_LANGUAGE)}
     return [name for name, shape in looks.items() if {"header", "title", "time"} <= shape.item()]
 
 
@@ -84,19 +90,44 @@ def _record(data: Mapping[str, Any]) -> Iterator[Item]:
     if at is None:
         raise ValueError("a record without a time")
     title = lenient.text(data.get("title"))
-    answers = [
-        plain(lenient.text(item.get("html"))) for item in lenient.mappings(data.get("safeHtmlItem"))
-    ]
-    answer = "\n\n".join(part for part in answers if part)
-    if not title.startswith(PROMPTED) and not answer:
-        yield LeftOut(title[:60], "records that are no prompt")
+    answers = [_answer(one) for one in lenient.listed(data.get("safeHtmlItem"))]
+    asked, told = _details(data)
+    if not (title.startswith(PROMPTED) or any(block.text for block in answers) or asked or told):
+        yield LeftOut(title[:60], "records that are no prompt", is_block=True)
         return
     text = title.removeprefix(PROMPTED)
     key = hashlib.sha256(f"{at.isoformat()} {text}".encode("utf-8", "replace")).hexdigest()[:24]
-    turns = [ImportedTurn(key, at, PERSON, text)] if text.strip() else []
-    if answer:
-        turns.append(ImportedTurn(f"{key} answer", at, OTHER, answer, ASSISTANT))
-    yield ImportedTalk("", "", at, tuple(turns))
+    words = [ImportedBlock(text)] if text.strip() and not asked else []
+    own = ImportedMessage(ImportedTurn(key, at, PERSON, ""), [*words, *asked, *_attached(data)])
+    answer = ImportedMessage(
+        ImportedTurn(f"{key} answer", at, OTHER, "", ASSISTANT), [*answers, *told]
+    )
+    for item in blocks.talk("", "", at, (own, answer)):
+        yield replace(item, what=title[:60]) if isinstance(item, LeftOut) else item
+
+
+def _answer(item: object) -> ImportedBlock:
+    text = plain(lenient.text(lenient.mapping(item).get("html")))
+    return ImportedBlock(text) if text else ImportedBlock(why="answers without words")
+
+
+def _details(data: Mapping[str, Any]) -> tuple[list[ImportedBlock], list[ImportedBlock]]:
+    """Read the other two forms of a record: what was asked, and what was answered."""
+    asked, told = list[ImportedBlock](), list[ImportedBlock]()
+    for one in lenient.mappings(data.get("details")):
+        if (text := lenient.text(one.get("value"))).strip():
+            (asked if one.get("name") == "Request" else told).append(ImportedBlock(text))
+    told += [blocks.unknown("userInteraction")] * len(lenient.listed(data.get("userInteractions")))
+    return asked, told
+
+
+def _attached(data: Mapping[str, Any]) -> Iterator[ImportedBlock]:
+    """Name the pictures and files that went with a prompt."""
+    for key, what in ATTACHED.items():
+        value = data.get(key)
+        for one in value if isinstance(value, list) else [value] if value else []:
+            name = lenient.text(one) or lenient.text(lenient.mapping(one).get("name"))
+            yield blocks.mark(what, name)
 
 
 def plain(html: str) -> str:
@@ -120,6 +151,9 @@ class _Plain(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.unseen += tag in _UNSEEN
         self.parts += ["\n"] * (tag in _BLOCKS) + ["- "] * (tag == "li")
+        if tag == "img":
+            shown = dict(attrs)
+            self.parts.append(blocks.marked("picture", shown.get("alt") or shown.get("src") or ""))
 
     def handle_endtag(self, tag: str) -> None:
         self.unseen = max(0, self.unseen - (tag in _UNSEEN))

@@ -32,6 +32,7 @@ class ImportedTurn(Struct, frozen=True):
     text: str
     name: str = ""  # of a guest, an assistant or a file
     model: str = ""  # that wrote it
+    blocks: int = 1  # pieces of the message it was made of
 
 
 class ImportedTalk(Struct, frozen=True):
@@ -76,6 +77,7 @@ class LeftOut(Struct, frozen=True):
     why: str  # worded the same for all of a kind, so that they can be counted
     broken: bool = False  # it should have been readable
     count: int = 1
+    is_block: bool = False  # pieces of messages are counted, not files or conversations
 
 
 Item: TypeAlias = ImportedTalk | Fact | Recipe | ImportedPersona | LeftOut

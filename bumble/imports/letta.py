@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from bumble.imports import chat_export, lenient, notes
+from bumble.imports import blocks, chat_export, lenient, notes
+from bumble.imports.blocks import ImportedBlock, ImportedMessage
 from bumble.imports.items import (
     OTHER,
     PERSON,
     Fact,
     ImportContext,
     ImportedPersona,
-    ImportedTalk,
     ImportedTurn,
     Item,
     LeftOut,
@@ -68,51 +68,46 @@ def read(source: ImportSource, context: ImportContext) -> Iterator[Item]:
 def _agent(data: Mapping[str, Any]) -> Iterator[Item]:
     name = lenient.text(data.get("name")) or ASSISTANT
     agent_id = lenient.text(data.get("id")) or name
-    turns = []
-    for number, message in enumerate(lenient.mappings(data.get("messages"))):
-        turn = _turn(message, number, name)
-        turns += [turn] if turn else []
-    if turns:
-        yield ImportedTalk(
-            f"{agent_id} {name}", name, lenient.moment(data.get("created_at")), tuple(turns)
-        )
-    if lenient.listed(data.get("messages")):
-        count = len(lenient.listed(data.get("messages"))) - len(turns)
-        if count:
-            yield LeftOut(name, "messages of the system and of tools", count=count)
+    messages = lenient.listed(data.get("messages"))
+    at = lenient.moment(data.get("created_at"))
+    said = [_said(lenient.mapping(one), number, name) for number, one in enumerate(messages)]
+    if messages:
+        yield from blocks.talk(f"{agent_id} {name}", name, at, said)
 
 
-def _turn(message: Mapping[str, Any], number: int, name: str) -> ImportedTurn | None:
-    role = message.get("role")
-    if role not in ("user", "assistant"):
-        return None
-    text = _content(message.get("content"))
-    if role == "assistant":
-        text = "\n\n".join(filter(None, [text, *_sent(message.get("tool_calls"))]))
-    else:
-        text = _spoken(text)
-    if not text.strip():
-        return None
-    own = role == "user"
-    return ImportedTurn(
+def _said(message: Mapping[str, Any], number: int, name: str) -> ImportedMessage:
+    own = message.get("role") == "user"
+    head = ImportedTurn(
         id=lenient.text(message.get("id")) or str(number),
         at=lenient.moment(message.get("created_at")),
         by=PERSON if own else OTHER,
-        text=text,
+        text="",
         name="" if own else name,
         model="" if own else lenient.text(message.get("model")),
     )
+    return ImportedMessage(
+        head, [*_content(message), *map(_call, lenient.listed(message.get("tool_calls")))]
+    )
 
 
-def _content(content: object) -> str:
-    if isinstance(content, str):
-        return lenient.text(content)
-    parts = [
-        lenient.text(part.get("text"))
-        for part in lenient.mappings(content)
-        if part.get("type") == "text"
-    ]
-    return "\n\n".join(part for part in parts if part.strip())
+def _content(message: Mapping[str, Any]) -> Iterator[ImportedBlock]:
+    role, content = message.get("role"), message.get("content")
+    why = blocks.RESULTS if role == "tool" else blocks.SYSTEM
+    for piece in content if isinstance(content, list) else [content] if content else []:
+        yield _piece(piece, role) if role in ("user", "assistant") else ImportedBlock(why=why)
+
+
+def _piece(piece: object, role: object) -> ImportedBlock:
+    data = {"type": "text", "text": piece} if isinstance(piece, str) else lenient.mapping(piece)
+    text, kind = lenient.text(data.get("text")), lenient.text(data.get("type"))
+    if "reasoning" in kind:
+        return ImportedBlock(why=blocks.THOUGHTS)
+    if kind == "image":
+        return blocks.mark("picture")
+    if kind != "text":
+        return blocks.unknown(kind)
+    shown = _spoken(text) if role == "user" else text
+    return ImportedBlock(shown) if shown.strip() else ImportedBlock(why=blocks.SYSTEM)
 
 
 def _spoken(text: str) -> str:
@@ -128,16 +123,17 @@ def _spoken(text: str) -> str:
     return lenient.text(data.get("message")) if data["type"] == "user_message" else ""
 
 
-def _sent(calls: object) -> Iterator[str]:
-    for call in lenient.mappings(calls):
-        function = lenient.mapping(call.get("function")) or call
-        if function.get("name") != SAYS:
-            continue
+def _call(call: object) -> ImportedBlock:
+    """Read what an older agent said by a tool; no other call says anything."""
+    function = lenient.mapping(lenient.mapping(call).get("function")) or lenient.mapping(call)
+    if function.get("name") == SAYS:
         try:
             arguments = lenient.mapping(json.loads(lenient.text(function.get("arguments"))))
         except (ValueError, RecursionError):
-            continue
-        yield lenient.text(arguments.get("message"))
+            arguments = {}
+        if (text := lenient.text(arguments.get("message"))).strip():
+            return ImportedBlock(text)
+    return ImportedBlock(why=blocks.CALLS)
 
 
 def _block(data: Mapping[str, Any]) -> Iterator[Item]:

@@ -19,6 +19,7 @@ class Passed(Struct):
 
     why: str
     broken: bool
+    is_block: bool = False  # pieces of messages are counted
     count: int = 0
     examples: list[str] = field(default_factory=list)
 
@@ -31,6 +32,7 @@ class ImportReport(Struct):
     unchanged: int = 0
     older: int = 0  # than was asked for
     messages: int = 0
+    blocks: int = 0  # pieces of messages that were taken, also of those that are there already
     facts: int = 0
     skills: int = 0
     same: int = 0  # facts and skills that say so already
@@ -53,12 +55,17 @@ class ImportReport(Struct):
         """How many things should have been readable and were not."""
         return sum(passed.count for passed in self.left_out.values() if passed.broken)
 
+    @property
+    def blocks_left_out(self) -> int:
+        """How many pieces of messages were not taken."""
+        return sum(passed.count for passed in self.left_out.values() if passed.is_block)
+
     def leave(self, item: LeftOut) -> None:
         """Note what was left out."""
         why = item.why
         if why not in self.left_out and len(self.left_out) >= MAX_REASONS:
-            why = "further problems"
-        passed = self.left_out.setdefault(why, Passed(why, item.broken))
+            why = "further kinds of blocks" if item.is_block else "further problems"
+        passed = self.left_out.setdefault(why, Passed(why, item.broken, item.is_block))
         passed.count += item.count
         if len(passed.examples) < EXAMPLES and item.what:
             passed.examples.append(item.what[:160])
@@ -73,6 +80,7 @@ class ImportReport(Struct):
                 "older": self.older,
             },
             "messages": self.messages,
+            "blocks": {"taken": self.blocks, "left_out": self.blocks_left_out},
             "facts": self.facts,
             "skills": self.skills,
             "same": self.same,

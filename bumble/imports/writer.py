@@ -148,46 +148,62 @@ class Importer:
         title = self._safe(one_line(talk.title))[:MAX_TITLE_CHARS]
         key = talk.id if len(talk.id) <= MAX_ID_CHARS else _digest(talk.id)
         placed = self._placed(talk, key)
+        turns = [one.turn for one in placed] if placed else talk.turns
+        count = sum(turn.blocks for turn in turns)
+        if why := self._take_talk(talk, title, key, placed):
+            if count:
+                self.report.leave(LeftOut(title or key, why, count=count, is_block=True))
+        else:
+            self.report.blocks += count
+
+    def _take_talk(
+        self, talk: ImportedTalk, title: str, key: str, placed: Sequence[_Placed]
+    ) -> str:
+        """Plan a conversation; say why its messages are left out, empty where they aren't."""
         if not placed:
             why = "conversations without a time" if talk.turns else "conversations without words"
             self.report.leave(LeftOut(title or key, why, broken=bool(talk.turns)))
-            return
+            return f"in {why}"
         if self.since is not None and placed[-1].at < self.since:
             self.report.older += 1
-            return
+            return "in conversations older than --from"
         there = self._there.get(key)
         why = f"a conversation: {shorten(title, 60)}" if title else "a conversation"
         if there is None:
-            self._begin(key, title, placed, why)
-            return
+            return self._begin(key, title, placed, why)
         if sessions.path(there) in self._paths:
             self.flush()
         try:
-            self._go_on(there, placed, why)
+            return self._go_on(there, placed, why)
         except RecordInvalidError as error:
             self.report.leave(LeftOut(there, error.problem, broken=True))
+            return "in conversations whose file can't be read"
 
-    def _begin(self, key: str, title: str, placed: Sequence[_Placed], why: str) -> None:
+    def _too_large(self, name: str) -> str:
+        why = f"conversations larger than {MAX_TRANSCRIPT_BYTES:,} bytes"
+        self.report.leave(LeftOut(name, why, broken=True))
+        return f"in {why}"
+
+    def _begin(self, key: str, title: str, placed: Sequence[_Placed], why: str) -> str:
         messages = [self._message(one) for one in placed]
         session_id = base.stable_id(sessions.PREFIX, placed[0].at, f"{self.form}:{key}")
         origin = base.filled({"from": self.form, "id": key, "title": title})
         session = sessions.new(session_id, messages[0].at, self.speaker.id, imported=origin)
         change = sessions.plan_whole(session, messages, why)
         if len(change.data or b"") > MAX_TRANSCRIPT_BYTES:
-            why = f"conversations larger than {MAX_TRANSCRIPT_BYTES:,} bytes"
-            self.report.leave(LeftOut(title or key, why, broken=True))
-            return
+            return self._too_large(title or key)
         self._there[key] = session_id
         self.report.new += 1
         self.report.messages += len(messages)
         self._plan(change)
+        return ""
 
-    def _go_on(self, session_id: str, placed: Sequence[_Placed], why: str) -> None:
+    def _go_on(self, session_id: str, placed: Sequence[_Placed], why: str) -> str:
         """Add what was said since the last import."""
         if not (self.entity.root / sessions.path(session_id)).exists():  # of a dry run
             self.report.grown += 1
             self.report.messages += len(placed)
-            return
+            return ""
         session = session_files.load(self.entity.root / sessions.path(session_id))
         known = {message.id[-ID_TAIL:]: message.id for message in session.messages}
         new, before = list[Message](), ""
@@ -200,12 +216,12 @@ class Importer:
         if not new:
             self.report.unchanged += 1
         elif size > MAX_TRANSCRIPT_BYTES:
-            why = f"conversations larger than {MAX_TRANSCRIPT_BYTES:,} bytes"
-            self.report.leave(LeftOut(session_id, why, broken=True))
+            return self._too_large(session_id)
         else:
             self.report.grown += 1
             self.report.messages += len(new)
             self._plan(change)
+        return ""
 
     def _placed(self, talk: ImportedTalk, key: str) -> list[_Placed]:
         """Give turns their ids and times; one without a time has that of the one before it."""
@@ -216,9 +232,10 @@ class Importer:
         if at is None:
             return []
         if len(talk.turns) > MAX_MESSAGES:
-            more = len(talk.turns) - MAX_MESSAGES
+            more = sum(turn.blocks for turn in talk.turns[MAX_MESSAGES:])
             why = f"messages beyond the first {MAX_MESSAGES:,} of a conversation"
-            self.report.leave(LeftOut(talk.title or key, why, broken=True, count=more))
+            left = LeftOut(talk.title or key, why, broken=True, count=more, is_block=True)
+            self.report.leave(left)
         at = min(at, next(filter(None, times), None) or at)
         placed, seen = [], dict[str, int]()
         for turn, time in zip(talk.turns[:MAX_MESSAGES], times, strict=False):

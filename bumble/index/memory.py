@@ -13,7 +13,9 @@ from itertools import islice
 from typing import TypeVar
 from zoneinfo import ZoneInfo
 
+from bumble.embed import reader
 from bumble.embed.protocol import Embedder
+from bumble.embed.reader import MessageReader
 from bumble.entity.config import RecallConfig
 from bumble.entity.folder import Entity
 from bumble.errors import FolderUnwritableError, IndexServerError, IndexUnusableError, UserError
@@ -44,6 +46,7 @@ class Memory:
         place: Place | None = None,
         syncs: bool = True,
         optional: bool = False,
+        open_reader: Callable[[Embedder | None], MessageReader | None] = reader.over,
     ) -> None:
         """Set up without reading anything.
 
@@ -56,8 +59,10 @@ class Memory:
             place: Where the index lies, if not in the folder.
             syncs: False leaves the index as it is.
             optional: Whether nothing is found where the index can't be used; else that is an error.
+            open_reader: Called before the first message is read, with the embedder.
         """
         self.entity, self._open_embedder = entity, open_embedder
+        self._open_reader = open_reader
         self.name, self.zone, self.config = name, zone, config
         self.place, self.syncs, self.optional = place, syncs, optional
         self.report: SyncReport | None = None
@@ -67,6 +72,11 @@ class Memory:
     def embedder(self) -> Embedder | None:
         """What turns text into vectors."""
         return self._open_embedder()
+
+    @cached_property
+    def reader(self) -> MessageReader | None:
+        """What reads messages; None where there is none."""
+        return self._open_reader(self.embedder)
 
     def sync(self, progress: Progress | None = None, *, rebuild: bool = False) -> None:
         """Bring the index up to date with the files.

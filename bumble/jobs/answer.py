@@ -7,14 +7,13 @@ without touching the others. Knows neither files nor what holds a sentence to be
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import Any, TypeVar
 
 from msgspec import Struct, structs
 
 from bumble.body import appraisal
-from bumble.body.config import AppraisalConfig
 from bumble.facts.store_extracted import CATEGORIES
 from bumble.portraits.scores import FIELDS as SCORES
 from bumble.text import words
@@ -53,6 +52,7 @@ class StretchBelief(Struct, frozen=True):
     sentences: tuple[Sentence, ...]  # one, or none once it was dropped
     confirms: tuple[str, ...] = ()  # labels of beliefs held
     contradicts: tuple[str, ...] = ()
+    puts_right: str = ""  # id of the message that it takes the place of, where that is known
 
 
 class PersonView(Struct, frozen=True):
@@ -78,7 +78,6 @@ class StretchAnswer(Struct, frozen=True):
 
 
 def schema(
-    limits: AppraisalConfig,
     messages: Sequence[str],
     known: Sequence[str],
     held: Sequence[str],
@@ -87,7 +86,6 @@ def schema(
     """Describe the answer.
 
     Args:
-        limits: Of the appraisal.
         messages: Labels of what people said, which alone can be cited.
         known: Labels of known sentences.
         held: Labels of beliefs.
@@ -117,7 +115,7 @@ def schema(
     }
     return _object(
         {
-            "appraisal": appraisal.schema(limits),
+            "appraisal": appraisal.schema(),
             "episode": _object(episode),
             "knowledge": _list(_object(fact), FACTS),
             "beliefs": _list(_object(opinion), BELIEFS),
@@ -234,18 +232,6 @@ def mended(sentence: Sentence, raw: Mapping[str, Any]) -> Sentence:
     """Return a sentence as it came again."""
     again = _claimed(sentence.place, raw)
     return again if sentence.claims else Sentence(sentence.place, again.text)
-
-
-def sentences(part: object) -> Iterator[Sentence]:
-    """Yield the sentences of an answer, or of a part of it."""
-    if isinstance(part, Sentence):
-        yield part
-    elif isinstance(part, Struct):
-        for value in structs.asdict(part).values():
-            yield from sentences(value)
-    elif isinstance(part, tuple):
-        for value in part:
-            yield from sentences(value)
 
 
 def sifted(part: T, become: Callable[[Sentence], Sentence | None]) -> T:

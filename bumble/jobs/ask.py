@@ -16,6 +16,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bumble.fallback.notices import NOTHING, Noticed
+from bumble.fallback.sayings import Wording
 from bumble.guard import sources
 from bumble.guard.sources import CitedClaim, SourceVerdict
 from bumble.jobs import answer, scene
@@ -23,7 +25,7 @@ from bumble.jobs.answer import Sentence, StretchAnswer
 from bumble.jobs.scene import Scene
 from bumble.llm import structured
 from bumble.llm.protocol import PromptMessage, Request
-from bumble.records import base, state
+from bumble.records import base, episodes, state
 from bumble.records.mapping_files import MappingFile
 from bumble.runtime import job_request
 from bumble.runtime.job import NO_ANSWER
@@ -31,7 +33,8 @@ from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, words
 
 PURPOSE, MEND = "stretch", "mend"
-MAX_TOKENS, MEND_TOKENS = 4000, 1500
+STORY_TOKENS = 2400  # of what an answer says besides portraits, facts and beliefs
+MEND_TOKENS = 1500
 REFUSED = "refused"  # in state.yaml: by mark, when the last was said that a sentence could rest on
 MOST_REFUSED = 400  # marks that are kept; the oldest go
 
@@ -49,6 +52,8 @@ class Draft(Struct, frozen=True):
     answer: StretchAnswer
     dropped: tuple[Dropped, ...] = ()
     mended: int = 0  # sentences that stand the second time
+    wording: Wording | None = None  # of quotes; None: a model wrote it
+    noticed: Noticed = NOTHING  # what was read of its messages
 
 
 class _Sifted(Struct, frozen=True):
@@ -65,12 +70,13 @@ def draw(runtime: Runtime, shown: Scene) -> Draft:
         AnswerInvalidError: If nothing of its answer can be read.
         ModelUnreachableError: If none answers; likewise what else stands in its way.
     """
+    people, facts = runtime.config.memory.relational, runtime.config.memory.distillation
     request = job_request.request(
         runtime,
         PURPOSE,
         scene.slots(runtime, shown),
-        max_tokens=MAX_TOKENS,
-        temperature=runtime.config.memory.relational.reflection_temperature,
+        max_tokens=STORY_TOKENS + people.reflection_max_tokens + facts.max_extract_tokens,
+        temperature=people.reflection_temperature if people.enabled else facts.temperature,
     )
     data = structured.answer(runtime.model, request, _schema(runtime, shown))
     whole = answer.read(data)
@@ -90,9 +96,8 @@ def draw(runtime: Runtime, shown: Scene) -> Draft:
 
 
 def _schema(runtime: Runtime, shown: Scene) -> dict[str, Any]:
-    longest = runtime.config.memory.episode_reflection_max_chars
     labels = (list(shown.labels), list(shown.known), list(shown.beliefs))
-    return answer.schema(runtime.body.appraisal, *labels, longest)
+    return answer.schema(*labels, episodes.REFLECTION_MAX_CHARS)
 
 
 def _sifted(whole: StretchAnswer, shown: Scene, refused: Mapping[str, Any]) -> _Sifted:

@@ -26,12 +26,14 @@ from bumble.facts.store_extracted import ExtractedItem, WindowMemories
 from bumble.guard import sources
 from bumble.jobs import answer
 from bumble.jobs.answer import PersonView, Sentence, StretchAnswer
+from bumble.jobs.ask import Draft
 from bumble.jobs.scene import Scene
 from bumble.portraits import line_origins, portrait_update, scores
 from bumble.portraits.line_origins import LineSource
 from bumble.portraits.portrait_update import PortraitDraft, PortraitUpdate
 from bumble.records import episodes, relationships
 from bumble.records.episodes import Episode, Telling
+from bumble.records.provenance import BY_FORM
 from bumble.records.relationships import Relationship
 from bumble.records.sessions import Message, Session
 from bumble.runtime import people
@@ -53,13 +55,14 @@ class Memories(Struct, frozen=True):
     passed_over: str = ""  # why no episode was made
     stored: WindowMemories = WindowMemories()
     portraits: tuple[tuple[Relationship, PortraitUpdate], ...] = ()
+    model: str = ""  # what wrote it; empty: it is quotes
 
 
 def of(
     runtime: Runtime,
     shown: Scene,
     job: RememberJob,
-    whole: StretchAnswer,
+    draft: Draft,
     due: set[str],
     *,
     allow_shrink: bool = False,
@@ -70,27 +73,28 @@ def of(
         runtime: Whose memories.
         shown: The stretch.
         job: The same, to be remembered.
-        whole: The answer, without the sentences that don't stand.
+        draft: The answer, without the sentences that don't stand.
         due: Names of the cursors that wait in it; what another has dealt with is left out.
-        allow_shrink: Whether a portrait may lose more than `max_loss_ratio`.
+        allow_shrink: Whether a portrait may lose more than `portrait.MOST_LOSS`.
     """
-    at = runtime.now()
+    at, whole = runtime.now(), draft.answer
     felt = _felt(runtime, shown, whole) if APPRAISE in due else None
     episode, passed_over = None, ""
     if REMEMBER in due:
-        episode, passed_over = _episode(runtime, shown, job, whole, felt, at)
+        episode, passed_over = _episode(runtime, shown, job, draft, felt, at)
     drawn = tuple(_portraits(runtime, shown, whole, allow_shrink)) if REFLECT in due else ()
     stored = WindowMemories()
     if DISTILL in due:
         told = {person.name for person, _ in drawn}
-        items = tuple(_items(shown, whole, told))
+        items = tuple(_items(shown, whole, told, is_quoted=draft.wording is not None))
         stored = WindowMemories(
             at,
             tuple(item for item in items if item.kind != "belief"),
             tuple(_claims(runtime, shown, items, at)),
             answer.joined(whole.journal),
         )
-    return Memories(at, felt, episode, passed_over, stored, drawn)
+    model = "" if draft.wording else runtime.model.name
+    return Memories(at, felt, episode, passed_over, stored, drawn, model)
 
 
 # the body
@@ -100,7 +104,7 @@ def _felt(runtime: Runtime, shown: Scene, whole: StretchAnswer) -> tuple[Message
     """Return what the stretch did to the body, beside the last message that somebody said."""
     said = [message for message in shown.messages if message.role == "user" and message.text]
     try:
-        assessment = appraisal.parse(dict(whole.appraisal), runtime.body.appraisal)
+        assessment = appraisal.parse(dict(whole.appraisal))
     except ValueError:
         return None
     if not said:
@@ -128,23 +132,33 @@ def _episode(
     runtime: Runtime,
     shown: Scene,
     job: RememberJob,
-    whole: StretchAnswer,
+    draft: Draft,
     felt: tuple[Message, Appraisal] | None,
     at: datetime,
 ) -> tuple[Episode | None, str]:
     """Make the episode of a stretch; None, with the reason, where it matters too little."""
     if episodes.locate(runtime.entity.episodes, remember.id_of(job)):
         return None, "it is remembered already"
+    whole, is_quoted = draft.answer, draft.wording is not None
+    if is_quoted and not whole.narrative:
+        return None, "nothing in it is worth keeping"
     session = _with_felt(shown.session, felt, at)
     weight = remember.weigh(runtime, session, job)
     threshold = runtime.config.memory.episode_significance_threshold
     if weight.total < threshold:
         return None, weight.sentence(threshold)
-    result = _telling(runtime, shown, whole)
+    result = _telling(runtime, shown, whole, is_quoted=is_quoted)
     told = tuple(each.text for each in whole.narrative if each.inference)
-    model = "" if result.excerpt else runtime.model.name
-    spoken = shown.telling.spoken_messages
+    model = "" if result.excerpt or is_quoted else runtime.model.name
+    cited = {label for sentence in whole.narrative for label in sentence.cites}
+    spoken = (
+        [shown.messages[n - 1] for n in shown.numbers(list(cited))]
+        if is_quoted
+        else shown.telling.spoken_messages
+    )
     origin = remember.origin_of(session, spoken, remember.audience(session, job.messages), model)
+    if is_quoted:
+        origin = replace(origin, by=f"{origin.by} {BY_FORM}")
     inferences = () if result.excerpt else told
     return remember.episode_of(runtime, session, job, weight, result, origin, inferences), ""
 
@@ -157,14 +171,18 @@ def _with_felt(session: Session, felt: tuple[Message, Appraisal] | None, at: dat
     return replace(session, appraisals={**session.appraisals, message.id: line})
 
 
-def _telling(runtime: Runtime, shown: Scene, whole: StretchAnswer) -> TellingResult:
+def _telling(
+    runtime: Runtime, shown: Scene, whole: StretchAnswer, *, is_quoted: bool
+) -> TellingResult:
     """Return the text of an episode; an excerpt, where nothing of the telling stands."""
     if not whole.narrative:
         why = "nothing that the model told stands on what was said"
         return TellingResult(episode_text.excerpt(shown.telling), why)
     title = f"# {answer.joined(whole.title).rstrip('.') or shown.telling.day}\n\n"
-    most = runtime.config.memory.episode_reflection_max_chars
-    reflection = _fitting(whole.reflection, most)
+    if is_quoted:
+        lines = "\n\n".join(sentence.text for sentence in whole.narrative)
+        return TellingResult(Telling(f"{title}{lines}"), by_form=True)
+    reflection = _fitting(whole.reflection, episodes.REFLECTION_MAX_CHARS)
     return TellingResult(Telling(f"{title}{answer.joined(whole.narrative)}", reflection))
 
 
@@ -184,19 +202,22 @@ def _fitting(paragraphs: Sequence[Sequence[Sentence]], most: int) -> str:
 # knowledge, beliefs, notes
 
 
-def _items(shown: Scene, whole: StretchAnswer, told: set[str]) -> Iterator[ExtractedItem]:
+def _items(
+    shown: Scene, whole: StretchAnswer, told: set[str], *, is_quoted: bool
+) -> Iterator[ExtractedItem]:
     """Yield what is to be known, believed and noted; an inference is believed, not known."""
     for fact in whole.knowledge:
         replaced = [shown.known[label] for label in fact.replaces if label in shown.known]
-        title = replaced[0].title if replaced else fact.title
+        title = replaced[0].title if replaced and not is_quoted else fact.title
         said = [sentence for sentence in fact.sentences if not sentence.inference]
         if said:
             yield ExtractedItem(
                 "knowledge",
-                answer.joined(said),
+                "\n\n".join(each.text for each in said) if is_quoted else answer.joined(said),
                 shown.numbers([label for sentence in said for label in sentence.cites]),
                 title=title,
                 replaces=tuple(each.text for each in replaced),
+                quoted=is_quoted,
             )
         for sentence in fact.sentences:
             if sentence.inference:
@@ -207,11 +228,18 @@ def _items(shown: Scene, whole: StretchAnswer, told: set[str]) -> Iterator[Extra
             for label in opinion.contradicts
             if label in shown.beliefs
         }
+        if opinion.puts_right:
+            verdicts |= {
+                belief.id: "contradicts"
+                for belief in shown.beliefs.values()
+                if opinion.puts_right in belief.evidence
+            }
         for label in opinion.confirms:
             if label in shown.beliefs:
                 verdicts[shown.beliefs[label].id] = "same"
         for sentence in opinion.sentences:
-            yield _believed(shown, sentence, opinion.category, verdicts)
+            item = _believed(shown, sentence, opinion.category, verdicts)
+            yield replace(item, quoted=is_quoted, puts_right=opinion.puts_right)
     for likeness in whole.people:
         for sentence in likeness.note:
             if likeness.person not in told:
@@ -297,7 +325,7 @@ def plan(runtime: Runtime, shown: Scene, memories: Memories) -> JobPlan:
         message, assessment = memories.felt
         ended = shown.messages[-1].at
         planned += appraise.plan_felt(
-            runtime, shown.session, [memories.felt], ended, memories.at, runtime.model.name
+            runtime, shown.session, [memories.felt], ended, memories.at, memories.model
         )
         if message.speaker not in touched and relationships.path(message.speaker) not in noted:
             planned.append(people.plan_felt(runtime, message.speaker, assessment.points))

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from bumble.body import ebb
+from bumble.body import appraisal, ebb
 from bumble.episodes import remember
 from bumble.episodes.episode_text import EpisodeScene
 from bumble.facts import beliefs
@@ -29,6 +29,7 @@ from bumble.runtime.runtime import Runtime
 from bumble.text import tokens, words
 from bumble.text.words import one_line
 
+NEIGHBOURS = 20  # beliefs looked at for contradictions
 QUERY_TOKENS = 300  # of what was said, to look for what is known of it
 KNOWN_SENTENCES, NEAR_BELIEFS = 24, 12  # that are shown
 BEFORE_MESSAGES, BEFORE_TOKENS = 2, 80  # what was said just before, each of it
@@ -113,8 +114,9 @@ def _names(runtime: Runtime) -> dict[str, str]:
 
 def _known(runtime: Runtime, query: str, readers: Sequence[str]) -> dict[str, KnownSentence]:
     """Return what knowledge says of something, by label."""
-    limit = runtime.config.memory.knowledge.max_sections
-    hits = runtime.memory.search(query, kinds=("knowledge",), limit=limit, audience=readers)
+    hits = runtime.memory.search(
+        query, kinds=("knowledge",), limit=knowledge.RECALLED_SECTIONS, audience=readers
+    )
     book = knowledge.read(runtime.entity.knowledge)
     sections = [section for hit in hits if (section := knowledge.find(book, hit.id)) is not None]
     sentences = [
@@ -128,8 +130,7 @@ def _known(runtime: Runtime, query: str, readers: Sequence[str]) -> dict[str, Kn
 
 def _near_beliefs(runtime: Runtime, query: str, readers: Sequence[str]) -> dict[str, Belief]:
     """Return the beliefs nearest to something that all its hearers may know of, by label."""
-    limit = runtime.config.memory.beliefs.neighbours
-    hits = runtime.memory.search(query, kinds=("belief",), limit=limit, audience=readers)
+    hits = runtime.memory.search(query, kinds=("belief",), limit=NEIGHBOURS, audience=readers)
     there = {belief.id: belief for belief in held.read(runtime.entity.beliefs)}
     near = [
         there[hit.id]
@@ -155,7 +156,7 @@ def slots(runtime: Runtime, scene: Scene) -> dict[str, str]:
         "name": runtime.identity.name,
         "people": scene.telling.people,
         "day": scene.telling.day,
-        "body": ebb.reflection_line(soma, runtime.body.soma),
+        "body": ebb.reflection_line(soma),
         "known": _lines(
             f"{label}: {each.title}: {each.text}" for label, each in scene.known.items()
         ),
@@ -163,7 +164,7 @@ def slots(runtime: Runtime, scene: Scene) -> dict[str, str]:
         "portrait": _lines(_seen(person) for person in scene.portraits.values()),
         "before": _lines(_before(scene)),
         "messages": _conversation(runtime, scene),
-        "points": f"{runtime.body.appraisal.max_points:g}",
+        "points": str(appraisal.MAX_POINTS),
     }
 
 

@@ -1,9 +1,10 @@
-"""What a model that may write makes of a stretch of talk: one request, one change set.
+"""What is made of a stretch of talk: by one request to a model, or in quotes; one change set.
 
 A stretch is over by a pause, a change of topic, its length or the end of the conversation. Then
 one answer tells what it did to the body, what is remembered, known and believed of it, and how its
-people are seen; each sentence is held to its sources, each part kept by itself. The cursors that
-the passes of weaker models keep (`appraise`, `remember`, `reflect`, `distill`) move together.
+people are seen; each sentence is held to its sources, each part kept by itself. Where no model may
+write, the answer is made of quotes (`quoted`). The cursors `appraise`, `remember`, `reflect` and
+`distill` move together.
 
 An answer that can't be used is asked for again; after a few tries the stretch is passed over, and
 what was said stands as an excerpt. An imported conversation is learnt from when it is asked for by
@@ -12,19 +13,19 @@ name: what is known and believed of it, no episode and no portrait.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
 from msgspec.structs import replace
 
-from bumble.choosing import by_form
 from bumble.entity.changes import Change
 from bumble.episodes import remember
 from bumble.episodes.remember import RememberJob
 from bumble.errors import AnswerInvalidError
 from bumble.facts.extract_window import split_windows
-from bumble.jobs import ask, memories, scene
+from bumble.fallback import notices, sayings
+from bumble.jobs import ask, gates, memories, quoted, scene
 from bumble.jobs.answer import StretchAnswer
 from bumble.jobs.ask import Draft, Dropped
 from bumble.jobs.memories import Memories
@@ -35,7 +36,7 @@ from bumble.records.mapping_files import MappingFile
 from bumble.records.sessions import Distilled, Message, Session
 from bumble.runtime import cursors
 from bumble.runtime.cursors import APPRAISE, DISTILL, REFLECT, REMEMBER
-from bumble.runtime.job import Due, JobPlan, JobResult, traced
+from bumble.runtime.job import Condition, Due, JobPlan, JobResult, traced
 from bumble.runtime.runtime import Runtime
 
 NAME = ask.PURPOSE
@@ -52,7 +53,12 @@ class StretchJob(RememberJob, frozen=True):
 
 
 def check(
-    runtime: Runtime, session_id: str | None = None, *, force: bool = False, person: str = ""
+    runtime: Runtime,
+    session_id: str | None = None,
+    *,
+    force: bool = False,
+    gated: bool = False,
+    person: str = "",
 ) -> Due[StretchJob]:
     """Find the stretches that are over, the oldest first; asks no model.
 
@@ -60,26 +66,27 @@ def check(
         runtime: Whose conversations.
         session_id: One conversation alone; an imported one is found by no other way.
         force: Whether those count too that still go on.
+        gated: Whether those do of which enough was said (`gates`); that is told, too.
         person: Only conversations in which somebody takes part.
     """
     file = state.read(runtime.entity.state)
     names = [session_id] if session_id else list(cursors.waiting(file))
     jobs: list[StretchJob] = []
-    open_count = 0
+    open_count, told = 0, list[Condition]()
     for name in names:
         session = remember.conversation(runtime, name)
         if session is None or (person and person not in session.people):
             continue
-        if by_form.of_conversation(runtime, session) is not None:
-            continue
         for job in _cut(runtime, file, session):
+            if gated and not (job.closed or force):
+                told = [*gates.conditions(runtime, session, job.messages)]
+                job = replace(job, closed=gates.ENOUGH if all(e.passes for e in told) else "")
             if job.closed or force:
                 jobs.append(job)
             else:
                 open_count += 1
-    if not jobs and not open_count:
-        return Due((), ())  # no model that may write has anything to do
-    return remember.due(jobs, open_count)
+    found = remember.due(jobs, open_count)
+    return found if jobs else Due((*found.conditions, *told), ())
 
 
 def _cut(runtime: Runtime, file: MappingFile, session: Session) -> list[StretchJob]:
@@ -119,8 +126,6 @@ def _imported(runtime: Runtime, session: Session) -> list[StretchJob]:
 def up_to(runtime: Runtime, session_id: str, message_id: str) -> StretchJob | None:
     """Return the stretch that waits before a message is out of sight, with it; None: none does."""
     session = session_files.find(runtime.entity.sessions, session_id)
-    if by_form.of_conversation(runtime, session) is not None:
-        return None
     ids = [message.id for message in session.messages]
     before = set(ids[: ids.index(message_id) + 1]) if message_id in ids else set()
     for job in _cut(runtime, state.read(runtime.entity.state), session):
@@ -136,7 +141,7 @@ def run(runtime: Runtime, job: StretchJob, *, allow_shrink: bool = False) -> Job
     Args:
         runtime: Whose conversation.
         job: The stretch.
-        allow_shrink: Whether a portrait may lose more than `max_loss_ratio`.
+        allow_shrink: Whether a portrait may lose more than `portrait.MOST_LOSS`.
 
     Raises:
         ModelUnreachableError: If no model answers; likewise what else stands in its way.
@@ -146,12 +151,13 @@ def run(runtime: Runtime, job: StretchJob, *, allow_shrink: bool = False) -> Job
     due = _due(runtime, session, job)
     if not shown.labels:
         return _result(runtime, job, shown, Draft(StretchAnswer()), Memories(runtime.now()), due)
+    wording = sayings.of_conversation(runtime, session)
     try:
-        draft = ask.draw(runtime, shown)
+        draft = quoted.draw(runtime, shown, wording) if wording else ask.draw(runtime, shown)
     except AnswerInvalidError as error:
         return _failed(runtime, job, shown, due, error)
     off = set() if runtime.config.memory.distillation.enabled else {DISTILL}
-    made = memories.of(runtime, shown, job, draft.answer, due - off, allow_shrink=allow_shrink)
+    made = memories.of(runtime, shown, job, draft, due - off, allow_shrink=allow_shrink)
     if made.passed_over:
         remember.note_passed_over(runtime, job, made.passed_over)
     return _result(runtime, job, shown, draft, made, due)
@@ -191,9 +197,10 @@ def _result(
         if moved is None:
             return JobPlan((), ("somebody else has dealt with it meanwhile",))
         stored = memories.plan(runtime, shown, made)
-        return replace(stored, changes=(*moved, *stored.changes))
+        noted = notices.plan_noticed(shown.session, draft.noticed)
+        return replace(stored, changes=(*moved, noted, *stored.changes))
 
-    asked = bool(shown.labels)
+    asked = bool(shown.labels) and draft.wording is None
     people = " and ".join(shown.window.speakers) or shown.session.id
     return JobResult(
         title=f"{NAME}: {_title(made) or people}",
@@ -260,7 +267,7 @@ def _failed(
     first, why = job.messages[0].id, str(error).splitlines()[0]
     failed = 1 + (int(marked.get("failed", 0)) if marked.get("first") == first else 0)
     if failed >= TRIES:
-        made = memories.of(runtime, shown, job, StretchAnswer(), due & {REMEMBER})
+        made = memories.of(runtime, shown, job, Draft(StretchAnswer()), due & {REMEMBER})
         passed = _result(runtime, job, shown, Draft(StretchAnswer()), made, due)
         return replace(passed, lines=(f"Passed over after {failed} tries: {why}", *passed.lines))
 
@@ -321,28 +328,3 @@ def _data(job: StretchJob, draft: Draft, made: Memories) -> dict[str, Any]:
         "dropped": [{"text": each.text, "reason": each.why} for each in draft.dropped],
         "mended": draft.mended,
     }
-
-
-# the commands of the passes that this one stands for
-
-Check = Callable[..., Due[Any]]
-Run = Callable[..., JobResult]
-
-
-def with_stretches(
-    stretches: Check, check: Check, run_other: Run, *, allow_shrink: bool = False
-) -> tuple[Check, Run]:
-    """Return a check and a run of both kinds of jobs: stretches first, then those of a pass."""
-
-    def both(runtime: Runtime) -> Due[Any]:
-        ours, theirs = stretches(runtime), check(runtime)
-        if ours.jobs and theirs.due:
-            return Due((*ours.conditions, *theirs.conditions), (*ours.jobs, *theirs.jobs))
-        return ours if ours.jobs or (ours.conditions and not theirs.due) else theirs
-
-    def one(runtime: Runtime, job: Any) -> JobResult:
-        if isinstance(job, StretchJob):
-            return run(runtime, job, allow_shrink=allow_shrink)
-        return run_other(runtime, job)
-
-    return both, one

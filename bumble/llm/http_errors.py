@@ -102,6 +102,7 @@ class Peer:
 
         Raises:
             UsageError: If it is no address.
+            CredentialsError: If the key is none, but something that stands for one.
         """
         self.url = urls.bare(url).rstrip("/")
         self.shown = urls.shown(self.url)
@@ -116,6 +117,11 @@ class Peer:
         self._secrets = [each for each in (api_key, login.partition(":")[2]) if each]
         self._authorization: str | None = None
         if api_key is not None:
+            if not (api_key.isascii() and api_key.isprintable()):
+                raise CredentialsError(
+                    f"the key for {self.shown} has characters that no key has, such as “…”\n"
+                    "Is it the placeholder of an instruction? Put your own in its place."
+                )
             self._authorization = f"Bearer {api_key}"
         elif login:
             self._authorization = f"Basic {base64.b64encode(login.encode()).decode()}"

@@ -39,6 +39,7 @@ _WINDOWS = (
 )
 # How OpenAI's newest models refuse to think where there are tools: only `none` will do.
 _EFFORT_NONE = re.compile(r"reasoning_effort to '?none")
+LLAMA_SERVER = "llamacpp"  # whose models a list tells to be its own
 _DATED = re.compile(r"-\d{8}|-\d{4}-\d\d-\d\d")  # behind a model's name: one version of it
 _NO_MODEL = re.compile(r"model.{0,80}(not found|not exist|unknown|no such)|no such model", re.I)
 
@@ -191,6 +192,8 @@ def _entry(entries: Sequence[dict[str, Any]], name: str) -> dict[str, Any]:
     Lists may name a model by its dated version (Anthropic's) or below `models/` (Gemini's), and
     leave out what is added to a name (OpenRouter's `:online`).
     """
+    if len(entries) == 1 and entries[0].get("owned_by") == LLAMA_SERVER:
+        return entries[0]  # it serves its one model by whatever name
     by_id = {_short(entry["id"]): entry for entry in entries}
     for known in (_short(name), _short(name).partition(":")[0]):
         if known in by_id:

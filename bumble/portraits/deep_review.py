@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from bumble.choosing import by_form
+from bumble.fallback import sayings
 from bumble.grounding import grounded
 from bumble.grounding.speakers import Speakers
 from bumble.portraits import dialogue, line_origins, portrait, portrait_update, scores
@@ -31,6 +31,7 @@ from bumble.runtime.runtime import Runtime
 from bumble.text import tokens
 from bumble.text.words import one_line
 
+NOTES = 8  # waiting notes that a review reads
 EPISODE_SHARE = 0.5  # of the room beside the portrait; the rest is for what was said
 EPISODE_TOKENS = 160  # of one episode
 
@@ -56,7 +57,7 @@ def has_notes(runtime: Runtime, person: str) -> bool:
     """Whether notes or own words wait in the file of somebody, and a model may work them in."""
     record = people.find_person(runtime, person)
     waits = record and (portrait_update.notes(record) or portrait.split(record.text)[1])
-    return bool(waits) and by_form.of_person(runtime, person) is None
+    return bool(waits) and sayings.of_person(runtime, person) is None
 
 
 def check(runtime: Runtime, only: str = "") -> Due[DeepReviewJob]:
@@ -73,7 +74,7 @@ def check(runtime: Runtime, only: str = "") -> Due[DeepReviewJob]:
     jobs = tuple(
         DeepReviewJob(person)
         for person, count in new.items()
-        if count >= least and by_form.of_person(runtime, person) is None  # else there's no prose
+        if count >= least and sayings.of_person(runtime, person) is None  # else there's no prose
     )
     on = config.enabled and config.deep_review_on_consolidation
     conditions = (
@@ -117,7 +118,7 @@ def run(runtime: Runtime, job: DeepReviewJob, *, allow_shrink: bool = False) -> 
 def _read(runtime: Runtime, person: Relationship) -> _Reading:
     """Choose what the review reads: notes, then episodes, and what was said in the room left."""
     config = runtime.config.memory.relational
-    notes = portrait_update.notes(person)[: config.pending_in_prompt]
+    notes = portrait_update.notes(person)[:NOTES]
     left = config.deep_review_max_tokens - tokens.estimate(person.text)
     left -= tokens.estimate(_noted(notes))
     chosen_episodes = _episodes(runtime, person, int(left * EPISODE_SHARE))

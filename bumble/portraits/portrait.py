@@ -15,7 +15,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from bumble.entity.config_memory import RelationalConfig
 from bumble.errors import AnswerInvalidError
 from bumble.grounding import claims, grounded, speakers, support
 from bumble.grounding.speakers import Speakers
@@ -24,6 +23,8 @@ from bumble.runtime import job_request
 from bumble.runtime.runtime import Runtime
 from bumble.text import markdown, stop_words, words
 
+LEAST_CHARS = 40  # a shorter portrait is no portrait
+MOST_LOSS = 0.30  # a rewrite that loses more is refused
 OWN_WORDS = "In their own words"
 MAX_QUOTES = 8  # the newest stay
 MAX_LINES, MAX_LINE_CHARS = 12, 200  # of a portrait as it is asked for
@@ -178,14 +179,12 @@ def problem(sentence: str, material: Material) -> str:
     return reason or ""
 
 
-def refusal(
-    old: str, new: str, names: Sequence[str], config: RelationalConfig, *, allow_shrink: bool
-) -> str:
+def refusal(old: str, new: str, names: Sequence[str], *, allow_shrink: bool) -> str:
     """Say why a new portrait may not take the place of the old one; empty if it may."""
-    if len(new) < config.min_document_chars and len(new) <= len(old or new):
+    if len(new) < LEAST_CHARS and len(new) <= len(old or new):
         return f"too little was usable: {len(new)} characters"
     lost = loss(old, new, names)
-    if lost > config.max_loss_ratio and not allow_shrink:
+    if lost > MOST_LOSS and not allow_shrink:
         return f"it would lose {lost:.0%} of the portrait; --allow-shrink lets it"
     return ""
 

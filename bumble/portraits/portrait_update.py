@@ -12,9 +12,9 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from bumble.choosing import by_form
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
+from bumble.fallback import sayings
 from bumble.portraits import line_origins, portrait
 from bumble.portraits.line_origins import LineSource
 from bumble.portraits.portrait import Material
@@ -29,7 +29,7 @@ from bumble.runtime.runtime import Runtime
 VERBS = {
     "rewrite": "written anew",
     "review": "reviewed",
-    by_form.MARK: "amended by form",
+    sayings.MARK: "amended by form",
 }
 
 
@@ -81,7 +81,7 @@ def draw(
         material: What it may rest on.
         mode: For the report.
         ask: Takes the prose of the portrait so far, asks the model once.
-        allow_shrink: Whether it may lose more than `max_loss_ratio`.
+        allow_shrink: Whether it may lose more than `portrait.MOST_LOSS`.
 
     Raises:
         ModelUnreachableError: If no model answers.
@@ -113,7 +113,7 @@ def judged(
     if draft.text is None:
         refused = refused or "nothing in the answer rested on what was said"
     elif draft.text != prose:
-        refused = portrait.refusal(prose, draft.text, names, config, allow_shrink=allow_shrink)
+        refused = portrait.refusal(prose, draft.text, names, allow_shrink=allow_shrink)
     if draft.text is None or refused:
         return PortraitUpdate(
             mode, person.text, False, person.portrait_source, refused, draft.dropped, None

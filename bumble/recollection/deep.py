@@ -19,6 +19,7 @@ from bumble.recollection.reach import Reach, RecollectionSource, Scope, source_o
 from bumble.runtime.runtime import Runtime
 from bumble.text import words
 
+ENOUGH = 0.8  # likeness from which three memories are the answer, without a plan
 ENOUGH_HITS = 3  # so many ordinary hits that are near are the answer
 Way = Literal["recall", "plan", "rule"]
 
@@ -113,8 +114,7 @@ def _meter(runtime: Runtime, calls: int | None, stopwatch: Callable[[], float]) 
 def _ordinary(around: Reach, question: str) -> tuple[RecollectionSource, ...]:
     """Return what plain recall finds, if enough of it is near; else nothing."""
     hits = around.search(question)
-    enough = around.runtime.config.recall.deep.enough
-    near = [hit for hit in hits if (hit.parts.calibrated or 0.0) >= enough]
+    near = [hit for hit in hits if (hit.parts.calibrated or 0.0) >= ENOUGH]
     return tuple(source_of(hit) for hit in near) if len(near) >= ENOUGH_HITS else ()
 
 

@@ -89,7 +89,6 @@ class Reach(Struct, frozen=True):
         return recalled.find(
             self.runtime.memory,
             self.runtime.config,
-            self.runtime.body,
             replace(self.base, people=tuple(people), after=after, before=before),
             query,
             kinds=wanted,

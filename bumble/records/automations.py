@@ -19,6 +19,7 @@ from bumble.records.base import Provenance
 from bumble.text import markdown
 from bumble.text.markdown import Document
 
+MOST = 50  # of one entity
 PREFIX = "aut"
 FOLDER = "automations"
 

@@ -6,8 +6,9 @@ fragments and its thread. Knows nothing of models, or of how pairs are chosen.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,16 @@ def _pair(item: object) -> tuple[str, str]:
 def _fragments(text: str) -> tuple[str, ...]:
     rows = (line.strip() for line in markdown.lines(text))
     return tuple(line.removeprefix("- ").strip() for line in rows if line)
+
+
+def new_id(folder: Path, at: datetime, rng: random.Random) -> str:
+    """Make the id of a dream, behind those of all that are there, whatever the clocks said."""
+    made = base.new_id(PREFIX, at, rng)
+    newest = next((file.stem for file in reversed(paths(folder)) if base.time_of(file.stem)), "")
+    last_at = base.time_of(newest)
+    if last_at is None or made > newest:
+        return made
+    return base.new_id(PREFIX, last_at + timedelta(milliseconds=1), rng)
 
 
 def new(

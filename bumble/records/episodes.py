@@ -20,6 +20,7 @@ from bumble.records.base import Provenance
 from bumble.text import markdown
 from bumble.text.markdown import Document
 
+REFLECTION_MAX_CHARS = 1500  # longest text of why it mattered
 PREFIX = "ep"
 FOLDER = "episodes"
 UNKNOWN = 0.5  # how much it mattered, where nothing says so

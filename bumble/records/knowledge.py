@@ -25,6 +25,7 @@ from bumble.records.base import Provenance
 from bumble.text import markdown
 from bumble.text.words import one_line
 
+RECALLED_SECTIONS = 3  # for one message
 PATH = "knowledge.md"
 MARKER = "[locked]"
 _MARK = re.compile(r"\s*\\?\[\s*locked\s*\\?\]\s*", re.IGNORECASE)

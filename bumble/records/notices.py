@@ -1,7 +1,7 @@
-"""What was noticed of one message: whether it is worth keeping, confided, felt, a correction.
+"""What was noticed of one message: whether it is worth keeping, confided, heavy, a correction.
 
-A line of a transcript, asked or told by rule once and shared by all that makes memories of the
-message. A later line on the same message stands for the earlier.
+A line of a transcript, read once and shared by all that makes memories of the message. A later
+line on the same message stands for the earlier.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ class Notice(Struct, frozen=True):
     at: datetime
     message: str  # its id
     keep: bool  # whether it is worth keeping for months
-    why: str  # the rule that said so, or who else did
-    share: float | None = None  # how likely it is, in [0, 1]; None: nobody was asked
+    why: str  # what the message is: `tell`, `joke`, `ask_memory`
+    share: float | None = None  # how likely it is, in [0, 1]
     confided: bool = False  # told in confidence: stays with those who heard it
-    feelings: tuple[str, ...] = ()  # words of the message that name a feeling of its speaker
+    heavy: int = 0  # 1: a burden, 2: grave
+    glad: int = 0  # 1: pleased, 2: big good news
     corrects: tuple[str, ...] = ()  # ids of earlier messages it may put right, likeliest first
-    answers: str = ""  # id of the message in which its speaker asked what it answers
     extra: Mapping[str, Any] = field(default_factory=dict)  # who was asked; fields we don't know
 
 
 _KNOWN = (
     *("type", "at", "message", "keep", "why", "share"),
-    *("confided", "feelings", "corrects", "answers"),
+    *("confided", "heavy", "glad", "corrects"),
 )
 
 
@@ -49,9 +49,9 @@ def parse(data: Mapping[str, Any]) -> Notice:
         why=base.field(data, "why", str, ""),
         share=base.unit(data, "share") if data.get("share") is not None else None,
         confided=base.field(data, "confided", bool, False),
-        feelings=base.texts(data, "feelings"),
+        heavy=base.field(data, "heavy", int, 0),
+        glad=base.field(data, "glad", int, 0),
         corrects=base.texts(data, "corrects"),
-        answers=base.field(data, "answers", str, ""),
         extra={key: value for key, value in data.items() if key not in _KNOWN},
     )
 
@@ -61,9 +61,9 @@ def fields(notice: Notice) -> dict[str, Any]:
     optional = {
         "share": None if notice.share is None else round(notice.share, 3),
         "confided": notice.confided or None,
-        "feelings": list(notice.feelings),
+        "heavy": notice.heavy or None,
+        "glad": notice.glad or None,
         "corrects": list(notice.corrects),
-        "answers": notice.answers or None,
     }
     head = {"message": notice.message, "keep": notice.keep, "why": notice.why}
     return {**head, **base.filled(optional), **notice.extra}

@@ -30,7 +30,6 @@ from bumble.text.schema import LANGUAGE_CODE
 from bumble.text.yaml_render import Row
 
 FOLDER = "relationships"
-EXCERPT = "excerpt"  # the value of `portrait_source` that the next good reflection replaces
 LINE_KEY_DIGITS = 12  # of a hash; a portrait has a few dozen lines
 MAX_PENDING = 12  # notes that wait for the next reflection; the oldest go first
 

@@ -18,7 +18,6 @@ from msgspec.structs import replace
 from bumble.app import output
 from bumble.body import ebb
 from bumble.body.ebb import BodyTag
-from bumble.entity.config_memory import BeliefsConfig
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, UnsafePathError
 from bumble.exports.memories import safe
@@ -175,10 +174,9 @@ class Collector:
         name: str,
         reader: Reader,
         now: datetime,
-        config: BeliefsConfig,
     ) -> None:
         self.entity, self.name, self.reader = entity, shown(name), reader
-        self.now, self.config = now, config
+        self.now = now
         self.life = Life(zone)
         self.quotes: dict[str, LifeQuote] = {}
         self.places: dict[str, Basis] = {}  # what a source is shown as, by its id
@@ -320,7 +318,7 @@ class Collector:
                     *self._origin(view),
                 ),
                 sources=view.sources,
-                sure=strength(belief, self.now, self.config),
+                sure=strength(belief, self.now),
                 put_away=belief.archived,
                 confirmed=self._local_or_none(confirmed),
                 contradicts=belief.contradicts,

@@ -10,7 +10,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.body import anchoring
-from bumble.body.config import HormonesConfig
 from bumble.body.soma import Soma
 from bumble.entity.changes import Change
 from bumble.records import anchors, base, provenance
@@ -79,17 +78,16 @@ def stir(
     if named:
         strongest = max(named, key=lambda anchor: (strength(anchor, at), anchor.id))
         return Stirring(strongest, anchoring.WORDS, BY_WORDS)
-    config = runtime.body.soma.hormones
-    alike = [(like(anchor, soma, config), anchor.id, anchor) for anchor in near]
+    alike = [(like(anchor, soma), anchor.id, anchor) for anchor in near]
     nearest = max(alike, default=None, key=lambda entry: entry[:2])
     if nearest is None or nearest[0] <= anchoring.ALIKE_ABOVE:
         return None
     return Stirring(nearest[2], anchoring.ALIKE, BY_LIKENESS)
 
 
-def like(anchor: Anchor, soma: Soma, config: HormonesConfig) -> float:
+def like(anchor: Anchor, soma: Soma) -> float:
     """Return how like a body is to an anchor's, as `anchoring.likeness` has it."""
-    return anchoring.likeness(soma.hormones.levels, anchor.levels, config)
+    return anchoring.likeness(soma.hormones.levels, anchor.levels)
 
 
 def strength(anchor: Anchor, at: datetime) -> float:

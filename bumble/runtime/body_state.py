@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from bumble.body import affects, bars
 from bumble.body import soma as body
 from bumble.body.affects import Mood
-from bumble.body.config import SomaConfig
+from bumble.body.config import Temperament
 from bumble.body.soma import Soma
 from bumble.entity.changes import Change
 from bumble.entity.folder import Entity
@@ -31,22 +31,24 @@ SPOKE = "message_out"
 
 def read(runtime: Runtime, at: datetime) -> Soma:
     """Return the body as it is at a time, a newborn's where its file is broken; writes nothing."""
-    new = body.birth(at, runtime.body.soma)
+    new = body.birth(at, runtime.config.soma.bars.levels)
     return runtime.read_or(lambda: _at(runtime, store.read(runtime.entity.soma), at), new)
 
 
 def _at(runtime: Runtime, file: MappingFile, at: datetime) -> Soma:
-    return present(runtime.entity.soma, file, at, runtime.zone, runtime.body.soma)
+    return present(runtime.entity.soma, file, at, runtime.zone, runtime.config.soma.bars.levels)
 
 
-def present(place: Path, file: MappingFile, at: datetime, zone: tzinfo, config: SomaConfig) -> Soma:
+def present(
+    place: Path, file: MappingFile, at: datetime, zone: tzinfo, temperament: Temperament
+) -> Soma:
     """Return the body of a file that was read, as it is at a time.
 
     Raises:
         RecordInvalidError: If the file does not hold a body, naming the place.
     """
     soma = stored(place, file)
-    return body.advance(soma, at, zone, config) if soma else body.birth(at, config)
+    return body.advance(soma, at, zone, temperament) if soma else body.birth(at, temperament)
 
 
 def stored(place: Path, file: MappingFile) -> Soma | None:
@@ -68,7 +70,7 @@ def stored(place: Path, file: MappingFile) -> Soma | None:
 
 def mood(runtime: Runtime, soma: Soma) -> Mood:
     """Name the mood of a body that was brought to the present."""
-    return affects.mood(soma.bars, runtime.body.soma.affects)
+    return affects.mood(soma.bars)
 
 
 def intensity(runtime: Runtime, soma: Soma) -> float:
@@ -85,20 +87,21 @@ def plan(runtime: Runtime, at: datetime, move: Callable[[Soma], Soma], why: str)
         move: Takes the body at that time and returns it moved.
         why: For the change set.
     """
-    return plan_moved(runtime.entity, at, runtime.zone, runtime.body.soma, move, why)
+    temperament = runtime.config.soma.bars.levels
+    return plan_moved(runtime.entity, at, runtime.zone, temperament, move, why)
 
 
 def plan_moved(
     entity: Entity,
     at: datetime,
     zone: tzinfo,
-    config: SomaConfig,
+    temperament: Temperament,
     move: Callable[[Soma], Soma],
     why: str,
 ) -> Change | None:
     """Plan to let something move a body of which no more than the folder is open."""
     file = store.read(entity.soma)
-    moved = move(present(entity.soma, file, at, zone, config))
+    moved = move(present(entity.soma, file, at, zone, temperament))
     mapping = body.to_mapping(moved)
     gone = [[key] for key, value in mapping.items() if value is None and file.get(key) is not None]
     values = {key: value for key, value in mapping.items() if value is not None}
@@ -110,10 +113,10 @@ def events(runtime: Runtime, names: Sequence[str]) -> Callable[[Soma], Soma]:
 
     def move(soma: Soma) -> Soma:
         for name in names:
-            soma = body.apply_event(soma, name, runtime.body.soma)
-        for impulse in bars.ready_impulses(soma.bars, runtime.body.soma.bars):
+            soma = body.apply_event(soma, name)
+        for impulse in bars.ready_impulses(soma.bars):
             if _lets_out(impulse, names):
-                soma = body.fire(soma, impulse, runtime.body.soma)
+                soma = body.fire(soma, impulse)
         return soma
 
     return move

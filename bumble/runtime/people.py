@@ -18,7 +18,6 @@ from bumble.body import familiarity, significance
 from bumble.body.familiarity import Bond
 from bumble.entity.changes import Change
 from bumble.entity.config import Identity
-from bumble.entity.config_memory import StagesConfig
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
 from bumble.records import base, relationships, session_files
@@ -27,6 +26,7 @@ from bumble.records.relationships import PendingNote, Relationship, Scores
 from bumble.records.sessions import Session
 from bumble.runtime.runtime import Runtime
 
+FORMING, DEVELOPING, ESTABLISHED = 10, 50, 150  # talks at which a stage ends; then: deep
 STEADY = 0.01  # a change of health smaller than this is none
 OWNER_MARK = b'"owner"'  # stands in every transcript that has a word of the owner
 
@@ -113,7 +113,7 @@ def plan_felt(runtime: Runtime, person: str, points: Mapping[str, float]) -> Cha
     if record is None or not direction or not _is_scalar(runtime, record):
         return None
     scores = _present(runtime, record)
-    bond = familiarity.felt(_bond(scores), direction, runtime.body.scalar)
+    bond = familiarity.felt(_bond(scores), direction)
     moved = replace(scores, warmth=bond.warmth, trust=bond.trust)
     return relationships.plan_update(
         record,
@@ -150,7 +150,7 @@ def _present(runtime: Runtime, person: Relationship) -> Scores:
     """Return the scores as stored; those of somebody new where there are none yet."""
     if person.source.meta.get("scores"):
         return person.scores
-    new = familiarity.stranger(runtime.body.scalar)
+    new = familiarity.stranger()
     return Scores(new.familiarity, new.warmth, new.trust)
 
 
@@ -166,10 +166,7 @@ def _after_exchange(
         _bond(scores),
         silence_hours=max(0.0, (at - last).total_seconds() / 3600),
         interactions=person.interaction_count + 1,
-        meaningful=significance.is_meaningful(
-            last_text, runtime.body.significance, used_tool=False
-        ),
-        config=runtime.body.scalar,
+        meaningful=significance.is_meaningful(last_text, used_tool=False),
     )
     return replace(scores, familiarity=moved.familiarity)
 
@@ -205,7 +202,7 @@ class RelationshipStanding(Struct, frozen=True):
         return f"{self.stage}, health {self.health:.2f}{way}, {last}"
 
 
-def standing(person: Relationship, stages: StagesConfig, at: datetime) -> RelationshipStanding:
+def standing(person: Relationship, at: datetime) -> RelationshipStanding:
     """Tell how the two stand at a time."""
     now, trajectory = health(person.scores), ""
     if person.previous_health is not None:
@@ -213,16 +210,16 @@ def standing(person: Relationship, stages: StagesConfig, at: datetime) -> Relati
         trajectory = "steady" if abs(change) < STEADY else "warming" if change > 0 else "cooling"
     last = person.last_interaction
     silence = None if last is None else max(timedelta(0), at - last)
-    return RelationshipStanding(stage(person.interaction_count, stages), now, trajectory, silence)
+    return RelationshipStanding(stage(person.interaction_count), now, trajectory, silence)
 
 
-def stage(interaction_count: int, stages: StagesConfig) -> str:
+def stage(interaction_count: int) -> str:
     """Name how far a relationship has come, by the number of talks."""
-    if interaction_count < stages.forming:
+    if interaction_count < FORMING:
         return "forming"
-    if interaction_count < stages.developing:
+    if interaction_count < DEVELOPING:
         return "developing"
-    return "established" if interaction_count < stages.established else "deep"
+    return "established" if interaction_count < ESTABLISHED else "deep"
 
 
 def health(scores: Scores) -> float:

@@ -12,7 +12,6 @@ from zoneinfo import ZoneInfo
 from msgspec import Struct, field
 
 from bumble.abilities.tiers import ABLE, Abilities
-from bumble.body.config import BodyConfig
 from bumble.entity import commits, review_branch
 from bumble.entity.changes import ChangeSet
 from bumble.entity.commits import Keeping
@@ -41,7 +40,6 @@ class Runtime(Struct, frozen=True):
     entity: Entity
     identity: Identity
     config: Config
-    body: BodyConfig
     model: Model
     memory: Memory
     clock: Callable[[], datetime]
@@ -54,9 +52,6 @@ class Runtime(Struct, frozen=True):
     temperature: float = TEMPERATURE  # what suits the model, unless the settings name another
     tell: Callable[[str], None] = _unheard  # hears what a person should know
     outside: OutsideTools | None = None  # tools of other programs that the owner lists
-    learned: Path | None = (
-        None  # folder of what embedders learned from examples; None: none is kept
-    )
 
     said_once: set[str] = field(default_factory=set)  # of what `tell` hears, by this process
 

@@ -64,7 +64,6 @@ def recall(desk: Desk, query: str, limit: int) -> dict[str, Any]:
     hits = recalled.find(
         desk.memory(),
         opened.config,
-        body_view.body_of(opened),
         Search(readers=desk.readers, mood=mood, at=desk.now()),
         query.strip(),
         limit=max(1, min(limit, MOST_HITS)),
@@ -156,11 +155,10 @@ def _node(desk: Desk, node: SourceNode) -> dict[str, Any]:
 def person(desk: Desk, name: str) -> dict[str, Any]:
     """Return how the entity sees somebody, and how the two stand."""
     match = _somebody(desk, name)
-    stages = desk.opened.config.memory.relational.stages
     return {
         "id": match.id,
         "names": list(match.names),
-        "bond": people.standing(match, stages, desk.now()).line,
+        "bond": people.standing(match, desk.now()).line,
         "interaction_count": match.interaction_count,
         "dynamic": match.dynamic,
         "topics": list(match.topics),

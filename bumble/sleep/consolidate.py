@@ -20,12 +20,12 @@ from msgspec.structs import replace
 
 from bumble.body import significance
 from bumble.body.circadian import seconds_between
-from bumble.choosing import by_form
 from bumble.entity.changes import Change
 from bumble.episodes import retell
 from bumble.episodes.retell import RetellJob
 from bumble.errors import AnswerInvalidError, RecordInvalidError
 from bumble.facts.beliefs import archive_check
+from bumble.fallback import sayings
 from bumble.portraits import deep_review
 from bumble.portraits.deep_review import DeepReviewJob
 from bumble.records import base, beliefs, dreams, episodes, relationships, scratch, state
@@ -40,6 +40,7 @@ from bumble.text import moments
 from bumble.topics import catalysts
 from bumble.topics.catalysts import Drawing
 
+DORMANT_BELOW = 0.05  # significance; fainter episodes are found by search, not by recall
 J = TypeVar("J")
 SECTION, VAIN = "consolidate", "vain"  # in state.yaml
 MOST_VAIN = 200  # marks of what was asked in vain; the oldest go
@@ -316,9 +317,9 @@ def faded(runtime: Runtime) -> Due[Fading]:
 
 def _is_faint(runtime: Runtime, episode: Episode, at: datetime) -> bool:
     left = significance.decayed(
-        episode.significance, seconds_between(episode.at, at), runtime.body.memory
+        episode.significance, seconds_between(episode.at, at), runtime.config.memory
     )
-    return left < runtime.config.memory.dormant_below
+    return left < DORMANT_BELOW
 
 
 def let_fade(runtime: Runtime, job: Fading) -> JobResult:
@@ -389,8 +390,7 @@ def archive(runtime: Runtime, job: Archiving) -> JobResult:
 
 
 def _put_away(runtime: Runtime, at: datetime) -> Sequence[Change]:
-    config = runtime.config.memory.beliefs
-    return archive_check(beliefs.read(runtime.entity.beliefs), at, config)
+    return archive_check(beliefs.read(runtime.entity.beliefs), at)
 
 
 # the story
@@ -414,7 +414,7 @@ def story_due(runtime: Runtime) -> Due[narrate.NarrateJob]:
 
 def catalysts_due(runtime: Runtime) -> Due[Drawing]:
     """Find the topics whose catalysts are to be drawn; not before something new was lived."""
-    if by_form.of_owner(runtime) is None:
+    if sayings.of_owner(runtime) is None:
         return Due((), ())  # `musings` asks for all of them at once
     return _if_new(runtime, catalysts.check)
 

@@ -20,10 +20,10 @@ from msgspec.structs import replace
 from bumble import prompts
 from bumble.body import ebb, noise
 from bumble.body.soma import Soma, hear, is_open
-from bumble.choosing import by_form, quotes
-from bumble.choosing.by_form import Wording
 from bumble.entity.changes import Change
 from bumble.facts.beliefs import Claim, plan_claim
+from bumble.fallback import quotes, sayings
+from bumble.fallback.sayings import Wording
 from bumble.grounding import claims
 from bumble.llm.protocol import PromptMessage, Request
 from bumble.records import base, beliefs, dreams, journal, provenance, questions
@@ -92,7 +92,7 @@ def run(runtime: Runtime, job: DreamJob) -> JobResult:
     seed = runtime.rng.getrandbits(32) if job.seed is None else job.seed
     rng = random.Random(seed)
     pool = dream_pool.find(runtime, job.at)
-    wording = by_form.of_owner(runtime)
+    wording = sayings.of_owner(runtime)
     pairs = pool.pairs if wording is None else _quotable(pool)
     chosen = dream_pairs.choose(
         pairs, _dreamt_before(runtime), runtime.config.soma.dreams.memory_pair_count, rng
@@ -191,7 +191,7 @@ def _by_form(
     pool: DreamPool, chosen: Sequence[Pair], asked: OpenQuestion | None, wording: Wording
 ) -> Dreamt:
     """Set two memories side by side, each in words that were said; nothing joins them."""
-    forms = wording.forms
+    forms = wording.template
     fragments = []
     for pair in chosen:
         citations = [quotes.citations(pool.episodes[id_].text)[0] for id_ in pair.ids]
@@ -264,7 +264,7 @@ def _slots(
     soma = body_state.read(runtime, job.at)
     return {
         "name": runtime.identity.name,
-        "body": ebb.dream_lines(soma, runtime.body.soma),
+        "body": ebb.dream_lines(soma),
         "memories": prompts.tagged("memories", "\n".join(lines)),
     }
 
@@ -293,7 +293,7 @@ def _night(
     told = [_whole(runtime, episode) for episode in met] + ([asked.text] if asked else [])
     strange = claims.unsupported(dreamt.thread, told, known_names)
     return Night(
-        id=base.new_id(dreams.PREFIX, job.at, rng),
+        id=dreams.new_id(runtime.entity.dreams, job.at, rng),
         belief_id=base.new_id(beliefs.PREFIX, job.at, rng),
         seed=seed,
         pairs=chosen,
@@ -392,6 +392,6 @@ def _noise(runtime: Runtime, job: DreamJob, night: Night) -> Change | None:
 
     def move(soma: Soma) -> Soma:
         felt = body_state.events(runtime, [dream_pool.EVENT])(soma)
-        return hear(felt, thoughts, runtime.body.soma)
+        return hear(felt, thoughts)
 
     return body_state.plan(runtime, job.at, move, "the dream lingers")

@@ -16,6 +16,7 @@ from bumble.runtime.job import Condition
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments
 
+EMPTY_BACKOFF_SECONDS = 1800  # after a night without an eligible pair
 SECTION = "dream"
 
 
@@ -92,7 +93,7 @@ def _cooldown(runtime: Runtime, past: DreamHistory, at: datetime) -> Condition:
     config = runtime.config.soma.dreams
     times = [
         (past.last_at, config.min_gap_seconds, "the last dream"),
-        (past.empty_at, config.empty_backoff_minutes * 60, "there was nothing to dream of"),
+        (past.empty_at, EMPTY_BACKOFF_SECONDS, "there was nothing to dream of"),
     ]
     waits = [
         (moments.gap(moment, at).total_seconds(), least, what)

@@ -18,6 +18,7 @@ from bumble.runtime.runtime import Runtime
 from bumble.sleep import dream_pairs
 from bumble.sleep.dream_pairs import Pair
 
+MIN_SIGNIFICANCE = 0.1  # of both memories of a pair
 EVENT = "dream"  # what made a memory that was dreamt
 
 
@@ -40,10 +41,10 @@ def find(runtime: Runtime, at: datetime) -> DreamPool:
 
     def left(episode: Episode) -> float:
         age = seconds_between(episode.at, at)
-        return significance.decayed(episode.significance, age, runtime.body.memory)
+        return significance.decayed(episode.significance, age, runtime.config.memory)
 
     rules = dream_pairs.PairRules(
-        config.min_significance, config.min_time_gap_hours, config.max_similarity, config.band
+        MIN_SIGNIFICANCE, config.min_time_gap_hours, config.max_similarity, config.band
     )
     memories = [
         dream_pairs.PairCandidate(episode.id, episode.at, left(episode), episode.audience)

@@ -19,7 +19,7 @@ from bumble import prompts
 from bumble.entity import persona_edits
 from bumble.entity.changes import Change
 from bumble.entity.folder import ENTITY_FILE
-from bumble.forms import forms
+from bumble.fallback import templates
 from bumble.grounding import grounded, secrets
 from bumble.grounding.speakers import Speakers
 from bumble.llm import structured
@@ -259,7 +259,7 @@ def _closed(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 def _by_rule(runtime: Runtime, job: EvolveJob, language: str) -> Items:
     """Propose what the memories show without a model: feelings they left, topics of people."""
-    wordings = forms.load(language, runtime.entity.root, runtime.tell).memory
+    wordings = templates.load(language)
     felt = [
         (imprint.emotion, episode.id)
         for episode in job.sources.episodes

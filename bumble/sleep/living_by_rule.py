@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from bumble.choosing import quotes, recent
-from bumble.choosing.recent import Remark
 from bumble.facts.beliefs import strength
+from bumble.fallback import quotes, recent
+from bumble.fallback.recent import Remark
 from bumble.records import base, beliefs, episodes, provenance, relationships, skills, working
 from bumble.records.base import Provenance
 from bumble.records.episodes import Episode
@@ -62,7 +62,7 @@ def _origin(source: str, there: Provenance, audience: tuple[str, ...] | None = N
 
 
 def _insights(runtime: Runtime) -> list[tuple[str, Provenance]]:
-    at, config = runtime.now(), runtime.config.memory.beliefs
+    at = runtime.now()
     held = [
         belief
         for belief in beliefs.read(runtime.entity.beliefs)
@@ -70,7 +70,7 @@ def _insights(runtime: Runtime) -> list[tuple[str, Provenance]]:
         and not belief.archived
         and not provenance.is_untrusted(belief.provenance.trust)
     ]
-    strongest = sorted(held, key=lambda belief: (-strength(belief, at, config), belief.id))
+    strongest = sorted(held, key=lambda belief: (-strength(belief, at), belief.id))
     return [(belief.text, _origin(belief.id, belief.provenance)) for belief in strongest[:INSIGHTS]]
 
 

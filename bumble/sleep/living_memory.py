@@ -18,9 +18,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble import prompts
-from bumble.choosing import by_form, recent
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
+from bumble.fallback import recent, sayings
 from bumble.grounding import grounded
 from bumble.grounding.speakers import Speakers
 from bumble.llm import structured
@@ -91,7 +91,7 @@ def check(runtime: Runtime, *, force: bool = False) -> Due[LivingJob]:
     sources, notes = narrative_sources.gather(runtime), _notes(runtime, last)
     asks = dreams or force
     source = working.read(runtime.entity.working_memory)
-    if asks and by_form.of_owner(runtime) is None:
+    if asks and sayings.of_owner(runtime) is None:
         latest = []
         shown = [*_shown(runtime, sources, source).values()]  # all that a model gets of them
     else:
@@ -165,7 +165,7 @@ def run(runtime: Runtime, job: LivingJob) -> JobResult:
 
 def _draft(runtime: Runtime, job: LivingJob) -> PageDraft | None:
     """Ask a model that may write, else fill the page by rule; None where a model's has to stay."""
-    if job.asks and by_form.of_owner(runtime) is None:
+    if job.asks and sayings.of_owner(runtime) is None:
         try:
             return _asked(runtime, job)
         except AnswerInvalidError:

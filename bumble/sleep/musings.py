@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from bumble import prompts
-from bumble.choosing import by_form
+from bumble.fallback import sayings
 from bumble.llm import structured
 from bumble.runtime import body_state, job_request, people
 from bumble.runtime.job import Due, JobPlan, JobResult, traced
@@ -37,7 +37,7 @@ class MusingsJob(Struct, frozen=True):
 
 def check(runtime: Runtime) -> Due[MusingsJob]:
     """Find what there is to muse about; asks no model."""
-    if by_form.of_owner(runtime) is not None:
+    if sayings.of_owner(runtime) is not None:
         return Due((), ())
     drawings, thoughts = catalysts.check(runtime), stray_thoughts.check(runtime)
     think = thoughts.due and (drawings.due or stray_thoughts.has_seeds(runtime))

@@ -17,10 +17,10 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.choosing import by_form, quotes
-from bumble.choosing.by_form import Wording
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
+from bumble.fallback import quotes, sayings
+from bumble.fallback.sayings import Wording
 from bumble.grounding import grounded
 from bumble.grounding.speakers import Speakers
 from bumble.llm import structured
@@ -36,6 +36,7 @@ from bumble.sleep import narrative_sources
 from bumble.sleep.narrative_sources import StorySources
 from bumble.text import markdown, words
 
+MOST_WORDS = 900  # of the self-story
 PARTS: Mapping[str, str] = {
     "happening": "What has been happening",
     "matters": "What matters",
@@ -86,9 +87,9 @@ def run(runtime: Runtime, job: NarrateJob) -> JobResult:
     Raises:
         AnswerInvalidError: If the model's answer can't be used and there is a story to keep.
     """
-    wording = by_form.of_owner(runtime)
+    wording = sayings.of_owner(runtime)
     if wording is not None:
-        return _outcome(runtime, job, _by_form(runtime, job, wording), by_form.MARK)
+        return _outcome(runtime, job, _by_form(runtime, job, wording), sayings.MARK)
     try:
         draft = _ask_story(runtime, job)
     except NO_ANSWER as problem:
@@ -112,7 +113,7 @@ class StoryDraft(Struct, frozen=True):
 def _outcome(runtime: Runtime, job: NarrateJob, draft: StoryDraft, source: str) -> JobResult:
     words = len(draft.text.split())
     lines = [f"Told the story so far, in {words} words, from {len(draft.used)} memories."]
-    if source == by_form.MARK:
+    if source == sayings.MARK:
         lines = [f"Quoted what was said, by form, in {words} words."]
     elif source == narrative.EXCERPT:
         lines = [f"{draft.untold}: the memories themselves stand in order instead."]
@@ -145,7 +146,7 @@ def _plan(
         draft.text,
         job.at,
         Provenance(
-            by=f"narrate {BY_FORM}" if source == by_form.MARK else "narrate",
+            by=f"narrate {BY_FORM}" if source == sayings.MARK else "narrate",
             model=draft.model,
             sources=draft.used,
             trust=job.sources.trust,
@@ -165,7 +166,7 @@ def _ask_story(runtime: Runtime, job: NarrateJob) -> StoryDraft:
         AnswerInvalidError: If it can't be used.
     """
     before = narrative.uncited(job.before.text) if job.before else ""
-    most = runtime.config.memory.narrative.max_words
+    most = MOST_WORDS
     answer_tokens = max(LEAST_TOKENS, min(most * TOKENS_PER_WORD, runtime.window_tokens // 3))
     words = min(most, answer_tokens // TOKENS_PER_WORD)
     room = runtime.window_tokens - answer_tokens
@@ -290,17 +291,17 @@ def _by_form(runtime: Runtime, job: NarrateJob, wording: Wording) -> StoryDraft:
     text = job.before.text.strip() if job.before else ""
     cited = set(_EPISODE.findall(text))
     lines = [
-        f"- {quotes.day(at, wording.forms, year=True)}, "
-        f"{quotes.cited(citations[0], wording.forms, QUOTE_CHARS)} ({episode.id})"
+        f"- {quotes.day(at, wording.template, year=True)}, "
+        f"{quotes.cited(citations[0], wording.template, QUOTE_CHARS)} ({episode.id})"
         for episode in job.sources.episodes
         if episode.id not in cited and (citations := quotes.citations(episode.text))
         for at in [episode.at.astimezone(runtime.zone)]
     ]
-    heading = f"## {wording.forms.story}"
+    heading = f"## {wording.template.story}"
     if lines:
         head = [] if heading in text.splitlines() else [*([text, ""] if text else []), heading, ""]
         text = "\n".join([*(head or [text]), *lines])
-    rows, most = text.split("\n"), runtime.config.memory.narrative.max_words
+    rows, most = text.split("\n"), MOST_WORDS
     while len(" ".join(rows).split()) > most:
         oldest = next((row for row in rows if row.startswith("- ") and _EPISODE.search(row)), None)
         if oldest is None:
@@ -311,7 +312,7 @@ def _by_form(runtime: Runtime, job: NarrateJob, wording: Wording) -> StoryDraft:
 
 def _chronicle(runtime: Runtime, job: NarrateJob) -> StoryDraft:
     """Put the memories in order without a model: the first sentence of each, by date."""
-    lines, left = [], runtime.config.memory.narrative.max_words
+    lines, left = [], MOST_WORDS
     for episode in reversed(job.sources.episodes):  # if not all fit, the newest stay
         first = next(iter(words.sentences(episode.text)), "")
         line = f"- {narrative_sources.day(runtime, episode)}: {first} ({episode.id})"

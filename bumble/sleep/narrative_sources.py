@@ -27,6 +27,7 @@ from bumble.runtime.runtime import Runtime
 from bumble.text import tokens
 from bumble.text.words import one_line
 
+MOST_EPISODES, MOST_PEOPLE, MOST_BELIEFS = 22, 15, 14  # that the self-story is told from
 DREAMS = 3  # the newest entries of the diary that the story may draw on
 DREAM_TAG = "dream"
 STORY_TOKENS = 1400  # of the story so far
@@ -68,23 +69,19 @@ class StorySources(Struct, frozen=True):
 
 def gather(runtime: Runtime) -> StorySources:
     """Choose what the story is told from."""
-    at, limits, config = (
-        runtime.now(),
-        runtime.config.memory.narrative,
-        runtime.config.memory.beliefs,
-    )
+    at = runtime.now()
     circle = (people.owner_id(runtime.entity, runtime.identity),)
 
     def fading(episode: Episode) -> float:
         age = seconds_between(episode.at, at)
-        return significance.decayed(episode.significance, age, runtime.body.memory)
+        return significance.decayed(episode.significance, age, runtime.config.memory)
 
     lived = [
         episode
         for episode in episodes.read(runtime.entity.episodes)
         if provenance.within(episode.provenance, circle) and not episode.dormant
     ]
-    most = sorted(lived, key=lambda episode: (-fading(episode), episode.id))[: limits.max_episodes]
+    most = sorted(lived, key=lambda episode: (-fading(episode), episode.id))[:MOST_EPISODES]
     acquaintances = [
         person
         for person in relationships.read(runtime.entity.relationships)
@@ -96,16 +93,16 @@ def gather(runtime: Runtime) -> StorySources:
         for belief in beliefs.read(runtime.entity.beliefs)
         if provenance.within(belief.provenance, circle) and not belief.archived
     ]
-    strongest = sorted(held, key=lambda belief: (-strength(belief, at, config), belief.id))
+    strongest = sorted(held, key=lambda belief: (-strength(belief, at), belief.id))
     dreamt = [
         entry
         for entry in journal.read(runtime.entity.journal, runtime.zone).entries
         if DREAM_TAG in entry.tags and provenance.fits(entry.audience, circle)
     ][-DREAMS:]
     chosen = tuple(sorted(most, key=lambda episode: (episode.at, episode.id)))
-    around = tuple(closest[: limits.max_relationships])
+    around = tuple(closest[:MOST_PEOPLE])
     mark = _fingerprint(chosen, around, held, dreamt)
-    return StorySources(chosen, around, tuple(strongest[: limits.max_beliefs]), tuple(dreamt), mark)
+    return StorySources(chosen, around, tuple(strongest[:MOST_BELIEFS]), tuple(dreamt), mark)
 
 
 def _fingerprint(

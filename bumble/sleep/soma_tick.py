@@ -42,6 +42,6 @@ def run(runtime: Runtime, job: SomaTickJob) -> JobResult:
     return JobResult(
         title="soma: time passed",
         plan=lambda: (body_state.plan(runtime, job.at, lambda soma: soma, "time passed"),),
-        lines=(ebb.reflection_line(soma, runtime.body.soma),),
+        lines=(ebb.reflection_line(soma),),
         data={"at": job.at.isoformat()},
     )

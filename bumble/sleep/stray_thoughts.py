@@ -19,9 +19,9 @@ from bumble import prompts
 from bumble.body import ebb, noise
 from bumble.body.noise import Fragment
 from bumble.body.soma import Soma, hear, is_open, shown_to
-from bumble.choosing import by_form, quotes
-from bumble.choosing.by_form import Wording
 from bumble.entity.changes import Change
+from bumble.fallback import quotes, sayings
+from bumble.fallback.sayings import Wording
 from bumble.grounding import grounded
 from bumble.grounding.speakers import Speakers
 from bumble.llm import structured
@@ -79,20 +79,19 @@ def check(runtime: Runtime, *, stirred: bool = False) -> Due[StrayThoughtsJob]:
         stirred: Whether something must have happened since the last one: a clock that ticks all
             day would otherwise ask the model all day.
     """
-    config, at = runtime.body.soma.noise, runtime.now()
+    config, at = runtime.config.soma.noise, runtime.now()
     ticked_at = body_state.read(runtime, at).noise_ticked_at
     since = None if ticked_at is None else moments.gap(ticked_at, at)
     ago = "never asked" if since is None else f"{since.total_seconds():.0f} s ago"
     conditions: tuple[Condition, ...] = (
-        Condition("room", f"{config.capacity} fragments", "at least 1", config.capacity > 0),
         Condition(
             "last thought",
             ago,
             f"at least {config.interval_seconds:g} s ago",
-            noise.due(ticked_at, at, config),
+            noise.due(ticked_at, at, config.interval_seconds),
         ),
     )
-    if stirred and by_form.of_owner(runtime) is None:
+    if stirred and sayings.of_owner(runtime) is None:
         return Due((), ())  # where a model may write, `musings` asks for them
     if stirred:
         last_message_at = last_activity.last_said(runtime.entity, at)
@@ -115,7 +114,7 @@ def run(runtime: Runtime, job: StrayThoughtsJob) -> JobResult:
     """Ask for a few stray thoughts; without a usable answer the ring stays as it is."""
     at = runtime.now()
     soma = body_state.read(runtime, at)
-    wording = by_form.of_owner(runtime)
+    wording = sayings.of_owner(runtime)
     if wording is not None:
         return _by_form(runtime, job, soma, at, wording)
     seeds = choose(runtime, soma, at)
@@ -208,7 +207,7 @@ def _quoted(runtime: Runtime, wording: Wording) -> Iterator[ThoughtSeed]:
         episode = base.load(place, episodes.parse)
         if not episode.dormant and not is_untrusted(episode.provenance.trust):
             for citation in quotes.citations(episode.text):
-                text = quotes.cited(citation, wording.forms, THOUGHT_CHARS)
+                text = quotes.cited(citation, wording.template, THOUGHT_CHARS)
                 yield ThoughtSeed(text, episode.audience)
 
 
@@ -228,9 +227,7 @@ def _outcome(
     model: str | None = None,
 ) -> JobResult:
     """Report the thoughts, of `count` that came, and plan to hear them."""
-    fragments = [
-        fragment for fragment in hear(soma, new, runtime.body.soma).noise if fragment in new
-    ]
+    fragments = [fragment for fragment in hear(soma, new).noise if fragment in new]
     audience = new[0].audience if new else ()
     name = model if model is not None else runtime.model.name if new else ""
     return JobResult(
@@ -314,7 +311,7 @@ def shown(runtime: Runtime, soma: Soma, seeds: ThoughtSeeds) -> dict[str, str]:
     around = "\n".join(f"- {piece.text}" for piece in seeds.pieces)
     earlier = "\n".join(noise.line(fragment) for fragment in seen.noise)
     return {
-        "body": ebb.reflection_line(seen, runtime.body.soma),
+        "body": ebb.reflection_line(seen),
         "around": around.replace("</", "< /") or "(nothing: it is quiet)",
         "heard": earlier.replace("</", "< /") or "(nothing)",
     }
@@ -328,7 +325,7 @@ def _plan(
         return ()
 
     def move(soma: Soma) -> Soma:
-        return replace(hear(soma, new, runtime.body.soma), noise_ticked_at=at)
+        return replace(hear(soma, new), noise_ticked_at=at)
 
     return (body_state.plan(runtime, at, move, "a stray thought"),)
 

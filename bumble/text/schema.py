@@ -1,32 +1,23 @@
-"""Type checking of settings: plain YAML values against types, into frozen structs.
+"""Plain YAML values held against types, with errors that name the place and what is allowed.
 
-A type is a `msgspec.Struct`, `Mapping[str, T]`, `tuple[T, ...]`, `Literal`, `T | None`, or a plain
-bool, int, float or str, each (and the keys of a mapping too) perhaps `Annotated` with what it must
-satisfy. Knows nothing of files or of settings.
+A type is whatever `msgspec.convert` builds: structs, mappings, tuples, literals, numbers with
+`msgspec.Meta`. What Meta can't say is an annotation with `holds`. Knows nothing of files or of
+settings.
 """
 
 from __future__ import annotations
 
 import functools
 import math
-import re
+import sys
 import types
 import zoneinfo
 from collections.abc import Iterator, Mapping
-from typing import (
-    Annotated,
-    Any,
-    Literal,
-    Protocol,
-    TypeVar,
-    Union,
-    cast,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Annotated, Any, Literal, Protocol, TypeVar, Union, cast, get_args, get_origin
+from typing import get_type_hints as hints
 
-from msgspec import Struct, structs
+import msgspec
+from msgspec import Meta, Struct, ValidationError
 
 from bumble.text import urls
 
@@ -34,7 +25,15 @@ T = TypeVar("T")
 Keys = tuple[str, ...]
 KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
 LANGUAGE_CODE = "[a-z]{2,3}"  # of ISO 639
+LARGEST = sys.float_info.max  # keeps infinity out
 SHOWN_CHARS = 60  # of a wrong value in its error
+
+Share = Annotated[float, Meta(ge=0, le=1)]
+Amount = Annotated[float, Meta(ge=0, le=LARGEST)]
+Above = Annotated[float, Meta(ge=0.001, le=LARGEST)]  # zero: it is divided by
+Count = Annotated[int, Meta(ge=0)]
+Positive = Annotated[int, Meta(ge=1)]
+Temperature = Annotated[float, Meta(ge=0, le=2)]
 
 
 class ValueProblem(ValueError):
@@ -60,23 +59,7 @@ class Constraint(Protocol):
         """Tell whether it does."""
 
     def __str__(self) -> str:
-        """Say it, to be read after the type: `from 0 to 1`."""
-
-
-class Range(Struct, frozen=True):
-    """A number between two bounds, which belong to it."""
-
-    low: float
-    high: float = math.inf
-
-    def holds(self, value: Any) -> bool:
-        """Tell whether the number lies in between."""
-        return bool(self.low <= value <= self.high)
-
-    def __str__(self) -> str:
-        if self.high == math.inf:
-            return f"of at least {self.low:g}"
-        return f"from {self.low:g} to {self.high:g}"
+        """Say it, to be read after the type: `with 12 items`."""
 
 
 class Length(Struct, frozen=True):
@@ -121,30 +104,11 @@ class TimeZone(Struct, frozen=True):
         return "that names a time zone, like Europe/Berlin"
 
 
-class LanguageCode(Struct, frozen=True):
-    """The code of a language, or `auto`."""
-
-    def holds(self, value: Any) -> bool:
-        """Tell whether it is written like one; which there are, nobody needs to list."""
-        return value == "auto" or re.fullmatch(LANGUAGE_CODE, value) is not None
-
-    def __str__(self) -> str:
-        return "that is auto or a language's code, like de"
-
-
-Share = Annotated[float, Range(0, 1)]
-Amount = Annotated[float, Range(0)]
-Above = Annotated[float, Range(0.001)]  # above zero, because something is divided by it
-Count = Annotated[int, Range(0)]
-Positive = Annotated[int, Range(1)]
-Temperature = Annotated[float, Range(0, 2)]
-
-
 @functools.cache
 def fields(section: Any) -> Mapping[str, Any]:
     """Return the types of a struct's fields by name, annotations included."""
-    hints = get_type_hints(section, include_extras=True)
-    return {name: hints[name] for name in section.__struct_fields__}
+    types_of = hints(section, include_extras=True)
+    return {name: types_of[name] for name in section.__struct_fields__}
 
 
 def bare(kind: Any) -> tuple[Any, tuple[Any, ...]]:
@@ -152,6 +116,12 @@ def bare(kind: Any) -> tuple[Any, tuple[Any, ...]]:
     if get_origin(kind) is Annotated:
         return kind.__origin__, kind.__metadata__
     return kind, ()
+
+
+def is_section(kind: Any) -> bool:
+    """Tell whether a type is a section with fields of its own."""
+    base = bare(kind)[0]
+    return isinstance(base, type) and issubclass(base, Struct)
 
 
 def walk(kind: Any, keys: Keys = ()) -> Iterator[tuple[Keys, Any]]:
@@ -168,37 +138,24 @@ def at(kind: Any, keys: Keys) -> Any:
     Raises:
         UnknownKeyProblem: If there is nothing of that name.
     """
-    for depth, key in enumerate(keys):
-        base = bare(kind)[0]
-        if get_origin(base) is Mapping:
-            key_kind, kind = get_args(base)
-            _check_key(key_kind, key, keys[: depth + 1])
-            continue
-        below = fields(base) if is_section(base) else {}
-        if key not in below:
-            raise UnknownKeyProblem(keys[: depth + 1], tuple(below))
-        kind = below[key]
+    for depth, key in enumerate(keys, 1):
+        kind = _below(kind, key, keys[:depth])
     return kind
 
 
-def _check_key(kind: Any, key: str, keys: Keys) -> None:
-    for note in bare(kind)[1]:
-        if isinstance(note, Names) and not note.holds(key):
-            raise UnknownKeyProblem(keys, note.allowed)
-
-
-def check(kind: Any, value: object, keys: Keys = ()) -> None:
-    """Hold a value against a type; sections may leave fields out, but not those in lists.
-
-    Args:
-        kind: The type.
-        value: As YAML gives it.
-        keys: Where the value stands, for errors.
-
-    Raises:
-        ValueProblem: Naming the first place that will not do.
-    """
-    _convert(kind, value, keys, whole=False)
+def _below(kind: Any, key: str, keys: Keys) -> Any:
+    """Return the type of one entry of a mapping or a section."""
+    base = bare(kind)[0]
+    if get_origin(base) is Mapping:
+        key_kind, entry = get_args(base)
+        allowed = [note.allowed for note in bare(key_kind)[1] if isinstance(note, Names)]
+        if allowed and key not in allowed[0]:
+            raise UnknownKeyProblem(keys, allowed[0])
+        return entry
+    below = fields(base) if is_section(base) else {}
+    if key not in below:
+        raise UnknownKeyProblem(keys, tuple(below))
+    return below[key]
 
 
 def build(kind: type[T], value: object, keys: Keys = ()) -> T:
@@ -208,74 +165,57 @@ def build(kind: type[T], value: object, keys: Keys = ()) -> T:
         ValueProblem: Naming the first place that will not do, or lacks a field; or if values that
             are right each by itself do not go together.
     """
-    return cast("T", _convert(kind, value, keys, whole=True))
-
-
-def _convert(kind: Any, value: object, keys: Keys, *, whole: bool) -> Any:
-    """Hold a value against a type and build it; of a section that is not `whole`, None."""
-    base, notes = bare(kind)
-    origin, inner = get_origin(base), get_args(base)
-    if _optional(base):
-        return None if value is None else _convert_optional(kind, value, keys, whole=whole)
-    if is_section(base):
-        built = _convert_section(base, value, keys, whole=whole)
-    elif origin is Mapping:
-        built = _convert_mapping(inner, value, keys, whole=whole)
-    elif origin is tuple and isinstance(value, list):
-        places = ((*keys[:-1], f"{keys[-1]}[{number}]") for number in range(len(value)))
-        built = tuple(
-            _convert(inner[0], item, place, whole=True)
-            for item, place in zip(value, places, strict=True)
-        )
-    elif _fits(base, value):
-        built = float(cast("float", value)) if base is float else value
-    else:
-        raise ValueProblem(keys, f"must be {expected(kind)}, not {shown(value)}")
-    constraints = (cast("Constraint", note) for note in notes if hasattr(note, "holds"))
-    if not all(constraint.holds(value) for constraint in constraints):
-        raise ValueProblem(keys, f"must be {expected(kind)}, not {shown(value)}")
+    try:
+        built = msgspec.convert(value, kind)
+    except ValidationError:
+        check(kind, value, keys, whole=True)
+        built = msgspec.convert(_without_empty(kind, value), kind)
+    if _has_notes(cast("Any", kind)):
+        check(kind, value, keys)
     return built
 
 
-def _convert_optional(kind: Any, value: object, keys: Keys, *, whole: bool) -> Any:
-    try:
-        return _convert(_without_none(bare(kind)[0]), value, keys, whole=whole)
-    except ValueProblem as problem:
-        if problem.keys != keys:
-            raise
-        raise ValueProblem(keys, f"must be {expected(kind)}, not {shown(value)}") from problem
+def check(kind: Any, value: object, keys: Keys = (), *, whole: bool = False) -> None:
+    """Hold a value against a type.
+
+    Args:
+        kind: The type.
+        value: As YAML gives it.
+        keys: Where the value stands, for errors.
+        whole: Whether sections must be complete and go together; what is in a list always must.
+
+    Raises:
+        ValueProblem: Naming the first place that will not do.
+    """
+    base, notes = bare(kind)
+    if _is_optional(base) and value is None:
+        return
+    inner = _without_none(base) if _is_optional(base) else base
+    if _has_keys(inner):
+        value = _mapping(value, keys)
+        for key, below in value.items():
+            check(_below(inner, key, (*keys, key)), below, (*keys, key), whole=whole)
+    elif get_origin(inner) is tuple and isinstance(value, list):
+        for number, item in enumerate(value):
+            place = (*keys[:-1], f"{keys[-1]}[{number}]")
+            check(get_args(inner)[0], item, place, whole=True)
+    elif not _fits(kind, value):
+        raise ValueProblem(keys, f"must be {expected(kind)}, not {shown(value)}")
+    if not all(note.holds(value) for note in _constraints(notes)):
+        raise ValueProblem(keys, f"must be {expected(kind)}, not {shown(value)}")
+    if whole and is_section(inner):
+        _check_whole(inner, value, keys)
 
 
-def _convert_section(section: Any, value: object, keys: Keys, *, whole: bool) -> Any:
-    values, kinds = _mapping(value, keys), fields(section)
-    built = {}
-    for key, below in values.items():
-        if key not in kinds:
-            raise UnknownKeyProblem((*keys, key), tuple(kinds))
-        built[key] = _convert(kinds[key], below, (*keys, key), whole=whole)
-    if not whole:
-        return None
-    if missing := _required(section) - set(built):
-        raise ValueProblem((*keys, next(name for name in kinds if name in missing)), "is missing")
+def _check_whole(section: Any, value: object, keys: Keys) -> None:
+    """Build a section of which every value is right by itself."""
     try:
-        return section(**built)
-    except ValueError as problem:
+        msgspec.convert(_without_empty(section, value), section)
+    except ValidationError as problem:
+        missing = str(problem).partition("missing required field `")[2].partition("`")[0]
+        if missing:
+            raise ValueProblem((*keys, missing), "is missing") from problem
         raise ValueProblem(keys, f"does not hold together: {problem}") from problem
-
-
-def _convert_mapping(
-    inner: tuple[Any, ...], value: object, keys: Keys, *, whole: bool
-) -> Mapping[str, Any]:
-    built = {}
-    for key, below in _mapping(value, keys).items():
-        _check_key(inner[0], key, (*keys, key))
-        built[key] = _convert(inner[1], below, (*keys, key), whole=whole)
-    return types.MappingProxyType(built)
-
-
-@functools.cache
-def _required(section: Any) -> frozenset[str]:
-    return frozenset(field.name for field in structs.fields(section) if field.required)
 
 
 def _mapping(value: object, keys: Keys) -> Mapping[str, object]:
@@ -289,16 +229,45 @@ def _mapping(value: object, keys: Keys) -> Mapping[str, object]:
     return value
 
 
-def _fits(base: Any, value: object) -> bool:
-    if get_origin(base) is Literal:
-        return isinstance(value, str) and value in get_args(base)
-    if base is float:
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        return number and math.isfinite(cast("float", value))
-    return type(value) is base
+def _without_empty(kind: Any, value: object) -> object:
+    """Take out the sections of which everything is commented out."""
+    if not is_section(kind) or not isinstance(value, dict):
+        return value
+    kinds = fields(bare(kind)[0])
+    return {
+        key: _without_empty(kinds[key], below)
+        for key, below in value.items()
+        if below is not None or not _has_keys(bare(kinds[key])[0])
+    }
 
 
-def _optional(base: Any) -> bool:
+def _has_keys(base: Any) -> bool:
+    return is_section(base) or get_origin(base) is Mapping
+
+
+def _fits(kind: Any, value: object) -> bool:
+    if isinstance(value, float) and not math.isfinite(value):
+        return False
+    try:
+        msgspec.convert(value, kind)
+    except ValidationError:
+        return False
+    return True
+
+
+def _constraints(notes: tuple[Any, ...]) -> list[Constraint]:
+    return [cast("Constraint", note) for note in notes if hasattr(note, "holds")]
+
+
+@functools.cache
+def _has_notes(kind: Any) -> bool:
+    """Whether msgspec alone can't tell that a value is right."""
+    base, notes = bare(kind)
+    inner = fields(base).values() if is_section(base) else get_args(base)
+    return bool(_constraints(notes)) or any(_has_notes(below) for below in inner)
+
+
+def _is_optional(base: Any) -> bool:
     return get_origin(base) in (types.UnionType, Union)
 
 
@@ -306,21 +275,23 @@ def _without_none(base: Any) -> Any:
     return next(kind for kind in get_args(base) if kind is not type(None))
 
 
-def is_section(kind: Any) -> bool:
-    """Tell whether a type is a section with fields of its own."""
-    base = bare(kind)[0]
-    return isinstance(base, type) and issubclass(base, Struct)
-
-
 def expected(kind: Any) -> str:
     """Say what a type allows."""
     base, notes = bare(kind)
-    constraints = " ".join(str(note) for note in notes if hasattr(note, "holds"))
-    return f"{_expected(base)} {constraints}".rstrip()
+    ranges = [_range(note) for note in notes if isinstance(note, Meta)]
+    return " ".join(filter(None, (_expected(base), *ranges, *map(str, _constraints(notes)))))
+
+
+def _range(meta: Meta) -> str:
+    if meta.description:
+        return meta.description
+    if meta.le in (None, LARGEST):
+        return "" if meta.ge is None else f"of at least {meta.ge:g}"
+    return f"from {meta.ge:g} to {meta.le:g}"
 
 
 def _expected(base: Any) -> str:
-    if _optional(base):
+    if _is_optional(base):
         return f"{expected(_without_none(base))}, or null"
     if get_origin(base) is Literal:
         *choices, last = get_args(base)

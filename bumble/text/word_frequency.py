@@ -50,6 +50,13 @@ def share(word: str, language: str) -> float:
     return max(_list(language).get(word, 0.0), RAREST)
 
 
+@cache
+def common(language: str, count: int) -> frozenset[str]:
+    """Return the commonest words of a language, folded: they stand in any talk."""
+    ranked = sorted(_list(language).items(), key=lambda item: -item[1])
+    return frozenset(words.folded(word) for word, _ in ranked[:count])
+
+
 def is_listed(word: str, language: str) -> bool:
     """Whether a language has a word, so that a capital letter alone makes no name of it."""
     return word in _list(language)

@@ -18,11 +18,10 @@ from typing import Any
 from msgspec import Struct
 
 from bumble import prompts
-from bumble.choosing import by_form, quotes
-from bumble.choosing.by_form import Wording
-from bumble.choosing.quotes import Quote
 from bumble.entity.changes import Change
-from bumble.forms import forms
+from bumble.fallback import quotes, sayings, templates
+from bumble.fallback.quotes import Quote
+from bumble.fallback.sayings import Wording
 from bumble.grounding import grounded, secrets
 from bumble.grounding.speakers import Speakers
 from bumble.llm import structured
@@ -83,7 +82,7 @@ def check(runtime: Runtime, *, name: str = "", force: bool = False) -> Due[Drawi
     topic = taken.find(name) if name else None
     recurring = [each for each in all_topics if each.frequency >= petri.LEAST_RECORDS]
     wanted = ([topic] if topic else []) if name else recurring[:TOPICS]
-    wording = by_form.of_owner(runtime)
+    wording = sayings.of_owner(runtime)
     drawings = [
         drawing
         for topic in wanted
@@ -174,7 +173,7 @@ def _question(topic: Topic, text: Text) -> str:
 
 def _quoted(runtime: Runtime, text: Text, question: str, wording: Wording | None) -> str:
     """Word a question as a quote, in the fixed form of its language."""
-    worded = wording.forms if wording else forms.load(text.language, runtime.entity.root).memory
+    worded = wording.template if wording else templates.load(text.language)
     at = (text.at or runtime.now()).astimezone(runtime.zone)
     quote = Quote(text.id, text.speaker, at, question, text.trust)
     return quotes.line(quote, worded).removeprefix(quotes.MARK)
@@ -306,7 +305,7 @@ def _outcome(
         catalysts,
         job.at,
         fingerprint=job.fingerprint,
-        summary_source="" if by_model else by_form.MARK,
+        summary_source="" if by_model else sayings.MARK,
         provenance=Provenance(
             by=PURPOSE if by_model else f"{PURPOSE} {BY_FORM}",
             model=model,

@@ -13,14 +13,14 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from bumble.forms import forms
+from bumble.fallback import templates
 from bumble.index.memory import Memory
 from bumble.index.search import Hit
 from bumble.records import base, kinds, provenance, relationships, topics
 from bumble.records.kinds import Kind
 from bumble.records.record_view import RecordView
 from bumble.records.topics import Catalyst, TopicFile
-from bumble.text import words
+from bumble.text import word_frequency, words
 from bumble.topics import mentions, petri
 from bumble.topics.mentions import Text
 from bumble.topics.petri import Title, Topic, TopicType
@@ -31,6 +31,7 @@ TITLED: tuple[tuple[str, TopicType], ...] = (
     ("skill", "skill"),
     ("project", "project"),
 )
+PASSING = 600  # of the commonest words of a language: they name no topic
 NAMED = 1.0  # what a query adds to the relation of a topic that it names
 
 
@@ -191,8 +192,7 @@ def _passing(memory: Memory, texts: Sequence[Text]) -> frozenset[str]:
     """Return the words that tell nothing in the languages of some texts, folded."""
     passing = {words.folded(part) for part in memory.name.split()}
     for language in {text.language for text in texts}:
-        loaded = forms.load(language, memory.entity.root)
-        wording, calendar = loaded.memory, (*loaded.memory.months, *loaded.talk.weekdays)
-        listed = (*wording.passing, *wording.emotions.values(), *calendar)
-        passing |= {words.folded(word) for row in listed for word in row.split()}
+        template = templates.load(language)
+        passing |= {words.folded(word) for word in (*template.months, *template.weekdays)}
+        passing |= word_frequency.common(language, PASSING)
     return frozenset(passing)

@@ -15,9 +15,9 @@ from msgspec.structs import replace
 
 from bumble import prompts
 from bumble.agent import alone, loop, participants, route, tools, turn, turn_budget, turn_record
-from bumble.choosing import by_form, quotes
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
+from bumble.fallback import quotes, sayings
 from bumble.llm.protocol import Action, PromptMessage, Request
 from bumble.records import automations, base, journal, sessions
 from bumble.records.automations import Automation
@@ -29,6 +29,7 @@ from bumble.runtime.runtime import Runtime
 from bumble.text.words import shorten
 from bumble.upkeep.automations import due_at
 
+MOST_FAILURES = 5  # in a row, before one is switched off
 TAG = "automation"
 TASK_CHARS = 200  # of a task, where the diary quotes it
 
@@ -53,7 +54,7 @@ def run(runtime: Runtime, job: Automation | Path) -> JobResult:
     except AnswerInvalidError as error:
         said, failed, writes = str(error).splitlines()[0], True, []
     failures = automation.failures + 1 if failed else 0
-    off = failures >= runtime.config.automations.max_failures
+    off = failures >= MOST_FAILURES
     if failed:
         lines = [f"{automation.id} failed, {failures} in a row: {said or 'nothing was said'}"]
         lines += [f"{automation.id} is switched off; `enabled: true` in its file"] if off else []
@@ -94,12 +95,12 @@ def run(runtime: Runtime, job: Automation | Path) -> JobResult:
 
 def _by_form(runtime: Runtime, automation: Automation, at: datetime) -> str:
     """Return what the diary says where no model may write it: what was due, in its own words."""
-    wording = by_form.of_owner(runtime)
+    wording = sayings.of_owner(runtime)
     if wording is None:
         return ""
-    task = quotes.marked(shorten(automation.prompt, TASK_CHARS, at_word=True), wording.forms)
-    date = quotes.day(at.astimezone(runtime.zone), wording.forms, year=False)
-    return wording.forms.automation.format(task=task, date=date)
+    task = quotes.marked(shorten(automation.prompt, TASK_CHARS, at_word=True), wording.template)
+    date = quotes.day(at.astimezone(runtime.zone), wording.template, year=False)
+    return wording.template.automation.format(task=task, date=date)
 
 
 def _think(runtime: Runtime, automation: Automation, at: datetime) -> loop.LoopOutcome:
@@ -136,8 +137,7 @@ def _origin(runtime: Runtime, automation: Automation) -> Provenance:
 
 
 def _request(runtime: Runtime, automation: Automation, owner: str, at: datetime) -> Request:
-    decided = route.route(automation.prompt, runtime.config.cognition.router, automation=True)
-    profile = turn_budget.profile(runtime.config, decided.profile, runtime.temperature)
+    profile = turn_budget.profile(runtime.config, route.AUTOMATION.profile, runtime.temperature)
     asked = prompts.load("automation").fill(
         now=f"It is {at:%A %d %B %Y, %H:%M}.",
         owner=owner,

@@ -18,7 +18,7 @@ from bumble.upkeep import schedule
 def check(runtime: Runtime) -> Due[Automation | Path]:
     """Find the automations whose time has come; then the files that are none."""
     at = runtime.now()
-    paths = automations.paths(runtime.entity.automations)[: runtime.config.automations.max_count]
+    paths = automations.paths(runtime.entity.automations)[: automations.MOST]
 
     def read(path: Path) -> tuple[Automation, bool]:
         one = automations.load(path)

@@ -16,8 +16,8 @@ from datetime import tzinfo
 from msgspec import Struct
 
 from bumble import files
-from bumble.choosing import quotes
 from bumble.entity.folder import Entity
+from bumble.fallback import quotes
 from bumble.records import base, checks, kinds
 from bumble.records.base import Provenance
 from bumble.records.checks import Check

@@ -14,7 +14,7 @@ from importlib import metadata
 from pathlib import Path
 
 from bumble import files, git, gitdir
-from bumble.entity import create, git_operations, settings
+from bumble.entity import commits, create, git_operations, settings
 from bumble.entity.folder import DERIVED, Entity
 from bumble.entity.settings import Settings
 from bumble.errors import (
@@ -273,6 +273,7 @@ def check_git(entity: Entity, *, trusted: bool = False) -> Iterator[Finding]:
         yield Finding("git-strays", place.astray, ".", fix=trust)
         return
     yield from _find_under_way(root, place)
+    yield from _find_uncommitted(root, place)
     missing = missing_lines(root, ".gitignore")
     if missing:
         sentence = f"it does not name {', '.join(missing)}"
@@ -313,6 +314,17 @@ def _find_under_way(root: Path, place: Git) -> Iterator[Finding]:
             yield Finding(
                 "git-locked", f"{sentence} is, remove it", ".", fix=f"rm {shlex.quote(str(lock))}"
             )
+
+
+def _find_uncommitted(root: Path, place: Git) -> Iterator[Finding]:
+    """Find what bumble wrote and has not committed."""
+    noted = {path for note in commits.notes(root) for path in note.after}
+    changed = commits.changed(place) & noted if noted else set()
+    if changed:
+        more = f", and {len(changed) - 1} more" if len(changed) > 1 else ""
+        sentence = f"not committed yet{more}: the next command that writes does it"
+        where = sorted(changed)[0]
+        yield Finding("git-uncommitted", sentence, where, fix="bumble doctor --fix")
 
 
 def missing_lines(root: Path, name: str) -> list[str]:

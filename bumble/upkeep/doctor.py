@@ -148,6 +148,7 @@ def mend_files(
             git_operations.settle(entity.root, place)
     changes.recover(entity.root, timeout_seconds=timeout_seconds)
     changes.sweep(entity.root, timeout_seconds=timeout_seconds)
+    commits.catch_up(entity.root, keeping, turns=True, timeout_seconds=timeout_seconds)
     if adopts:
         changes.adopt(entity.root, timeout_seconds=timeout_seconds)
         commits.adopt_notes(entity.root)

@@ -91,7 +91,9 @@ CODES: dict[str, Code] = {
     "cache-stray": Code("note", "A killed writer left a temporary file in a cache.", mends=True),
     "lock-held": Code("note", "Another process is writing to the entity right now."),
     "index-unusable": Code(
-        "problem", "The search index is damaged or of another version.", mends=True
+        "note",
+        "The search index is damaged, half made or of another version; the next search makes it.",
+        mends=True,
     ),
     "index-server": Code("problem", "The server that the index is to stand on can't be used."),
     "index-role": Code(
@@ -123,6 +125,9 @@ CODES: dict[str, Code] = {
     ),
     "git-under-way": Code(
         "problem", "git is in the middle of what its owner began; nothing is committed until then."
+    ),
+    "git-uncommitted": Code(
+        "note", "What bumble wrote is not committed yet: a kill or git kept it back.", mends=True
     ),
     "git-locked": Code("problem", "A lock of another git keeps commits back."),
     "git-ignores": Code("problem", ".gitignore does not name what is derived.", mends=True),

@@ -4,24 +4,15 @@ from __future__ import annotations
 
 from functools import partial
 
-from bumble.choosing import notice
 from bumble.context import handover
-from bumble.episodes import appraise, remember
-from bumble.facts import distill
 from bumble.jobs import stretch
-from bumble.portraits import reflect
 from bumble.runtime.runner import Pass
 from bumble.sleep import consolidate, dream, evolve, living_memory, stray_thoughts
 from bumble.upkeep import automation_run, automations, day_prefix, reminders, wake
 
 # What a turn leaves to be made of it, most urgent first.
 AFTER_TURN: tuple[Pass, ...] = (
-    Pass("notice", notice.check, notice.run),
     Pass(stretch.NAME, stretch.check, stretch.run, reviewed=True),
-    Pass("appraise", appraise.check, appraise.run),
-    Pass("remember", remember.check, remember.run, reviewed=True),
-    Pass("reflect", reflect.check, reflect.run, reviewed=True),
-    Pass("distill", distill.check, distill.run, reviewed=True),
     Pass("handover", handover.check, handover.run),  # of what was remembered
     Pass("prefix", day_prefix.check, day_prefix.run, written_as=""),
 )

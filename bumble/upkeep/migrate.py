@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bumble import files
-from bumble.entity import changes, companions, git_operations
+from bumble.entity import changes, companions, git_operations, retired
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.folder import ENTITY_FILE, Entity
 from bumble.entity.git_operations import Operation
@@ -32,32 +34,6 @@ from bumble.upkeep import check_machine
 VERSION_KEY = "schema_version"
 ATTRIBUTES, IGNORES = ".gitattributes", ".gitignore"
 TAG = "bumble-format-{version}"
-# Of format 1: settings of what was not built then, or that nobody needed two values of.
-REMOVED = (
-    "evolution.max_step",
-    "memory.anchors.max_count",
-    "memory.memory_decay_scale",
-    "memory.relational.pending_max",
-    "memory.working.guard_above_chars",
-    "memory.working.min_bond_overlap",
-    "memory.working.min_kept_ratio",
-    "recall.deep.max_calls",
-    "recall.deep.max_cost_usd",
-    "recall.deep.max_reads",
-    "recall.deep.timeout_seconds",
-    "recall.lexical_previous_turns",
-    "recall.petri.catalysts",
-    "recall.petri.entities",
-    "recall.petri.max_tokens",
-    "recall.recency_weight",
-    "recall.vector_previous_turns",
-    "soma.appraisal.felt_max_chars",
-    "soma.appraisal.trigger_max_chars",
-    "soma.ebb.full_affects",
-    "soma.ebb.tag_max_chars",
-    "soma.endocrine.phenotype_max_chars",
-    "soma.hormones.anchor_blend",
-)
 # Of format 1: git joined the lines of two transcripts, which brought back what was forgotten.
 UNION_OF_TRANSCRIPTS = "/sessions/**/*.jsonl merge=union"
 
@@ -97,14 +73,15 @@ def plan(root: Path) -> Migration:
     """
     before = _read(root)
     version = _version(root, before.entity)
-    if version == SCHEMA_VERSION:
+    after = _without_retired(before)
+    if version == SCHEMA_VERSION and after == before:
         return Migration(version, before.entity)
-    after = before
     for number in range(version, SCHEMA_VERSION):
         after = STEPS[number](after)
-    after = _completed(root, after)
+    after = after if version == SCHEMA_VERSION else _completed(root, after)
     why = f"format {SCHEMA_VERSION}"
-    parted = [change for path in _records(root) for change in _parted(root, path, why)]
+    records = _records(root) if version < SCHEMA_VERSION else []
+    parted = [change for path in records for change in _parted(root, path, why)]
     count = sum(change.alone for change in parted)
     told = f"{companions.FOLDER}/: where {count} files come from, which stood in them"
     texts = (
@@ -223,21 +200,28 @@ def _version(root: Path, source: str) -> int:
     return version
 
 
+def _without_retired(draft: FolderDraft) -> FolderDraft:
+    """Drop settings that are gone."""
+    values = yaml_edit.parse_mapping(draft.entity)
+    lines = [
+        f"{ENTITY_FILE}: {'.'.join(keys)}: {reduce(getitem, keys, values)} goes:"
+        f" {retired.reason(keys)}"
+        for keys in retired.found(values)
+    ]
+    return replace(
+        draft, entity=retired.without_retired(draft.entity), lines=(*draft.lines, *lines)
+    )
+
+
 def _from_1(draft: FolderDraft) -> FolderDraft:
-    """Drop settings that are gone, and have transcripts merged by meaning."""
-    source, lines = draft.entity, []
-    for key in REMOVED:
-        keys = key.split(".")
-        value = _value(source, keys)
-        if value is not None:
-            source = _without(source, keys)
-            lines.append(f"{ENTITY_FILE}: {key}: {value} goes; no code reads it any more")
+    """Have transcripts merged by meaning."""
+    lines = []
     attributes = draft.attributes
     if attributes is not None and UNION_OF_TRANSCRIPTS in attributes.splitlines():
         by_meaning = UNION_OF_TRANSCRIPTS.replace("union", "bumble")
         attributes = attributes.replace(UNION_OF_TRANSCRIPTS, by_meaning)
         lines.append(f"{ATTRIBUTES}: {by_meaning}")
-    return replace(draft, entity=source, attributes=attributes, lines=(*draft.lines, *lines))
+    return replace(draft, attributes=attributes, lines=(*draft.lines, *lines))
 
 
 def _from_2(draft: FolderDraft) -> FolderDraft:
@@ -246,21 +230,6 @@ def _from_2(draft: FolderDraft) -> FolderDraft:
 
 
 STEPS: Mapping[int, Step] = {1: _from_1, 2: _from_2}
-
-
-def _value(source: str, keys: list[str]) -> object:
-    value: object = yaml_edit.parse_mapping(source)
-    for key in keys:
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return value
-
-
-def _without(source: str, keys: list[str]) -> str:
-    """Remove a setting, and the sections that it leaves empty."""
-    source = yaml_edit.remove(source, keys)
-    while len(keys := keys[:-1]) and not _value(source, keys):
-        source = yaml_edit.remove(source, keys)
-    return source
 
 
 def _completed(root: Path, draft: FolderDraft) -> FolderDraft:

@@ -89,7 +89,6 @@ def search(runtime: Runtime, person_id: str, check: Check) -> list[str]:
     hits = recalled.find(
         runtime.memory,
         runtime.config,
-        runtime.body,
         Search((person_id,), mood, at),
         check.ask,
         limit=check.k,

@@ -97,7 +97,7 @@ def _then(entity: Entity, kind: Kind, path: Path, moment: datetime, zone: tzinfo
 def _is_later(view: RecordView, moment: datetime) -> bool:
     """Whether something began after a time, by its own times, its id, or all that it rests on."""
     begun = next((view.times[key] for key in BEGINNINGS if key in view.times), None)
-    begun = begun or base.time_of(view.id) or view.at
+    begun = begun or min(filter(None, (base.time_of(view.id), view.at)), default=None)
     if begun is not None:
         return begun > moment
     known_times = [at for at in map(base.time_of, view.sources) if at is not None]

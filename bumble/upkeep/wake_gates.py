@@ -66,11 +66,6 @@ class WakeDecision(Struct, frozen=True):
     past: tuple[PastWake, ...]  # oldest first
 
     @property
-    def wakes(self) -> bool:
-        """Whether every gate is open, and something wakes it."""
-        return self.cause is not None and all(gate.passes for gate in self.conditions)
-
-    @property
     def closed(self) -> Condition | None:
         """The first gate that is closed; None if none is."""
         return next((gate for gate in self.conditions if not gate.passes), None)
@@ -155,13 +150,12 @@ def _causes(
     """Yield what would wake it, most urgent first; the same not again within a few hours."""
     again = timedelta(hours=AGAIN_HOURS)
     recent = {wake.key for wake in past if moments.gap(wake.at, at) < again}
-    config = runtime.body.soma
-    for name in bars.ready_impulses(soma.bars, config.bars):
+    for name in bars.ready_impulses(soma.bars):
         cause = Cause("impulse", f"the impulse {name.replace('_', ' ')}", f"impulse:{name}")
         if cause.key not in recent:
             yield cause
-    for name in bars.conflicts(soma.bars, config.bars):
-        pair = " against ".join(config.bars.conflicts[name].bars)
+    for name in bars.conflicts(soma.bars):
+        pair = " against ".join(bars.CONFLICTS[name])
         if f"conflict:{name}" not in recent:
             yield Cause("conflict", f"torn: {pair}", f"conflict:{name}")
     used = {wake.key for wake in past}

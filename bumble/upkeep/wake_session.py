@@ -17,12 +17,12 @@ from bumble import prompts
 from bumble.agent import alone, loop, tools, turn, turn_budget
 from bumble.body import ebb, noise
 from bumble.body.soma import is_open, shown_to
-from bumble.choosing import by_form, recent
-from bumble.choosing.recent import Remark
 from bumble.context import working_memory
 from bumble.context.system import Block
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError, RefusedError
+from bumble.fallback import recent, sayings
+from bumble.fallback.recent import Remark
 from bumble.grounding import secrets
 from bumble.llm import structured
 from bumble.llm.protocol import (
@@ -219,7 +219,7 @@ def act(runtime: Runtime, wake: Wake) -> Deed:
     """Do one thing, or rest."""
     if set(wake.intents) == {REST}:
         return Deed(REST, "every other intent was followed too often of late")
-    if by_form.of_owner(runtime) is None:
+    if sayings.of_owner(runtime) is None:
         try:
             return _by_model(runtime, wake)
         except NO_ANSWER:
@@ -251,7 +251,7 @@ def _chosen(runtime: Runtime, wake: Wake, mind: str) -> tuple[str, str]:
         "now": f"It is {wake.decision.at:%A %d %B %Y, %H:%M}.",
         "cause": prompts.harmless(wake.cause),
         "person": prompts.harmless(wake.name) or "nobody",
-        "body": ebb.reflection_line(soma, runtime.body.soma),
+        "body": ebb.reflection_line(soma),
         "mind": mind,
         "past": f"What you did when you woke before: {past}." if past else "",
         "intents": "\n".join(f"- {intent}: {MEANINGS[intent]}" for intent in wake.intents),

@@ -1,4 +1,4 @@
-"""Strict fields of the catalog's YAML: what is missing, wrong or left over, by line."""
+"""Strict fields of a catalog: what is missing, wrong or left over, by line where YAML tells it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import difflib
 import re
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
-
-from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from bumble.errors import RecordInvalidError
 
@@ -17,8 +15,8 @@ _KINDS: dict[type[Any], str] = {
     int: "a whole number",
     str: "text",
     bool: "true or false",
-    CommentedMap: "a mapping",
-    CommentedSeq: "a list",
+    dict: "a mapping",
+    list: "a list",
 }
 
 
@@ -27,7 +25,7 @@ class Fields:
 
     def __init__(self, path: Path, node: Any, what: str, line: int) -> None:
         self.path, self.what, self.line = path, what, line
-        if not isinstance(node, CommentedMap):
+        if not isinstance(node, dict):
             raise RecordInvalidError(path, f"{what} must be a mapping of names to values", line)
         self.node = node
         self._read_keys: list[str] = []
@@ -71,16 +69,16 @@ class Fields:
 
     def child(self, key: str) -> Fields:
         """Take a mapping."""
-        node = self.take(key, CommentedMap)
+        node = self.take(key, dict)
         return Fields(self.path, node, f"`{key}`", self._line_of(key))
 
     def each(self, key: str) -> list[Fields]:
         """Take a list of mappings that is not empty."""
-        nodes = self.take(key, CommentedSeq)
+        nodes = self.take(key, list)
         if not nodes:
             self.fail(f"`{key}` must not be empty", key)
         return [
-            Fields(self.path, node, f"an item of `{key}`", nodes.lc.item(number)[0] + 1)
+            Fields(self.path, node, f"an item of `{key}`", _line(nodes, "item", number))
             for number, node in enumerate(nodes)
         ]
 
@@ -99,5 +97,10 @@ class Fields:
     def _line_of(self, key: str | None) -> int:
         if key is None or key not in self.node:
             return self.line
-        line: int = self.node.lc.key(key)[0]
-        return line + 1
+        return _line(self.node, "key", key)
+
+
+def _line(node: Any, what: str, place: str | int) -> int:
+    """Return the line of a place in what was read of YAML; of JSON, which keeps none, the first."""
+    lines = getattr(node, "lc", None)
+    return 1 if lines is None else int(getattr(lines, what)(place)[0]) + 1

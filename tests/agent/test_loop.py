@@ -34,11 +34,9 @@ def recall(query: str) -> str:
     return act(("recall", {"query": query}))
 
 
-def gate_of(
-    model: ScriptedModel, *, judges: bool = False, message: str = "Hello", language: str = "en"
-) -> Gate:
+def gate_of(model: ScriptedModel, *, judges: bool = False, message: str = "Hello") -> Gate:
     config = settings.load().config.cognition.gate
-    return Gate(model, config, message, "always" if judges else "never", language=language)
+    return Gate(model, config, message, "always" if judges else "never")
 
 
 def go(
@@ -187,29 +185,6 @@ def test_what_was_said_before_a_tool_ran_is_not_said_again_beside_something_new(
     second = act(("say", {"text": "I look."}), ("say", {"text": "Biscuit."}))
     done, _ = run([Reply(first), Reply(second)], person)
     assert person.heard == done.said == "I look.\n\nBiscuit."
-
-
-def test_an_echo_of_what_the_person_said_is_not_heard() -> None:
-    person = Person()
-    answer = say("I prefer tea to coffee. Which tea is it?")
-    done, _ = run([Reply(answer)], person, "I prefer tea to coffee.")
-    assert person.heard == done.said == "Which tea is it?"
-
-
-@pytest.mark.parametrize("more", range(7))  # so that a piece ends right behind the echo
-def test_the_sign_behind_an_echo_goes_with_it(more: int) -> None:
-    person = Person()
-    message = f"My {'old ' * 3}lighthouse{'s' * more}"
-    done, _ = run([Reply(say(f"{message}. What of it?"))], person, message)
-    assert person.heard == done.said == "What of it?"
-
-
-def test_who_only_echoes_is_asked_again() -> None:
-    person = Person()
-    message = "I prefer tea to coffee."
-    done, model = run([Reply(say(message)), Reply(say("Which tea is it?"))], person, message)
-    assert person.heard.strip() == done.said == "Which tea is it?"
-    assert "heard nothing yet" in model.requests[1].messages[-1].content
 
 
 def test_the_answer_schema_keeps_speech_and_work_apart() -> None:
@@ -375,7 +350,7 @@ def test_an_answer_that_is_cut_off_goes_on_and_gets_advice_it_can_follow_at_the_
     )
     assert done.stopped == "length"
     told = [request.messages[-1].content for request in model.requests]
-    assert len(told) == 1 + CONFIG.length_stops
+    assert len(told) == 1 + loop.LENGTH_STOPS
     assert [advice in one for one in told] == [False, False, False, True]
 
 
@@ -410,7 +385,7 @@ def test_a_call_that_is_cut_off_each_time_ends_at_the_length_and_is_never_run() 
     model = ScriptedModel([chat(cut, always=True, finish_reason="length")])
     done = go(model, person)
     assert (done.stopped, person.calls) == ("length", [])
-    assert len(model.requests) == 1 + CONFIG.length_stops
+    assert len(model.requests) == 1 + loop.LENGTH_STOPS
     told = model.requests[-1].messages
     assert told[-1].content == loop.CUT_CALL
     assert len(told[-2].content) <= loop.UNREAD_CHARS  # it need not be read again to be written
@@ -606,3 +581,31 @@ def test_a_model_that_is_sent_back_when_no_tool_is_left_is_not_sent_to_a_tool() 
     assert NO_TOOL in last
     assert not any(offer in last for offer in TOOLS_OFFERED)
     assert done.stopped == "done"
+
+
+def announce(text: str) -> str:
+    return act(("say", {"text": text, "then": "more"}))
+
+
+@pytest.mark.parametrize("text", ["Let me check that for you.", "Ich schaue gleich nach."])
+def test_what_a_model_says_that_it_has_still_to_do_it_does_in_the_same_turn(text: str) -> None:
+    person = Person()
+    replies = [announce(text), recall("dog"), act(("say", {"text": "Biscuit.", "then": "nothing"}))]
+    done, model = run([Reply(reply) for reply in replies], person)
+    assert (done.said, done.stopped) == (f"{text}\n\nBiscuit.", "done")
+    assert [call.name for call in person.calls] == ["recall"]
+    assert "only announces" in model.requests[1].messages[-1].content
+
+
+def test_who_only_announces_is_sent_back_a_few_times_and_the_turn_says_so() -> None:
+    done, model = run([Reply(announce(f"I will, {n}.")) for n in range(9)], Person())
+    assert (done.stopped, len(done.missing)) == ("unfinished", len(model.requests))
+    assert len(model.requests) == settings.load().config.cognition.gate.max_continues + 1
+
+
+def test_only_native_speech_tells_whether_work_follows_and_none_where_no_tool_may_be_used() -> None:
+    for speech_only, keys in ((False, {"text", "then"}), (True, {"text"})):
+        offered = loop.offered(tools.DECLARED, speech_only=speech_only)
+        (say,) = [tool for tool in offered if tool.name == "say"]
+        assert set(say.parameters["properties"]) == keys
+    assert '"then"' not in json.dumps(loop.schema(tools.DECLARED))

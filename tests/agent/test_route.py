@@ -1,102 +1,12 @@
 from __future__ import annotations
 
 import pytest
-from msgspec.structs import replace
 
-from bumble.agent import route, route_words
-from bumble.entity import settings
-from bumble.llm.scripted import Reply, ScriptedModel
-
-CONFIG = settings.load().config.cognition.router
-
-REFLEX = [
-    "hi",
-    "Hello!",
-    "hey there",
-    "good morning",
-    "ok",
-    "thanks",
-    "bonjour",
-    "你好",
-    "привет!",
-    "What time is it?",
-    "Coffee or tea?",
-    "I had soup for lunch.",
-    "lol",
-    "nice one",
-]
-DELIBERATE = [
-    "Who are you?",
-    "What can you do?",
-    "Do you remember my sister?",
-    "Read the file in your workspace",
-    "Why do people dream?",
-    "I feel a bit low today.",
-    "What is the meaning of all this?",
-    "Do you love anyone?",
-    "I am afraid of tomorrow",
-    "word " * 60,
-]
-
-
-@pytest.mark.parametrize("text", REFLEX)
-def test_small_talk_is_a_reflex(text: str) -> None:
-    assert route.route(text, CONFIG).profile == "reflex"
-
-
-@pytest.mark.parametrize("text", DELIBERATE)
-def test_what_matters_is_thought_about(text: str) -> None:
-    assert route.route(text, CONFIG).profile == "deliberate"
-
-
-def test_automation_and_heavy_moods_are_thought_about() -> None:
-    assert route.route("hi", CONFIG, automation=True).rule == "automation"
-    assert route.route("I had soup.", CONFIG, mood="anxious").rule == "heavy_mood"
-
-
-def test_a_charged_question_is_no_reflex_by_its_length_alone() -> None:
-    calm = route.route("Is it done?", CONFIG, intensity=0.1)
-    charged = route.route("Is it done?", CONFIG, intensity=0.9)
-    assert calm.rule == "short_question"
-    assert charged.rule != "short_question"
-
+from bumble.agent import route
+from bumble.embed.reader import MessageReading
 
 LONG = "I went along the river and then home again, and it was a fine day, as far as days go, " * 1
 LONG += "and nobody was there but me and a heron."
-ASKING = replace(CONFIG, classifier=True)
-
-
-@pytest.mark.parametrize(
-    ("answer", "profile", "rule"),
-    [
-        ("CHAT", "reflex", "classifier_chat"),
-        ("GROUNDED", "deliberate", "classifier_grounded"),
-        ("exact.", "deliberate", "classifier_exact"),
-        ('"DEEP"', "deliberate", "classifier_deep"),
-        ("Perhaps CHAT or DEEP", "deliberate", "classifier_unreadable"),
-        ("", "deliberate", "classifier_unreadable"),
-    ],
-)
-def test_where_the_form_leaves_it_open_and_it_is_set_so_the_model_gives_one_word(
-    answer: str, profile: str, rule: str
-) -> None:
-    model = ScriptedModel([Reply(answer, purpose="route")])
-    found = route.decide(model, LONG, ASKING)
-    assert (found.profile, found.rule) == (profile, rule)
-    asked = model.requests[0]
-    assert (asked.max_tokens, asked.temperature) == (8, 0.2)
-
-
-def test_without_an_answer_it_is_thought_about() -> None:
-    found = route.decide(ScriptedModel([]), LONG, ASKING)
-    assert (found.profile, found.rule) == ("deliberate", "classifier_failed")
-
-
-@pytest.mark.parametrize("text", ["lol ok", "haha no way", "Hello there!", "Why?", LONG])
-def test_nobody_asks_a_model_before_the_answer_unless_it_is_set_so(text: str) -> None:
-    model = ScriptedModel([])
-    route.decide(model, text, CONFIG)
-    assert model.requests == []
 
 
 @pytest.mark.parametrize(
@@ -118,75 +28,26 @@ def test_nobody_asks_a_model_before_the_answer_unless_it_is_set_so(text: str) ->
 def test_an_able_model_thinks_by_the_form_of_a_message_in_any_language(
     text: str, profile: str
 ) -> None:
-    assert route.by_form(text, CONFIG).profile == profile
-
-
-WEIGHTY = [
-    ("en", "My mother died last week"),
-    ("en", "Calculate 17 * 23 + 4"),
-    ("en", "Run the tests"),
-    ("de", "mein bruder ist gestern verunglückt"),
-    ("de", "sortier mir die adressen nach ort"),
-    ("de", "bist du manchmal traurig?"),
-    ("de", "soll ich das angebot annehmen oder warten?"),
-    ("fr", "mon fils a recommencé la drogue"),
-    ("fr", "résume ce contrat en cinq points"),
-    ("es", "me han despedido hoy"),
-    ("es", "cómo se calcula el interés compuesto"),
-    ("it", "mia sorella è in ospedale"),
-    ("it", "correggi il codice"),
-    ("pt", "estou com medo do resultado"),
-    ("pt", "qual a diferença entre um ETF e um fundo?"),
-    ("nl", "mijn vader is gisteren overleden"),
-    ("nl", "3 x 17 + 2"),
-    ("ja", "母が亡くなりました"),
-]
-LIGHT = [
-    ("de", "grüß dich, alles klar?"),
-    ("de", "hahaha ich sterbe"),
-    ("de", "es schneit!"),
-    ("fr", "trop mignon ce chien"),
-    ("fr", "ça va ?"),
-    ("es", "qué hambre tengo"),
-    ("it", "mare o montagna?"),
-    ("pt", "kkkk adorei"),
-    ("nl", "goedemorgen"),
-    ("nl", "hoe gaat het?"),
-]
-
-
-@pytest.mark.parametrize(("language", "text"), WEIGHTY)
-def test_what_is_heavy_or_work_is_thought_about_in_any_language(language: str, text: str) -> None:
-    assert route.route(text, CONFIG, language).profile == "deliberate"
-
-
-@pytest.mark.parametrize(("language", "text"), LIGHT)
-def test_what_is_light_is_a_reflex_in_any_language(language: str, text: str) -> None:
-    assert route.route(text, CONFIG, language).profile == "reflex"
-
-
-def test_a_language_without_words_in_doubt_gets_thought() -> None:
-    doubt = route.route("ik weet niet meer wat ik moet", CONFIG, "nl")
-    assert (doubt.profile, doubt.rule) == ("deliberate", "unknown_language")
-
-
-def test_every_list_of_a_language_can_be_read_and_all_languages_have_all() -> None:
-    for language in ("de", "en", "es", "fr", "it", "pt"):
-        assert set(route_words.load(language).patterns) == set(route_words.CUES)
+    assert route.by_form(text).profile == profile
 
 
 @pytest.mark.parametrize(
-    ("language", "reply", "is_promise"),
+    ("reading", "profile", "rule"),
     [
-        ("en", "Sure, I'll look it up for you.", True),
-        ("en", "Shall I look it up? I'll be here.", False),
-        ("de", "Klar, ich schaue gleich nach.", True),
-        ("de", "Soll ich gleich nachsehen?", False),
-        ("fr", "Je vais chercher ça.", True),
-        ("nl", "Ik zoek het op.", False),
+        (MessageReading(-3, {"task": 1.0}), "deliberate", "task"),
+        (MessageReading(-3, {"ask_memory": 0.2, "confide": 0.9}), "deliberate", "confide"),
+        (MessageReading(2, {"tell": 2.0}), "deliberate", "kept"),
+        (MessageReading(-3, {"tell": 2.0}, heavy=1), "deliberate", "heavy"),
+        (MessageReading(-3, {"tell": 1.0, "joke": -1.0}), "reflex", "tell"),
+        (MessageReading(-3, {}), "reflex", "tell"),
     ],
 )
-def test_a_promise_shows_by_the_words_of_a_language(
-    language: str, reply: str, is_promise: bool
+def test_below_that_what_a_message_is_decides(
+    reading: MessageReading, profile: str, rule: str
 ) -> None:
-    assert route_words.promises(reply, language) is is_promise
+    decided = route.by_reading("some words of theirs", reading)
+    assert (decided.profile, decided.rule) == (profile, rule)
+
+
+def test_an_automation_is_thought_about() -> None:
+    assert route.AUTOMATION.profile == "deliberate"

@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from bumble.agent import tools, workspace
-from bumble.agent.tool_cache import ToolCache
+from bumble.agent.tool_cache import LIFE_SECONDS, ToolCache
 from bumble.entity import changes, settings
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
@@ -20,7 +20,6 @@ from tests.support.lives import NOON
 
 ENVIRON = {"PATH": "/usr/bin:/bin", "SECRET_KEY": "hunter2"}
 TOOLS = settings.load().config.tools
-CACHE = TOOLS.cache
 
 
 @pytest.fixture
@@ -160,24 +159,24 @@ def test_files_and_programs_are_off_unless_the_owner_allows_them() -> None:
 
 
 def test_a_result_is_kept_until_it_is_old_or_the_file_changes(tmp_path: Path) -> None:
-    cache = ToolCache(tmp_path / "tools", CACHE)
+    cache = ToolCache(tmp_path / "tools")
     cache.put("read_file", {"path": "a"}, (1, 2), "text", NOON)
     assert cache.get("read_file", {"path": "a"}, (1, 2), NOON) == "text"
     assert cache.get("read_file", {"path": "a"}, (1, 3), NOON) is None
     assert cache.get("read_file", {"path": "b"}, (1, 2), NOON) is None
-    late = NOON + timedelta(seconds=CACHE.ttl_seconds + 1)
+    late = NOON + timedelta(seconds=LIFE_SECONDS + 1)
     assert cache.get("read_file", {"path": "a"}, (1, 2), late) is None
 
 
 def test_what_a_tool_writes_is_never_kept(tmp_path: Path) -> None:
-    cache = ToolCache(tmp_path / "tools", CACHE)
+    cache = ToolCache(tmp_path / "tools")
     cache.put("write_file", {"path": "a"}, (), "written", NOON)
     assert cache.get("write_file", {"path": "a"}, (), NOON) is None
     assert not (tmp_path / "tools").exists()
 
 
 def test_the_oldest_results_go_where_there_are_too_many(tmp_path: Path) -> None:
-    cache = ToolCache(tmp_path / "tools", replace(CACHE, max_entries=3))
+    cache = ToolCache(tmp_path / "tools", most_entries=3)
     for n in range(5):
         cache.put("read_file", {"path": str(n)}, (), str(n), NOON)
         for file in (tmp_path / "tools").iterdir():  # as if it had been a second ago
@@ -187,7 +186,7 @@ def test_the_oldest_results_go_where_there_are_too_many(tmp_path: Path) -> None:
 
 
 def test_a_damaged_entry_counts_as_none(tmp_path: Path) -> None:
-    cache = ToolCache(tmp_path / "tools", CACHE)
+    cache = ToolCache(tmp_path / "tools")
     cache.put("read_file", {"path": "a"}, (), "text", NOON)
     for file in (tmp_path / "tools").iterdir():
         file.write_text("{")

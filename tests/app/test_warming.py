@@ -5,7 +5,6 @@ import threading
 from msgspec.structs import replace
 
 from bumble.abilities.tiers import Abilities
-from bumble.agent import manner
 from bumble.app import warming
 from bumble.app.warming import Warming
 from bumble.entity.folder import Entity
@@ -54,11 +53,3 @@ def test_only_a_model_in_this_process_that_talks_is_warmed(ada: Entity) -> None:
     assert warming.request(replace(local, writes=False), session, "sam") is None
     none = replace(local, abilities=Abilities("none"))
     assert warming.request(none, session, "sam") is None
-
-
-def test_where_forms_do_better_in_every_act_nothing_is_evaluated_ahead(ada: Entity) -> None:
-    runtime = replace(runtime_of(ada, ScriptedModel([])), local=True, abilities=Abilities("choose"))
-    assert manner.asks_model(runtime, "en")
-    assert not manner.asks_model(runtime, "de")
-    assert not manner.asks_model(runtime, "sw")
-    assert manner.asks_model(replace(runtime, abilities=Abilities("write")), "de")

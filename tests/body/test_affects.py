@@ -10,15 +10,14 @@ from msgspec.structs import replace
 from bumble.body import affects
 from bumble.body.affects import Affect, FeltImprint, Mood
 from bumble.body.config import EMOTIONS
-from tests.support.body_defaults import BODY, NOON, bars_at
+from tests.support.body_defaults import MEMORY, NOON, bars_at
 
-CONFIG, IMPRINT, KINSHIP = BODY.soma.affects, BODY.memory, BODY.affinity
 MONTH = 2592000.0
 
 
 def test_an_affect_halves_and_is_gone_when_faint() -> None:
     held = (Affect("amused", 0.8, NOON), Affect("wistful", 0.06, NOON))
-    later = affects.faded(held, NOON + timedelta(minutes=90), CONFIG)
+    later = affects.faded(held, NOON + timedelta(minutes=90))
     assert [(affect.name, affect.at) for affect in later] == [
         ("amused", NOON + timedelta(minutes=90))
     ]
@@ -27,16 +26,16 @@ def test_an_affect_halves_and_is_gone_when_faint() -> None:
 
 def test_an_affect_from_the_future_is_as_strong_now() -> None:
     held, now = (Affect("amused", 0.8, NOON),), NOON - timedelta(hours=3)
-    assert affects.faded(held, now, CONFIG) == (Affect("amused", 0.8, now),)
+    assert affects.faded(held, now) == (Affect("amused", 0.8, now),)
 
 
 def test_a_feeling_felt_again_grows_and_only_the_strongest_are_held() -> None:
-    once = affects.feel((), ["Quiet joy!", "quiet  joy"], 0.5, NOON, CONFIG)
+    once = affects.feel((), ["Quiet joy!", "quiet  joy"], 0.5, NOON)
     assert once == (Affect("quiet-joy", 0.5, NOON),)
-    twice = affects.feel(once, ["quiet-joy"], 0.5, NOON, CONFIG)
+    twice = affects.feel(once, ["quiet-joy"], 0.5, NOON)
     assert twice[0].intensity == pytest.approx(0.75)
-    crowd = affects.feel(twice, [f"feeling{n}" for n in range(20)], 0.3, NOON, CONFIG)
-    assert len(crowd) == CONFIG.limit
+    crowd = affects.feel(twice, [f"feeling{n}" for n in range(20)], 0.3, NOON)
+    assert len(crowd) == affects.MOST
     assert crowd[0].name == "quiet-joy"
 
 
@@ -64,7 +63,7 @@ def test_a_feelings_name_is_a_short_slug_that_stays_itself(name: str) -> None:
     ],
 )
 def test_the_largest_overshoot_gives_the_mood(values: dict[str, float], expected: Mood) -> None:
-    present = affects.mood(bars_at(**values), CONFIG)
+    present = affects.mood(bars_at(**values))
     assert present.name == expected.name
     assert present.intensity == pytest.approx(expected.intensity)
 
@@ -92,8 +91,8 @@ def test_emotional_intensity_is_that_of_what_is_felt_most() -> None:
     ],
 )
 def test_affinity_is_the_table_either_way_round(mood: str, emotion: str, expected: float) -> None:
-    assert affects.affinity(mood, emotion, KINSHIP) == expected
-    assert affects.affinity(emotion, mood, KINSHIP) == expected
+    assert affects.affinity(mood, emotion) == expected
+    assert affects.affinity(emotion, mood) == expected
 
 
 @pytest.mark.parametrize(
@@ -113,7 +112,7 @@ def test_an_imprint_lifts_recall_by_the_formula(
     imprints: list[tuple[str, float]], mood: str, age: float, expected: float
 ) -> None:
     left = [FeltImprint(emotion, intensity, "") for emotion, intensity in imprints]
-    assert affects.imprint_factor(left, mood, age, IMPRINT, KINSHIP) == pytest.approx(expected)
+    assert affects.imprint_factor(left, mood, age, MEMORY) == pytest.approx(expected)
 
 
 IMPRINTS = st.lists(
@@ -125,15 +124,15 @@ IMPRINTS = st.lists(
 def test_weight_zero_is_plain_retrieval_exactly(
     imprints: list[FeltImprint], mood: str, age: float
 ) -> None:
-    plain = replace(IMPRINT, imprint_recall_weight=0.0)
-    assert affects.imprint_factor(imprints, mood, age, plain, KINSHIP) == 1.0
+    plain = replace(MEMORY, imprint_recall_weight=0.0)
+    assert affects.imprint_factor(imprints, mood, age, plain) == 1.0
 
 
 @given(IMPRINTS, st.sampled_from(EMOTIONS), st.floats(0, 1e9))
 def test_the_factor_is_bounded_and_the_shares_add_up(
     imprints: list[FeltImprint], mood: str, age: float
 ) -> None:
-    shares = affects.imprint_shares(imprints, mood, age, IMPRINT, KINSHIP)
-    factor = affects.imprint_factor(imprints, mood, age, IMPRINT, KINSHIP)
+    shares = affects.imprint_shares(imprints, mood, age, MEMORY)
+    factor = affects.imprint_factor(imprints, mood, age, MEMORY)
     assert 1 <= factor <= 1 + 0.35 * 1.5
     assert factor == pytest.approx(1 + 0.35 * min(1.5, sum(shares)))

@@ -5,13 +5,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bumble.body import anchoring
-from bumble.body.hormones import Hormones
-from bumble.entity import settings
+from bumble.body.hormones import REST, Hormones
 
 AT = datetime(2026, 5, 24, 12, tzinfo=UTC)
 HIGH = {"dopamine": 0.8, "cortisol": 0.1, "oxytocin": 0.6}
 LOW = {"dopamine": 0.2, "cortisol": 0.5, "oxytocin": 0.3}
-CONFIG = settings.load().config.body.soma.hormones
 
 
 @pytest.mark.parametrize("share", [anchoring.ASKED, anchoring.WORDS, anchoring.ALIKE])
@@ -27,10 +25,9 @@ def test_the_shares_are_those_of_the_mechanics() -> None:
 
 
 def test_a_body_is_like_itself_and_at_rest_like_nothing() -> None:
-    rest = {name: CONFIG.levels[name].rest for name in HIGH}
-    assert anchoring.likeness(HIGH, HIGH, CONFIG) == pytest.approx(1)
-    assert anchoring.likeness(HIGH, LOW, CONFIG) < anchoring.ALIKE_ABOVE
-    assert anchoring.likeness(rest, HIGH, CONFIG) == 0
+    assert anchoring.likeness(HIGH, HIGH) == pytest.approx(1)
+    assert anchoring.likeness(HIGH, LOW) < anchoring.ALIKE_ABOVE
+    assert anchoring.likeness(REST, HIGH) == 0
 
 
 def test_time_takes_half_of_an_anchor_in_a_month() -> None:

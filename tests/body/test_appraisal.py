@@ -11,9 +11,8 @@ from jsonschema import Draft202012Validator
 from bumble.body import appraisal
 from bumble.body.affects import FeltImprint
 from bumble.body.soma import FeltLine
-from tests.support.body_defaults import BODY, BORN, NOON
+from tests.support.body_defaults import BORN, NOON
 
-LIMITS = BODY.appraisal
 ANSWER: dict[str, Any] = {
     "bars": {"social": 4, "curiosity": 6, "creative": 0, "tension": -3, "comfort": 2},
     "affects": ["Amused", "a little proud"],
@@ -23,7 +22,7 @@ ANSWER: dict[str, Any] = {
 
 
 def test_the_schema_is_valid_and_accepts_a_whole_answer_only() -> None:
-    schema = appraisal.schema(LIMITS)
+    schema = appraisal.schema()
     Draft202012Validator.check_schema(schema)
     validator = Draft202012Validator(schema)
     assert validator.is_valid(ANSWER)
@@ -33,7 +32,7 @@ def test_the_schema_is_valid_and_accepts_a_whole_answer_only() -> None:
 
 
 def test_a_whole_answer_is_read() -> None:
-    found = appraisal.parse(ANSWER, LIMITS)
+    found = appraisal.parse(ANSWER)
     assert found.points == ANSWER["bars"]
     assert found.affects == ("amused", "a-little-proud")
     assert found.felt == "a quick bright tug, like a kite"
@@ -47,7 +46,7 @@ def test_what_is_too_much_is_clamped() -> None:
         "felt": "x" * 500,
         "imprint": {"emotion": "ANXIOUS ", "intensity": 7, "trigger": "y" * 300},
     }
-    found = appraisal.parse(wild, LIMITS)
+    found = appraisal.parse(wild)
     assert found.points == {
         "social": 10, "curiosity": 0, "creative": 0, "tension": -10, "comfort": 0,
     }  # fmt: skip
@@ -60,8 +59,8 @@ def test_what_is_too_much_is_clamped() -> None:
 
 def test_a_neutral_or_absent_imprint_leaves_nothing() -> None:
     neutral = {"emotion": "neutral", "intensity": 0.9, "trigger": ""}
-    assert appraisal.parse({**ANSWER, "imprint": neutral}, LIMITS).imprint is None
-    assert appraisal.parse({"bars": {}}, LIMITS).imprint is None
+    assert appraisal.parse({**ANSWER, "imprint": neutral}).imprint is None
+    assert appraisal.parse({"bars": {}}).imprint is None
 
 
 @pytest.mark.parametrize(
@@ -84,7 +83,7 @@ def test_a_neutral_or_absent_imprint_leaves_nothing() -> None:
 )
 def test_an_answer_that_cannot_be_used_names_the_field(broken: object, field: str) -> None:
     with pytest.raises(ValueError, match="`" + field.replace("[", r"\[") + "`"):
-        appraisal.parse(broken, LIMITS)
+        appraisal.parse(broken)
 
 
 JSON = st.recursive(
@@ -102,7 +101,7 @@ JSON = st.recursive(
 @given(JSON)
 def test_any_answer_is_read_or_refused(answer: object) -> None:
     try:
-        found = appraisal.parse(answer, LIMITS)
+        found = appraisal.parse(answer)
     except ValueError:
         return
     assert all(-10 <= points <= 10 for points in found.points.values())
@@ -110,8 +109,8 @@ def test_any_answer_is_read_or_refused(answer: object) -> None:
 
 
 def test_an_appraisal_moves_bars_hormones_and_affects_together() -> None:
-    found = appraisal.parse(ANSWER, LIMITS)
-    moved = appraisal.apply(BORN, found, BODY.soma, LIMITS)
+    found = appraisal.parse(ANSWER)
+    moved = appraisal.apply(BORN, found)
     assert moved.bars.value("social") == pytest.approx(52)  # headroom of one half
     assert moved.bars.value("tension") == pytest.approx(12)
     assert moved.hormones.levels["dopamine"] > BORN.hormones.levels["dopamine"]
@@ -123,8 +122,8 @@ def test_an_appraisal_moves_bars_hormones_and_affects_together() -> None:
 
 
 def test_what_has_ebbed_away_since_moves_less() -> None:
-    found = appraisal.parse(ANSWER, LIMITS)
-    late = appraisal.apply(BORN, found, BODY.soma, LIMITS, left=0.5, audience=("sam",))
+    found = appraisal.parse(ANSWER)
+    late = appraisal.apply(BORN, found, left=0.5, audience=("sam",))
     assert late.bars.value("social") == pytest.approx(51)
     assert late.bars.value("tension") == pytest.approx(13.5)
     whole = 0.4 + 0.5 * 15 / 40
@@ -133,6 +132,6 @@ def test_what_has_ebbed_away_since_moves_less() -> None:
 
 
 def test_an_empty_felt_line_keeps_the_earlier_one() -> None:
-    felt = appraisal.apply(BORN, appraisal.parse(ANSWER, LIMITS), BODY.soma, LIMITS)
-    silent = appraisal.parse({"bars": {}}, LIMITS)
-    assert appraisal.apply(felt, silent, BODY.soma, LIMITS) == felt
+    felt = appraisal.apply(BORN, appraisal.parse(ANSWER))
+    silent = appraisal.parse({"bars": {}})
+    assert appraisal.apply(felt, silent) == felt

@@ -8,10 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bumble.body import circadian
-from tests.support.body_defaults import BODY
 
 BERLIN, KOLKATA = ZoneInfo("Europe/Berlin"), ZoneInfo("Asia/Kolkata")
-RHYTHM = BODY.soma.bars.circadian
 
 
 def test_durations_across_a_dst_change_are_real_ones() -> None:
@@ -30,7 +28,7 @@ def test_a_time_without_a_zone_is_refused() -> None:
     ("hour", "expected"), [(8, 1.0), (14, 1.15), (20, 1.0), (2, 0.85), (26, 0.85), (11, 1.10607)]
 )
 def test_the_rhythm_peaks_in_the_afternoon_and_sinks_at_night(hour: float, expected: float) -> None:
-    assert circadian.factor(hour, RHYTHM) == pytest.approx(expected, abs=1e-5)
+    assert circadian.factor(hour) == pytest.approx(expected, abs=1e-5)
 
 
 def test_the_local_hour_follows_the_zone_and_its_summer_time() -> None:

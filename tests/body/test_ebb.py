@@ -12,14 +12,12 @@ from bumble.body.affects import Affect
 from bumble.body.config import BAR_NAMES
 from bumble.body.noise import Fragment
 from bumble.body.soma import FeltLine, Soma
-from tests.support.body_defaults import BODY, BORN, NOON, STIRRED, body
-
-CONFIG, EBB = BODY.soma, BODY.ebb
+from tests.support.body_defaults import BORN, NOON, STIRRED, TEMPERAMENT, body
 
 BODIES = st.builds(
     lambda values, feelings, thoughts, felt: replace(
         body(**dict(zip(BAR_NAMES, values, strict=True))),
-        affects=affects.feel((), feelings, 0.5, NOON, CONFIG.affects),
+        affects=affects.feel((), feelings, 0.5, NOON),
         noise=tuple(Fragment(text, "dream", 0.5, NOON) for text in thoughts),
         felt=FeltLine(felt, NOON) if felt else None,
     ),
@@ -51,32 +49,32 @@ def crowded(affect_count: int, noise_count: int, **values: float) -> Soma:
     ],
 )
 def test_loudness_adds_up_and_gives_the_tier(state: Soma, expected: float, tier: str) -> None:
-    loud = ebb.loudness(state, CONFIG, EBB)
+    loud = ebb.loudness(state)
     assert loud == pytest.approx(expected)
-    assert ebb.tier(loud, EBB) == tier
+    assert ebb.tier(loud) == tier
 
 
 @pytest.mark.parametrize(
     ("loud", "tier"), [(0.2999, "quiet"), (0.30, "normal"), (0.5799, "normal"), (0.58, "high")]
 )
 def test_the_tiers_begin_where_they_should(loud: float, tier: str) -> None:
-    assert ebb.tier(loud, EBB) == tier
+    assert ebb.tier(loud) == tier
 
 
 @given(BODIES)
 def test_every_tier_says_more_than_the_one_below_within_its_length(state: Soma) -> None:
-    quiet = ebb.body_block(state, "quiet", CONFIG, EBB)
-    normal = ebb.body_block(state, "normal", CONFIG, EBB)
-    high = ebb.body_block(state, "high", CONFIG, EBB)
-    assert len(quiet) < len(normal) < len(high) <= EBB.block_max_chars
+    quiet = ebb.body_block(state, "quiet")
+    normal = ebb.body_block(state, "normal")
+    high = ebb.body_block(state, "high")
+    assert len(quiet) < len(normal) < len(high) <= ebb.BLOCK_MAX_CHARS
 
 
 def test_a_quiet_body_is_one_line() -> None:
-    assert ebb.body_block(BORN, "quiet", CONFIG, EBB) == "Body: quiet. Mood: content (0.43)."
+    assert ebb.body_block(BORN, "quiet") == "Body: quiet. Mood: content (0.43)."
 
 
 def test_a_stirring_body() -> None:
-    assert ebb.body_block(STIRRED, "normal", CONFIG, EBB) == (
+    assert ebb.body_block(STIRRED, "normal") == (
         "Body: stirring. Mood: content (0.47).\n"
         "Bars: social 85 (rest 50), curiosity 74 (rest 45), comfort 71 (rest 65).\n"
         "Let it colour how you speak, without reciting it.\n"
@@ -90,7 +88,7 @@ def test_a_stirring_body() -> None:
 
 
 def test_a_loud_body() -> None:
-    assert ebb.body_block(STIRRED, "high", CONFIG, EBB) == (
+    assert ebb.body_block(STIRRED, "high") == (
         "Body: loud. Mood: content (0.47).\n"
         "Bars: social 85 (rest 50), curiosity 74 (rest 45), creative 40 (rest 40), "
         "tension 15 (rest 15), comfort 71 (rest 65).\n"
@@ -109,19 +107,18 @@ def test_a_loud_body() -> None:
 
 def test_a_felt_line_whose_feelings_have_faded_is_not_shown() -> None:
     cold = replace(STIRRED, affects=())
-    assert "It felt" not in ebb.body_block(cold, "high", CONFIG, EBB)
+    assert "It felt" not in ebb.body_block(cold, "high")
 
 
 def test_what_matters_least_is_left_out_first() -> None:
-    tight = replace(EBB, block_max_chars=120)
-    assert ebb.body_block(STIRRED, "normal", CONFIG, tight).splitlines() == [
+    assert ebb.body_block(STIRRED, "normal", max_chars=120).splitlines() == [
         "Body: stirring. Mood: content (0.47).",
         "Bars: social 85 (rest 50), curiosity 74 (rest 45), comfort 71 (rest 65).",
     ]
 
 
 def test_the_tag_of_an_episode() -> None:
-    tag = ebb.episode_tag(STIRRED, CONFIG)
+    tag = ebb.episode_tag(STIRRED)
     assert tag == (
         "social=85% curiosity=74% creative=40% tension=15% comfort=71% "
         "mood=content affects=amused,a-little-proud"
@@ -130,11 +127,11 @@ def test_the_tag_of_an_episode() -> None:
 
 @given(BODIES)
 def test_a_tag_is_short_and_reads_back(state: Soma) -> None:
-    tag = ebb.episode_tag(state, CONFIG)
+    tag = ebb.episode_tag(state)
     assert len(tag) <= 220
     found = ebb.parse_tag(f"soma: {tag}")
     assert found.bars == {name: round(state.bars.value(name)) for name in BAR_NAMES}
-    assert found.mood == affects.mood(state.bars, CONFIG.affects).name
+    assert found.mood == affects.mood(state.bars).name
     names = [affect.name for affect in state.affects]
     assert list(found.affects) == names[: len(found.affects)]
 
@@ -142,7 +139,7 @@ def test_a_tag_is_short_and_reads_back(state: Soma) -> None:
 def test_a_tag_names_as_many_affects_as_fit() -> None:
     names = [f"a-feeling-of-20-chars{n}" for n in range(8)]
     crowd = replace(BORN, affects=tuple(Affect(name, 0.5, NOON) for name in names))
-    tag = ebb.episode_tag(crowd, CONFIG)
+    tag = ebb.episode_tag(crowd)
     assert list(ebb.parse_tag(tag).affects) == names[:6]
     assert len(tag) <= 220 < len(tag) + 1 + len(names[6])
 
@@ -166,22 +163,22 @@ def test_a_broken_tag_is_refused(tag: str, problem: str) -> None:
 
 
 def test_the_line_for_reflection() -> None:
-    assert ebb.reflection_line(STIRRED, CONFIG) == (
+    assert ebb.reflection_line(STIRRED) == (
         "Body: content (0.47); social 85, curiosity 74, creative 40, tension 15, comfort 71; "
         "feeling amused, a-little-proud."
     )
-    assert "feeling" not in ebb.reflection_line(BORN, CONFIG)
+    assert "feeling" not in ebb.reflection_line(BORN)
 
 
 def test_the_two_lines_for_a_dream() -> None:
-    assert ebb.dream_lines(STIRRED, CONFIG).splitlines() == [
+    assert ebb.dream_lines(STIRRED).splitlines() == [
         "Fell asleep content (0.47), with social 85%, curiosity 74%, creative 40%, tension 15%, "
         "comfort 71%.",
         "Still felt: amused (0.6), a-little-proud (0.4).",
     ]
-    assert ebb.dream_lines(BORN, CONFIG).splitlines()[1] == "Still felt: nothing in particular."
+    assert ebb.dream_lines(BORN).splitlines()[1] == "Still felt: nothing in particular."
 
 
 def test_a_body_left_alone_grows_quiet_again() -> None:
-    later = soma.advance(STIRRED, NOON + timedelta(days=2), UTC, CONFIG)
-    assert ebb.tier(ebb.loudness(later, CONFIG, EBB), EBB) == "quiet"
+    later = soma.advance(STIRRED, NOON + timedelta(days=2), UTC, TEMPERAMENT)
+    assert ebb.tier(ebb.loudness(later)) == "quiet"

@@ -3,23 +3,17 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from bumble.body import endocrine
 from bumble.body.hormones import Hormones
-from tests.support.body_defaults import BODY, NOON
+from tests.support.body_defaults import NOON
 
-CONFIG, LIMITS = BODY.soma.hormones, BODY.endocrine
 LEVELS = Hormones(NOON, {"dopamine": 0.15, "cortisol": 0.5, "oxytocin": 0.4})
 
 
 def section(*, phenotype: str = "", interactions: int = 200, show_names: bool = True) -> str:
     return endocrine.section(
-        LEVELS,
-        phenotype=phenotype,
-        interactions=interactions,
-        config=replace(CONFIG, show_names=show_names),
-        endocrine=LIMITS,
+        LEVELS, phenotype=phenotype, interactions=interactions, named=show_names
     )
 
 
@@ -50,7 +44,7 @@ def test_the_names_of_hormones_can_be_hidden() -> None:
     [(0, 0.0, True), (29, 0.145, True), (30, 0.15, False), (200, 1.0, False), (999, 1.0, False)],
 )
 def test_maturity_grows_with_exchanges(interactions: int, grown: float, young: bool) -> None:
-    assert endocrine.maturity(interactions, LIMITS) == grown
+    assert endocrine.maturity(interactions) == grown
     assert ("still young" in section(interactions=interactions)) is young
 
 

@@ -7,9 +7,6 @@ from msgspec.structs import astuple
 
 from bumble.body import familiarity
 from bumble.body.familiarity import Bond
-from tests.support.body_defaults import BODY
-
-CONFIG = BODY.scalar
 
 
 def exchange(bond: Bond, interactions: int, hours: float = 0, *, meaningful: bool = True) -> Bond:
@@ -18,7 +15,6 @@ def exchange(bond: Bond, interactions: int, hours: float = 0, *, meaningful: boo
         silence_hours=hours,
         interactions=interactions,
         meaningful=meaningful,
-        config=CONFIG,
     )
 
 
@@ -29,16 +25,16 @@ def exchange(bond: Bond, interactions: int, hours: float = 0, *, meaningful: boo
 def test_silence_halves_familiarity_toward_its_floor(
     before: float, hours: float, after: float
 ) -> None:
-    assert familiarity.decayed(before, hours, CONFIG) == pytest.approx(after)
+    assert familiarity.decayed(before, hours) == pytest.approx(after)
 
 
 @pytest.mark.parametrize(("count", "limit"), [(0, 0.0), (1, 0.15773), (80, 1.0), (500, 1.0)])
 def test_the_ceiling_rises_with_the_count(count: int, limit: float) -> None:
-    assert familiarity.ceiling(count, CONFIG) == pytest.approx(limit, abs=1e-5)
+    assert familiarity.ceiling(count) == pytest.approx(limit, abs=1e-5)
 
 
 def test_an_exchange_of_substance_counts_more() -> None:
-    new = familiarity.stranger(CONFIG)
+    new = familiarity.stranger()
     assert exchange(new, 1).familiarity == pytest.approx(0.017)
     assert exchange(new, 1, meaningful=False).familiarity == pytest.approx(0.007)
     assert astuple(exchange(new, 1)) == pytest.approx((0.017, 0.5, 0.5))
@@ -46,13 +42,13 @@ def test_an_exchange_of_substance_counts_more() -> None:
 
 @pytest.mark.parametrize(("direction", "level"), [(1, 0.52), (0, 0.5), (-1, 0.48)])
 def test_good_and_harm_move_warmth_and_trust_by_a_step(direction: int, level: float) -> None:
-    bond = familiarity.felt(familiarity.stranger(CONFIG), direction, CONFIG)
+    bond = familiarity.felt(familiarity.stranger(), direction)
     assert astuple(bond) == pytest.approx((0.0, level, level))
 
 
 @pytest.mark.parametrize(("direction", "edge"), [(1, 1.0), (-1, 0.0)])
 def test_warmth_and_trust_stay_in_range(direction: int, edge: float) -> None:
-    assert familiarity.felt(Bond(0.5, edge, edge), direction, CONFIG) == Bond(0.5, edge, edge)
+    assert familiarity.felt(Bond(0.5, edge, edge), direction) == Bond(0.5, edge, edge)
 
 
 def test_what_was_above_the_ceiling_is_not_cut_down() -> None:
@@ -61,10 +57,10 @@ def test_what_was_above_the_ceiling_is_not_cut_down() -> None:
 
 @given(st.lists(st.tuples(st.floats(0, 2000), st.booleans()), max_size=300))
 def test_a_bond_stays_in_range_and_under_its_ceiling(exchanges: list[tuple[float, bool]]) -> None:
-    bond = familiarity.stranger(CONFIG)
+    bond = familiarity.stranger()
     for count, (hours, meaningful) in enumerate(exchanges, start=1):
         bond = exchange(bond, count, hours, meaningful=meaningful)
-        assert 0 <= bond.familiarity <= familiarity.ceiling(count, CONFIG)
+        assert 0 <= bond.familiarity <= familiarity.ceiling(count)
 
 
 @pytest.mark.parametrize(

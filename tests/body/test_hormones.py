@@ -10,9 +10,8 @@ from msgspec.structs import replace
 from bumble.body import hormones
 from bumble.body.config import HORMONE_NAMES
 from bumble.body.hormones import Hormones
-from tests.support.body_defaults import BODY, BORN, NOON
+from tests.support.body_defaults import BORN, NOON
 
-CONFIG = BODY.soma.hormones
 RESTED = BORN.hormones
 
 
@@ -27,23 +26,21 @@ def levels(dopamine: float = 0.15, cortisol: float = 0.02, oxytocin: float = 0.2
 def test_half_the_gap_to_the_rest_is_gone_after_a_half_life(
     name: str, minutes: float, rest: float
 ) -> None:
-    later = hormones.advance(levels(1, 1, 1), NOON + timedelta(minutes=minutes), CONFIG)
+    later = hormones.advance(levels(1, 1, 1), NOON + timedelta(minutes=minutes))
     assert later.levels[name] == pytest.approx(rest + (1 - rest) / 2)
 
 
 @given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.floats(0, 500), st.floats(0, 500))
 def test_two_leaps_are_one(a: float, b: float, c: float, first: float, second: float) -> None:
     middle, end = timedelta(minutes=first), timedelta(minutes=first + second)
-    twice = hormones.advance(
-        hormones.advance(levels(a, b, c), NOON + middle, CONFIG), NOON + end, CONFIG
-    )
-    once = hormones.advance(levels(a, b, c), NOON + end, CONFIG)
+    twice = hormones.advance(hormones.advance(levels(a, b, c), NOON + middle), NOON + end)
+    once = hormones.advance(levels(a, b, c), NOON + end)
     assert twice.levels == pytest.approx(once.levels, abs=1e-6)
 
 
 def test_time_going_back_sets_only_the_time() -> None:
     high, now = levels(dopamine=0.9), NOON - timedelta(hours=1)
-    assert hormones.advance(high, now, CONFIG) == replace(high, at=now)
+    assert hormones.advance(high, now) == replace(high, at=now)
 
 
 @given(
@@ -67,13 +64,13 @@ def test_levels_stay_between_none_and_full(
     ],
 )
 def test_events_move_the_hormones_of_their_row(event: str, name: str, expected: float) -> None:
-    assert hormones.apply_event(RESTED, event, CONFIG).levels[name] == pytest.approx(expected)
+    assert hormones.apply_event(RESTED, event).levels[name] == pytest.approx(expected)
 
 
 def test_a_tense_appraisal_raises_cortisol_and_a_comforting_one_lowers_it() -> None:
-    tense = hormones.apply_bar_deltas(RESTED, {"tension": 10}, CONFIG)
+    tense = hormones.apply_bar_deltas(RESTED, {"tension": 10})
     assert tense.levels["cortisol"] == pytest.approx(0.02 + 0.2 * 0.98)
-    soothed = hormones.apply_bar_deltas(tense, {"comfort": 10}, CONFIG)
+    soothed = hormones.apply_bar_deltas(tense, {"comfort": 10})
     assert soothed.levels["cortisol"] == pytest.approx(tense.levels["cortisol"] - 0.15)
 
 
@@ -102,8 +99,8 @@ def test_a_tense_appraisal_raises_cortisol_and_a_comforting_one_lowers_it() -> N
 def test_labels_and_tone_follow_the_levels(
     state: Hormones, given: tuple[str, ...], tone: str
 ) -> None:
-    assert tuple(hormones.labels(state, CONFIG).values()) == given
-    assert hormones.tone(state, CONFIG) == tone
+    assert tuple(hormones.labels(state).values()) == given
+    assert hormones.tone(state) == tone
 
 
 def test_every_hormone_has_its_words() -> None:

@@ -8,9 +8,7 @@ from hypothesis import strategies as st
 
 from bumble.body import noise
 from bumble.body.noise import Fragment
-from tests.support.body_defaults import BODY, NOON
-
-CONFIG = BODY.soma.noise
+from tests.support.body_defaults import NOON
 
 
 def thought(text: str, hours: float = 0, kind: str = "thought") -> Fragment:
@@ -23,7 +21,7 @@ NUMBERS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight
 def ring_of(count: int, kind: str = "thought") -> tuple[Fragment, ...]:
     ring: tuple[Fragment, ...] = ()
     for number in NUMBERS[:count]:
-        ring = noise.push(ring, thought(number, kind=kind), CONFIG)
+        ring = noise.push(ring, thought(number, kind=kind))
     return ring
 
 
@@ -41,28 +39,28 @@ def test_likeness_is_the_share_of_words_in_common(one: str, other: str, expected
 
 
 def test_a_near_duplicate_is_refused_and_the_ring_stays_the_same() -> None:
-    ring = noise.push((), thought("a b c"), CONFIG)
-    assert noise.push(ring, thought("a b c d e"), CONFIG) is ring
-    assert len(noise.push(ring, thought("a b c d e f"), CONFIG)) == 2
+    ring = noise.push((), thought("a b c"))
+    assert noise.push(ring, thought("a b c d e")) is ring
+    assert len(noise.push(ring, thought("a b c d e f"))) == 2
 
 
 def test_a_full_ring_loses_its_oldest() -> None:
-    ring = noise.push(ring_of(8), thought("eight"), CONFIG)
+    ring = noise.push(ring_of(8), thought("eight"))
     assert [held.text for held in ring] == NUMBERS[1:9]
 
 
 def test_a_young_dream_outlasts_younger_thoughts_and_an_old_one_does_not() -> None:
     ring = (thought("tide", kind="dream"), *ring_of(7))
-    early = noise.push(ring, thought("eight", hours=11.9), CONFIG)
+    early = noise.push(ring, thought("eight", hours=11.9))
     assert "tide" in [held.text for held in early]
     assert "zero" not in [held.text for held in early]
-    late = noise.push(ring, thought("eight", hours=12), CONFIG)
+    late = noise.push(ring, thought("eight", hours=12))
     assert "tide" not in [held.text for held in late]
 
 
 def test_a_ring_full_of_young_dreams_takes_nothing() -> None:
     ring = ring_of(8, kind="dream")
-    assert noise.push(ring, thought("nine"), CONFIG) is ring
+    assert noise.push(ring, thought("nine")) is ring
 
 
 @given(st.lists(st.tuples(st.text("abcdef ", min_size=1), st.sampled_from(["thought", "dream"]))))
@@ -70,10 +68,10 @@ def test_the_ring_never_outgrows_itself_nor_repeats(pushed: list[tuple[str, str]
     ring: tuple[Fragment, ...] = ()
     for text, kind in pushed:
         if text.strip():
-            ring = noise.push(ring, thought(text, kind=kind), CONFIG)
+            ring = noise.push(ring, thought(text, kind=kind))
     assert len(ring) <= 8
     for index, held in enumerate(ring):
-        assert not noise.is_duplicate(ring[:index], held.text, CONFIG)
+        assert not noise.is_duplicate(ring[:index], held.text)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +103,7 @@ def test_the_mark_of_a_dream_is_shown_and_not_stored() -> None:
 
 
 def test_a_thought_is_due_after_its_interval() -> None:
-    assert noise.due(None, NOON, CONFIG)
-    assert not noise.due(NOON, NOON + timedelta(seconds=89), CONFIG)
-    assert noise.due(NOON, NOON + timedelta(seconds=90), CONFIG)
-    assert noise.due(NOON + timedelta(days=900), NOON, CONFIG)
+    assert noise.due(None, NOON, 90)
+    assert not noise.due(NOON, NOON + timedelta(seconds=89), 90)
+    assert noise.due(NOON, NOON + timedelta(seconds=90), 90)
+    assert noise.due(NOON + timedelta(days=900), NOON, 90)

@@ -5,9 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bumble.body import significance
-from tests.support.body_defaults import BODY
+from tests.support.body_defaults import MEMORY
 
-CONFIG, FADING = BODY.significance, BODY.memory
 SHARE = st.floats(0, 1)
 
 
@@ -31,24 +30,19 @@ def test_significance_is_the_table(
         familiarity=familiarity,
         appraisal=appraisal,
         novelty=novelty,
-        config=CONFIG,
     )
     assert found.total == pytest.approx(expected)
 
 
 @given(st.booleans(), SHARE, SHARE, SHARE)
 def test_significance_is_never_above_one(meaningful: bool, a: float, b: float, c: float) -> None:
-    found = significance.significance(
-        meaningful=meaningful, familiarity=a, appraisal=b, novelty=c, config=CONFIG
-    )
+    found = significance.significance(meaningful=meaningful, familiarity=a, appraisal=b, novelty=c)
     assert 0.1 <= found.total <= 1
 
 
 def test_an_input_out_of_range_is_refused_by_name() -> None:
     with pytest.raises(ValueError, match="`familiarity`"):
-        significance.significance(
-            meaningful=True, familiarity=1.2, appraisal=0, novelty=0, config=CONFIG
-        )
+        significance.significance(meaningful=True, familiarity=1.2, appraisal=0, novelty=0)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +50,7 @@ def test_an_input_out_of_range_is_refused_by_name() -> None:
     [("x" * 40, False, False), ("x" * 41, False, True), (" " * 60, False, False), ("", True, True)],
 )
 def test_substance_is_length_or_a_tool(content: str, used_tool: bool, expected: bool) -> None:
-    assert significance.is_meaningful(content, CONFIG, used_tool=used_tool) is expected
+    assert significance.is_meaningful(content, used_tool=used_tool) is expected
 
 
 @pytest.mark.parametrize(
@@ -66,7 +60,7 @@ def test_substance_is_length_or_a_tool(content: str, used_tool: bool, expected: 
 def test_an_appraisal_is_as_strong_as_all_it_moved(
     points: dict[str, float], expected: float
 ) -> None:
-    assert significance.appraisal_strength(points, 40) == expected
+    assert significance.appraisal_strength(points) == expected
 
 
 @pytest.mark.parametrize(
@@ -78,9 +72,7 @@ def test_novelty_is_the_distance_to_the_nearest(similarities: list[float], expec
 
 
 def test_the_reason_names_the_threshold_and_every_share() -> None:
-    found = significance.significance(
-        meaningful=False, familiarity=0.5, appraisal=0, novelty=0.4, config=CONFIG
-    )
+    found = significance.significance(meaningful=False, familiarity=0.5, appraisal=0, novelty=0.4)
     assert found.sentence(0.3) == (
         "significance 0.27 is below 0.30 (base 0.10, meaningful 0.00, familiarity 0.05, "
         "appraisal 0.00, novelty 0.12)"
@@ -89,8 +81,8 @@ def test_the_reason_names_the_threshold_and_every_share() -> None:
 
 
 def test_significance_fades_by_a_thousandth_every_two_hours() -> None:
-    assert significance.decayed(0.8, 0, FADING) == 0.8
-    assert significance.decayed(0.8, 7200, FADING) == pytest.approx(0.8 * 0.999, abs=1e-6)
-    assert significance.decayed(0.8, -7200, FADING) == 0.8
-    year = significance.decayed(1.0, 365 * 86400, FADING)
+    assert significance.decayed(0.8, 0, MEMORY) == 0.8
+    assert significance.decayed(0.8, 7200, MEMORY) == pytest.approx(0.8 * 0.999, abs=1e-6)
+    assert significance.decayed(0.8, -7200, MEMORY) == 0.8
+    year = significance.decayed(1.0, 365 * 86400, MEMORY)
     assert 0 < year < 0.05

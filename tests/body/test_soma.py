@@ -19,7 +19,7 @@ from bumble.body.config import BAR_NAMES, HORMONE_NAMES
 from bumble.body.hormones import Hormones
 from bumble.body.noise import Fragment
 from bumble.body.soma import FeltLine, Soma
-from tests.support.body_defaults import BODY, BORN, NOON, STIRRED, body
+from tests.support.body_defaults import BORN, NOON, STIRRED, TEMPERAMENT, body
 
 BERLIN = ZoneInfo("Europe/Berlin")
 
@@ -70,7 +70,7 @@ def test_a_body_survives_its_file(state: Soma) -> None:
 
 def test_the_file_of_a_body_is_plain_and_every_value_has_its_time() -> None:
     state = replace(STIRRED, noise=STIRRED.noise[:1], noise_ticked_at=NOON)
-    fired = soma.fire(state, "reach_out", BODY.soma)
+    fired = soma.fire(state, "reach_out")
     noon = "2026-05-24T12:00:00+00:00"
     assert soma.to_mapping(fired) == {
         "bars": {
@@ -185,8 +185,8 @@ def test_what_was_felt_with_somebody_is_shown_to_them_alone(
 
 def test_time_moves_every_part_and_only_once() -> None:
     later = NOON + timedelta(hours=3)
-    once = soma.advance(STIRRED, later, BERLIN, BODY.soma)
-    assert soma.advance(once, later, BERLIN, BODY.soma) == once
+    once = soma.advance(STIRRED, later, BERLIN, TEMPERAMENT)
+    assert soma.advance(once, later, BERLIN, TEMPERAMENT) == once
     assert once.at == once.hormones.at == later
     assert once.bars.value("social") < STIRRED.bars.value("social")
     assert [affect.name for affect in once.affects] == ["amused", "a-little-proud"]
@@ -196,24 +196,24 @@ def test_time_moves_every_part_and_only_once() -> None:
 
 def test_reading_a_body_after_saving_it_midway_gives_the_same() -> None:
     middle, end = NOON + timedelta(minutes=77), NOON + timedelta(hours=9)
-    saved = soma.to_mapping(soma.advance(STIRRED, middle, BERLIN, BODY.soma))
-    resumed = soma.advance(soma.from_mapping(saved), end, BERLIN, BODY.soma)
-    straight = soma.advance(STIRRED, end, BERLIN, BODY.soma)
+    saved = soma.to_mapping(soma.advance(STIRRED, middle, BERLIN, TEMPERAMENT))
+    resumed = soma.advance(soma.from_mapping(saved), end, BERLIN, TEMPERAMENT)
+    straight = soma.advance(STIRRED, end, BERLIN, TEMPERAMENT)
     for name in BAR_NAMES:
         assert resumed.bars.value(name) == pytest.approx(straight.bars.value(name), abs=0.01)
     assert resumed.hormones.levels == pytest.approx(straight.hormones.levels, abs=0.001)
 
 
 def test_an_event_moves_bars_and_hormones() -> None:
-    moved = soma.apply_event(BORN, "message_in", BODY.soma)
+    moved = soma.apply_event(BORN, "message_in")
     assert moved.bars.value("social") == 51
     assert moved.hormones.levels["oxytocin"] > 0.2
     with pytest.raises(ValueError, match="`applause` is not an event"):
-        soma.apply_event(BORN, "applause", BODY.soma)
+        soma.apply_event(BORN, "applause")
 
 
 def test_a_fired_impulse_costs_its_bar_and_lifts_dopamine() -> None:
-    fired = soma.fire(body(social=90), "reach_out", BODY.soma)
+    fired = soma.fire(body(social=90), "reach_out")
     assert fired.bars.value("social") == 65
     assert fired.hormones.levels["dopamine"] == pytest.approx(0.235)
     assert fired.bars.fired == {"reach_out": NOON}
@@ -221,5 +221,5 @@ def test_a_fired_impulse_costs_its_bar_and_lifts_dopamine() -> None:
 
 def test_fragments_are_heard_one_by_one() -> None:
     thoughts = [noise.fragment(text, "thought", 0.5, NOON) for text in ("tide", "Tide!", "bees")]
-    heard = soma.hear(BORN, tuple(thoughts), BODY.soma)
+    heard = soma.hear(BORN, tuple(thoughts))
     assert [held.text for held in heard.noise] == ["tide", "bees"]

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from bumble.entity import changes, defaults, layers
+from bumble.entity import changes, layers
+from bumble.entity.config import defaults
 from tests.support.running import Run
 
-ALL = [".".join(keys) for keys, _ in layers.leaves(defaults.read())]
+ALL = [".".join(keys) for keys, _ in layers.leaves(defaults())]
 
 
 @pytest.fixture

@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+import json
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
 
+from bumble.records import automations
 from bumble.upkeep import cron
 from tests.support import looking
+from tests.support.repository import git
 from tests.support.running import Run
 
 CRONTAB = """#!/bin/sh
@@ -188,10 +192,11 @@ def test_a_schedule_that_is_none_adds_nothing(run: Run, when: str) -> None:
 
 
 def test_there_is_a_most_of_automations(run: Run) -> None:
-    run.ok("config", "set", "automations.max_count", "1")
+    for number in range(automations.MOST - 1):
+        run.write(f"automations/aut_{number}.md", "---\nschedule: 0 8 * * *\n---\n\nLook.\n")
     run.ok("cron", "add", "0 8 * * *", "Look")
     assert run("cron", "add", "0 9 * * *", "Look").code == 13
-    assert len(list(run.file("automations").iterdir())) == 1
+    assert len(list(run.file("automations").iterdir())) == automations.MOST
 
 
 def test_doctor_names_a_schedule_that_is_none_and_a_file_that_is_no_reminder(run: Run) -> None:
@@ -203,3 +208,26 @@ def test_doctor_names_a_schedule_that_is_none_and_a_file_that_is_no_reminder(run
     assert ("schedule-invalid", "automations/x.md", 2) in places
     assert ("record-invalid", "reminders/rem_1.md", 2) in places
     assert ("file-unread", "reminders/note.txt", None) in places
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+@pytest.mark.parametrize(
+    ("memory", "answer", "asked", "waits"),
+    [
+        ("write", "\n", True, True),
+        ("write", "n\n", True, False),
+        ("none", "", False, False),
+    ],
+)
+def test_what_an_able_model_writes_at_night_waits_if_its_owner_wants(
+    run: Run, tmp_path: Path, memory: str, answer: str, asked: bool, waits: bool
+) -> None:
+    git(run.entity.root, "init", "-q", "-b", "main")
+    script = run.write("../script.jsonl", json.dumps({"abilities": {"memory": {"any": memory}}}))
+    run.environ["BUMBLE_LLM_MODEL"] = f"script:{script.resolve()}"
+    program(run, tmp_path, "crontab", CRONTAB)
+    ran = run.ok("cron", "install", "--yes", stdin=answer, terminal=True)
+    assert ("wait for your word" in ran.err) == asked
+    kept = run.ok("config", "get", "git.review", "--json").data
+    assert ("stretch" in str(kept), "dream" in str(kept)) == (waits, waits)
+    assert "wait for your word" not in run.ok("cron", "install", "--yes").err  # nobody is there

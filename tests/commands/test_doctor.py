@@ -342,7 +342,7 @@ def test_derived_files_in_git_are_found(repository: Run) -> None:
     repository.ok("index")
     git = ["git", "-C", str(repository.entity.root)]
     subprocess.run([*git, "add", "-f", "memory.db"], check=True)
-    codes = ("index-unusable", "git-tracked")  # what git keeps is not used
+    codes = ("git-tracked", "index-unusable")  # what git keeps is not used
     assert found(repository) == [(code, "memory.db", None) for code in codes]
 
 

@@ -84,3 +84,19 @@ def test_an_entity_yaml_in_conflict_says_that_a_merge_is_open(run: Run) -> None:
     done = run("status")
     assert (done.code, "a merge is open" in done.err) == (12, True)
     assert "a merge is open" in run("doctor").out
+
+
+@needs_git
+def test_what_is_written_and_not_committed_is_named_and_mended(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = clones.begun(run, monkeypatch).entity.root
+    run.ok("status")
+    (root / ".git" / "index.lock").touch()
+    assert "not committed yet" in run.ok("journal", "add", "It rained.").err
+    (root / ".git" / "index.lock").unlink()
+    findings = {one["code"]: one for one in run("doctor", "--json").data["findings"]}
+    assert findings["git-uncommitted"]["path"] == "journal.md"
+    assert git(root, "status", "--porcelain") == " M journal.md"
+    assert "mended: journal.md: not committed yet" in run.ok("doctor", "--fix").out
+    assert git(root, "status", "--porcelain") == ""

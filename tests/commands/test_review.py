@@ -212,3 +212,19 @@ def test_forgetting_a_person_drops_what_is_proposed_of_them(ada: Run) -> None:
     left = [one["id"] for one in ada.ok("review", "--json").data]
     assert not any(name.startswith("narrate") for name in left)
     assert branches(ada.entity.root) == [f"bumble-review/{name}" for name in left]
+
+
+def test_at_a_terminal_each_is_shown_and_decided_by_a_letter(ada: Run) -> None:
+    ada.ok("dream", "--force")
+    ada.ok("consolidate", "--force")
+    before = truth(ada)
+    names = branches(ada.entity.root)
+    assert len(names) > 1
+    shown = ada.ok("review", stdin="l\nq\n", terminal=True)
+    assert f"1 of {len(names)}" in shown.err and "a accepts it" in shown.err
+    assert (truth(ada), branches(ada.entity.root)) == (before, names)
+    ran = ada.ok("review", stdin="a\nr\n" + "r\n" * len(names), terminal=True)
+    assert "Accepted " in ran.out and "Rejected " in ran.out
+    assert truth(ada) != before
+    assert branches(ada.entity.root) == []
+    assert "Nothing waits" in ada.ok("review", terminal=True).err

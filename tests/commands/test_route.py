@@ -24,18 +24,13 @@ def test_the_rules_ask_no_model_and_say_the_same_each_time(run: Run) -> None:
     assert run.ok("route", "Who are you?", "--json").out == first
 
 
-def test_where_the_rules_are_unsure_the_model_decides_if_it_may(run: Run) -> None:
+def test_in_doubt_it_is_thought_about_and_a_setting_of_earlier_is_said_to_be_gone(run: Run) -> None:
     script(run, {"purpose": "route", "text": "CHAT", "always": True})
-    unsure = run.ok("route", LONG, "--json").data
-    assert (unsure["profile"], unsure["rule"], unsure["by_model"]) == ("deliberate", "doubt", False)
     run.environ["BUMBLE_COGNITION_ROUTER_CLASSIFIER"] = "true"
-    data = run.ok("route", LONG, "--json").data
-    assert (data["profile"], data["rule"], data["by_model"]) == (
-        "reflex",
-        "classifier_chat",
-        True,
-    )
-    assert run.ok("route", "--no-model", LONG, "--json").data["rule"] == "doubt"
+    ran = run.ok("route", LONG, "--json")
+    found = (ran.data["profile"], ran.data["rule"], ran.data["by_model"])
+    assert found == ("deliberate", "doubt", False)
+    assert "BUMBLE_COGNITION_ROUTER_CLASSIFIER: it is no setting any more: in doubt" in ran.err
 
 
 def test_a_message_is_read_from_standard_input(run: Run) -> None:

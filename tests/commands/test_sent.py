@@ -119,3 +119,31 @@ def test_plain_text_of_an_endpoint_that_enforces_nothing_is_an_answer(
     assert (said["reply"], said["stopped"]) == ("Regen auf Dächern.", "done")
     (sent,) = server.asked(path)
     assert not {"response_format", "tools", "tool_choice"} & sent.body.keys()
+
+
+def test_an_announcement_of_an_endpoint_is_followed_by_its_work_and_plain_speech_is_one_request(
+    run: Run, server: FakeServer
+) -> None:
+    path = openai(run, server)
+    run.environ |= {"BUMBLE_EMBEDDING_MODEL": "none", "BUMBLE_LIMITS_SETTLE": "later"}
+    run.environ["BUMBLE_COGNITION_GATE_JUDGE"] = "never"
+    answers = iter(
+        [
+            ("say", {"text": "Das freut mich.", "then": "nothing"}),
+            ("say", {"text": "Ich schaue gleich nach.", "then": "more"}),
+            ("recall", {"query": "Regen"}),
+            ("say", {"then": "nothing", "text": "Du magst ihn."}),
+        ]
+    )
+
+    def respond(exchange: Any) -> None:
+        name, arguments = next(answers)
+        piece = openai_wire.calls([{"tool": name, "arguments": arguments}])
+        openai_wire.says(openai_wire.event(piece, "tool_calls"), openai_wire.DONE)(exchange)
+
+    server.routes[path] = respond
+    assert run.ok("chat", "--json", SAID[0]).data["reply"] == "Das freut mich."
+    assert len(server.asked(path)) == 1
+    said = run.ok("chat", "--json", "Was mag ich denn").data
+    assert (said["reply"], said["stopped"]) == ("Ich schaue gleich nach.\n\nDu magst ihn.", "done")
+    assert len(server.asked(path)) == 4

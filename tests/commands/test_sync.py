@@ -1,11 +1,16 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
+from bumble.history import remote_setup
 from bumble.records import session_files, sessions
 from tests.support import clones
 from tests.support.clones import check_whole, lived
@@ -97,7 +102,7 @@ def test_no_program_of_the_repositorys_own_config_runs(
 def test_without_a_remote_it_says_what_to_do(life: Run) -> None:
     ran = life("sync")
     assert ran.code == 13
-    assert "remote add origin" in ran.err
+    assert "bumble sync --setup" in ran.err
 
 
 def bring(away: Path, path: str, make: Callable[[Path], object]) -> None:
@@ -135,3 +140,87 @@ def test_what_no_clone_commits_is_refused_before_anything_is_merged(
     assert (done.code, why in done.err, f"{path}" in done.err) == (13, True, True), done.err
     assert git(life.entity.root, "rev-parse", "HEAD") == before
     assert "Nothing is wrong" in life.ok("doctor").out
+
+
+def empty(place: Path) -> Path:
+    """Make a place to push to, with nothing in it."""
+    git(place.parent, "init", "-q", "--bare", "-b", "main", str(place))
+    return place
+
+
+def test_one_command_sets_a_place_up_and_says_what_goes_there(life: Run, tmp_path: Path) -> None:
+    server = empty(tmp_path / "server")
+    refused = life("sync", "--setup", str(server))
+    assert refused.code == 13
+    assert "1 conversation" in refused.err and "all earlier versions" in refused.err
+    assert git(server, "for-each-ref") == ""  # nobody said yes
+    assert git(life.entity.root, "remote") == ""
+    done = life.ok("sync", "--setup", str(server), "--yes", "--json").data
+    assert done["uploaded"]["records"]["session"] == 1
+    assert git(server, "rev-parse", "main") == git(life.entity.root, "rev-parse", "HEAD")
+    assert life.ok("sync", "--push", "--json").data["pushed"]
+    life.ok("sync", "--setup", str(server), "--yes")  # the same again
+    git(tmp_path, "clone", "-q", str(server), "away")
+    lived(tmp_path / "away", 2)
+    git(tmp_path / "away", "push", "-q")
+    assert life.ok("sync", "--json").data["merged"] == 1
+
+
+def test_a_place_that_holds_something_else_is_left_as_it_is(life: Run, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    git(other, "init", "-q", "-b", "main")
+    (other / "x").write_text("x")
+    git(other, "add", "-A")
+    git(other, "commit", "-qm", "another beginning")
+    git(tmp_path, "clone", "-q", "--bare", str(other), "server")
+    ran = life("sync", "--setup", str(tmp_path / "server"), "--yes")
+    assert (ran.code, "another beginning" in ran.err) == (13, True)
+    assert git(life.entity.root, "remote") == ""
+    assert git(tmp_path / "server", "log", "--format=%s") == "another beginning"
+    ran = life("sync", "--setup", str(tmp_path / "gone"), "--yes")
+    assert (ran.code, "Does " in ran.err, git(life.entity.root, "remote")) == (13, True, "")
+
+
+def test_another_remote_is_not_replaced(life: Run, away: Path, tmp_path: Path) -> None:
+    ran = life("sync", "--setup", str(empty(tmp_path / "second")), "--yes")
+    assert (ran.code, "has a remote already" in ran.err) == (13, True)
+
+
+@contextmanager
+def web(folder: Path) -> Iterator[str]:
+    """Serve a folder's files to anybody, as a git server of the oldest form does."""
+    handler = partial(SimpleHTTPRequestHandler, directory=str(folder))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as served:
+        Thread(target=served.serve_forever, args=(0.02,), daemon=True).start()
+        yield f"http://127.0.0.1:{served.server_port}"
+        served.shutdown()
+
+
+def test_a_place_that_anybody_can_read_is_refused(life: Run, tmp_path: Path) -> None:
+    server = empty(tmp_path / "server")
+    git(server, "update-server-info")
+    with web(tmp_path) as address:
+        ran = life("sync", "--setup", f"{address}/server", "--yes")
+        assert (ran.code, "anybody can read" in ran.err) == (13, True)
+        assert git(life.entity.root, "remote") == ""
+        assert "anybody can read" not in life("sync", "--setup", f"{address}/gone", "--yes").err
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("git@example.org:sam/ada.git", "https://example.org/sam/ada.git"),
+        ("ssh://git@example.org:22/sam/ada.git", "https://example.org/sam/ada.git"),
+        ("https://sam:key@example.org/ada.git", "https://example.org/ada.git"),
+        ("/srv/ada.git", ""),
+        ("file:///srv/ada.git", ""),
+    ],
+)
+def test_whether_anybody_can_read_it_is_looked_for_on_the_web(text: str, asked: str) -> None:
+    assert remote_setup.on_the_web(text) == asked
+
+
+@pytest.mark.parametrize("text", ["", "--upload-pack=evil", "ext::sh -c evil"])
+def test_what_is_no_address_is_refused(life: Run, text: str) -> None:
+    assert life("sync", "--setup", text, "--yes").code == 2

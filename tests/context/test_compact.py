@@ -291,8 +291,7 @@ def test_what_was_cut_or_cleared_can_be_read_whole(newborn: Entity) -> None:
         *[said(5 + n, "yes", "user" if n % 2 else "assistant") for n in range(20)],
     ]
     runtime = small(newborn)
-    config = runtime.config.cognition.history_compression
-    assert config.keep_tool_results == 2
+    assert compact.KEPT_TOOL_RESULTS == 2
     extra = [
         message
         for n in range(2)

@@ -173,9 +173,8 @@ def test_an_old_brief_says_how_old_it_is(folder: Entity) -> None:
     runtime, _ = brief(folder)
     found = handover.brief(runtime, begun(RELATED))
     assert found is not None
-    hours = runtime.config.session.handover_aged_hours
-    young = handover.prompt_text(runtime, found, NOON + timedelta(hours=hours))
-    old = handover.prompt_text(runtime, found, NOON + timedelta(hours=hours + 24))
+    young = handover.prompt_text(runtime, found, NOON + handover.AGED)
+    old = handover.prompt_text(runtime, found, NOON + handover.AGED + timedelta(days=1))
     assert "days ago" not in young
     assert "3 days ago" in old
 

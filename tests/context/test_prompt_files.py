@@ -75,12 +75,12 @@ def test_the_order_is_the_configured_one(ada: Entity) -> None:
 
 
 def test_living_memory_is_capped_by_lines(ada: Entity) -> None:
-    lines = [f"line {n}" for n in range(30)]
+    lines = [f"line {n}" for n in range(230)]
     (ada.root / prompt_files.LIVING_MEMORY).write_text("\n".join(lines))
-    one = by_name(ada, living_memory_max_lines=20)[prompt_files.LIVING_MEMORY]
+    one = by_name(ada)[prompt_files.LIVING_MEMORY]
     assert one.status == "TRUNCATED"
-    assert "line 19\n" in one.text
-    assert "line 20" not in one.text
+    assert "line 199\n" in one.text
+    assert "line 200" not in one.text
     assert "[cut: working/MEMORY.md has" in one.text
 
 

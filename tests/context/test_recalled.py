@@ -35,7 +35,6 @@ def test_as_many_are_found_as_are_asked_for_while_more_of_them_touch_the_query(
         hits = recalled.find(
             runtime.memory,
             runtime.config,
-            runtime.body,
             search,
             "boat mast",
             limit=limit,
@@ -64,7 +63,7 @@ def test_what_does_not_come_to_mind_takes_no_place_of_what_does(tmp_path: Path) 
 
     def first(*, unasked: bool) -> str:
         search = Search((), "content", runtime.now())
-        given = (runtime.memory, runtime.config, runtime.body, search, "boat mast")
+        given = (runtime.memory, runtime.config, search, "boat mast")
         (hit,) = recalled.find(*given, limit=1, unasked=unasked)
         return hit.text
 

@@ -111,7 +111,7 @@ def test_calm_bars_hide_no_dominant_hormone_and_no_strong_feeling(
 ) -> None:
     runtime = runtime_of(entity, ScriptedModel([]))
     soma = body_state.read(runtime, runtime.now())
-    assert ebb.shown_tier(soma, runtime.body.soma, runtime.body.ebb) == "quiet"
+    assert ebb.shown_tier(soma) == "quiet"
     if what == "dopamine":
         levels = {**soma.hormones.levels, "dopamine": 0.8}
         soma = replace(soma, hormones=replace(soma.hormones, levels=levels))

@@ -85,7 +85,7 @@ def test_the_environment_is_read_by_type() -> None:
         "BUMBLE_LLM_MODEL": "4",
         "BUMBLE_MEMORY_MAX_RECALL_RESULTS": "4",
         "BUMBLE_SOMA_DREAMS_DREAM_HOURS": "[22, 23]",
-        "BUMBLE_SOMA_BARS_EVENTS_TOOL_CURIOSITY": "2.5",
+        "BUMBLE_SOMA_BARS_LEVELS_TENSION_INITIAL": "2.5",
         "BUMBLE_LIMITS_TOKENS_PER_DAY": "null",
     }
     assert layers.from_environment(environ) == {
@@ -93,7 +93,7 @@ def test_the_environment_is_read_by_type() -> None:
         "memory": {"max_recall_results": 4},
         "soma": {
             "dreams": {"dream_hours": [22, 23]},
-            "bars": {"events": {"tool": {"curiosity": 2.5}}},
+            "bars": {"levels": {"tension": {"initial": 2.5}}},
         },
         "limits": {"tokens_per_day": None},
     }
@@ -155,7 +155,7 @@ def test_a_wrong_flag_is_a_wrong_call(flags: dict[str, Any], said: str) -> None:
     [
         (("memry",), "memory"),
         (("timzone",), "timezone"),
-        (("memory", "relational", "score_temprature"), "memory.relational.score_temperature"),
+        (("memory", "relational", "score_derivaton"), "memory.relational.score_derivation"),
         (("dreams",), "soma.dreams"),
         (("memory", "dreams"), "soma.dreams"),
         (("max_context_token",), "cognition.max_context_tokens"),

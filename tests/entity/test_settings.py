@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from bumble.entity import defaults, folder_trust, layers, settings
-from bumble.entity.config import Config
+from bumble.entity import folder_trust, layers, settings
+from bumble.entity.config import Config, defaults
 from bumble.errors import NotAnEntityError, SettingInvalidError, UsageError, UserError
 from bumble.text import schema, yaml_edit
 from bumble.text.schema import Keys
@@ -46,7 +46,7 @@ def user(folder: Path, text: str) -> Path:
 
 def test_without_any_file_every_setting_is_its_default() -> None:
     loaded = settings.load()
-    assert loaded.values == defaults.read()
+    assert loaded.values == defaults()
     assert loaded.identity is None
     assert {origin for _, _, origin in loaded.flat()} == {"default"}
     assert loaded.config.memory.relational.reflection_min_gap_seconds == 30
@@ -100,11 +100,9 @@ def other(kind: Any, value: Any) -> Any:
 
 # An empty mapping takes nothing away: entries of layers join. What is its owner's alone has no
 # layer of the entity's: tests of their own try these.
-OWNERS = folder_trust.only_owners(defaults.read())
+OWNERS = folder_trust.only_owners(defaults())
 LEAVES = [
-    (keys, value)
-    for keys, value in layers.leaves(defaults.read())
-    if value != {} and keys not in OWNERS
+    (keys, value) for keys, value in layers.leaves(defaults()) if value != {} and keys not in OWNERS
 ]
 SECTIONS = sorted({keys[:depth] for keys, _ in LEAVES for depth in range(1, len(keys))})
 
@@ -162,11 +160,11 @@ def test_only_what_a_layer_names_is_overridden(tmp_path: Path) -> None:
 
 
 def test_an_entry_of_a_mapping_joins_those_of_the_defaults(tmp_path: Path) -> None:
-    path = entity(tmp_path, "soma:\n  bars:\n    events:\n      sunrise: {comfort: 3}\n")
-    loaded = settings.load(path)
-    assert dict(loaded.config.soma.bars.events["sunrise"]) == {"comfort": 3.0}
-    assert "tool" in loaded.config.soma.bars.events
-    assert loaded.origin("soma.bars.events.sunrise.comfort") == "entity.yaml:18"
+    mine = user(tmp_path, "llm:\n  abilities:\n    talk: {de: write}\n")
+    path = entity(tmp_path, "llm:\n  abilities:\n    talk:\n      any: none\n")
+    loaded = settings.load(path, mine)
+    assert dict(loaded.config.llm.abilities.talk) == {"de": "write", "any": "none"}
+    assert loaded.origin("llm.abilities.talk.any") == "entity.yaml:18"
 
 
 def test_a_section_with_everything_commented_out_changes_nothing(tmp_path: Path) -> None:
@@ -182,12 +180,12 @@ def test_a_section_with_everything_commented_out_changes_nothing(tmp_path: Path)
         ("dreams:\n  enabled: true\n", 15, "did you mean `soma.dreams`?"),
         ("soma:\n  dreams:\n    enabled: yes\n", 17, 'must be true or false, not "yes"'),
         ("soma:\n  dreams:\n    dream_hours:\n      - 3\n      - 24\n", 17, "from 0 to 23, not 24"),
-        ("soma:\n  bars:\n    events: {tool: {joy: 1}}\n", 17, "`soma.bars.events.tool.joy`"),
+        ("soma:\n  bars:\n    levels: {joy: {initial: 1}}\n", 17, "`soma.bars.levels.joy`"),
         ("cognition: 7\n", 15, "`cognition` is a section"),
         ("cognition:\n  max_context_tokens: lots\n", 16, "a whole number of at least 512"),
         ("limits:\n  tokens_per_day: -1\n", 16, "of at least 0, or null, not -1"),
-        ("soma:\n  ebb:\n    quiet_below: 0.9\n", 16, "`quiet_below` must not be above"),
-        ("soma:\n  bars:\n    impulses:\n      sing: {bar: social}\n", 18, "threshold` is missing"),
+        ("wake:\n  timer_minutes: [9, 3]\n", 15, "the first not above the second"),
+        ("session: {idle_hours: 1, idle_hour: 2}\n", 15, "did you mean `session.idle_hours`?"),
         ("trusted: [/]\n", 15, "a folder can't trust itself"),
         ("timzone: UTC\n", 15, "did you mean `timezone`?"),
         ("llm:\n  api_key: sk-1\n", 16, "did you mean `llm.api_key_env`?"),
@@ -257,7 +255,7 @@ def test_an_unknown_key_cannot_be_asked_for() -> None:
     for key in (
         "memory.max_recall_result",
         "memory.max_recall_results.more",
-        "soma.bars.events.sunrise",
+        "soma.bars.levels.joy",
     ):
         with pytest.raises(UsageError):
             loaded.get(key)

@@ -3,14 +3,13 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from msgspec.structs import replace
 
 from bumble.entity.folder import Entity
 from bumble.episodes import episode_text, remember
 from bumble.episodes.episode_text import EpisodeScene, TellingResult
 from bumble.jobs import stretch
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.records.sessions import Appraised
+from bumble.records import episodes
 from bumble.runtime.runtime import Runtime
 from tests.support.remembering import DOG, FOUND, GLAD, OURS, held, retells
 from tests.support.turns import NOON, Clock, runtime_of
@@ -180,27 +179,9 @@ def test_a_long_conversation_is_cut_evenly_and_text_stays_inside_its_tags(ada: E
     assert "</conversation" not in shown
 
 
-def test_the_reflection_ends_at_its_limit_with_a_whole_sentence(ada: Entity) -> None:
-    file = ada.root / "entity.yaml"
-    file.write_text(f"{file.read_text()}\nmemory:\n  episode_reflection_max_chars: 40\n")
+def test_the_reflection_ends_at_its_limit_with_a_whole_sentence(
+    ada: Entity, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(episodes, "REFLECTION_MAX_CHARS", 40)
     found = told(ada, retells(GOOD, "I was moved. I was very happy too. I wanted to hear more."))
     assert found.telling.reflection == "I was moved. I was very happy too."
-
-
-def test_what_it_left_behind_is_said_in_the_language_that_was_spoken(ada: Entity) -> None:
-    runtime, stage = scene(ada)
-    moved = Appraised(
-        NOON, "", {}, emotion="amused", intensity=0.5, trigger="der Hund auf dem Dach"
-    )
-    german = [
-        replace(message, text="Mein Hund sitzt schon wieder auf dem Dach und bellt.")
-        for message in stage.messages
-    ]
-    appraisals = {german[0].id: moved}
-    told_in_german = replace(stage, messages=german, appraisals=appraisals)
-    assert (
-        episode_text.felt(runtime, told_in_german) == "Es hat mich amüsiert: der Hund auf dem Dach."
-    )
-    assert episode_text.felt(runtime, replace(stage, appraisals=appraisals)).startswith(
-        "It left me"
-    )

@@ -54,20 +54,17 @@ def runtime(ada: Entity) -> Runtime:
     [("correction", 365), ("preference", 180), ("world_fact", 90), ("dream_insight", 21)],
 )
 def test_confidence_halves_toward_the_floor(runtime: Runtime, category: str, days: int) -> None:
-    config = runtime.config.memory.beliefs
     one = hold(runtime, "bel_1", "Tea is good.", category, confidence=0.85)
-    assert beliefs.strength(one, NOON, config) == 0.85
-    assert beliefs.strength(one, NOON + timedelta(days=days), config) == pytest.approx(0.45)
-    assert beliefs.strength(one, NOON - timedelta(days=9), config) == 0.85
-    assert beliefs.strength(one, NOON + timedelta(days=9999), config) == pytest.approx(
-        0.05, abs=1e-3
-    )
+    assert beliefs.strength(one, NOON) == 0.85
+    assert beliefs.strength(one, NOON + timedelta(days=days)) == pytest.approx(0.45)
+    assert beliefs.strength(one, NOON - timedelta(days=9)) == 0.85
+    assert beliefs.strength(one, NOON + timedelta(days=9999)) == pytest.approx(0.05, abs=1e-3)
 
 
 def test_what_is_below_the_floor_does_not_rise(runtime: Runtime) -> None:
     one = hold(runtime, "bel_1", "Tea is good.", confidence=0.02)
     later = NOON + timedelta(days=900)
-    assert beliefs.strength(one, later, runtime.config.memory.beliefs) == 0.02
+    assert beliefs.strength(one, later) == 0.02
 
 
 def stored(runtime: Runtime, belief_id: str) -> Belief:
@@ -78,7 +75,7 @@ def stored(runtime: Runtime, belief_id: str) -> Belief:
 @pytest.mark.parametrize(("by", "after"), [("user", 0.7), ("extracted", 0.66), ("dream", 0.64)])
 def test_a_confirmation_counts_by_who_made_it(runtime: Runtime, by: str, after: float) -> None:
     one = hold(runtime, "bel_1", "Tea is good.", confidence=0.6)
-    change = beliefs.plan_confirm(one, by, NOON, runtime.config.memory.beliefs)
+    change = beliefs.plan_confirm(one, by, NOON)
     assert change is not None
     runtime.apply(ChangeSet("", (change,)))
     assert stored(runtime, "bel_1").confidence == pytest.approx(after)
@@ -87,7 +84,7 @@ def test_a_confirmation_counts_by_who_made_it(runtime: Runtime, by: str, after: 
 def test_no_number_of_confirmations_makes_certain(runtime: Runtime) -> None:
     one = hold(runtime, "bel_1", "Tea is good.")
     for _ in range(60):
-        change = beliefs.plan_confirm(one, "user", NOON, runtime.config.memory.beliefs)
+        change = beliefs.plan_confirm(one, "user", NOON)
         if change is not None:
             runtime.apply(ChangeSet("", (change,)))
         one = stored(runtime, "bel_1")
@@ -97,7 +94,7 @@ def test_no_number_of_confirmations_makes_certain(runtime: Runtime) -> None:
 def test_a_confirmation_starts_from_what_is_left(runtime: Runtime) -> None:
     one = hold(runtime, "bel_1", "Tea is good.", confidence=0.85)
     later = NOON + timedelta(days=180)
-    change = beliefs.plan_confirm(one, "user", later, runtime.config.memory.beliefs)
+    change = beliefs.plan_confirm(one, "user", later)
     assert change is not None
     runtime.apply(ChangeSet("", (change,)))
     found = stored(runtime, "bel_1")
@@ -145,11 +142,10 @@ def test_a_contradiction_of_the_same_person_weakens_the_older_and_links_both(
     assert held["bel_1"].contradicts == ("bel_new",)
     assert held["bel_new"].confidence == 0.7
     assert held["bel_new"].contradicts == ("bel_1",)
-    config = runtime.config.memory.beliefs
-    assert beliefs.superseded(held["bel_1"], held, NOON, config) is False  # formed together
+    assert beliefs.superseded(held["bel_1"], held, NOON) is False  # formed together
     later = NOON + timedelta(minutes=1)
     newer = replace(held["bel_new"], formed=later)
-    assert beliefs.superseded(held["bel_1"], {"bel_new": newer}, later, config)
+    assert beliefs.superseded(held["bel_1"], {"bel_new": newer}, later)
 
 
 def test_a_contradiction_between_people_weakens_both(runtime: Runtime) -> None:
@@ -180,14 +176,13 @@ def test_planning_again_plans_the_same(runtime: Runtime) -> None:
 
 
 def test_faded_beliefs_are_put_away_once_and_come_back_when_confirmed(runtime: Runtime) -> None:
-    config = runtime.config.memory.beliefs
     hold(runtime, "bel_1", "Tides dream.", "dream_insight", confidence=0.35)
     hold(runtime, "bel_2", "Sam likes tea")
     later = NOON + timedelta(days=60)
     held = list(store.read(runtime.entity.beliefs))
-    planned = beliefs.archive_check(held, later, config)
+    planned = beliefs.archive_check(held, later)
     assert [one.path for one in planned] == ["beliefs/bel_1.md"]
     runtime.apply(ChangeSet("", tuple(planned)))
     held = list(store.read(runtime.entity.beliefs))
-    assert beliefs.archive_check(held, later, config) == []
+    assert beliefs.archive_check(held, later) == []
     assert take(runtime, claim("Tides dream.", category="dream_insight"))["bel_1"].archived is False

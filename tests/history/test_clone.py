@@ -37,7 +37,7 @@ def merged(life: Run, tmp_path: Path, *words: str) -> subprocess.CompletedProces
 
 def test_the_first_command_in_a_clone_tells_git_how_to_merge(life: Run) -> None:
     assert not driver.is_installed(life.entity.root)
-    life.ok("status")
+    life.ok("consolidate", "--check")
     assert driver.is_installed(life.entity.root)
     assert git(life.entity.root, "status", "--porcelain") == ""
 
@@ -46,16 +46,27 @@ def test_what_git_merged_without_us_is_merged_by_the_next_command(
     life: Run, tmp_path: Path
 ) -> None:
     assert merged(life, tmp_path, "pull", "-q", "--no-rebase", "--no-edit").returncode != 0
-    ran = life.ok("status")
+    ran = life.ok("consolidate", "--check")
     assert "merged by meaning now" in ran.err
     check_whole(life)
     assert git(life.entity.root, "status", "--porcelain") == ""
     assert git(life.entity.root, "log", "-1", "--format=%p").count(" ") == 1
 
 
+def test_who_only_reads_says_what_git_left_and_changes_nothing(life: Run, tmp_path: Path) -> None:
+    merged(life, tmp_path, "pull", "-q", "--no-rebase", "--no-edit")
+    before = git(life.entity.root, "status", "--porcelain"), life.entity.journal.read_bytes()
+    for words in (("status",), ("journal", "show"), ("diff",), ("log",)):
+        ran = life(*words)
+        assert "git left half merged: " in ran.err and "journal.md" in ran.err
+        assert ran.code == (12 if words[0] == "journal" else 0)
+    after = git(life.entity.root, "status", "--porcelain"), life.entity.journal.read_bytes()
+    assert after == before
+
+
 def test_a_rebase_without_us_is_mended_too_and_goes_on(life: Run, tmp_path: Path) -> None:
     assert merged(life, tmp_path, "pull", "-q", "--rebase").returncode != 0
-    assert "git rebase --continue" in life.ok("status").err
+    assert "git rebase --continue" in life.ok("consolidate", "--check").err
     git(life.entity.root, "-c", "core.editor=true", "rebase", "--continue")
     check_whole(life)
 
@@ -63,7 +74,7 @@ def test_a_rebase_without_us_is_mended_too_and_goes_on(life: Run, tmp_path: Path
 def test_what_somebody_settled_by_hand_meanwhile_stays_theirs(life: Run, tmp_path: Path) -> None:
     merged(life, tmp_path, "pull", "-q", "--no-rebase", "--no-edit")
     life.entity.journal.write_text("# Mine\n")
-    assert "journal.md" in life.ok("status").err
+    assert "journal.md" in life.ok("consolidate", "--check").err
     assert life.entity.journal.read_text() == "# Mine\n"
 
 
@@ -74,7 +85,7 @@ def test_markers_that_were_committed_leave_soma_and_state_readable(
     git(life.entity.root, "add", "-A")
     git(life.entity.root, "commit", "-qm", "never looked")
     assert "<<<<<<<" in life.entity.state.read_text()
-    assert "soma.yaml" in life.ok("status").err
+    assert "soma.yaml" in life.ok("consolidate", "--check").err
     assert soma.read(life.entity.soma).get("bars", "social", "value") in (51.0, 52.0)
     assert "x_mine" in state.read(life.entity.state).values
 

@@ -131,6 +131,28 @@ def test_a_merge_that_is_cut_off_is_taken_back_and_done_again(life: Run, tmp_pat
 
 
 @needs_killer
+@pytest.mark.parametrize("words", [("knowledge", "set", "Sea", "Wide."), ("undo", "--last")])
+def test_a_commit_that_is_cut_off_is_told_and_made(
+    life: Run, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    root, killer = life.entity.root, git_kills.made(tmp_path / "killer")
+    life.ok("knowledge", "set", "Tea", "Hot.")
+    shutil.copytree(root, tmp_path / "aside", symlinks=True)
+    calls = [n for n, (_, path) in enumerate(killer.calls(life, *words), 1) if "/obj" not in path]
+    after = life.entity.knowledge.read_bytes()
+    for number in (calls[len(calls) // 2], calls[-1]):
+        shutil.rmtree(root)
+        shutil.copytree(tmp_path / "aside", root, symlinks=True)
+        assert killer.run(life, number, *words) == -signal.SIGKILL
+        codes = {one["code"] for one in life("doctor", "--json").data["findings"]}
+        assert not left_over(root) or codes & {"git-cut-off", "git-uncommitted"}
+        life.ok("journal", "add", "It rained.")
+        assert left_over(root) == []
+        assert life.entity.knowledge.read_bytes() == after
+        assert not codes & {"git-cut-off"} or "git-cut-off" not in life.ok("doctor").out
+
+
+@needs_killer
 @pytest.mark.slow
 @pytest.mark.timeout(3_600)
 @pytest.mark.parametrize("merges", [True, False])
@@ -214,3 +236,57 @@ def test_a_merge_whose_git_alone_is_killed_stays_noted(life: Run) -> None:
     assert [one.what for one in git_operations.cut_off(root).values()] == ["merge"]
     life.ok("journal", "add", "It rained.")
     assert left_over(root) == []
+
+
+def test_a_merge_that_git_cant_end_is_taken_back_at_once(life: Run) -> None:
+    root = life.entity.root
+    lived(root, 1)
+    before = truth(root)
+    in_the_way = root / ".git" / "refs" / "heads" / "main.lock"
+    in_the_way.mkdir()
+    (in_the_way / "kept").touch()  # so that the merge can't be ended, as on a full disk
+    assert life("sync").code == 13
+    shutil.rmtree(in_the_way)
+    assert truth(root) == before
+    assert left_over(root) == []
+    life.ok("sync")
+    check_whole(life)
+
+
+def test_a_merge_that_cant_be_taken_back_yet_stays_noted(life: Run) -> None:
+    root = life.entity.root
+    lived(root, 1)
+    before = truth(root)
+    git(root, "fetch", "-q")
+    head, incoming = git(root, "rev-parse", "HEAD", "origin/main").split()
+    lock = root / ".git" / "index.lock"
+    with (
+        pytest.raises(KeyboardInterrupt),
+        git_operations.noted(root, Operation("merge", head=head, incoming=incoming)),
+    ):
+        git(root, "checkout", "-q", incoming, "--", "notes.md")
+        lock.mkdir()  # as a full disk does
+        raise KeyboardInterrupt
+    assert life("journal", "add", "Too soon.").code == 1
+    assert len(git_operations.cut_off(root)) == 1
+    lock.rmdir()
+    life.ok("status")
+    life.ok("doctor", "--fix")
+    assert truth(root) == before
+    assert left_over(root) == []
+
+
+def test_a_merge_of_git_that_we_cant_end_is_ended_later(life: Run) -> None:
+    root = life.entity.root
+    lived(root, 1)
+    git(root, "config", "--remove-section", "merge.bumble")
+    pull = ["git", "-C", str(root), "pull", "-q", "--no-rebase", "--no-edit"]
+    assert subprocess.run(pull, check=False, capture_output=True).returncode == 1
+    (root / ".git" / "COMMIT_EDITMSG").unlink()
+    (root / ".git" / "COMMIT_EDITMSG").mkdir()  # as a full disk does
+    assert "not committed yet" in life.ok("journal", "add", "It rained.").err
+    (root / ".git" / "COMMIT_EDITMSG").rmdir()
+    life.ok("journal", "add", "The sun came out.")
+    assert left_over(root) == []
+    check_whole(life)
+    assert "It rained." in life.entity.journal.read_text()

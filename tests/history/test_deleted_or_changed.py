@@ -13,7 +13,7 @@ import pytest
 
 from bumble.entity.folder import Entity
 from bumble.errors import HalfMergedError
-from bumble.history import merge
+from bumble.history import driver, merge
 from bumble.records import base, forgotten, kinds, sessions
 from bumble.records.kinds import Kind
 from tests.support.chatting import script
@@ -65,14 +65,14 @@ def synced(run: Run, root: Path) -> None:
 def pulled(run: Run, root: Path) -> None:
     command = ["git", "-C", str(root), "pull", "-q", "--no-rebase", "--no-edit"]
     assert subprocess.run(command, check=False, capture_output=True).returncode != 0
-    run.ok("-e", str(root), "status")
+    run.ok("-e", str(root), "consolidate", "--check")
 
 
 def rebased(run: Run, root: Path) -> None:
     command = ["git", "-C", str(root), "pull", "-q", "--rebase"]
     subprocess.run(command, check=False, capture_output=True)
     for _ in range(5):
-        run.ok("-e", str(root), "status")
+        run.ok("-e", str(root), "consolidate", "--check")
         if (root / ".git" / "rebase-merge").exists():
             git(root, "-c", "core.editor=true", "rebase", "--continue")
     assert not (root / ".git" / "rebase-merge").exists()
@@ -238,7 +238,7 @@ def test_marks_that_were_committed_are_settled_in_every_kind(
     git(life.entity.root, "pull", "-q")
     with pytest.raises(HalfMergedError):
         base.read_text(life.entity.root / path)
-    life.ok("status")
+    life.ok("consolidate", "--check")
     settled = (life.entity.root / path).read_text()
     assert "<<<<<<<" not in settled and "=======" not in settled
     kind.parse(settled, kind.stem(Path(path)))
@@ -261,7 +261,7 @@ def test_marks_in_a_fence_are_shown_and_not_meant(life: Run, tmp_path: Path) -> 
     shown = "---\nname: Merge\ndescription: d\n---\n\n```\n" + MARKS.format("a\n", "b\n") + "```\n"
     life.write("skills/merge.md", shown)
     cloned(life, tmp_path)
-    life.ok("status")
+    life.ok("consolidate", "--check")
     assert life.text("skills/merge.md") == shown
     assert "Merge" in life.ok("skill", "list").out
 
@@ -287,12 +287,15 @@ def test_a_stash_that_meets_a_deletion_keeps_what_it_held(life: Run, tmp_path: P
     git(root, "rm", "-q", str(path))
     git(root, "commit", "-qm", "gone")
     subprocess.run(["git", "-C", str(root), "stash", "pop"], check=False, capture_output=True)
-    assert "so kept: relationships/kim.md" in life.ok("status").err
+    assert "so kept: relationships/kim.md" in life.ok("consolidate", "--check").err
     assert git(root, "status", "--porcelain").strip() == "?? relationships/"
     assert "rows" in path.read_text()
 
 
-def test_two_records_that_are_alike_are_not_taken_for_one(life: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", [synced, pulled], ids=lambda way: way.__name__)
+def test_two_records_that_are_alike_are_not_taken_for_one(
+    life: Run, tmp_path: Path, way: Callable[[Run, Path], None]
+) -> None:
     path, text = record("reminder", "Buy milk for tea.")
     life.write(path, text)
     away = cloned(life, tmp_path)
@@ -302,7 +305,8 @@ def test_two_records_that_are_alike_are_not_taken_for_one(life: Run, tmp_path: P
     committed(away, pushed=True)
     (life.entity.root / path).write_text(text.replace("for tea", "for tea, done"))
     committed(life.entity.root, pushed=False)
-    synced(life, life.entity.root)
+    assert driver.install(life.entity.root)
+    way(life, life.entity.root)
     assert "for tea, done" in life.text(path)
     assert "flowers." in life.text(f"reminders/{other.name}")
 

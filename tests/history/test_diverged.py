@@ -78,7 +78,7 @@ def merged_with_driver(run: Run) -> None:
 
 def merged_without(run: Run) -> None:
     pulled(run, "--no-rebase", "--no-edit")
-    run.ok("status")
+    run.ok("consolidate", "--check")
 
 
 def rebased_with_driver(run: Run) -> None:
@@ -88,7 +88,7 @@ def rebased_with_driver(run: Run) -> None:
 
 def rebased_without(run: Run) -> None:
     pulled(run, "--rebase")
-    run.ok("status")
+    run.ok("consolidate", "--check")
     root = run.entity.root
     if (root / ".git" / "rebase-merge").exists():
         git(root, "-c", "core.editor=true", "rebase", "--continue")

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import base64
 import json
+import struct
+import zlib
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -11,50 +13,20 @@ from bumble.entity import changes, create
 from bumble.entity.changes import ChangeSet
 from bumble.entity.create import NewEntity
 from bumble.errors import ImportInvalidError
-from bumble.imports import formats, source
+from bumble.imports import blocks, card, formats, source
 from bumble.imports.items import (
     GUEST,
     OTHER,
     PERSON,
-    Fact,
-    ImportContext,
     ImportedPersona,
-    ImportedTalk,
-    Item,
     LeftOut,
     Recipe,
 )
 from bumble.records import sessions
 from bumble.records.sessions import Message
 from tests.support import exports
+from tests.support.importing import facts, items, left, said, talks
 from tests.support.living import NOON
-
-CONTEXT = ImportContext(ZoneInfo("Europe/Lisbon"), "Sam")
-
-
-def items(path: Path, name: str = "") -> tuple[str, list[Item]]:
-    """Read an import: the format that it is taken for, and what is in it."""
-    with source.opened(path) as files:
-        form = formats.named(name) if name else formats.detect(files)
-        return form.name, [*form.read(files, CONTEXT), *files.left_out]
-
-
-def talks(read: list[Item]) -> list[ImportedTalk]:
-    return [item for item in read if isinstance(item, ImportedTalk)]
-
-
-def facts(read: list[Item]) -> dict[str, str]:
-    return {item.title: item.text for item in read if isinstance(item, Fact)}
-
-
-def said(read: list[Item]) -> list[tuple[str, str, str]]:
-    return [(turn.by, turn.name, turn.text) for talk in talks(read) for turn in talk.turns]
-
-
-def left(read: list[Item], *, broken: bool | None = None) -> list[str]:
-    return [
-        item.why for item in read if isinstance(item, LeftOut) and broken in (None, item.broken)
-    ]
 
 
 def test_each_format_shows_by_its_content(tmp_path: Path) -> None:
@@ -75,6 +47,10 @@ def test_what_is_no_format_is_an_error_that_names_them(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("hello")
     with pytest.raises(ImportInvalidError, match="chatgpt, claude"):
         items(tmp_path / "notes.txt")
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.md").write_text("# A")
+    with pytest.raises(ImportInvalidError, match="--format obsidian"):
+        items(tmp_path / "notes")
     with pytest.raises(ImportInvalidError, match="No such file"):
         items(tmp_path / "absent.zip")
     (tmp_path / "empty").mkdir()
@@ -126,7 +102,7 @@ def test_chatgpt_shows_the_branch_shown_last_and_nothing_internal(tmp_path: Path
     }
     _, read = items(exports.as_json(tmp_path / "conversations.json", [talk]))
     assert said(read) == [
-        (PERSON, "", "[image]\n\nWhat is this?"),
+        (PERSON, "", "[picture]\n\nWhat is this?"),
         (OTHER, "ChatGPT", "```python\n1\n```"),
         (OTHER, "ChatGPT", "(to its memory) Sam has a cat."),
         (OTHER, "ChatGPT", "A cat."),
@@ -134,8 +110,11 @@ def test_chatgpt_shows_the_branch_shown_last_and_nothing_internal(tmp_path: Path
     assert talks(read)[0].turns[-1].model == "gpt-6"
     aside = {item.why: item.count for item in read if isinstance(item, LeftOut)}
     assert aside == {
-        "messages of the system and of tools, and thoughts": 6,
-        "messages on branches that were not shown last": 1,
+        blocks.SYSTEM: 1,
+        blocks.CALLS: 1,
+        blocks.RESULTS: 1,
+        blocks.HIDDEN: 1,
+        blocks.ASIDE: 1,
     }
 
 
@@ -279,6 +258,56 @@ def test_a_card_of_any_version_and_form_is_the_same_character(
         assert facts(read) == {"glade (Glade)": "The glade is safe."}
         assert Recipe("wolf (Glade)", "wolf, wolves", "Wolves wait.") in read
         assert "entries that are switched off" in left(read)
+
+
+CASES = Path(__file__).parent.parent / "data" / "imports"
+
+
+@pytest.mark.parametrize("name", ["ztxt", "itxt", "rawjson", "nopad", "brokenccv3"])
+def test_a_card_is_the_same_in_every_envelope(name: str) -> None:
+    [whole] = [one for one in items(CASES / "ok.png")[1] if isinstance(one, ImportedPersona)]
+    form, read = items(CASES / f"{name}.png")
+    assert form == "card"
+    assert [one for one in read if isinstance(one, ImportedPersona)] == [whole]
+    broken = ["copies of the card that can't be read"] if name == "brokenccv3" else []
+    assert left(read, broken=True) == broken
+
+
+CARD = json.dumps(exports.card(3), ensure_ascii=False)
+CODED = base64.b64encode(CARD.encode())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"\xef\xbb\xbf" + CARD.encode(),
+        CARD.encode("utf-16"),
+        CARD.encode("utf-16-le"),
+        b"\n".join(CODED[at : at + 76] for at in range(0, len(CODED), 76)) + b"\n",
+        base64.urlsafe_b64encode(CARD.encode()).rstrip(b"="),
+        b"data:application/json;base64," + CODED,
+        CODED + b"==",
+        base64.b64encode(CARD.encode("utf-16")),
+        base64.b64encode(CARD.encode("cp1252", "replace")),
+    ],
+    ids=["bom", "utf-16", "utf-16-le", "lines", "url", "data", "padding", "coded-16", "cp1252"],
+)
+@pytest.mark.parametrize("kind", [b"tEXt", b"zTXt", b"iTXt"])
+def test_a_card_is_read_in_any_encoding(kind: bytes, text: bytes) -> None:
+    inside = {
+        b"tEXt": b"CCV3\0" + text,
+        b"zTXt": b"ccv3\0\0" + zlib.compress(text),
+        b"iTXt": b"ccv3\0\1\0en\0Card\0" + zlib.compress(text),
+    }[kind]
+    chunk = struct.pack(">I", len(inside)) + kind + inside + b"\0\0\0\0"
+    assert card.parse(card.from_png(exports.PNG + chunk)).name == "Seraphina"
+
+
+def test_a_card_that_would_grow_beyond_measure_is_none() -> None:
+    inside = b"ccv3\0\0" + zlib.compress(b" " * 50_000_000)
+    chunk = struct.pack(">I", len(inside)) + b"zTXt" + inside + b"\0\0\0\0"
+    with pytest.raises(ValueError, match="can't be decoded"):
+        card.from_png(exports.PNG + chunk)
 
 
 def test_a_lorebook_with_entries_by_number(tmp_path: Path) -> None:

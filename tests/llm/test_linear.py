@@ -9,11 +9,11 @@ from collections.abc import Callable
 
 import pytest
 
-from bumble.agent import acts, route_words
-from bumble.choosing import quotes, rules
+from bumble.agent import code_answers
 from bumble.context import handover
 from bumble.errors import AnswerInvalidError
-from bumble.grounding import replies, speakers
+from bumble.fallback import quotes
+from bumble.grounding import speakers
 from bumble.imports import card
 from bumble.index import splitting
 from bumble.llm import actions, structured
@@ -24,13 +24,10 @@ from bumble.records import narrative
 
 CHARS = 50_000
 PATTERNS = [
-    (acts._FILE, "a-"),
-    (route_words._OFFERS, "["),
-    (quotes._NOT_IN_TITLES, "a"),
-    (rules._PART, "?"),
-    (rules._SENTENCE, ".."),
+    (quotes._CITED, "> a"),
+    (code_answers._SUM, "1 "),
+    (code_answers._PERCENT, "1"),
     (handover._FILE, "1."),
-    (replies._MARKUP, "\n"),
     (speakers._QUOTED, "„"),
     (speakers._QUOTED, "‘"),
     (card._START, "\n"),

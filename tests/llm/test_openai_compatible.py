@@ -218,6 +218,15 @@ def test_a_wrong_key_is_a_credentials_error(server: FakeServer, status: int) -> 
     assert len(server.seen) == 1
 
 
+@pytest.mark.parametrize("key", ["sk-…", "sk-a\nb"])
+def test_a_placeholder_in_the_place_of_a_key_says_so_and_is_not_sent(
+    server: FakeServer, key: str
+) -> None:
+    with pytest.raises(CredentialsError, match="the placeholder of an instruction"):
+        connect(server, api_key=key).complete(REQUEST)
+    assert server.seen == []
+
+
 def test_a_prompt_that_is_too_long_says_so(server: FakeServer) -> None:
     message = "This model's maximum context length is 8192 tokens"
     server.routes[CHAT] = lambda exchange: exchange.json({"error": {"message": message}}, 400)

@@ -425,3 +425,14 @@ def test_a_line_separator_within_json_ends_no_event(server: FakeServer) -> None:
     raw = b'data: {"choices": [{"delta": {"content": "a\xe2\x80\xa8b"}, "finish_reason": "stop"}]}'
     server.routes[CHAT] = says(raw + b"\n\n")
     assert model_of(server).complete(REQUEST).text == "a\u2028b"
+
+
+def test_the_one_model_of_llama_server_is_known_by_any_name_with_its_size(
+    server: FakeServer,
+) -> None:
+    meta = {"n_ctx": 4096, "n_params": 134_515_008}
+    entry = {"id": "/models/smol.gguf", "owned_by": "llamacpp", "meta": meta}
+    server.routes["/v1/models"] = lambda exchange: exchange.json({"data": [entry]})
+    model = model_of(server)
+    assert model.parameters == 134_515_008
+    assert (model.other_names, model.window) == ((), (4096, "endpoint"))

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -14,27 +13,23 @@ from bumble.entity.folder import Entity
 from bumble.forgetting import forget
 from bumble.history import merge
 from bumble.jobs import stretch
-from bumble.portraits import reflect
+from bumble.portraits import portrait
 from bumble.records import relationships
 from bumble.records.base import Provenance
 from bumble.records.relationships import Relationship
 from bumble.records.sessions import Session
 from bumble.runtime.job import apply
-from bumble.runtime.runner import Pass
-from tests.support import noticing
-from tests.support.living import NOON, ada, known, runtime_of, talked
+from tests.support.living import ada, known, runtime_of, talked
 from tests.support.stretches import Citing, makes, seen
 
 DOG = "Sam has a dog called Biscuit."
 RIVER = "Sam lives by the river in Lisbon."
-OFF: dict[str, Any] = {
-    "memory__relational__score_derivation": False,
-    "memory__relational__min_document_chars": 1,
-}
+OFF: dict[str, Any] = {"memory__relational__score_derivation": False}
 
 
 @pytest.fixture
-def entity(tmp_path: Path) -> Entity:
+def entity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Entity:
+    monkeypatch.setattr(portrait, "LEAST_CHARS", 1)
     return ada(tmp_path)
 
 
@@ -129,23 +124,6 @@ def test_a_portrait_without_marks_is_of_one_origin_until_it_is_amended(entity: E
     reflected(entity, "ses_2", "I live by the river in Lisbon.", f"{DOG}\n{RIVER}")
     assert sam(entity).origin_of(DOG) == replace(old, audience=())
     assert "msg_7" in sam(entity).provenance.sources
-
-
-def test_quotes_by_form_rest_on_the_messages_they_quote(entity: Entity) -> None:
-    lines = [
-        noticing.Line("Kim", "my sister Ottoline teaches cello in Ghent"),
-        noticing.Line("Kim", "what a day it was", keep=False),
-        noticing.Line("Kim", "i am scared of the exam in Ghent"),
-    ]
-    noticing.talked(entity, "ses_b", NOON, lines)
-    runtime = noticing.by_form(entity, NOON + timedelta(hours=9))
-    noticing.all_of(runtime, Pass("reflect", reflect.check, reflect.run))
-    kim = relationships.find(entity.relationships, "kim")
-    quotes = [line for line in kim.text.splitlines() if line.startswith(">")]
-    assert [kim.origin_of(line).sources for line in quotes] == [
-        ("ses_b", "msg_b2"), ("ses_b", "msg_b0"),
-    ]  # fmt: skip
-    assert kim.origin_of(quotes[0]).by == "reflect by form"
 
 
 def test_a_merge_joins_the_marks_of_both_sides(drawn: tuple[Entity, Session, Session]) -> None:

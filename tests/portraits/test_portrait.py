@@ -74,16 +74,16 @@ OLD = "Sam mends old clocks in Lisbon.\nHis dog is Biscuit, his sister Ana.\nWe 
     ],
 )
 def test_loss_is_of_length_or_of_facts_and_one_fact_may_be_corrected(new: str, lost: bool) -> None:
-    assert (portrait.loss(OLD, new, ["Sam"]) > CONFIG.max_loss_ratio) is lost
+    assert (portrait.loss(OLD, new, ["Sam"]) > portrait.MOST_LOSS) is lost
 
 
 def test_a_portrait_is_refused_that_is_too_short_or_loses_too_much() -> None:
     half = OLD[: len(OLD) // 2]
-    assert "too little" in portrait.refusal("", "Sam.", (), CONFIG, allow_shrink=True)
-    assert "lose" in portrait.refusal(OLD, half, (), CONFIG, allow_shrink=False)
-    assert portrait.refusal(OLD, half, (), CONFIG, allow_shrink=True) == ""
+    assert "too little" in portrait.refusal("", "Sam.", (), allow_shrink=True)
+    assert "lose" in portrait.refusal(OLD, half, (), allow_shrink=False)
+    assert portrait.refusal(OLD, half, (), allow_shrink=True) == ""
     longer = "Bo bakes.\nBo sings."
-    assert portrait.refusal("Bo bakes.", longer, (), CONFIG, allow_shrink=False) == ""
+    assert portrait.refusal("Bo bakes.", longer, (), allow_shrink=False) == ""
 
 
 def test_own_words_stand_under_their_heading_and_come_apart_again() -> None:

@@ -228,7 +228,7 @@ def test_everybody_who_spoke_took_part() -> None:
 def test_a_notice_comes_back_as_it_was_written() -> None:
     at = datetime(2026, 11, 23, 9, 0, tzinfo=UTC)
     notice = Notice(
-        at, "msg_1", True, "confided", 0.8125, True, ("traurig",), ("msg_0",), extra={"model": "m"}
+        at, "msg_1", True, "confide", 0.8125, True, 1, 2, ("msg_0",), extra={"model": "m"}
     )
     session = sessions.new("ses_1", at, "sam")
 

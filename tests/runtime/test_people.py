@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from bumble.entity.config_memory import StagesConfig
 from bumble.entity.folder import Entity
 from bumble.records import relationships, sessions
 from bumble.records.base import Provenance
@@ -18,7 +17,6 @@ from bumble.runtime.runtime import Runtime
 from tests.support.living import NOON, ada, known, runtime_of, write
 
 OFF: dict[str, Any] = {"memory__relational__enabled": False}
-STAGES = StagesConfig(10, 50, 150)
 
 
 @pytest.fixture
@@ -67,7 +65,7 @@ def test_what_an_exchange_did_to_the_body_moves_warmth_and_trust(
     one = relationships.find(entity.relationships, "sam")
     assert one.scores.warmth == pytest.approx(before.warmth + step)
     assert one.scores.trust == pytest.approx(before.trust + step)
-    way = people.standing(one, STAGES, NOON).trajectory
+    way = people.standing(one, NOON).trajectory
     assert way == ("warming" if step > 0 else "cooling")
 
 
@@ -92,7 +90,7 @@ def test_a_note_on_somebody_unknown_makes_a_stub(entity: Entity) -> None:
     ("count", "stage"), [(0, "forming"), (10, "developing"), (50, "established"), (150, "deep")]
 )
 def test_a_stage_begins_where_the_one_before_ends(count: int, stage: str) -> None:
-    assert people.stage(count, STAGES) == stage
+    assert people.stage(count) == stage
 
 
 def test_the_health_line_says_stage_health_way_and_silence(entity: Entity) -> None:
@@ -104,11 +102,11 @@ def test_the_health_line_says_stage_health_way_and_silence(entity: Entity) -> No
         previous_health=0.5,
         last_interaction=NOON - timedelta(hours=3),
     )
-    assert people.standing(one, STAGES, NOON).line == (
+    assert people.standing(one, NOON).line == (
         "developing, health 0.80, warming, last talk 3 hours ago"
     )
     stranger = known(entity, "Bo")
-    assert people.standing(stranger, STAGES, NOON).line == "forming, health 0.00, never talked"
+    assert people.standing(stranger, NOON).line == "forming, health 0.00, never talked"
 
 
 def test_an_owner_of_another_name_is_who_spoke_as_the_owner_last(entity: Entity) -> None:

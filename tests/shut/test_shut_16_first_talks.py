@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import apsw
@@ -19,6 +20,7 @@ from tests.support.chatting import act, script
 from tests.support.running import Run
 
 AT_ONCE = 4
+OLD = Path(__file__).parents[1] / "data" / "formats" / "1.zip"
 
 
 def at_once(run: Run, *words: str) -> list[str]:
@@ -75,17 +77,25 @@ SMALL = """
 mount -t tmpfs -o size={size}k none {place} || exit 99
 cp -r {entity} {place}/ada && dd if=/dev/zero of={place}/pad bs=1k 2>/dev/null
 truncate -s -{left}k {place}/pad
-{python} -m bumble {command}
+TMPDIR={place} {python} -m bumble {command}
 """
 
 
 @pytest.mark.skipif(shutil.which("unshare") is None, reason="needs a disk of its own")
 @pytest.mark.parametrize("left", [0, 4, 16, 48, 150])
 @pytest.mark.parametrize(
-    "command", ["chat -e {place}/ada Hi.", "new {place}/bo", "index -e {place}/ada"]
+    "command",
+    [
+        "chat -e {place}/ada Hi.",
+        "new {place}/bo",
+        "index -e {place}/ada",
+        "migrate -e {place}/ada/workspace/old",
+    ],
 )
 def test_a_disk_that_is_full(run: Run, tmp_path: Path, command: str, left: int) -> None:
     script(run, act("say", text="Hello Sam.") | {"always": True})
+    with zipfile.ZipFile(OLD) as archive:
+        archive.extractall(run.file("workspace/old"))
     place = tmp_path / "small"
     place.mkdir()
     lines = SMALL.format(

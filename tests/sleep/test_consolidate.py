@@ -111,10 +111,10 @@ def test_what_the_diary_adds_is_no_news(ada: Entity) -> None:
 
 def test_ten_days_fade_as_much_as_120_periods_and_nothing_is_written(ada: Entity) -> None:
     runtime = runtime_of(ada)
-    fading, interval = runtime.body.memory, runtime.config.memory.consolidation_interval
+    fading = runtime.config.memory
     stepped = 0.6
     for _ in range(120):
-        stepped = significance.decayed(stepped, interval, fading)
+        stepped = significance.decayed(stepped, fading.consolidation_interval, fading)
     whole = significance.decayed(0.6, timedelta(days=10).total_seconds(), fading)
     assert whole == pytest.approx(stepped)
     before = {name: data for name, data in truth(ada.root).items() if name.startswith("episodes")}

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 from datetime import UTC, timedelta
 from pathlib import Path
@@ -12,17 +13,18 @@ from msgspec.structs import replace
 
 from bumble import prompts
 from bumble.agent import participants, tools, turn
-from bumble.body import noise
+from bumble.body import ebb, noise
 from bumble.body import soma as body
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.errors import ModelUnreachableError
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.records import beliefs, dreams, episodes, journal, questions, state
+from bumble.records import base, beliefs, dreams, episodes, journal, questions, state
 from bumble.records.base import Provenance
 from bumble.runtime import body_state, job
 from bumble.sleep import dream
+from tests.support import living
 from tests.support.kills import every_call, forks, in_child
 from tests.support.nights import (
     DREAM,
@@ -429,9 +431,21 @@ def test_the_time_of_a_dream_is_the_entity_s_wherever_the_process_runs(ada: Enti
     assert "## 2026-05-24 03:12:47 #dream" in ada.journal.read_text()
 
 
-def test_a_private_dream_enters_the_prompt_of_those_it_is_for_alone(ada: Entity) -> None:
+def test_the_last_dream_is_the_one_made_last_whatever_the_clocks_said(ada: Entity) -> None:
+    ahead = NIGHT.replace(year=2036)
+    wrong = dreams.new(base.new_id(dreams.PREFIX, ahead, random.Random(1)), ahead, (), (), "")
+    living.write(ada, dreams.plan_new(wrong, ""))
+    assert night(ada).data["id"] > wrong.id
+    assert [one.at.year for one in dreams.read(ada.dreams)] == [2036, NIGHT.year]
+
+
+def test_a_private_dream_enters_the_prompt_of_those_it_is_for_alone(
+    ada: Entity, monkeypatch: pytest.MonkeyPatch
+) -> None:
     night(ada)
-    loud = {"soma.ebb.quiet_below": 0.0, "soma.ebb.high_from": 0.0, "prompt.body_max_tokens": 400}
+    monkeypatch.setattr(ebb, "QUIET_BELOW", 0.0)
+    monkeypatch.setattr(ebb, "HIGH_FROM", 0.0)
+    loud = {"prompt.body_max_tokens": 400}
     answer = {"actions": [{"tool": "say", "arguments": {"text": "Hm."}}]}
     for seed, (speaker, dreamt) in enumerate((("Sam", True), ("Bo", False))):
         model = ScriptedModel([Reply(json.dumps(answer))])

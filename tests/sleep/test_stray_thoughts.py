@@ -221,11 +221,6 @@ def test_the_faster_of_two_ticks_is_heard(ada: Entity) -> None:
     assert [held.text for held in ring(one)] == ["rain"]
 
 
-def test_without_room_nothing_is_ever_due(ada: Entity) -> None:
-    ada.file.write_text(ada.file.read_text() + "\nsoma: {noise: {capacity: 0}}\n")
-    assert not stray_thoughts.check(runtime_of(ada, ScriptedModel([]))).due
-
-
 def test_the_example_of_the_prompt_is_no_thought(ada: Entity) -> None:
     _, outcome, _ = ticked(
         ada, thoughts("what is outside, when one is never inside?", "rain, again")

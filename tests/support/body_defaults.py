@@ -1,4 +1,4 @@
-"""The default numbers and a few bodies to test with."""
+"""A few bodies to test with."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ from msgspec.structs import replace
 from bumble.body import bars, soma
 from bumble.body.affects import Affect
 from bumble.body.bars import Bar, Bars
-from bumble.body.config import BodyConfig
+from bumble.body.config import FeltMemoryConfig, Temperament
 from bumble.body.noise import Fragment
 from bumble.body.soma import FeltLine, Soma
-from bumble.entity import settings
 
 NOON = datetime(2026, 5, 24, 12, 0, tzinfo=UTC)
-BODY: BodyConfig = settings.load().config.body
-BORN: Soma = soma.birth(NOON, BODY.soma)
+TEMPERAMENT, MEMORY = Temperament(), FeltMemoryConfig()
+BORN: Soma = soma.birth(NOON, TEMPERAMENT)
 
 
 def bars_at(at: datetime = NOON, /, **values: float) -> Bars:
     """Make bars with some values set and the resting points of birth."""
-    born = bars.birth(at, BODY.soma.bars)
+    born = bars.birth(at, TEMPERAMENT)
     set_to = {name: Bar(value, born.levels[name].rest) for name, value in values.items()}
     return replace(born, levels={**born.levels, **set_to})
 

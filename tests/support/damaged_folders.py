@@ -70,8 +70,6 @@ def lived(root: Path, *, under_git: bool) -> Entity:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(MORE.get(kind.name, text))
     (root / forgotten.PATH).write_text(FORGOTTEN)
-    (root / "forms").mkdir()
-    (root / "forms" / "en.yaml").write_text("talk:\n  remembers: I remember.\n")
     if under_git:
         git(root, "init", "-q", "-b", "main")
         git(root, "add", "-A")

@@ -86,6 +86,7 @@ COMMANDS = (
 )
 AGAIN = ("model pull", "migrate", "sync")
 BY_CHANCE = (forgotten.PATH, store.MANIFEST)  # a key of chance in the one, times in the other
+TOLD = {"change-unfinished", "git-cut-off", "git-uncommitted", "git-locked", "git-under-way"}
 _DERIVED = re.compile(r"(?:^|/)(?:\.bumble(?:/|$)|memory\.db|\.git/)")
 _PROPOSED = re.compile(rb"\b([a-z]+)-[0-9a-f]{8}\b")  # the end of a proposal's name is of chance
 _NOT_WORDS = ("ep_", "bel_", "evo_", "rem_", "memory.", "max_", "BUMBLE_")  # `_` is no space there
@@ -145,7 +146,11 @@ class Sweep(Struct):
         shell = Shell(environ, self.root, now_given=at, rng=random.Random(5))
         if argv[0] == "mcp":
             return _served(argv, shell)
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        with (
+            (self.place / "said").open("w") as said,
+            contextlib.redirect_stdout(said),
+            contextlib.redirect_stderr(io.StringIO()),
+        ):
             return main(argv, shell)
 
     def truth(self) -> dict[str, bytes]:
@@ -166,7 +171,7 @@ class Sweep(Struct):
 
     def lying(self) -> list[str]:
         """Return what a dead command has left that nothing will take away."""
-        left = [str(path) for path in (self.root / ".git").rglob("*.lock")]
+        left = [str(path) for path in self.now.rglob("*.lock") if ".git" in path.parts]
         left += ["intent"] * bool(changes.leftovers(self.root).own)
         left += ["note"] * bool(commits.notes(self.root))
         return left
@@ -246,7 +251,7 @@ def _load_all() -> None:
     for module in pkgutil.walk_packages(bumble.__path__, "bumble."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
-    for name in ("openai", "apsw", "tantivy"):
+    for name in ("apsw", "tantivy"):
         importlib.import_module(name)
     gc.freeze()
 
@@ -374,8 +379,9 @@ def _chosen(calls: list[list[str]], most: int) -> list[tuple[int, bool]]:
 def _judge(
     sweep: Sweep, words: str, before: dict[str, bytes], after: dict[str, bytes], call: str
 ) -> None:
-    """Run the next two commands and hold the folder against what it was and would have been."""
+    """Run the next commands and hold the folder against what it was and would have been."""
     counter = sweep.reports[words]
+    untold = _untold(sweep)
     if words.startswith(AGAIN):
         sweep.call(words)
     codes = [sweep.call("status", minutes=1)]
@@ -396,13 +402,27 @@ def _judge(
     codes.append(sweep.call("doctor", minutes=3))
     wrong["lying"] += sweep.lying() + git(sweep.root, "status", "--porcelain").splitlines()
     wrong["half"] += [f"codes {codes}"] if codes[0] or codes[1] or codes[2] == 70 else []
-    wrong["doctor"] = [f"{codes[2]}"] if codes[2] not in (0, 12) else []
+    wrong["doctor"] = untold + ([f"{codes[2]}"] if codes[2] not in (0, 12) else [])
     for name, places in wrong.items():
         counter[name] += bool(places)
         if places:
             sweep.examples.append(
                 {"command": words, "call": call, "what": name, "places": places[:5]}
             )
+
+
+def _untold(sweep: Sweep) -> list[str]:
+    """Return what a dead command has left, where `doctor` says nothing of it or changes it."""
+    found = sweep.truth()
+    left = [place for place in sweep.lying() if SUFFIX not in place]  # beside the folder: not its
+    left += git(sweep.root, "status", "--porcelain").splitlines()
+    sweep.call("doctor --json")
+    said = json.loads((sweep.place / "said").read_text())
+    told = {one["code"] for one in said["data"]["findings"]} & TOLD
+    now = sweep.truth()
+    changed = any(now.get(name) != found[name] for name in found if name.startswith("ada/"))
+    untold = left if left not in ([], ["note"]) and not told else []  # a note of what is committed
+    return untold + ["doctor changed the folder"] * changed
 
 
 def _is_between(data: bytes, before: bytes, after: bytes) -> bool:

@@ -57,7 +57,6 @@ def runtime_of(
         entity,
         loaded.identity,
         loaded.config,
-        loaded.config.body,
         model or ScriptedModel([]),
         memory,
         clock or Clock(),

@@ -45,7 +45,6 @@ def runtime_of(entity: Entity, *replies: Reply, at: datetime = NOON, **values: A
         entity,
         loaded.identity,
         loaded.config,
-        loaded.config.body,
         ScriptedModel(replies),
         memory,
         lambda: at,

@@ -44,10 +44,10 @@ class Line(Struct, frozen=True):
     text: str
     keep: bool = True
     confided: bool = False
-    feelings: tuple[str, ...] = ()
+    heavy: int = 0
     corrects: tuple[str, ...] = ()
     trust: str = ""
-    why: str = "told"
+    why: str = "tell"
     noticed: bool = True  # False: nobody has looked at it yet
 
 
@@ -84,7 +84,7 @@ def talked(
             line.keep,
             line.why,
             confided=line.confided,
-            feelings=line.feelings,
+            heavy=line.heavy,
             corrects=line.corrects,
         )
         records += [said, reply, *([noticed] if line.noticed else [])]

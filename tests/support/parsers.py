@@ -25,13 +25,11 @@ from bumble.agent import context_report
 from bumble.agent.tool_cache import ToolCache
 from bumble.body import appraisal
 from bumble.body import soma as body_soma
-from bumble.choosing import language_file, quotes
 from bumble.cli import directives
 from bumble.entity import layers, settings
-from bumble.entity.config import ToolCacheConfig
 from bumble.errors import UserError
 from bumble.exports import restore
-from bumble.forms import forms
+from bumble.fallback import quotes
 from bumble.grounding import claims, secrets
 from bumble.history import merge
 from bumble.imports import card, formats, json_stream, lorebook, notes, source
@@ -52,7 +50,6 @@ from tests.support import exports, repository
 from tests.support.kind_samples import record
 
 ZONE = ZoneInfo("Europe/Berlin")
-BODY = settings.load(None).config.body
 AT = datetime(2026, 5, 24, tzinfo=UTC)
 TALK = (
     "Hello Ada! My boat 'Nereid' leaks at the stern, since 3 May; https://example.org/a?b=c#d\n"
@@ -225,7 +222,7 @@ def _merged(kind: Kind) -> Reader:
 
 def _settings(file: Path) -> object:
     loaded = settings.load(file)
-    return loaded.identity, loaded.config.body
+    return loaded.identity, loaded.config.soma
 
 
 def _user_settings(file: Path) -> object:
@@ -280,8 +277,7 @@ def _model(path: Path) -> object:
 
 
 def _tool_cache(path: Path) -> object:
-    config = ToolCacheConfig(100, 600.0, ("read_file",))
-    cache = ToolCache(path.parent, config)
+    cache = ToolCache(path.parent)
     place = cache._place("read_file", {})
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_bytes(path.read_bytes())
@@ -304,11 +300,6 @@ def _message(text: str) -> object:
     words.one_line(text)
     list(stop_words.words(text))
     return languages.language(text)
-
-
-def _forms(path: Path) -> object:
-    notes: list[str] = []
-    return forms.load("en", path.parents[1], notes.append)
 
 
 def _edited(text: str) -> object:
@@ -341,17 +332,6 @@ READERS: Mapping[str, Reader] = {
     "yaml of settings": of_text(yaml_plain.read, SETTINGS),
     "markers": of_text(
         merge_marks.sides, "a\n<<<<<<< o\nb\n||||||| x\nc\n=======\nd\n>>>>>>> t\ne\n"
-    ),
-    "forms": of_file(
-        "forms/en.yaml", _forms, "memory:\n  today: today\ntalk:\n  today: It is {day}.\n"
-    ),
-    "language": of_text(
-        language_file.parse,
-        *(
-            path.read_text(encoding="utf-8")
-            for path in [language_file.FOLDER.joinpath(f"{code}.yaml") for code in ("en", "ja")]
-            if path.is_file()
-        ),
     ),
     "message": of_text(_message, TALK),
     "claims": of_text(lambda text: claims.claims(text, "en"), TALK),
@@ -394,7 +374,7 @@ READERS: Mapping[str, Reader] = {
         logprobs.read, {"content": [{"top_logprobs": [{"token": "A", "logprob": -0.1}]}]}
     ),
     "appraisal": of_json(
-        lambda value: appraisal.parse(value, BODY.appraisal),
+        lambda value: appraisal.parse(value),
         {"bars": {"social": 3}, "felt": "warm", "affects": ["amused"]},
     ),
     "body": of_json(

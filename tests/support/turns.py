@@ -57,7 +57,6 @@ def runtime_of(
         entity,
         loaded.identity,
         loaded.config,
-        loaded.config.body,
         model,
         memory,
         clock or Clock(),

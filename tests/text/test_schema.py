@@ -4,15 +4,15 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import pytest
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from bumble.entity.config import OutputConfig, Persona
 from bumble.text import schema
-from bumble.text.schema import Length, Names, Range, TimeZone
+from bumble.text.schema import Length, Names, TimeZone
 
 
 class Leg(Struct, frozen=True):
-    joints: Annotated[int, Range(1, 7)]
+    joints: Annotated[int, Meta(ge=1, le=7)]
     kind: Literal["walking", "jumping"]
 
 
@@ -22,7 +22,7 @@ class Insect(Struct, frozen=True):
     weight: float
     flies: bool
     wings: Annotated[tuple[int, ...], Length((0, 2))]
-    habits: Mapping[str, Annotated[float, Range(0, 1)]]
+    habits: Mapping[str, Annotated[float, Meta(ge=0, le=1)]]
     colours: Mapping[Annotated[str, Names(("back", "belly"))], str]
     home: str | None
     zone: Annotated[str, TimeZone()] = "UTC"
@@ -49,8 +49,6 @@ def test_a_right_value_builds_a_frozen_value() -> None:
     assert bee.legs == (Leg(5, "walking"),)
     assert (bee.weight, type(bee.weight)) == (1.0, float)
     assert (bee.home, bee.zone) == (None, "UTC")
-    with pytest.raises(TypeError):
-        bee.habits["stinging"] = 1.0  # type: ignore[index]
 
 
 @pytest.mark.parametrize(

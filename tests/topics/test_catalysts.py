@@ -144,9 +144,7 @@ def test_the_index_keeps_what_they_point_to_and_forgets_it_with_them(ada: Entity
 def catalyzed(runtime: Runtime, register: str, reader: str = "sam") -> catalyze.Catalyzed:
     at = Search((reader,), "content", NOON)
     query = "sell the boat before winter"
-    return catalyze.find(
-        *(runtime.memory, runtime.config, runtime.body, at, query), register=register, limit=3
-    )
+    return catalyze.find(*(runtime.memory, runtime.config, at, query), register=register, limit=3)
 
 
 def test_catalyze_says_which_questions_brought_what(ada: Entity) -> None:
@@ -177,9 +175,7 @@ def test_recall_that_names_no_kind_leaves_catalysts_out(ada: Entity) -> None:
     draw(runtime)
     runtime.memory.sync()
     at = Search(("sam",), "content", NOON)
-    hits = recalled.find(
-        runtime.memory, runtime.config, runtime.body, at, "boat", limit=20, unasked=False
-    )
+    hits = recalled.find(runtime.memory, runtime.config, at, "boat", limit=20, unasked=False)
     assert {hit.kind for hit in hits} == {"message", "knowledge"}
 
 

@@ -131,10 +131,12 @@ def test_an_older_clone_that_went_on_brings_nothing_back(
     changes.apply(away, ChangeSet("talk", (sessions.plan_append(talk, more, ""),)))
     git(away, "commit", "-qam", "a talk, elsewhere")
     git(life.entity.root, "pull", "-q", "--no-rebase", "--no-edit", str(away), "HEAD")
-    ran = life.ok("status")
+    read = life("recall", "xylophone")
+    assert (read.code, read.out) == (13, "")
+    ran = life.ok("consolidate", "--check")
     assert "brought back" in ran.err
     assert left(life) == []
     texts = [m.text for m in session_files.find(life.entity.sessions, "ses_1").messages]
     assert texts[-3:] == ["", "", "I sail still."]
     assert git(life.entity.root, "status", "--porcelain") == ""
-    assert "brought back" not in life.ok("status").err
+    assert "brought back" not in life.ok("consolidate", "--check").err

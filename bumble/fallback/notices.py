@@ -1,0 +1,201 @@
+"""What each message of a person is: read once, kept as a line of its conversation.
+
+The reader says what a message is (`bumble/embed/reader.py`); here that becomes whether it is kept,
+told in confidence, and which earlier message it puts right. A confidence in doubt is one. A request
+to be silent that tells nothing itself is about what its speaker said beside it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from bumble.embed.reader import MessageReader, MessageReading
+from bumble.entity.changes import Change
+from bumble.records import sessions
+from bumble.records.notices import Notice
+from bumble.records.provenance import is_untrusted
+from bumble.records.sessions import Message, Session
+from bumble.runtime.runtime import Runtime
+from bumble.text import moments
+
+NEAR = timedelta(minutes=15)  # between a message and what it may take up
+HUSHED = timedelta(minutes=5)  # between a request to be silent and what it is about
+IN_DOUBT = -1.0  # how far below its cut-off a confidence still counts as one
+SHORT = 8  # words of a request to be silent that is about something said before
+ELSEWHERE = 12  # messages of other conversations that may be put right
+LEAST_NEAR = 0.3  # calibrated similarity from which a message may be meant
+CORRECTS = 3  # ids at most that are told
+QUESTIONS = frozenset(
+    {"ask_memory", "ask_entity", "ask_world", "pry", "task", "remind", "ask_name", "ask_known"}
+    | {"ask_talk", "ask_time", "calculate"}
+)
+IDLE = frozenset({"joke", "imagine", "greet", "leave"})
+
+
+class Noticed(Struct, frozen=True):
+    """What some messages are."""
+
+    of: Mapping[str, Notice] = field(default_factory=dict)  # by message id
+    new: tuple[Notice, ...] = ()  # lines that the transcript lacks
+
+
+NOTHING = Noticed()
+
+
+def notices(runtime: Runtime, session: Session, messages: Iterable[Message]) -> Noticed:
+    """Return what some messages of a conversation are, read now where that wasn't done yet."""
+    messages = list(messages)
+    there = {each.id: session.notices[each.id] for each in messages if each.id in session.notices}
+    reader = runtime.memory.reader
+    if reader is None:
+        return Noticed(there)
+    new: dict[str, Notice] = {}
+    for message in messages:
+        if message.id in there or not is_noticeable(message):
+            continue
+        reading = read(reader, session, message)
+        new[message.id] = _notice(runtime, session, message, reading)
+        for other in _hushed(session, message, reading):
+            known = new.get(other.id) or session.notices.get(other.id)
+            if known is None:
+                later = read(reader, session, other)
+                known = _notice(runtime, session, other, later)
+            new[other.id] = replace(known, confided=True, at=runtime.now())
+    return Noticed(there | new, tuple(new.values()))
+
+
+def plan_noticed(session: Session, noticed: Noticed) -> Change | None:
+    """Plan to note in the transcript what was read just now."""
+    new = [each for each in noticed.new if session.notices.get(each.message) != each]
+    return sessions.plan_append(session, new, "note what was said") if new else None
+
+
+def read(reader: MessageReader, session: Session, message: Message) -> MessageReading:
+    """Read a message, beside what the same person said just before it."""
+    before = previous(session, message)
+    return reader.read(message.text, before.text if before else "")
+
+
+def previous(session: Session, message: Message) -> Message | None:
+    """Return what the same person said last before a message, shortly before it."""
+    own = _own(session, message)
+    place = next((n for n, each in enumerate(own) if each.id == message.id), 0)
+    if place == 0 or moments.gap(own[place - 1].at, message.at) > NEAR:
+        return None
+    return own[place - 1]
+
+
+def is_noticeable(message: Message) -> bool:
+    """Whether a person said something with their own words."""
+    return message.role == "user" and bool(message.text.strip()) and not is_untrusted(message.trust)
+
+
+def is_question(notice: Notice) -> bool:
+    """Whether a message was held for a question or a task, and nothing else."""
+    return not notice.keep and notice.why in QUESTIONS
+
+
+def is_idle(notice: Notice) -> bool:
+    """Whether a message surely tells nothing: a joke, a greeting, what is only imagined."""
+    return not notice.keep and (notice.why in IDLE or notice.why in QUESTIONS)
+
+
+def _notice(
+    runtime: Runtime, session: Session, message: Message, reading: MessageReading
+) -> Notice:
+    keep = reading.keep > 0 or reading.has("remember")
+    corrects = reading.has("correct") and keep
+    return Notice(
+        at=runtime.now(),
+        message=message.id,
+        keep=keep,
+        why=reading.main,
+        share=1 / (1 + math.exp(-max(-20.0, min(20.0, reading.keep)))),
+        confided=reading.scores.get("confide", IN_DOUBT) > IN_DOUBT,
+        heavy=reading.heavy,
+        glad=reading.glad,
+        corrects=corrected(runtime, session, message) if corrects else (),
+    )
+
+
+def _own(session: Session, message: Message) -> list[Message]:
+    return [
+        each
+        for each in session.messages
+        if each.role == "user" and each.speaker == message.speaker and each.text.strip()
+    ]
+
+
+def _hushed(session: Session, message: Message, reading: MessageReading) -> Sequence[Message]:
+    """Return what a request to be silent is about: what was said before it, else after it."""
+    is_bare = reading.keep <= 0 or len(message.text.split()) <= SHORT
+    if not (reading.has("confide") and is_bare):
+        return ()
+    own = _own(session, message)
+    place = next(n for n, each in enumerate(own) if each.id == message.id)
+    for beside in (own[place - 1 : place], own[place + 1 : place + 2]):
+        if beside and moments.gap(*sorted((beside[0].at, message.at))) <= HUSHED:
+            return [each for each in beside if is_noticeable(each)]
+    return ()
+
+
+# what a message puts right
+
+
+def corrected(runtime: Runtime, session: Session, message: Message) -> tuple[str, ...]:
+    """Return the ids of what a message may put right, likeliest first: what is near in meaning.
+
+    What its speaker said just before goes first, where it told something.
+    """
+    embedder = runtime.memory.embedder
+    earlier = _earlier(runtime, session, message)
+    if embedder is None or not earlier:
+        return ()
+    vectors = embedder.embed_documents(list(earlier.values()))
+    usual = embedder.unrelated_cosine
+    near = (vectors @ embedder.embed_query(message.text) - usual) / (1 - usual)
+    points = {id_: float(value) for id_, value in zip(earlier, near, strict=True)}
+    before = previous(session, message)
+    if before is not None and before.id in points and before.id == list(earlier)[-1]:
+        points[before.id] += LEAST_NEAR
+    likely = sorted((id_ for id_ in points if points[id_] >= LEAST_NEAR), key=lambda i: -points[i])
+    return tuple(likely[:CORRECTS])
+
+
+def _earlier(runtime: Runtime, session: Session, message: Message) -> dict[str, str]:
+    """Return what its speaker told before, here and elsewhere, oldest first, by id."""
+    place = [each.id for each in session.messages].index(message.id)
+    dropped = {id_ for id_, notice in session.notices.items() if not notice.keep}
+    here = {
+        each.id: each.text
+        for each in session.messages[:place]
+        if each.speaker == message.speaker and is_noticeable(each) and each.id not in dropped
+    }
+    return {**_elsewhere(runtime, session, message), **here}
+
+
+def _elsewhere(runtime: Runtime, session: Session, message: Message) -> dict[str, str]:
+    name = message.extra.get("name") or message.speaker
+    runtime.memory.sync()
+    hits = runtime.memory.search(
+        message.text,
+        kinds=("message",),
+        limit=ELSEWHERE,
+        audience=session.people,
+        people=(message.speaker,),
+        outside=session.id,
+    )
+    mine = [
+        hit
+        for hit in hits
+        if hit.speaker == name
+        and not is_untrusted(hit.trust)
+        and hit.at is not None
+        and hit.at < message.at
+    ]
+    return {hit.id: hit.text for hit in sorted(mine, key=lambda hit: hit.id)}

@@ -1,0 +1,123 @@
+"""Quotes: words of a person as they were said, with name and date.
+
+Pure: words in, lines out. Knows neither files nor models.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, tzinfo
+
+from msgspec import Struct
+
+from bumble.fallback.templates import Templates
+from bumble.grounding import excerpt
+from bumble.grounding.excerpt import SpokenLine
+from bumble.records.sessions import Message
+from bumble.text import stop_words, words
+
+QUOTE_TOKENS = 120  # of one message; of a longer one the sentences that say most
+MARK = "> "  # before a line that is quoted
+CUT = " … "
+_HEADING = re.compile(r"#{1,6}\s+(.*?)\s*#*")
+_CITED = re.compile(r"> ?([^,:]+)[,:].*?[„“«\"](.+)[“”»\"]")
+_STOPPED = re.compile(r"([.!?…][”“»\"]*)\.(?=\s)")  # a full stop behind another
+
+
+class Quote(Struct, frozen=True):
+    """What somebody said."""
+
+    message: str  # id
+    name: str  # of who said it
+    at: datetime  # in the entity's time zone
+    words: str  # as they were said, on one line
+    trust: str = ""  # of the message, one of records.TRUSTS
+    asked: str = ""  # id of the message before it with the question that it answers
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The messages that its words stand in, itself first."""
+        return (self.message, self.asked) if self.asked else (self.message,)
+
+
+def of(message: Message, zone: tzinfo | None) -> Quote:
+    """Return a message as it is quoted, in the entity's time zone."""
+    name = message.extra.get("name") or message.speaker.replace("-", " ").title()
+    at = message.at.astimezone(zone)
+    return Quote(message.id, str(name), at, words_of(message.text), message.trust)
+
+
+def words_of(text: str) -> str:
+    """Return what is quoted of a message: all of it, or its sentences that say most."""
+    line = words.one_line(text)
+    parts = [SpokenLine(str(n), "", part) for n, part in enumerate(excerpt.parts(text))]
+    chosen = excerpt.choose(parts, QUOTE_TOKENS)
+    if len(line) <= QUOTE_TOKENS * 4 or not chosen:
+        return words.shorten(line, QUOTE_TOKENS * 4, at_word=True)
+    gapped = ""
+    for before, part in zip([None, *chosen[:-1]], chosen, strict=True):
+        gap = CUT if int(part.message) - int(before.message if before else -1) > 1 else " "
+        gapped += f"{gap}{words.one_line(part.text)}"
+    return gapped.strip() + (CUT.rstrip() if chosen[-1].message != parts[-1].message else "")
+
+
+def marked(text: str, template: Templates) -> str:
+    """Put quotation marks around words."""
+    opening, closing = template.marks
+    return f"{opening}{text}{closing}"
+
+
+def day(at: datetime, template: Templates, *, year: bool) -> str:
+    """Write a day as the language does."""
+    month = template.months[at.month - 1]
+    named = template.date if year else template.day
+    return named.format(day=at.day, month=month, year=at.year, iso=f"{at:%Y-%m-%d}")
+
+
+def line(quote: Quote, template: Templates, *, year: bool = True) -> str:
+    """Word a quote as one line; where no date of its own stands beside it, with the year."""
+    date = day(quote.at, template, year=year)
+    text = marked(quote.words, template)
+    return MARK + template.quote.format(name=quote.name, date=date, words=text)
+
+
+def plain(text: str) -> str:
+    """Return a text as one line of a prompt: headings end in a colon, quotes have no mark."""
+    rows = []
+    for row in text.splitlines():
+        heading = _HEADING.fullmatch(row)
+        rows.append(f"{heading[1]}:" if heading else row.removeprefix(MARK.strip()))
+    return words.one_line(" ".join(rows))
+
+
+class Citation(Struct, frozen=True):
+    """A quote as it stands in a text: who said it, and what."""
+
+    name: str
+    words: str
+
+
+def citations(text: str) -> list[Citation]:
+    """Return the quotes in a text, whatever their quotation marks."""
+    matches = (_CITED.match(row) for row in text.splitlines())
+    return [Citation(match[1].strip(), match[2].strip()) for match in matches if match]
+
+
+def cited(citation: Citation, template: Templates, max_chars: int) -> str:
+    """Word a citation where no day matters, cut to a length."""
+    text = words.shorten(citation.words, max_chars, at_word=True)
+    return f"{citation.name}: {marked(text, template)}"
+
+
+def since(newer: str, template: Templates) -> str:
+    """Lead from words, quoted, to those that they put right."""
+    return _STOPPED.sub(r"\1", template.since.format(words=newer))
+
+
+def is_in(words_said: str, text: str) -> bool:
+    """Whether a text holds these words, however they are spaced, in capitals or pointed."""
+    return f" {_bare(words_said)} " in f" {_bare(text)} "
+
+
+def _bare(text: str) -> str:
+    return " ".join(stop_words.words(text))

@@ -1,0 +1,173 @@
+"""Sayings: what people said that is kept in their own words, where no model may write of it.
+
+The one place where the memory tier decides. Of a stretch, what is worth keeping in the words of
+those who said it, and the wordings of their language; never what the entity said, nor what holds a
+secret.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from bumble.errors import RecordInvalidError
+from bumble.fallback import quotes, templates
+from bumble.fallback.notices import Noticed
+from bumble.fallback.quotes import Quote
+from bumble.fallback.templates import Templates
+from bumble.grounding import secrets
+from bumble.records import base, session_files
+from bumble.records.base import Provenance
+from bumble.records.notices import Notice
+from bumble.records.provenance import BY_FORM
+from bumble.records.sessions import Message, Session
+from bumble.runtime import people, spoken
+from bumble.runtime.runtime import Runtime
+from bumble.text import words
+
+MARK = "form"  # in front matter, where other texts have `excerpt`: put together of quotes
+
+
+class Wording(Struct, frozen=True):
+    """How a memory is worded that no model writes."""
+
+    language: str  # its code
+    template: Templates
+
+    def line(self, saying: Saying, *, year: bool = True) -> str:
+        """Word a saying; above what it puts right, with a line that says which is newer."""
+        newer = quotes.line(saying.quote, self.template, year=year)
+        if saying.older is None:
+            return newer
+        older = quotes.line(saying.older, self.template, year=year)
+        return f"{newer}\n\n{self.template.newer}\n\n{older}"
+
+    def block(self, sayings: Sequence[Saying], *, year: bool = True) -> str:
+        """Word sayings one below the other; what another puts right stands below that alone."""
+        older_ids = {saying.older.message for saying in sayings if saying.older}
+        shown = [saying for saying in sayings if saying.message.id not in older_ids]
+        return "\n\n".join(self.line(saying, year=year) for saying in shown)
+
+    def title(self, sayings: Sequence[Saying]) -> str:
+        """Name sayings by who said them, and when."""
+        names = ", ".join(dict.fromkeys(saying.quote.name for saying in sayings))
+        return f"{names}, {quotes.day(sayings[0].quote.at, self.template, year=True)}"
+
+
+class Saying(Struct, frozen=True):
+    """A message of a person that is worth keeping, ready to be quoted."""
+
+    quote: Quote
+    message: Message
+    notice: Notice
+    older: Quote | None = None  # what it puts right, where all who heard it heard that too
+
+    @property
+    def quotes(self) -> tuple[Quote, ...]:
+        """What is quoted of it, the newer first."""
+        return (self.quote, self.older) if self.older else (self.quote,)
+
+
+def wording(runtime: Runtime, session: Session, messages: Sequence[Message]) -> Wording | None:
+    """Return how the memories of a stretch are worded; None where the model writes them.
+
+    In the language of who speaks first in it, of those whom the model can't write of.
+    """
+    speakers = [message.speaker or session.by for message in messages if message.role == "user"]
+    for person in dict.fromkeys(speakers or [session.by]):
+        worded = in_language(runtime, spoken.language(runtime, session, person))
+        if worded is not None:
+            return worded
+    return None
+
+
+def of_conversation(runtime: Runtime, session: Session) -> Wording | None:
+    """Return how the memories of a whole conversation are worded; None where the model writes them.
+
+    Of the whole, so that every pass decides the same of each part.
+    """
+    return wording(runtime, session, session.messages)
+
+
+def of_person(runtime: Runtime, person: str) -> Wording | None:
+    """Return how memories of somebody are worded, by what was last said to or by them."""
+    latest = session_files.newest(runtime.entity.sessions, person, runtime.now())
+    if latest is None:
+        return in_language(runtime, words.DEFAULT_LANGUAGE)
+    session = session_files.find(runtime.entity.sessions, latest.id)
+    return in_language(runtime, spoken.language(runtime, session, person))
+
+
+def of_owner(runtime: Runtime) -> Wording | None:
+    """Return how memories are worded that are of no conversation: in the owner's language."""
+    return of_person(runtime, people.owner_id(runtime.entity, runtime.identity))
+
+
+def in_language(runtime: Runtime, language: str) -> Wording | None:
+    """Return how memories are worded in a language; None where the model writes them."""
+    if runtime.abilities.tier("memory", language) == "write":
+        return None
+    return Wording(language, templates.load(language))
+
+
+def sayings(
+    runtime: Runtime,
+    session: Session,
+    messages: Sequence[Message],
+    noticed: Noticed,
+) -> list[Saying]:
+    """Return what is worth keeping of some messages of a conversation, oldest first."""
+    return [
+        Saying(
+            quotes.of(message, runtime.zone),
+            message,
+            line,
+            _older(runtime, session, line),
+        )
+        for message in messages
+        if message.role == "user"
+        and (line := noticed.of.get(message.id)) is not None
+        and line.keep
+        and secrets.find_secret(message.text) is None
+    ]
+
+
+def _older(runtime: Runtime, session: Session, line: Notice) -> Quote | None:
+    """Return what a message puts right, if all who take part have heard it."""
+    for message_id in line.corrects:
+        holder = session if _holds(session, message_id) else _holder(runtime, message_id)
+        if holder is None or not set(session.people) <= set(holder.people):
+            continue
+        older = next(each for each in holder.messages if each.id == message_id)
+        if secrets.find_secret(older.text) is None:
+            return quotes.of(older, runtime.zone)
+    return None
+
+
+def _holds(session: Session, message_id: str) -> bool:
+    return any(message.id == message_id for message in session.messages)
+
+
+def _holder(runtime: Runtime, message_id: str) -> Session | None:
+    """Return the conversation that a message was said in; one that can't be read is none."""
+    for path in reversed(session_files.paths(runtime.entity.sessions)):
+        with contextlib.suppress(RecordInvalidError):
+            session = session_files.load(path)
+            if _holds(session, message_id):
+                return session
+    return None
+
+
+def origin(
+    by: str, session: Session, sayings: Sequence[Saying], audience: Sequence[str]
+) -> Provenance:
+    """Say where a text comes from that quotes sayings of a conversation: from their messages."""
+    cited = [quote for saying in sayings for quote in saying.quotes]
+    return Provenance(
+        by=f"{by} {BY_FORM}",
+        sources=tuple(dict.fromkeys((session.id, *(id_ for quote in cited for id_ in quote.ids)))),
+        trust=base.lowest_trust(quote.trust for quote in cited),
+        audience=tuple(audience),
+    )

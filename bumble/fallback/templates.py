@@ -1,0 +1,89 @@
+"""The wordings of a language that no model writes: quotes, dates, headings, short replies.
+
+One file of at most forty lines a language. A language without a file has its quotes with plain
+dates, under headings in English; a reply that no file has is an honest line in English.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import resources
+
+import msgspec
+from msgspec import Struct
+
+from bumble.text import yaml_read
+
+FOLDER = resources.files(__package__).joinpath("languages")
+FIRST = "en"  # headings of a language without a file
+
+
+class Templates(Struct, frozen=True, forbid_unknown_fields=True):
+    """The wordings of one language; {…} are filled in."""
+
+    # memories
+    months: tuple[str, ...]
+    day: str
+    date: str
+    marks: tuple[str, str]  # quotation marks
+    quote: str
+    newer: str  # between a correction and what it corrects
+    since: str  # leads over to what is recalled and was put right
+    subject: str  # headings of a brief
+    spoken: str
+    asked: str
+    story: str  # heading of the narrative
+    summary: str  # before the lines that stand for a conversation's middle
+    dream: str
+    automation: str
+    grown: str  # reasons of what is proposed by rule
+    topical: str
+    # talk
+    weekdays: tuple[str, ...]
+    today: str
+    remembers: str
+    hello: str
+    bye: str
+    noted: str
+    sorry: str
+    glad: str
+    laugh: str
+    see: str
+    self: str
+    told: str  # before quotes that answer
+    unknown: str  # nothing that was told answers
+    name: str
+    nameless: str
+    known: str  # before what is known of somebody
+    talked: str  # before what was said
+    silent: str  # nothing was said then
+    clock: str
+    reminder: str
+    no_reminder: str
+    done: str  # after work with tools
+    tried: str
+    cannot: str  # a model would be needed
+
+
+@cache
+def load(language: str) -> Templates:
+    """Return the wordings of a language; without a file of it, English ones with plain dates."""
+    if has(language):
+        return _read(language)
+    return msgspec.structs.replace(_read(FIRST), day="{iso}", date="{iso}")
+
+
+def _read(language: str) -> Templates:
+    source = FOLDER.joinpath(f"{language}.yaml").read_text(encoding="utf-8")
+    return msgspec.convert(yaml_read.parse_mapping(source), Templates)
+
+
+def has(language: str) -> bool:
+    """Whether there is a file of a language."""
+    return language in languages()
+
+
+@cache
+def languages() -> frozenset[str]:
+    """Return the codes of the languages there is a file of."""
+    return frozenset(file.name.removesuffix(".yaml") for file in FOLDER.iterdir())

@@ -1,1 +1,0 @@
-"""Fixed forms by language: how quotes, dates, titles and replies are worded without a model."""

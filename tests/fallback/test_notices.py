@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from datetime import timedelta
+
+from bumble.entity.folder import Entity
+from bumble.fallback import notices
+from bumble.records import sessions
+from bumble.records.sessions import Message, Session
+from tests.support.lives import NOON, runtime_of
+from tests.support.reading import reading, with_reader
+
+TOLD, HUSH = "I lost my job at the mill", "keep that to yourself ok"
+
+
+def talk(*texts: str, minutes: float = 1) -> Session:
+    messages = [
+        Message(f"msg_{n}", NOON + timedelta(minutes=minutes * n), "user", text, "sam")
+        for n, text in enumerate(texts)
+    ]
+    return sessions.appended(sessions.new("ses_1", NOON, "sam"), messages)
+
+
+def test_a_message_is_read_once_beside_what_was_said_before(ada: Entity) -> None:
+    runtime = with_reader(runtime_of(ada), {TOLD: reading("tell", keep=True, heavy=1)})
+    session = talk(TOLD, "lovely day")
+    found = notices.notices(runtime, session, session.messages)
+    kept, fleeting = found.of["msg_0"], found.of["msg_1"]
+    assert (kept.keep, kept.why, kept.heavy) == (True, "tell", 1)
+    assert not fleeting.keep
+    again = notices.notices(runtime, sessions.appended(session, found.new), session.messages)
+    assert again.new == ()
+    assert runtime.memory.reader.asked == [(TOLD, ""), ("lovely day", TOLD)]  # type: ignore[union-attr]
+
+
+def test_a_request_to_be_silent_is_about_what_was_said_before_it(ada: Entity) -> None:
+    runtime = with_reader(
+        runtime_of(ada), {TOLD: reading("tell", keep=True), HUSH: reading("confide")}
+    )
+    found = notices.notices(runtime, (session := talk(TOLD, HUSH)), session.messages).of
+    assert found["msg_0"].confided
+    far = talk(TOLD, HUSH, minutes=20)
+    assert not notices.notices(runtime, far, far.messages).of["msg_0"].confided
+
+
+def test_a_confidence_in_doubt_is_one(ada: Entity) -> None:
+    doubtful = reading("tell", keep=True)
+    doubtful = type(doubtful)(doubtful.keep, {**doubtful.scores, "confide": -0.5})
+    runtime = with_reader(runtime_of(ada), {TOLD: doubtful})
+    assert notices.notices(runtime, (session := talk(TOLD)), session.messages).of["msg_0"].confided
+
+
+def test_what_is_asked_to_be_kept_is_kept(ada: Entity) -> None:
+    runtime = with_reader(runtime_of(ada), {TOLD: reading("remember")})
+    assert notices.notices(runtime, (session := talk(TOLD)), session.messages).of["msg_0"].keep
+
+
+def test_a_correction_names_what_it_puts_right(ada: Entity) -> None:
+    old, new = "Frank comes on the 12th of December", "Frank comes on the 15th of December now"
+    known = {old: reading("tell", keep=True), new: reading("correct", "tell", keep=True)}
+    runtime = with_reader(runtime_of(ada), known)
+    found = notices.notices(runtime, (session := talk(old, new)), session.messages).of
+    assert found["msg_1"].corrects == ("msg_0",)
+    assert found["msg_0"].corrects == ()
+
+
+def test_without_a_reader_nothing_is_noticed(ada: Entity) -> None:
+    session = talk(TOLD)
+    assert notices.notices(runtime_of(ada), session, session.messages).of == {}

@@ -1,0 +1,97 @@
+"""What is made of a stretch where no model may write: quotes, kept like a model's answer."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from bumble.entity.folder import Entity
+from bumble.index.memory import Memory
+from bumble.jobs import stretch
+from bumble.records import beliefs, episodes, knowledge, session_files, sessions
+from bumble.records.provenance import BY_FORM
+from bumble.runtime import body_state
+from bumble.runtime.runner import Pass
+from tests.support.lives import NOON
+from tests.support.noticing import Line, all_of, by_form, talked
+
+PASS = Pass(stretch.NAME, stretch.check, stretch.run)
+HENS, LESS = "I keep three hens", "only two hens left, the fox took Pickle"
+OVER = timedelta(hours=3)
+
+
+def settled(entity: Entity, *lines: Line, name: str = "ses_1", days: int = 0) -> None:
+    at = NOON + timedelta(days=days)
+    talked(entity, name, at, lines)
+    all_of(by_form(entity, at + OVER), PASS)
+
+
+def test_what_is_worth_keeping_stands_in_an_episode_and_in_knowledge_as_it_was_said(
+    ada: Entity,
+) -> None:
+    settled(ada, Line("Sam", HENS), Line("Sam", "nice weather", keep=False))
+    (episode,) = episodes.read(ada.episodes)
+    assert HENS in episode.text
+    assert "weather" not in episode.text
+    assert episode.provenance.by.endswith(BY_FORM)
+    assert episode.provenance.sources[1:] == ("msg_10",)
+    assert episode.provenance.model == ""
+    (section,) = knowledge.read(ada.knowledge).sections[-1:]
+    assert section.title == "Sam, May 2026"
+    assert section.text == f"> Sam, 24 May 2026: “{HENS}”"
+    assert section.provenance.audience == ("sam",)
+
+
+def test_a_correction_takes_the_place_of_what_it_puts_right(ada: Entity) -> None:
+    settled(ada, Line("Sam", HENS))
+    settled(ada, Line("Sam", LESS, corrects=("msg_10",)), name="ses_2", days=1)
+    text = knowledge.read(ada.knowledge).sections[-1].text
+    assert LESS in text
+    assert HENS not in text
+    (belief,) = beliefs.read(ada.beliefs)
+    assert belief.category == "correction"
+    assert belief.provenance.sources[1:] == ("msg_20", "msg_10")
+
+
+def test_newer_words_stand_above_older_ones_under_one_title(ada: Entity) -> None:
+    settled(ada, Line("Sam", HENS))
+    settled(ada, Line("Sam", "my sister sails"), name="ses_2", days=1)
+    text = knowledge.read(ada.knowledge).sections[-1].text
+    assert text.index("sails") < text.index("hens")
+
+
+def test_heavy_news_moves_the_body_and_nothing_else_does(ada: Entity) -> None:
+    settled(ada, Line("Sam", "my mother died", heavy=2), Line("Sam", HENS))
+    (felt,) = session_files.load(ada.sessions / "ses_1" / sessions.FILE).appraisals.values()
+    assert (felt.emotion, felt.points["tension"]) == ("melancholy", 3)
+    runtime = by_form(ada, NOON + OVER)
+    before = body_state.read(runtime, runtime.now())
+    settled(ada, Line("Sam", "I bought a kettle"), name="ses_2", days=0)
+    assert body_state.read(runtime, runtime.now()).felt == before.felt
+
+
+def test_nothing_is_made_of_talk_in_which_nothing_is_worth_keeping(ada: Entity) -> None:
+    settled(ada, Line("Sam", "hello there", keep=False))
+    assert list(episodes.read(ada.episodes)) == []
+    assert stretch.check(by_form(ada, NOON + OVER)).jobs == ()
+
+
+def test_what_is_said_in_company_is_for_those_who_heard_it(ada: Entity) -> None:
+    talked(ada, "ses_1", NOON, [Line("Sam", HENS)], present=("kim",))
+    all_of(by_form(ada, NOON + OVER), PASS)
+    (episode,) = episodes.read(ada.episodes)
+    assert set(episode.provenance.audience) == {"sam", "kim"}
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_secret_is_quoted_nowhere(ada: Entity, *, kept: bool) -> None:
+    settled(ada, Line("Sam", "my key is sk-abcdefghijklmnopqrstuvwxyz123456", keep=kept))
+    assert all("sk-abc" not in each.text for each in episodes.read(ada.episodes))
+    assert "sk-abc" not in ada.knowledge.read_text()
+
+
+def test_it_needs_no_embedder(ada: Entity) -> None:
+    runtime = by_form(ada, NOON + OVER)
+    assert isinstance(runtime.memory, Memory)
+    assert runtime.memory.reader is None

@@ -1,0 +1,52 @@
+"""A reader for tests: says of the messages that it was given what each of them is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from bumble.embed.hashing import HashingEmbedder
+from bumble.embed.reader import MessageReading
+from bumble.index.memory import Memory
+from bumble.runtime.runtime import Runtime
+
+INTENTS = (
+    *("tell", "greet", "leave", "ask_memory", "ask_entity", "ask_world", "task", "remember"),
+    *("remind", "correct", "confide", "joke", "imagine", "pry", "introduce"),
+    *("ask_name", "ask_known", "ask_talk", "ask_time", "calculate"),
+)
+
+
+def reading(*intents: str, keep: bool = False, **values: Any) -> MessageReading:
+    """Make a reading: what it surely is, the first most; all else it surely isn't."""
+    scores = dict.fromkeys(INTENTS, -2.0)
+    scores |= {intent: 2.0 - 0.1 * n for n, intent in enumerate(intents)}
+    return MessageReading(2.0 if keep else -2.0, scores, **values)
+
+
+class ScriptedReader:
+    """Says what it was told; of other messages that they tell something fleeting."""
+
+    def __init__(self, known: Mapping[str, MessageReading]) -> None:
+        self.known, self.asked = dict(known), list[tuple[str, str]]()
+
+    def read(self, text: str, previous: str = "") -> MessageReading:
+        self.asked.append((text, previous))
+        return self.known.get(text, reading("tell"))
+
+
+def with_reader(runtime: Runtime, known: Mapping[str, MessageReading]) -> Runtime:
+    """Return a runtime whose messages are read as they are given here."""
+    memory = Memory(
+        runtime.entity,
+        HashingEmbedder,
+        name=runtime.identity.name,
+        zone=runtime.zone,
+        config=runtime.config.recall,
+        syncs=runtime.writes,
+        optional=True,
+        open_reader=lambda _: ScriptedReader(known),
+    )
+    return replace(runtime, memory=memory)
