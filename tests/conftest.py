@@ -51,7 +51,7 @@ if hasattr(os, "register_at_fork"):
 # Commands that tests start would compile six hundred modules each time, a second of CPU.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-NEEDED = ("all-minilm-l6-v2", "smollm2-135m")
+NEEDED = ("all-minilm-l6-v2", "multilingual-e5-small", "smollm2-135m")
 
 
 @pytest.fixture(scope="session")

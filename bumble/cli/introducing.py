@@ -17,6 +17,7 @@ from bumble.entity import setting_edits
 from bumble.records import relationships, session_files
 
 OWNER_NAME = "owner.name"
+IN_DOUBT = -1.0  # below the cut-off: who is meant is asked anyway
 
 
 def heard(opened: Opened, text: str, speaker: str | None, *, yes: bool) -> Opened:
@@ -63,10 +64,9 @@ def _new_name(opened: Opened, text: str) -> str:
 
 def name_in(opened: Opened, text: str) -> str:
     """Return the name by which somebody introduces themselves; empty where nobody does."""
-    own = weights.embedder(opened, fetch_with_yes=False)
-    reads = weights.message_reader(opened, own, fetch_with_yes=False)
+    reads = weights.message_reader(opened, weights.embedder(opened))
     reading = reads.read(text) if reads else reader.MessageReading()
-    name = reading.name if reading.has("introduce") else ""
+    name = reading.name if reading.scores.get("introduce", -9.0) > IN_DOUBT else ""
     return name.title() if name == name.lower() else name
 
 

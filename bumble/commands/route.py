@@ -27,7 +27,10 @@ def route(
         typer.Argument(metavar="TEXT", help="What is said; `-` reads it from standard input."),
     ],
 ) -> None:
-    """See whether a message is a reflex or is thought about, by which rule, and how surely."""
+    """See whether a message is a reflex or is thought about.
+
+    Says by which rule, and how sure that is; no model is asked.
+    """
     message = text_input.standard_input() if text == ["-"] else " ".join(text)
     if not message.strip():
         raise UsageError("There is nothing to route: the message is empty.")

@@ -23,7 +23,7 @@ GRAMS = 1024  # buckets that character 3- and 4-grams are hashed into
 MOST_TOKENS = 96  # of a message: what follows is not read
 HEADS = 4
 SPANS = ("name", "when", "what")
-SPAN_FROM = -1.0  # above it a token belongs to a span
+SPAN_FROM = (-2.0, -1.0, -1.0)  # above it a token belongs to a span, by span
 REFER_BACK = ("correct", "confide")  # what is read beside the message before, too
 GRADES = ("heavy 1", "heavy 2", "glad 1", "glad 2")
 _EPSILON = 1e-5
@@ -101,7 +101,7 @@ class HeadReader:
         )
         keep = above.pop("keep")
         scores = {name: value for name, value in above.items() if name not in GRADES}
-        spans = (_span(text, offsets, out["spans"][:, n]) for n in range(len(SPANS)))
+        spans = (_span(text, offsets, out["spans"][:, n], SPAN_FROM[n]) for n in range(len(SPANS)))
         return MessageReading(keep, scores, heavy, glad, *spans)
 
     def _forward(self, states: Floats, before: Floats | None, counts: Floats) -> dict[str, Any]:
@@ -204,15 +204,15 @@ def unpacked(stored: Mapping[str, Any]) -> dict[str, Any]:
     return arrays
 
 
-def _span(text: str, offsets: Sequence[tuple[int, int]], scores: Floats) -> str:
+def _span(text: str, offsets: Sequence[tuple[int, int]], scores: Floats, least: float) -> str:
     """Return the words around the surest token of a span; empty where none is sure."""
     best = int(scores.argmax())
-    if scores[best] <= SPAN_FROM:
+    if scores[best] <= least:
         return ""
     first = last = best
-    while first > 0 and scores[first - 1] > SPAN_FROM:
+    while first > 0 and scores[first - 1] > least:
         first -= 1
-    while last + 1 < len(scores) and scores[last + 1] > SPAN_FROM:
+    while last + 1 < len(scores) and scores[last + 1] > least:
         last += 1
     start, end = offsets[first][0], offsets[last][1]
     while start > 0 and text[start - 1].isalnum():  # a token may be a part of a word

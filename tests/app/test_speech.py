@@ -5,6 +5,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -15,6 +16,7 @@ from bumble.app.speech import Speech
 from bumble.text.cells import cells
 from tests.support.chatting import act, script
 from tests.support.fake_server import FakeServer
+from tests.support.reading import with_weights
 from tests.support.running import ABLE, Run
 from tests.support.terminal import Terminal
 
@@ -173,7 +175,10 @@ def test_json_at_a_terminal_is_json(at_terminal: Callable[..., Terminal]) -> Non
     assert json.loads("\n".join(terminal.left))["data"]["reply"] == TEXT
 
 
-def test_a_question_stands_on_a_line_of_its_own(at_terminal: Callable[..., Terminal]) -> None:
+def test_a_question_stands_on_a_line_of_its_own(
+    run: Run, at_terminal: Callable[..., Terminal], weights_folder: Path
+) -> None:
+    with_weights(run, weights_folder)
     terminal = at_terminal("chat", "Hello, I'm Mira.")
     terminal.wait_for("[Y/n]")
     terminal.type("y\n")

@@ -197,7 +197,7 @@ def test_statements_are_what_stands_outside_of_conversations(tmp_path: Path) -> 
 def test_how_an_entry_came_about_is_no_statement() -> None:
     text = (
         "Ana, 3 May: “I am tired of the rain”\n\nThis is the newer word. Before that it was:\n\n"
-        "Only for: Ana.\n\ndistill by form\n\nsocial=51% tension=15% mood=content\n"
+        "distill by form\n\nsocial=51% tension=15% mood=content\n"
     )
     entries = [MemoryEntry("knowledge.md", text)]
     made = truth_counting.statements(replace(lived(), entries=entries))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -35,6 +36,7 @@ from bumble.records.relationships import PendingNote
 from bumble.records.sessions import Message
 from tests.support.chatting import act, script
 from tests.support.command_line import leaves
+from tests.support.reading import with_weights
 from tests.support.repository import body, git, write
 from tests.support.running import NOON, Run
 
@@ -254,7 +256,8 @@ def test_that_there_is_something_is_said(ada: Run) -> None:
     assert "--all" in ada.ok("recall", "dog").err
 
 
-def test_what_the_owner_tells_is_shown_as_before(ada: Run) -> None:
+def test_what_the_owner_tells_is_shown_as_before(ada: Run, weights_folder: Path) -> None:
+    with_weights(ada, weights_folder)
     ada.ok("chat", "My boat is called Albatross.")
     assert "Albatross" in ada.ok("session", "show").out
     ada.ok("tick", "--settle", "--now", "2026-06-01T12:00:00+01:00")
@@ -262,12 +265,13 @@ def test_what_the_owner_tells_is_shown_as_before(ada: Run) -> None:
     assert "only for sam" not in ada.ok("log").out
 
 
-def test_what_a_cycle_made_of_it_is_not_told(ada: Run) -> None:
+def test_what_a_cycle_made_of_it_is_not_told(ada: Run, weights_folder: Path) -> None:
+    with_weights(ada, weights_folder)
     ada.ok("chat", "--as", "Bo", "Between us: I am engaged to Albatrossia, nobody knows yet.")
     later = ("--now", "2026-06-01T12:00:00+01:00")
     for more in (("--dry-run",), ()):
         ran = ada.ok("tick", "-v", "--settle", *later, *more)
-        assert "remember" in ran.out
+        assert "stretch" in ran.out
         assert "only for bo" in ran.out
         assert "Albatross" not in ran.out + ran.err
     assert "Albatross" in ada.ok("episode", "list", "--all").out

@@ -9,14 +9,16 @@ from prompt_toolkit.output import DummyOutput
 
 from bumble.entity import settings
 from tests.support.chatting import act, script
+from tests.support.reading import with_weights
 from tests.support.running import Run
 
 HELLO = "Hello Ada, I'm Kim. Who are you?"
 
 
 @pytest.fixture
-def ada(run: Run) -> Run:
+def ada(run: Run, weights_folder: Path) -> Run:
     script(run, *(act("say", text="Hello.") for _ in range(5)))
+    with_weights(run, weights_folder)  # who introduces themselves says the reader
     return run
 
 

@@ -60,9 +60,13 @@ def test_check_shows_every_gate_and_writes_nothing(talked: Run) -> None:
     before = talked.state()
     ran = talked.ok("distill", "--check", "--now", NOW)
     assert "1 over, 0 going on" in ran.out and "due: 1 to do" in ran.out
+    assert talked.state() == before
+    talked.ok("config", "set", "memory.distillation.min_turns", "50")
+    talked.ok("config", "set", "memory.distillation.cycle_seconds", "90000")
     data = talked.ok("distill", "--check", "--json", "--now", "2026-05-24T12:20:30+00:00").data
     assert data["due"] is False
-    assert talked.state() == before
+    shown = talked.ok("distill", "--check", "--now", "2026-05-24T12:20:30+00:00").out
+    assert all(name in shown for name in ("enabled", "time or turns", "depth", "urgency"))
 
 
 def test_a_dry_run_shows_the_changes_and_writes_no_truth_file(talked: Run) -> None:

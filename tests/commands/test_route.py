@@ -13,9 +13,7 @@ def test_the_rule_and_how_sure_it_is_are_told(run: Run) -> None:
     said = run.ok("route", "Why", "do", "people", "dream?").out
     assert said == "reflex, by the rule short_question (confidence 0.60)\n"
     data = run.ok("route", "hello", "--json").data
-    assert data == {
-        "profile": "reflex", "rule": "greeting", "confidence": 0.95, "by_model": False
-    }  # fmt: skip
+    assert data == {"profile": "reflex", "rule": "greeting", "confidence": 0.95}
 
 
 def test_the_rules_ask_no_model_and_say_the_same_each_time(run: Run) -> None:
@@ -28,8 +26,7 @@ def test_in_doubt_it_is_thought_about_and_a_setting_of_earlier_is_said_to_be_gon
     script(run, {"purpose": "route", "text": "CHAT", "always": True})
     run.environ["BUMBLE_COGNITION_ROUTER_CLASSIFIER"] = "true"
     ran = run.ok("route", LONG, "--json")
-    found = (ran.data["profile"], ran.data["rule"], ran.data["by_model"])
-    assert found == ("deliberate", "doubt", False)
+    assert (ran.data["profile"], ran.data["rule"]) == ("deliberate", "doubt")
     assert "BUMBLE_COGNITION_ROUTER_CLASSIFIER: it is no setting any more: in doubt" in ran.err
 
 

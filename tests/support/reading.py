@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
@@ -11,6 +12,7 @@ from bumble.embed.hashing import HashingEmbedder
 from bumble.embed.reader import MessageReading
 from bumble.index.memory import Memory
 from bumble.runtime.runtime import Runtime
+from tests.support.running import Run
 
 INTENTS = (
     *("tell", "greet", "leave", "ask_memory", "ask_entity", "ask_world", "task", "remember"),
@@ -50,3 +52,9 @@ def with_reader(runtime: Runtime, known: Mapping[str, MessageReading]) -> Runtim
         open_reader=lambda _: ScriptedReader(known),
     )
     return replace(runtime, memory=memory)
+
+
+def with_weights(run: Run, folder: Path) -> None:
+    """Let commands read with the real reader."""
+    run.environ["BUMBLE_WEIGHTS"] = str(folder)
+    run.environ["BUMBLE_EMBEDDING_MODEL"] = "multilingual-e5-small"
