@@ -165,13 +165,12 @@ def appraised(run: Run, **points: float) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("bar", "level", "way"), [("comfort", 0.6, "warming"), ("tension", 0.4, "cooling")]
+    ("bar", "level", "way"), [("comfort", 0.52, "warming"), ("tension", 0.48, "cooling")]
 )
 def test_without_portraits_what_a_talk_did_moves_warmth_and_trust_by_the_step(
     run: Run, bar: str, level: float, way: str
 ) -> None:
     run.ok("config", "set", "memory.relational.enabled", "false")
-    run.ok("config", "set", "memory.relational.scalar.step", "0.1")
     stands = appraised(run, **{bar: 4})
     assert (stands["scores"]["warmth"], stands["scores"]["trust"]) == (level, level)
     assert stands["bond"]["trajectory"] == way

@@ -174,8 +174,8 @@ def test_what_one_reads_who_moves_from_a_small_model_to_an_endpoint(
     owner.ok("config", "set", "--user", "llm.model", "ollama:qwen3:4b")
     small = owner.ok("chat", "My dog is called Biscuit and he is afraid of the sea.")
     assert sentences(small) == [
-        "qwen3:4b is a small model, so it isn't trusted to write English unchecked: what it says"
-        " is checked first, or said by fixed forms instead.",
+        "qwen3:4b is a small model, so it isn't trusted to write English unchecked: what you tell"
+        " it is kept in your own words, and it says little.",
         "Another one of that server: `bumble config set llm.model ollama:gpt-oss:120b-cloud`.",
     ]
     assert sentences(owner.ok("chat", "We went to the beach together on Sunday.")) == []
