@@ -32,6 +32,7 @@ QUESTION_CHARS = 80  # a question shorter than this, and calm, is a reflex
 LONG_INPUT_CHARS = 200  # longer input is thought about
 SLANG_CHARS = 120  # longer talk without a question is in doubt
 REACTION_CHARS = 18  # a reaction up to here is a reflex, whatever it holds
+DOUBT = -0.5  # how far below a cut-off a message still gets thought
 WEIGHTY = (
     *("task", "ask_world", "ask_memory", "ask_entity", "pry", "remind", "remember", "correct"),
     *("confide", "calculate", "ask_known", "ask_talk"),
@@ -76,13 +77,13 @@ def by_reading(text: str, reading: MessageReading) -> Route:
     """Decide by what a message is: work, questions, weight and what is kept get thought."""
     if _is_sound(text.strip()):
         return Route("reflex", "greeting", 0.95)
-    named = [intent for intent in WEIGHTY if reading.has(intent)]
+    named = [each for each in WEIGHTY if reading.scores.get(each, DOUBT - 1) > DOUBT]
     if named:
         surest = max(named, key=lambda intent: reading.scores[intent])
         return Route("deliberate", surest, 0.8)
     if reading.heavy:
         return Route("deliberate", "heavy", 0.75)
-    if reading.keep > 0 and not reading.has("greet", "leave"):
+    if reading.keep > DOUBT and not reading.has("greet", "leave"):
         return Route("deliberate", "kept", 0.6)
     return Route("reflex", reading.main, 0.6)
 
