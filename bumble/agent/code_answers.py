@@ -210,7 +210,8 @@ def times(
     for said, time in found(at):
         moved = later.get(said, time) - time
         whole_days = (time - at.replace(tzinfo=None)) % timedelta(days=1)
-        if moved == timedelta(minutes=1) and not whole_days:  # the hour of now: none was named
+        named_none = not whole_days and moved == timedelta(minutes=1)  # it is the hour of now
+        if named_none or (not any(map(str.isdigit, said)) and time.hour == time.minute == 0):
             time = time.replace(hour=MORNING, minute=0, second=0, microsecond=0)
         rows.append((said, time.replace(tzinfo=at.tzinfo)))
     return rows

@@ -17,7 +17,7 @@ from bumble.entity import setting_edits
 from bumble.records import relationships, session_files
 
 OWNER_NAME = "owner.name"
-IN_DOUBT = -1.0  # below the cut-off: who is meant is asked anyway
+IN_DOUBT = -0.5  # below the cut-off: who is meant is asked anyway
 
 
 def heard(opened: Opened, text: str, speaker: str | None, *, yes: bool) -> Opened:
@@ -66,7 +66,10 @@ def name_in(opened: Opened, text: str) -> str:
     """Return the name by which somebody introduces themselves; empty where nobody does."""
     reads = weights.message_reader(opened, weights.embedder(opened))
     reading = reads.read(text) if reads else reader.MessageReading()
-    name = reading.name if reading.scores.get("introduce", -9.0) > IN_DOUBT else ""
+    introduces = reading.has("introduce") or (
+        reading.scores.get("introduce", -9.0) > IN_DOUBT and not reading.has("tell")
+    )
+    name = reading.name if introduces else ""
     return name.title() if name == name.lower() else name
 
 

@@ -91,8 +91,10 @@ class HeadReader:
             earlier, _ = self._embedder.states(previous)
             mean = earlier[:MOST_TOKENS].mean(axis=0)
             beside = self._forward(states, mean, counts)
-            for name in REFER_BACK:
-                above[name] = max(above[name], float(beside[name] - self._cuts[name]))
+            read = {name: float(beside[name] - self._cuts[name]) for name in REFER_BACK}
+            above["confide"] = max(above["confide"], read["confide"])
+            # with something before it almost anything looks a little like a correction of it
+            above["correct"] = (above["correct"] + read["correct"]) / 2
             if above["correct"] > 0:
                 above["keep"] = max(above["keep"], float(beside["keep"] - self._cuts["keep"]))
         heavy, glad = (

@@ -109,7 +109,7 @@ def _notice(
     runtime: Runtime, session: Session, message: Message, reading: MessageReading
 ) -> Notice:
     keep = reading.keep > 0 or reading.has("remember")
-    corrects = reading.has("correct") and keep
+    corrects = reading.has("correct") and keep and not reading.has("confide")
     return Notice(
         at=runtime.now(),
         message=message.id,
