@@ -168,8 +168,8 @@ def _known(
     runtime: Runtime, turn: Turn, reading: MessageReading, template: Templates
 ) -> CodeReply | None:
     """Return what needs no model; None where it does."""
-    if reading.has("introduce") and reading.name:
-        return CodeReply(_hello(reading.name, template, runtime), "introduce")
+    if reading.introduced:
+        return CodeReply(_hello(reading.introduced, template, runtime), "introduce")
     by_code = code_answers.answer(runtime, turn, reading, template)
     if by_code is not None:
         return by_code

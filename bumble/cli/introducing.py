@@ -12,12 +12,10 @@ from msgspec.structs import replace
 from bumble import files
 from bumble.app import output, setting_files, weights
 from bumble.app.opening import Opened
-from bumble.embed import reader
 from bumble.entity import setting_edits
 from bumble.records import relationships, session_files
 
 OWNER_NAME = "owner.name"
-IN_DOUBT = -0.5  # below the cut-off: who is meant is asked anyway
 
 
 def heard(opened: Opened, text: str, speaker: str | None, *, yes: bool) -> Opened:
@@ -65,12 +63,7 @@ def _new_name(opened: Opened, text: str) -> str:
 def name_in(opened: Opened, text: str) -> str:
     """Return the name by which somebody introduces themselves; empty where nobody does."""
     reads = weights.message_reader(opened, weights.embedder(opened))
-    reading = reads.read(text) if reads else reader.MessageReading()
-    introduces = reading.has("introduce") or (
-        reading.scores.get("introduce", -9.0) > IN_DOUBT and not reading.has("tell")
-    )
-    name = reading.name if introduces else ""
-    return name.title() if name == name.lower() else name
+    return reads.read(text).introduced if reads else ""
 
 
 def _is_part(name: str, whole: str) -> bool:

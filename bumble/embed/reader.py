@@ -24,6 +24,7 @@ MOST_TOKENS = 96  # of a message: what follows is not read
 HEADS = 4
 SPANS = ("name", "when", "what")
 SPAN_FROM = (-2.0, -1.0, -1.0)  # above it a token belongs to a span, by span
+IN_DOUBT = -0.5  # how far below its cut-off an introduction may still be one
 REFER_BACK = ("correct", "confide")  # what is read beside the message before, too
 GRADES = ("heavy 1", "heavy 2", "glad 1", "glad 2")
 _EPSILON = 1e-5
@@ -43,6 +44,17 @@ class MessageReading(Struct, frozen=True):
     def has(self, *intents: str) -> bool:
         """Whether it is any of these."""
         return any(self.scores.get(intent, -1.0) > 0 for intent in intents)
+
+    @property
+    def introduced(self) -> str:
+        """The name by which its speaker introduces themselves; empty where nobody does.
+
+        In doubt it counts where nothing else is told: whoever acts on it asks first.
+        """
+        perhaps = self.scores.get("introduce", -9.0) > IN_DOUBT and not self.has("tell")
+        if not (self.has("introduce") or perhaps):
+            return ""
+        return self.name.title() if self.name == self.name.lower() else self.name
 
     @property
     def main(self) -> str:

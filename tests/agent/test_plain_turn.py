@@ -114,6 +114,12 @@ def test_times_are_read_as_people_say_them() -> None:
     assert code_answers.times("no time in this", "xx", at) == []
 
 
+def test_who_introduces_themselves_is_greeted_by_name_and_told_who_it_is(ada: Entity) -> None:
+    text = "good evening, im dot and i drive the school bus"
+    talk, _ = told(ada, {text: reading("introduce", name="dot")})
+    assert talk.say(text).startswith("Hello Dot. I'm Ada.")
+
+
 def test_a_name_is_known_by_code(ada: Entity) -> None:
     talk, _ = told(ada, {"whats my name": reading("ask_name", "ask_memory")})
     assert talk.say("whats my name") == "You're Sam."
