@@ -124,7 +124,7 @@ def put(folder: Path, path: PurePosixPath, data: bytes) -> None:
     """
     target = folder / path
     with files.refusing(target):
-        for above in reversed(PurePosixPath(path).parents[:-1]):
+        for above in reversed(PurePosixPath(path).parents):
             (folder / above).mkdir(mode=0o700, exist_ok=True)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
         with os.fdopen(os.open(target, flags, 0o600), "wb") as stream:

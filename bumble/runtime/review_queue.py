@@ -38,7 +38,7 @@ SECTION, WAITING, DEALT = "review", "waiting", "dealt"
 MOST_DEALT = 2_000  # marks; the oldest go
 MARK_CHARS = 16
 CONSOLIDATE = "consolidate"  # its sets name their part behind it: `consolidate: narrate: …`
-STRETCH = "stretch"  # one set of what these three make where no model may write
+STRETCH = "stretch"  # one set of what these three name, which an owner may hold back by each
 OF_STRETCH = ("remember", "reflect", "distill")
 HELD_BACK = "It waits for your word: `bumble review`."
 

@@ -6,6 +6,7 @@ from functools import partial
 
 from bumble.context import handover
 from bumble.jobs import stretch
+from bumble.runtime.review_queue import OF_STRETCH
 from bumble.runtime.runner import Pass
 from bumble.sleep import consolidate, dream, evolve, living_memory, stray_thoughts
 from bumble.upkeep import automation_run, automations, day_prefix, reminders, wake
@@ -44,9 +45,10 @@ def everything() -> tuple[Pass, ...]:
 def cycles() -> tuple[str, ...]:
     """Return what makes commits by itself, as they are called."""
     passes = [one.name if one.written_as is None else one.written_as for one in everything()]
-    return (*filter(None, passes), *BESIDE)
+    return (*filter(None, passes), *OF_STRETCH, *BESIDE)
 
 
 def reviewed() -> tuple[str, ...]:
     """Return what `git.review` may name."""
-    return (*(one.name for one in everything() if one.reviewed), *REVIEWED_BESIDE)
+    passes = (one.name for one in everything() if one.reviewed)
+    return (*passes, *OF_STRETCH, *REVIEWED_BESIDE)

@@ -20,7 +20,7 @@ from bumble.llm import ledger
 from bumble.llm.ledger import LedgerEntry
 from bumble.llm.protocol import Completion, OnText, Request
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.records import knowledge, session_files, skills
+from bumble.records import knowledge, relationships, session_files, skills
 from bumble.text import tokens
 from tests.support.turns import NOON, Clock, act, runtime_of, say, snapshot, stored, talk
 
@@ -508,4 +508,4 @@ def test_a_hand_edit_while_the_model_thinks_is_kept_though_files_are_read_once(a
         turn.answer(runtime, prepared, lambda _: None)
     text = file.read_text(encoding="utf-8")
     assert "Tam" in text
-    assert "interaction_count: 2" in text
+    assert relationships.find(ada.relationships, "sam").interaction_count == 2

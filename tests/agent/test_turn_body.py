@@ -94,7 +94,7 @@ def test_only_the_young_are_told_that_they_are(ada: Entity) -> None:
     for soma in (calm, stirred):
         assert "You are still young" in preamble.body_text(runtime, soma, "deliberate")
     talk(runtime, "Hello.")
-    file = ada.relationships / "sam.md"
+    file = ada.root / "sources" / "relationships" / "sam.yaml"
     file.write_text(file.read_text().replace("interaction_count: 1", "interaction_count: 30"))
     for soma in (calm, stirred):
         assert "young" not in preamble.body_text(runtime, soma, "deliberate")

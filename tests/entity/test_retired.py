@@ -10,7 +10,7 @@ from bumble.text import schema, yaml_edit
 from tests.support.running import Run
 
 ENTITY = """\
-schema_version: 2
+schema_version: 3
 name: Ada
 # as it was
 soma:
@@ -27,7 +27,7 @@ memory:
 x: {memory: {beliefs: mine}}
 """
 KEPT = """\
-schema_version: 2
+schema_version: 3
 name: Ada
 # as it was
 soma:

@@ -12,7 +12,6 @@ import pytest
 from bumble.agent import code_answers
 from bumble.context import handover
 from bumble.errors import AnswerInvalidError
-from bumble.fallback import quotes
 from bumble.grounding import speakers
 from bumble.imports import card
 from bumble.index import splitting
@@ -24,7 +23,6 @@ from bumble.records import narrative
 
 CHARS = 50_000
 PATTERNS = [
-    (quotes._CITED, "> a"),
     (code_answers._SUM, "1 "),
     (code_answers._PERCENT, "1"),
     (handover._FILE, "1."),

@@ -125,7 +125,7 @@ def test_an_automation_runs_a_program_as_long_as_it_is_as_trusted(run: Run, mark
     tick(run)
     assert not mark.exists()
     trust(run)
-    file = run.entity.root / "automations/look.md"
+    file = run.entity.root / "sources/automations/look.yaml"
     file.write_text("\n".join(line for line in file.read_text().split("\n") if "last:" not in line))
     tick(run)
     assert mark.exists()

@@ -31,7 +31,10 @@ def test_every_code_says_what_it_means_in_a_sentence() -> None:
 def test_only_what_is_derived_or_left_over_is_mended() -> None:
     mends = {code for code, known in CODES.items() if known.mends}
     told = {"git-ignores", "git-attributes", "git-driver", "forgotten-back", "cache-stray"}
-    by_git = {"git-cut-off"}  # of the sides of a merge, only what git brought: none is promised
+    by_git = {
+        "git-cut-off",
+        "git-uncommitted",
+    }  # of the sides of a merge, only what git brought: none is promised
     assert mends == {*INDEX_CODES, "change-unfinished", "file-stray", *told, *by_git}
 
 
