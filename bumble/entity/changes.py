@@ -270,8 +270,11 @@ def _found(root: Path, path: Path, change: Change) -> bytes | None:
 def _steps(root: Path, draft: _Draft) -> list[tuple[IntentStep, bytes | None]]:
     """Return the files that a record comes to; one whose whole stays as it is, none."""
     beside = None if draft.alone else companions.place(draft.path)
-    if beside is None or draft.data == draft.found:
-        return [_step(root, draft.path, draft.data)] if draft.data != draft.found else []
+    if draft.data == draft.found:
+        return []
+    if beside is None:  # one file, read already
+        before, after = write_ahead.digest(draft.found), write_ahead.digest(draft.data)
+        return [(IntentStep(draft.path, before, after, None), draft.data)]
     now = [write_ahead.read(write_ahead.target(root, path)) for path in (draft.path, beside)]
     files_now = companions.parted(draft.path, draft.data, *now)
     return [_step(root, path, data) for path, data in files_now]
