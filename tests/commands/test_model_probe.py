@@ -190,6 +190,7 @@ def test_the_first_talk_in_a_language_the_model_can_not_write_says_so_once(
     here: Run, server: FakeServer
 ) -> None:
     serve(here, server, "de")
+    here.environ["BUMBLE_EMBEDDING_MODEL"] = "none"
     german = "Ich habe heute mit meiner Schwester einen Kuchen gebacken, der war gut."
     first = here.ok("chat", german).err
     assert "m is a small model, so it isn't trusted to write German unchecked:" in first

@@ -12,6 +12,7 @@ import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 
+from bumble import served
 from tests.support.running import Run
 from tests.support.served import READING, command, truth
 
@@ -125,6 +126,7 @@ def test_without_the_library_it_says_what_to_install(
     full: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delitem(sys.modules, "bumble.served.server", raising=False)
+    monkeypatch.delattr(served, "server", raising=False)  # another test may have loaded it
     monkeypatch.setitem(sys.modules, "mcp", None)
     monkeypatch.setitem(sys.modules, "mcp.server.mcpserver", None)
     ran = full("mcp")
