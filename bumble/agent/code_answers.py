@@ -85,10 +85,11 @@ def weekday(at: datetime, words: Templates) -> str:
 
 
 def _known(runtime: Runtime, turn: Turn, words: Templates) -> str:
-    told = memory_answer.heard(runtime, turn.session).kept(turn.person.id)
-    if not told:
+    told = memory_answer.heard(runtime, turn.session)
+    kept = told.kept(turn.person.id)[:KNOWN]
+    if not kept:
         return words.unknown
-    return _listed(runtime, words.known, told[:KNOWN], words)
+    return _listed(runtime, words.known, kept, words, told.older)
 
 
 def _talked(runtime: Runtime, turn: Turn, words: Templates) -> str:
@@ -118,13 +119,23 @@ def _period(runtime: Runtime, turn: Turn, told: Heard) -> tuple[datetime, dateti
     return day, day + timedelta(days=1)
 
 
-def _listed(runtime: Runtime, head: str, said: list[Message], words: Templates) -> str:
+def _listed(
+    runtime: Runtime,
+    head: str,
+    said: list[Message],
+    words: Templates,
+    older: Callable[[str], Message | None] = lambda _: None,
+) -> str:
+    """List what was said, each with its day, and behind it what it may put right."""
+
+    def quoted(message: Message) -> str:
+        quote = quotes.of(message, runtime.zone)
+        return f"{quotes.day(quote.at, words, year=False)}: {quotes.marked(quote.words, words)}"
+
     rows = []
     for message in said:
-        quote = quotes.of(message, runtime.zone)
-        rows.append(
-            f"- {quotes.day(quote.at, words, year=False)}: {quotes.marked(quote.words, words)}"
-        )
+        row, before = quoted(message), older(message.id)
+        rows.append(f"- {quotes.since(row, words)} {quoted(before)}" if before else f"- {row}")
     return "\n".join((head, *rows))
 
 

@@ -60,13 +60,18 @@ class Heard(Struct, frozen=True, dict=True):
             message_id = later
         return message_id
 
+    def older(self, message_id: str) -> Message | None:
+        """Return what a message may put right."""
+        notice = self.notices.get(message_id)
+        return self.messages.get(notice.corrects[0]) if notice and notice.corrects else None
+
     def tells(self, message_id: str) -> bool:
         """Whether a message tells something, as far as is known."""
         notice = self.notices.get(message_id)
         return notice is None or not notices.is_idle(notice)
 
     def kept(self, person: str) -> list[Message]:
-        """Return what somebody told that still holds, the newest first."""
+        """Return what somebody told and no later word may have put right, the newest first."""
         return [
             message
             for message in reversed(tuple(self.messages.values()))

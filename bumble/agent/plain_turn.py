@@ -132,7 +132,7 @@ def answer(
     Args:
         runtime: Whose turn.
         turn: As it was prepared.
-        say: Hears the answer: a task's piece by piece, any other whole.
+        say: Hears the answer, whole: it is looked through for secrets first.
         sign: Called before the model is asked.
         breakable: Encloses what the person may break off.
     """

@@ -562,7 +562,6 @@ WORK: Mapping[str, ToolWork] = {
 }
 AGENCY = frozenset(tool.name for tool in DECLARED) - WORK.keys()  # say, think, wait, end_turn
 SEARCHES = frozenset(name for name, work in WORK.items() if work.searches)
-KEEPERS = frozenset(name for name, work in WORK.items() if work.keeps)
 READ_ONLY = frozenset(name for name, work in WORK.items() if work.only_reads)
 
 

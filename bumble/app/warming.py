@@ -52,8 +52,8 @@ class Warming:
 def request(runtime: Runtime, session: Session, person: str) -> Request | None:
     """Return what the next request of a conversation will begin with.
 
-    None where evaluating it ahead gains nothing: a server minds its own cache, replies by form ask
-    no model, and incognito nothing is kept.
+    None where evaluating it ahead gains nothing: a server minds its own cache, a model that may not
+    talk isn't asked, and incognito nothing is kept.
     """
     language = spoken.language(runtime, session, person)
     if not (runtime.local and runtime.writes and plain_turn.asks_model(runtime, language)):

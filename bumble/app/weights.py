@@ -332,6 +332,17 @@ def message_reader(
     )
 
 
+def reader_here(opened: Opened) -> MessageReader | None:
+    """Open what reads messages if its weights are here; fetches, asks and says nothing."""
+    from bumble.embed import reader
+    from bumble.weights.embedders import open_embedder
+
+    entry = catalog_of(opened.shell).entry(READING)
+    if opened.config.embedding.model == "none" or not installed(opened.shell, [entry]):
+        return None
+    return reader.over(open_embedder(opened.shell.weights, entry, None, lambda _: None))
+
+
 def embedding_models(opened: Opened, catalog: Catalog, before: str) -> list[CatalogEntry]:
     """List the embedding models that the settings ask for, the one to prefer first.
 

@@ -62,7 +62,7 @@ def _new_name(opened: Opened, text: str) -> str:
 
 def name_in(opened: Opened, text: str) -> str:
     """Return the name by which somebody introduces themselves; empty where nobody does."""
-    reads = weights.message_reader(opened, weights.embedder(opened))
+    reads = weights.reader_here(opened)
     return reads.read(text).introduced if reads else ""
 
 

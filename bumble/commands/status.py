@@ -5,7 +5,7 @@ Looks only: no model is opened and nothing is fetched; a part that can't be read
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from json import loads
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -23,7 +23,6 @@ from bumble.llm import engine_probe
 from bumble.records import kinds, session_files, sessions, state
 from bumble.records.kinds import Kind
 from bumble.runtime import cursors, review_queue
-from bumble.runtime.cursors import APPRAISE, DISTILL, REFLECT, REMEMBER
 from bumble.text import urls
 from bumble.weights import store
 
@@ -227,16 +226,11 @@ def _mood(opened: Opened) -> dict[str, Any]:
     return {"name": mood.name, "intensity": round(mood.intensity, 4)}
 
 
-def _pending(opened: Opened) -> dict[str, int]:
-    """Count what is still to be made of conversations: by pass, how many wait for it."""
-    counts = dict.fromkeys((APPRAISE, REMEMBER, REFLECT, DISTILL), 0)
+def _pending(opened: Opened) -> int:
+    """Count the conversations of which something has still to be made."""
     ids = {path.parent.name for path in session_files.paths(opened.entity.sessions)}
     file = state.read(opening.within(opened, opened.entity.state))
-    for session_id, waiting in cursors.waiting(file).items():
-        for name in counts if session_id in ids else ():
-            left = waiting.get(name)
-            counts[name] += len(left) if isinstance(left, Mapping) else left is not None
-    return counts
+    return len(ids & set(cursors.waiting(file)))
 
 
 def _due(opened: Opened) -> dict[str, int]:
@@ -388,11 +382,12 @@ def _mood_line(mood: dict[str, Any] | None) -> str:
     return f"{mood['name']} ({mood['intensity']:.2f})" if mood["intensity"] else mood["name"]
 
 
-def _pending_line(pending: dict[str, int] | None) -> str:
-    """Say what waits; each count is of conversations, of people in them for reflection."""
+def _pending_line(pending: int | None) -> str:
+    """Say how many conversations wait to be remembered."""
     if pending is None:
         return "can't be read (see `bumble doctor`)"
-    return ", ".join(f"{count} to {name}" for name, count in pending.items() if count)
+    talks = "talk" if pending == 1 else "talks"
+    return f"{pending} {talks} of which nothing is remembered yet" if pending else ""
 
 
 def _due_line(due: dict[str, int] | None) -> str:

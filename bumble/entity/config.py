@@ -69,10 +69,10 @@ ReviewedCycle = Literal[
 class AbilitiesConfig(SettingGroup, frozen=True):
     """What a model is trusted with, whatever was measured: {de: write, any: choose}."""
 
-    # write, choose (drawn, checked, else by form) or none (by form), by language; an untrusted
-    # folder's entity.yaml may only lower it
+    # write, choose (it does tasks and drafts, which are checked) or none (it is not asked), by
+    # language; an untrusted folder's entity.yaml may only lower it
     talk: Tiers = field(default_factory=dict)
-    # write, choose (rules and labels decide what is kept, in quotes) or none (rules alone)
+    # write, or choose and none (what is kept stands in quotes)
     memory: Tiers = field(default_factory=dict)
 
 

@@ -186,11 +186,13 @@ def joined(new: Provenance, section: KnowledgeSection | None) -> Provenance:
 
 
 def _with(old: str, item: ExtractedItem) -> str:
-    """Return a section's text with an item; quotes stand one below the other, newest first."""
+    """Return a section's text with an item; quotes stand one below the other, newest first.
+
+    A quote that the new ones name again, behind what may put it right, stands there alone.
+    """
     if not item.quoted:
         return corrected(old, item.text, item.replaces)
-    rows = [row for row in old.split("\n\n") if row.strip() and row not in item.text]
-    kept = [row for row in rows if not any(part in row for part in item.replaces)]
+    kept = [row for row in old.split("\n\n") if row.strip() and row not in item.text]
     return "\n\n".join((item.text, *kept))
 
 

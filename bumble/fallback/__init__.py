@@ -1,1 +1,1 @@
-"""Choosing what is worth remembering: by rules first, then by one label a message."""
+"""What stands where no model may write: what a message is, what is kept and quoted, wordings."""

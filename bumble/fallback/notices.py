@@ -95,11 +95,6 @@ def is_noticeable(message: Message) -> bool:
     return message.role == "user" and bool(message.text.strip()) and not is_untrusted(message.trust)
 
 
-def is_question(notice: Notice) -> bool:
-    """Whether a message was held for a question or a task, and nothing else."""
-    return not notice.keep and notice.why in QUESTIONS
-
-
 def is_idle(notice: Notice) -> bool:
     """Whether a message surely tells nothing: a joke, a greeting, what is only imagined."""
     return not notice.keep and (notice.why in IDLE or notice.why in QUESTIONS)

@@ -41,7 +41,6 @@ class Templates(Struct, frozen=True, forbid_unknown_fields=True):
     # talk
     weekdays: tuple[str, ...]
     today: str
-    remembers: str
     hello: str
     bye: str
     noted: str
@@ -60,8 +59,6 @@ class Templates(Struct, frozen=True, forbid_unknown_fields=True):
     clock: str
     reminder: str
     no_reminder: str
-    done: str  # after work with tools
-    tried: str
     cannot: str  # a model would be needed
 
 

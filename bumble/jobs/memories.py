@@ -208,7 +208,7 @@ def _items(
     """Yield what is to be known, believed and noted; an inference is believed, not known."""
     for fact in whole.knowledge:
         replaced = [shown.known[label] for label in fact.replaces if label in shown.known]
-        title = replaced[0].title if replaced and not is_quoted else fact.title
+        title = replaced[0].title if replaced else fact.title
         said = [sentence for sentence in fact.sentences if not sentence.inference]
         if said:
             yield ExtractedItem(

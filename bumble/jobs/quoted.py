@@ -51,7 +51,7 @@ def draw(runtime: Runtime, shown: Scene, wording: Wording) -> Draft:
         appraisal=_appraisal(shown.messages, noticed, wording),
         title=title,
         narrative=narrative,
-        knowledge=tuple(_facts(shown, shown_sayings, wording, sentence)),
+        knowledge=tuple(_facts(shown_sayings, wording, sentence)),
         beliefs=tuple(_corrections(kept, wording, sentence)),
     )
     return Draft(answer, wording=wording, noticed=noticed)
@@ -78,26 +78,19 @@ def _appraisal(messages: Sequence[Message], noticed: Noticed, wording: Wording) 
     }
 
 
-def _facts(
-    shown: Scene, kept: Sequence[Saying], wording: Wording, sentence: Any
-) -> list[TitledFact]:
-    """Put what each person told under their name and the month; what it puts right gives way."""
+def _facts(kept: Sequence[Saying], wording: Wording, sentence: Any) -> list[TitledFact]:
+    """Put what each person told under their name and the month, the newest first.
+
+    What it may put right stands behind it: which message that is was found by its meaning, and
+    nothing goes on a guess.
+    """
     titled: dict[str, list[Saying]] = {}
     for saying in reversed(kept):  # the newest first
         titled.setdefault(_title(saying, wording), []).append(saying)
-    known = {label: each.text for label, each in shown.known.items()}
-    facts = []
-    for title, told in titled.items():
-        replaces = [
-            label
-            for saying in told
-            if saying.older is not None
-            for label, text in known.items()
-            if quotes.is_in(saying.older.words, text)
-        ]
-        lines = tuple(sentence(quotes.line(each.quote, wording.template), each) for each in told)
-        facts.append(TitledFact(title, lines, tuple(dict.fromkeys(replaces))))
-    return facts
+    return [
+        TitledFact(title, tuple(sentence(wording.line(each), each) for each in told))
+        for title, told in titled.items()
+    ]
 
 
 def _title(saying: Saying, wording: Wording) -> str:

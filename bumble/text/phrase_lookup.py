@@ -6,7 +6,7 @@ Folded: without capitals and accents. In a phrase `*` stands for any letters, al
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 
 from bumble.text import words
 
@@ -32,27 +32,3 @@ def _alternative(phrase: str) -> str:
     return r"\s+".join(
         r"\S+" if part == "*" else re.escape(part).replace(r"\*", r"\w*") for part in parts
     )
-
-
-class Patterns(Mapping[str, re.Pattern[str]]):
-    """Patterns by cue, each compiled when it is first asked for: a command needs few of them."""
-
-    def __init__(self, sources: Mapping[str, str]) -> None:
-        """Set up.
-
-        Args:
-            sources: The pattern of each cue as a text.
-        """
-        self._sources = sources
-        self._compiled: dict[str, re.Pattern[str]] = {}
-
-    def __getitem__(self, cue: str) -> re.Pattern[str]:
-        if cue not in self._compiled:
-            self._compiled[cue] = re.compile(self._sources[cue])
-        return self._compiled[cue]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._sources)
-
-    def __len__(self) -> int:
-        return len(self._sources)

@@ -132,6 +132,19 @@ def test_what_is_known_of_somebody_is_what_they_told(ada: Entity) -> None:
     assert OLIVES in talk.say(ask)
 
 
+def test_of_what_was_put_right_the_newer_word_goes_first(ada: Entity) -> None:
+    old, new, ask = "Frank comes on the 12th", "Frank comes on the 15th now", "what do you know"
+    known = {
+        old: reading("tell", keep=True),
+        new: reading("correct", "tell", keep=True),
+        ask: reading("ask_known"),
+    }
+    talk, _ = told(ada, known)
+    talk.say(old)
+    talk.say(new)
+    assert talk.say(ask).splitlines()[1:] == [f"- 24 May: “{new}”. Before that: 24 May: “{old}”"]
+
+
 def test_a_task_goes_to_the_model_and_its_answer_is_said_whole(ada: Entity) -> None:
     haiku = "Grey November sea\nfolds its letters one by one\nand sends none of them"
     talk, _ = told(ada, {"a haiku please": reading("task")}, haiku, tier="choose")
