@@ -22,18 +22,17 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from bench.recall import DATA, OUT, WEIGHTS, open_named, questions, write_entity
-from bumble.abilities.tiers import Abilities
-from bumble.context import catalyze
-from bumble.embed.protocol import Embedder
 from bumble.entity import create, settings
 from bumble.entity.create import NewEntity
 from bumble.index.filters import Filter
 from bumble.index.memory import Memory
 from bumble.llm.scripted import ScriptedModel
+from bumble.models.abilities.tiers import Abilities
+from bumble.models.embed.protocol import Embedder
+from bumble.recall import catalysts, catalyze, survey
 from bumble.records import kinds, relationships, session_files
 from bumble.runtime import job
 from bumble.runtime.runtime import Runtime
-from bumble.topics import catalysts, survey
 
 POOL, SHOWN, TOPICS = 40, 10, 20
 PLAIN, JOINED = "recall", "joined, unordered"

@@ -39,28 +39,30 @@ from msgspec.structs import replace
 from platformdirs import user_cache_path
 from ruamel.yaml import YAML
 
-from bumble.context import compact, flush, recalled, system
-from bumble.context import transcript as history
-from bumble.context.compact import CompactJob
-from bumble.embed.protocol import Embedder
 from bumble.entity import create, settings
 from bumble.entity.changes import ChangeSet
 from bumble.entity.create import NewEntity
 from bumble.errors import AnswerInvalidError
-from bumble.grounding import excerpt
-from bumble.grounding.excerpt import SpokenLine
+from bumble.guard import excerpt
+from bumble.guard.excerpt import SpokenLine
 from bumble.index.memory import Memory
+from bumble.jobs import flush
 from bumble.llm import scripted
 from bumble.llm.embedded import EmbeddedModel
 from bumble.llm.protocol import Model
 from bumble.llm.scripted import ScriptedModel
+from bumble.models.embed.protocol import Embedder
+from bumble.models.weights import catalog, embedders, store
+from bumble.prompt import compact, system
+from bumble.prompt import transcript as history
+from bumble.prompt.compact import CompactJob
+from bumble.recall import recalled
 from bumble.records import beliefs, knowledge, session_files, sessions, state
 from bumble.records.sessions import Message, Session, ToolCall
 from bumble.runtime import cursors, job
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, tokens
 from bumble.text.words import sentences
-from bumble.weights import catalog, embedders, store
 
 OUT = Path(__file__).parent / "out"
 CACHE = user_cache_path("bumble") / "weights"

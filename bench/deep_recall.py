@@ -27,18 +27,18 @@ from zoneinfo import ZoneInfo
 from msgspec.structs import replace
 
 from bench.recall import DATA, OUT, WEIGHTS, Question, open_named, questions, write_entity
-from bumble.abilities.tiers import ABLE
-from bumble.context.recalled import Search
-from bumble.embed.protocol import Embedder
 from bumble.entity import settings
 from bumble.entity.config import Identity
 from bumble.index.memory import Memory
 from bumble.llm.embedded import EmbeddedModel
 from bumble.llm.protocol import Model
 from bumble.llm.scripted import ScriptedModel
-from bumble.recollection import by_rule, deep, reach
+from bumble.models.abilities.tiers import ABLE
+from bumble.models.embed.protocol import Embedder
+from bumble.models.weights import catalog, store
+from bumble.recall.deep_recall import by_rule, deep, reach
+from bumble.recall.recalled import Search
 from bumble.runtime.runtime import Runtime
-from bumble.weights import catalog, store
 
 LINES = (5, 10)
 RECALL, RULE, PLAN = "recall", "by rule", "planned by the model"

@@ -30,12 +30,12 @@ sys.path.insert(0, str(ROOT))
 
 from bench import scale  # noqa: E402
 from bumble.app import index_place  # noqa: E402
-from bumble.embed.hashing import HashingEmbedder  # noqa: E402
 from bumble.entity.config import IndexConfig  # noqa: E402
 from bumble.entity.folder import Entity  # noqa: E402
 from bumble.index.place import Place  # noqa: E402
 from bumble.index.search import opened, search  # noqa: E402
 from bumble.index.sync import sync  # noqa: E402
+from bumble.models.embed.hashing import HashingEmbedder  # noqa: E402
 from tests.support import postgres  # noqa: E402
 
 DIMENSIONS = 384

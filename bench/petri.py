@@ -19,8 +19,8 @@ from pathlib import Path
 
 from bench.catalyze import TOPICS, open_life
 from bench.recall import DATA, OUT, write_entity
+from bumble.recall import petri, survey
 from bumble.runtime.runtime import Runtime
-from bumble.topics import petri, survey
 
 LISTS = sorted((Path(__file__).parent / "data/petri").glob("*.json"))
 

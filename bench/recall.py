@@ -35,9 +35,6 @@ from msgspec.structs import asdict, fields, replace
 from bumble.app import index_place
 from bumble.body import affects
 from bumble.body.config import EMOTIONS, FeltMemoryConfig
-from bumble.embed.hashing import HashingEmbedder
-from bumble.embed.onnx import OnnxEmbedder, unit_rows
-from bumble.embed.protocol import Bits, Embedder, Floats
 from bumble.entity import changes, settings
 from bumble.entity.changes import ChangeSet
 from bumble.entity.config import IndexConfig
@@ -47,11 +44,14 @@ from bumble.index.filters import Filter
 from bumble.index.search import Factor, Hit, opened, search
 from bumble.index.sync import sync
 from bumble.index.turn_shares import Shares
+from bumble.models.embed.hashing import HashingEmbedder
+from bumble.models.embed.onnx import OnnxEmbedder, unit_rows
+from bumble.models.embed.protocol import Bits, Embedder, Floats
+from bumble.models.weights import catalog, pull
+from bumble.models.weights.embedders import open_embedder
+from bumble.models.weights.sources import PullOptions
 from bumble.records import base, relationships, sessions
 from bumble.records.sessions import Message
-from bumble.weights import catalog, pull
-from bumble.weights.embedders import open_embedder
-from bumble.weights.sources import PullOptions
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT.parent / "shared" / "data" / "locomo-dev.json"

@@ -22,13 +22,13 @@ from typing import Any
 from msgspec import Struct
 
 from bench.recall import WEIGHTS, Question, Scores, mean, open_named, score
-from bumble.embed.protocol import Embedder
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.index.filters import Filter
 from bumble.index.search import opened, search
 from bumble.index.sync import sync
+from bumble.models.embed.protocol import Embedder
 from bumble.records import base, sessions
 from bumble.records.sessions import Message
 from bumble.text import yaml_read

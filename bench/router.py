@@ -17,9 +17,9 @@ from pathlib import Path
 import platformdirs
 from ruamel.yaml import YAML
 
-from bumble.agent import route
-from bumble.embed import reader
-from bumble.weights import catalog, embedders
+from bumble.chat import route
+from bumble.models.embed import reader
+from bumble.models.weights import catalog, embedders
 
 TABLE = Path(__file__).parent / "data" / "truth" / "router"
 SIDES = ("deliberate", "reflex")

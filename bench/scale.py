@@ -32,8 +32,8 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from bumble.embed.protocol import DocumentTokens, Embedder, Floats
 from bumble.index.database import open_to_read
+from bumble.models.embed.protocol import DocumentTokens, Embedder, Floats
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT.parent / "shared" / "data" / "locomo-dev.json"

@@ -22,12 +22,12 @@ from msgspec import Struct, field
 
 from bench import recall_languages
 from bench.recall import DATA, WEIGHTS, Question, open_named, questions, write_entity
-from bumble.embed.protocol import Embedder
 from bumble.entity import settings
 from bumble.entity.folder import Entity
 from bumble.index.filters import Filter
 from bumble.index.search import opened, search
 from bumble.index.sync import sync
+from bumble.models.embed.protocol import Embedder
 from bumble.text import yaml_read
 
 ROUTER = Path(__file__).resolve().parent / "data" / "truth" / "router"

@@ -15,8 +15,8 @@ from msgspec import Struct
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from bumble.weights import catalog
-from bumble.weights.catalog import CatalogEntry, Local
+from bumble.models.weights import catalog
+from bumble.models.weights.catalog import CatalogEntry, Local
 
 PAGE = Path(__file__).parents[1] / "docs" / "licences.md"
 OURS, EXTRAS = "bumble-entity", ("mcp",)

@@ -23,10 +23,10 @@ from bumble.entity.changes import ChangeSet
 from bumble.entity.create import NewEntity
 from bumble.entity.folder import Entity
 from bumble.errors import WeightsMissingError
+from bumble.models.weights import catalog
+from bumble.models.weights.pull import pull
+from bumble.models.weights.sources import PullOptions
 from bumble.records import beliefs, episodes, journal, knowledge, relationships, sessions, skills
-from bumble.weights import catalog
-from bumble.weights.pull import pull
-from bumble.weights.sources import PullOptions
 from tests.support.fake_server import FakeServer
 from tests.support.hanging import pytest_runtest_setup as pytest_runtest_setup  # a hook
 from tests.support.running import NOON, Run, UseEditor

@@ -11,20 +11,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bumble import files
 from bumble.errors import FolderUnwritableError, UnsafePathError
+from bumble.files import disk
 
 
 def test_a_file_is_written_with_its_folders(tmp_path: Path) -> None:
     path = tmp_path / "a" / "b" / "c.md"
-    files.write_atomic(path, b"text\n")
+    disk.write_atomic(path, b"text\n")
     assert path.read_bytes() == b"text\n"
     assert list(path.parent.iterdir()) == [path]
 
 
 def test_a_large_file_is_written_whole(tmp_path: Path) -> None:
     data = os.urandom(5_000_000)
-    files.write_atomic(tmp_path / "x", data)
+    disk.write_atomic(tmp_path / "x", data)
     assert (tmp_path / "x").read_bytes() == data
 
 
@@ -34,13 +34,13 @@ def test_a_new_file_is_its_owners_and_a_replaced_one_keeps_its_mode(
 ) -> None:
     path, old = tmp_path / "new" / "x", os.umask(umask)
     try:
-        files.write_atomic(path, b"1")
+        disk.write_atomic(path, b"1")
         assert path.stat().st_mode & 0o777 == 0o600
         assert path.parent.stat().st_mode & 0o777 == 0o700
         path.chmod(0o604)
-        files.write_atomic(path, b"2")
+        disk.write_atomic(path, b"2")
         assert path.stat().st_mode & 0o777 == 0o604
-        files.write_atomic(path, b"3", mode=0o600)
+        disk.write_atomic(path, b"3", mode=0o600)
         assert path.stat().st_mode & 0o777 == 0o600
     finally:
         os.umask(old)
@@ -49,31 +49,31 @@ def test_a_new_file_is_its_owners_and_a_replaced_one_keeps_its_mode(
 def test_a_file_where_a_folder_should_be_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("x")
     with pytest.raises(FolderUnwritableError, match=r"a/b\.md"):
-        files.write_atomic(tmp_path / "a" / "b.md", b"x")
+        disk.write_atomic(tmp_path / "a" / "b.md", b"x")
     (tmp_path / "folder").mkdir()
     with pytest.raises(FolderUnwritableError):
-        files.write_atomic(tmp_path / "folder", b"x")
+        disk.write_atomic(tmp_path / "folder", b"x")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "folder"]
 
 
 def test_a_name_as_long_as_a_system_takes_can_be_written(tmp_path: Path) -> None:
     path = tmp_path / ("é" * 120 + ".md")
-    files.write_atomic(path, b"x")
-    files.write_atomic(path, b"y")
+    disk.write_atomic(path, b"x")
+    disk.write_atomic(path, b"y")
     assert path.read_bytes() == b"y"
 
 
 def test_removing_what_is_gone_is_no_error(tmp_path: Path) -> None:
-    files.remove(tmp_path / "none")
-    files.remove(tmp_path / "none" / "none")
+    disk.remove(tmp_path / "none")
+    disk.remove(tmp_path / "none" / "none")
     (tmp_path / "x").write_text("x")
-    files.remove(tmp_path / "x")
+    disk.remove(tmp_path / "x")
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("path", ["", ".", "a", "a/b.md", "a/../b", "..a", "a..b/c", "ä/🐝"])
 def test_a_path_inside_is_taken(path: str, tmp_path: Path) -> None:
-    assert files.inside(tmp_path, path).is_relative_to(tmp_path)
+    assert disk.inside(tmp_path, path).is_relative_to(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_a_path_inside_is_taken(path: str, tmp_path: Path) -> None:
 )
 def test_a_path_that_leads_out_is_refused(path: str, tmp_path: Path) -> None:
     with pytest.raises(UnsafePathError):
-        files.inside(tmp_path, path)
+        disk.inside(tmp_path, path)
 
 
 def test_a_link_is_followed_before_it_is_judged(tmp_path: Path) -> None:
@@ -90,11 +90,11 @@ def test_a_link_is_followed_before_it_is_judged(tmp_path: Path) -> None:
     (root / "out").symlink_to(tmp_path)
     (root / "near").symlink_to(root / "in")
     (root / "ring").symlink_to(root / "ring")
-    assert files.inside(root, "near/x") == root / "in" / "x"
+    assert disk.inside(root, "near/x") == root / "in" / "x"
     with pytest.raises(UnsafePathError):
-        files.inside(root, "out/x")
+        disk.inside(root, "out/x")
     (tmp_path / "door").symlink_to(root)  # the folder itself may be reached by a link
-    assert files.inside(tmp_path / "door", "in/x") == root / "in" / "x"
+    assert disk.inside(tmp_path / "door", "in/x") == root / "in" / "x"
 
 
 TITLES = st.text(max_size=60) | st.sampled_from(
@@ -119,26 +119,26 @@ TITLES = st.text(max_size=60) | st.sampled_from(
 
 @given(TITLES)
 def test_a_file_name_is_safe_on_every_system(title: str) -> None:
-    name = files.file_name(title)
+    name = disk.file_name(title)
     assert name and unicodedata.category(name[0])[0] in "LMN"
     assert not set(name) & set('/\\:*?"<>|. \0')
     assert len(name.encode()) <= 100
-    assert name.split(".")[0] not in files.RESERVED_NAMES
-    assert name == unicodedata.normalize("NFC", name) == files.file_name(title)
+    assert name.split(".")[0] not in disk.RESERVED_NAMES
+    assert name == unicodedata.normalize("NFC", name) == disk.file_name(title)
 
 
 @given(TITLES, TITLES)
 def test_titles_share_a_file_name_only_if_they_are_the_same_name(one: str, other: str) -> None:
-    same = files.same_name(one) == files.same_name(other)
-    assert (files.file_name(one) == files.file_name(other)) == same
+    same = disk.same_name(one) == disk.same_name(other)
+    assert (disk.file_name(one) == disk.file_name(other)) == same
 
 
 @given(TITLES)
 def test_a_name_is_the_same_as_its_own_spelling(title: str) -> None:
-    plain = files.same_name(title)
-    assert files.same_name(plain) == plain
-    assert files.same_name(f"  {title}\u200b ") == plain
-    assert files.file_name(plain) == files.file_name(title)
+    plain = disk.same_name(title)
+    assert disk.same_name(plain) == plain
+    assert disk.same_name(f"  {title}\u200b ") == plain
+    assert disk.file_name(plain) == disk.file_name(title)
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_a_name_is_the_same_as_its_own_spelling(title: str) -> None:
     ],
 )
 def test_spellings_of_one_name_are_the_same(one: str, other: str) -> None:
-    assert files.same_name(one) == files.same_name(other)
+    assert disk.same_name(one) == disk.same_name(other)
 
 
 @pytest.mark.parametrize(
@@ -180,20 +180,20 @@ def test_spellings_of_one_name_are_the_same(one: str, other: str) -> None:
     ],
 )
 def test_names_that_differ_by_marks_are_alike_and_not_the_same(one: str, other: str) -> None:
-    assert files.same_name(one) != files.same_name(other)
-    assert files.without_marks(one) == files.without_marks(other)
+    assert disk.same_name(one) != disk.same_name(other)
+    assert disk.without_marks(one) == disk.without_marks(other)
 
 
 @pytest.mark.parametrize(("one", "other"), [("C", "C++"), ("C++", "C#"), ("a", "ä"), ("🐝", "🐛")])
 def test_different_names_get_different_files(one: str, other: str) -> None:
-    assert files.file_name(one) != files.file_name(other)
+    assert disk.file_name(one) != disk.file_name(other)
 
 
 def test_a_readable_title_makes_a_readable_name() -> None:
-    assert files.file_name("Sam Fox") == "sam-fox"
-    assert files.file_name("Übung macht den Meister") == "übung-macht-den-meister"
-    assert files.file_name("汉字") == "汉字"
-    assert re.fullmatch(r"what-s-up-[0-9a-f]{8}", files.file_name("What's up?"))
+    assert disk.file_name("Sam Fox") == "sam-fox"
+    assert disk.file_name("Übung macht den Meister") == "übung-macht-den-meister"
+    assert disk.file_name("汉字") == "汉字"
+    assert re.fullmatch(r"what-s-up-[0-9a-f]{8}", disk.file_name("What's up?"))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="it has no such pipes")
@@ -205,9 +205,9 @@ def test_no_file_takes_the_place_of_a_device_or_a_pipe(tmp_path: Path, through_l
     staged.write_text("text")
     place = link if through_link else pipe
     with pytest.raises(FolderUnwritableError, match="it is no plain file"):
-        files.write_atomic(place, b"text")
+        disk.write_atomic(place, b"text")
     with pytest.raises(FolderUnwritableError, match="it is no plain file"):
-        files.move(staged, place)
+        disk.move(staged, place)
     assert pipe.is_fifo()
     assert link.is_symlink()
     assert sorted(tmp_path.iterdir()) == [link, pipe, staged]
@@ -216,25 +216,25 @@ def test_no_file_takes_the_place_of_a_device_or_a_pipe(tmp_path: Path, through_l
 def test_a_file_that_is_read_once_is_read_again_when_it_has_changed(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes(b"one")
-    with files.read_once():
-        assert files.read(path) == b"one"
+    with disk.read_once():
+        assert disk.read(path) == b"one"
         before = path.stat()
         time.sleep(0.02)  # longer than a tick of the file system's clock
         path.write_bytes(b"two")
         os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-        assert files.read(path) == b"two"
-        assert files.read(path, most=2) == b"tw"
-        with files.reading(path) as stream:
+        assert disk.read(path) == b"two"
+        assert disk.read(path, most=2) == b"tw"
+        with disk.reading(path) as stream:
             assert stream.read() == b"two"
         path.unlink()
-        assert files.read_if_there(path) is None
+        assert disk.read_if_there(path) is None
 
 
 def test_files_that_are_read_once_take_no_more_room_than_they_may(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "MAX_KEPT_BYTES", 10)
-    kept = files.Readings()
+    monkeypatch.setattr(disk, "MAX_KEPT_BYTES", 10)
+    kept = disk.Readings()
     for name, data in (("a", b"1234"), ("b", b"1234"), ("c", b"1234"), ("d", b"x" * 11)):
         (tmp_path / name).write_bytes(data)
         kept.keep(tmp_path / name, (tmp_path / name).stat(), data)

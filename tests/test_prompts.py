@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bumble import prompts
+from bumble.llm import prompts
 
 CLOSING = [
     "</memory>",

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from bumble import git
+from bumble.files import git
 from tests.support.running import Run
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from bumble import files, unfinished
+from bumble.bridges.exports import bundle, destination, restore
 from bumble.entity.create import NewEntity
 from bumble.entity.folder import ENTITY_FILE
-from bumble.exports import bundle, destination, restore
-from bumble.unfinished import SUFFIX, Making
+from bumble.files import disk, unfinished
+from bumble.files.unfinished import SUFFIX, Making
 from tests.support.kills import every_call, forks, in_child
 from tests.support.running import Run
 
@@ -77,7 +77,7 @@ def test_a_folder_is_the_old_one_or_the_new_one_with_what_a_reader_keeps_in_it(
     dest = tmp_path / "copy"
 
     def set_up() -> None:
-        files.clear(dest)
+        disk.clear(dest)
         destination.put_folder(dest, {"a.md": "old"})
         (dest / ".obsidian").mkdir()
         (dest / ".obsidian" / "app.json").write_text("{}")
@@ -103,7 +103,7 @@ def test_a_restored_entity_is_all_there_or_not_at_all(
     root = tmp_path / "again"
 
     def set_up() -> None:
-        files.clear(root)
+        disk.clear(root)
         if is_there:
             root.mkdir()
 
@@ -155,7 +155,7 @@ def test_a_newborn_that_died_is_whole_or_can_be_made(
 ) -> None:
     root = tmp_path / "bo"
     for number in range(1, 10_000, 7):
-        files.clear(root)
+        disk.clear(root)
         for name in there or ():
             root.mkdir()
             (root / name).write_text("mine")

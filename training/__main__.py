@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bumble.embed import reader
-from bumble.weights import catalog, embedders
+from bumble.models.embed import reader
+from bumble.models.weights import catalog, embedders
 from training import head, labels
 from training.features import Features
 from training.labels import INTENTS, Example
@@ -125,7 +125,7 @@ def unseen(data: head.Data, right: head.Targets, examples: Sequence[Example], ro
 
 
 def stored(params: head.Params, scale: head.Scale, cuts: dict[str, float]) -> dict[str, Any]:
-    """Return a head as `bumble/embed/reader.py` reads it; the kinds were only for learning."""
+    """Return a head as `models/embed/reader.py` reads it; the kinds were only for learning."""
     weights = {name: part for name, part in head.flat(params).items() if "kind." not in name}
     small = reader.packed({**weights, "mean": scale.mean, "deviation": scale.deviation})
     small = {n: v.astype(np.float16) if v.dtype == np.float32 else v for n, v in small.items()}

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from bumble.embed.onnx import OnnxEmbedder
-from bumble.embed.reader import MOST_TOKENS, grams
+from bumble.models.embed.onnx import OnnxEmbedder
+from bumble.models.embed.reader import MOST_TOKENS, grams
 from training.labels import SPANS, Example
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import optax
 from numpy.typing import NDArray
 
-from bumble.embed.reader import GRADES, GRAMS, HEADS
+from bumble.models.embed.reader import GRADES, GRAMS, HEADS
 from training.features import Features
 from training.labels import INTENTS, KINDS, SPANS, Example
 

@@ -10,10 +10,16 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble import files
-from bumble.abilities import grading, probe_cases, results
-from bumble.abilities.results import LanguageResult, ModelResult
-from bumble.abilities.tiers import (
+from bumble.app import model_facts, output, weights
+from bumble.app.model_choice import choose_model
+from bumble.entity.config import AbilitiesConfig
+from bumble.entity.folder import ENTITY_FILE
+from bumble.errors import RecordInvalidError, UserError
+from bumble.files import disk
+from bumble.llm import detect, providers
+from bumble.models.abilities import grading, probe_cases, results
+from bumble.models.abilities.results import LanguageResult, ModelResult
+from bumble.models.abilities.tiers import (
     ABLE,
     ANY,
     PURPOSES,
@@ -26,22 +32,16 @@ from bumble.abilities.tiers import (
     by_size,
     overruled,
 )
-from bumble.app import model_facts, output, weights
-from bumble.app.model_choice import choose_model
-from bumble.entity.config import AbilitiesConfig
-from bumble.entity.folder import ENTITY_FILE
-from bumble.errors import RecordInvalidError, UserError
-from bumble.llm import detect, providers
+from bumble.models.weights import choice
 from bumble.runtime import spoken
 from bumble.text import schema, urls
-from bumble.weights import choice
 
 if TYPE_CHECKING:
     from bumble.app.opening import Configured, Opened
     from bumble.app.process import Shell
+    from bumble.models.weights.choice import Choice
     from bumble.records.sessions import Session
     from bumble.runtime.runtime import Runtime
-    from bumble.weights.choice import Choice
 
 
 NOTICES = "ability_notices.json"  # models and languages of which it was said that they can't
@@ -205,11 +205,11 @@ def say_once(
         return
     output.say(_notice(opened, chosen, code))
     if runtime.writes:
-        files.write_atomic(place, json.dumps([*seen, notice]).encode())
+        disk.write_atomic(place, json.dumps([*seen, notice]).encode())
 
 
 def _notices(place: Path) -> list[Any]:
-    raw = files.read_cache(place)
+    raw = disk.read_cache(place)
     try:
         seen = json.loads(raw) if raw else []
     except (ValueError, RecursionError):

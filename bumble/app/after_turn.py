@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 def pending(talk: Conversation) -> dict[str, int]:
     """Return how many jobs of each pass are due; passes without any are left out."""
-    from bumble.upkeep import jobs  # much: nobody waits for it before the answer
+    from bumble.jobs import registry  # much: nobody waits for it before the answer
 
     waiting: dict[str, int] = {}
     if not talk.runtime.writes:
         return waiting
-    for each in jobs.AFTER_TURN:
+    for each in registry.AFTER_TURN:
         with suppress(UserError):  # a broken file is told of by the pass itself, or by doctor
             due = each.check(talk.runtime)
             if due.due:
@@ -80,7 +80,7 @@ def in_background(opened: Opened) -> None:
 
 
 def _settle(talk: Conversation) -> None:
-    from bumble.upkeep import jobs, locks, tick
+    from bumble.jobs import locks, registry, tick
 
     opened, limits = talk.opened, talk.opened.config.limits
     used = len(talk.last.outcome.completions) if talk.last else 0
@@ -90,6 +90,6 @@ def _settle(talk: Conversation) -> None:
         if not free:
             return
         output.say("settling (Ctrl-C leaves it for later) …")
-        for settled in tick.run(runtime, "settle", jobs.AFTER_TURN, limits.passes_per_turn):
+        for settled in tick.run(runtime, "settle", registry.AFTER_TURN, limits.passes_per_turn):
             if settled.problem is not None:
                 output.warn(opened.shell, f"{settled.name} waits: {settled.problem}")

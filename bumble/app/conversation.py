@@ -12,27 +12,27 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from bumble import files
-from bumble.agent import attachments, context_report, participants, turn
-from bumble.agent.attachments import Attached
-from bumble.agent.participants import NOTHING, Person
-from bumble.agent.turn_record import Turn
 from bumble.app import abilities, mcp, models, output, runtimes, speakers, warming
 from bumble.app.model_choice import choose_model
 from bumble.app.opening import Opened, with_settings
 from bumble.app.warming import Warming
-from bumble.context import compact, flush
+from bumble.chat import attachments, context_report, participants, turn
+from bumble.chat.attachments import Attached
+from bumble.chat.participants import NOTHING, Person
+from bumble.chat.turn_record import Turn
 from bumble.entity.folder import Entity
 from bumble.errors import FileChangedError, UserError
+from bumble.files import disk
+from bumble.jobs import flush, locks, reminders
 from bumble.llm.wrappers import AbsentModel
+from bumble.models.weights.choice import Choice
+from bumble.prompt import compact
 from bumble.records import session_files
 from bumble.runtime import body_state
 from bumble.runtime.job import apply
 from bumble.runtime.outside import OutsideTools
 from bumble.runtime.runtime import ProfileName, Runtime
 from bumble.text import tokens
-from bumble.upkeep import locks, reminders
-from bumble.weights.choice import Choice
 
 if TYPE_CHECKING:
     from bumble.records.sessions import Session
@@ -308,15 +308,15 @@ class Conversation:
         """Keep the last request of this machine, for --debug-prefix; it lies with the caches."""
         place = self.opened.entity.private / "cache" / LAST_REQUEST
         data = [[one.role, one.content] for one in done.request.messages]
-        files.write_atomic(place, json.dumps(data).encode())
+        disk.write_atomic(place, json.dumps(data).encode())
         told = context_report.to_data(context_report.of(self.runtime, done, "run"))
         report = json.dumps(told).encode()
-        files.write_atomic(place.with_name(LAST_REPORT), report)
+        disk.write_atomic(place.with_name(LAST_REPORT), report)
         reports = place.parent / REPORTS
-        files.write_atomic(reports / f"{done.session.id}.json", report)
+        disk.write_atomic(reports / f"{done.session.id}.json", report)
         by_time = sorted(reports.glob("*.json"), key=lambda path: path.stat().st_mtime_ns)
         for old in by_time[:-MOST_REPORTS]:
-            files.remove(old)
+            disk.remove(old)
 
     def prefix_report(self, done: Turn) -> str:
         """Say how much of this request the one before had already, and where they part."""
@@ -329,7 +329,7 @@ class Conversation:
             if (role, old) == (new_role, new):
                 shared += len(new.encode())
                 continue
-            first = len(files.common_prefix(old.encode(), new.encode()))
+            first = len(disk.common_prefix(old.encode(), new.encode()))
             part = "stable block" if role == "system" else f"{role} message"
             return (
                 f"prefix: {shared + first} bytes shared; first differs in the {part}, byte {first}"
@@ -364,7 +364,7 @@ def last_report(entity: Entity, session_id: str = "") -> context_report.ContextR
 
 
 def _cached(entity: Entity, name: str) -> Any:
-    raw = files.read_cache(entity.private / "cache" / name)
+    raw = disk.read_cache(entity.private / "cache" / name)
     try:
         return json.loads(raw) if raw else None
     except (ValueError, RecursionError):

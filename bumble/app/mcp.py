@@ -12,7 +12,7 @@ from bumble.entity.config import Config
 from bumble.errors import McpMissingError
 
 if TYPE_CHECKING:
-    from bumble.servers.servers import Servers
+    from bumble.chat.mcp_client.servers import Servers
 
 LIBRARIES = ("mcp", "mcp_types")
 
@@ -34,12 +34,12 @@ def library() -> Iterator[None]:
 
 def servers(config: Config, shell: Shell, tell: Callable[[str], None]) -> Servers:
     """Return the servers that the owner lists; none of them is started yet."""
-    from bumble.servers.servers import Servers
+    from bumble.chat.mcp_client.servers import Servers
 
     return Servers(config.tools.servers, shell.environ, shell.secrets_file, tell, _link)
 
 
 def _link() -> ModuleType:
     with library():
-        from bumble.servers import link
+        from bumble.chat.mcp_client import link
     return link

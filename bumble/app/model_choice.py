@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from bumble.app import weights
 from bumble.app.opening import Configured, Opened
 from bumble.llm import detect, providers
-from bumble.weights import choice
-from bumble.weights.choice import Choice
+from bumble.models.weights import choice
+from bumble.models.weights.choice import Choice
 
 if TYPE_CHECKING:
+    from bumble.models.weights.catalog import Catalog, CatalogEntry
     from bumble.records.sessions import Session
-    from bumble.weights.catalog import Catalog, CatalogEntry
 
 
 def choose_model(opened: Configured, *, yes: bool | None = None) -> Choice:
@@ -71,8 +71,8 @@ def window(opened: Configured) -> int:
 
 def stable_tokens(opened: Opened, talk: Session | None) -> int:
     """Estimate the tokens of the system prompt of a conversation; of the owner's without one."""
-    from bumble.agent import tools
-    from bumble.context import system
+    from bumble.chat import tools
+    from bumble.prompt import system
     from bumble.runtime.people import owner_id
     from bumble.text import tokens
 

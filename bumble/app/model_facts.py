@@ -17,12 +17,12 @@ from bumble.app.opening import Configured
 from bumble.llm import gguf
 from bumble.llm.ledger import Prices
 from bumble.llm.wire import WindowSource
+from bumble.models.weights.choice import Choice
 from bumble.text import urls
-from bumble.weights.choice import Choice
 
 if TYPE_CHECKING:
     from bumble.llm.http_model import HttpModel
-    from bumble.weights.catalog import CatalogEntry
+    from bumble.models.weights.catalog import CatalogEntry
 
 IN_THE_CLOUD = "cloud"  # at the end of the names of models that Ollama asks elsewhere
 NEAREST, LIKENESS = 3, 0.5  # names that are suggested, and how like they are at least

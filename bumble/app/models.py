@@ -8,22 +8,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-from bumble import files
 from bumble.app import output, weights
 from bumble.app.model_choice import choose_model, window
 from bumble.app.opening import Configured, Opened, with_settings
 from bumble.entity import credentials
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import UserError
+from bumble.files import disk
 from bumble.llm import budget
 from bumble.llm.budget import Budgeted, Limits
 from bumble.llm.ledger import Prices, Recorded
 from bumble.llm.protocol import Model
 from bumble.llm.stream_timeouts import Timeouts
 from bumble.llm.wrappers import AbsentModel, LazyModel
+from bumble.models.weights import store
+from bumble.models.weights.choice import Choice
 from bumble.text import urls
-from bumble.weights import store
-from bumble.weights.choice import Choice
 
 if TYPE_CHECKING:
     from bumble.llm.http_model import HttpModel
@@ -126,7 +126,7 @@ def script_of(opened: Configured, chosen: Choice) -> Path:
     root = opened.root
     if root is None or not opened.settings.origin("llm.model").startswith(f"{ENTITY_FILE}:"):
         return opened.shell.path(Path(named))
-    return files.inside(root, os.path.relpath(root / named, root))
+    return disk.inside(root, os.path.relpath(root / named, root))
 
 
 def _embedded(opened: Configured, chosen: Choice, *, writes: bool) -> Model:

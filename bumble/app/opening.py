@@ -19,7 +19,6 @@ import typer
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble import files, git, gitdir
 from bumble.app import index_place, output
 from bumble.app.process import Shell
 from bumble.entity import folder
@@ -30,6 +29,7 @@ from bumble.errors import (
     RefusedError,
     SettingInvalidError,
 )
+from bumble.files import disk, git, gitdir
 from bumble.text.whole_text import HALF
 
 if TYPE_CHECKING:
@@ -150,12 +150,12 @@ def _enclose(shell: Shell, root: Path) -> None:
     from bumble.entity import settings
 
     linked = settings.linked(shell.user_file)
-    files.enclose(root, also=linked, group=git.shared_rights(root))
+    disk.enclose(root, also=linked, group=git.shared_rights(root))
     brought = git.unchanged(root, *DERIVED)
     if brought:
-        files.pass_over(brought)
+        disk.pass_over(brought)
         if any(path.name in DERIVED for path in brought):  # a journal of SQLite's changes the index
-            files.pass_over([root / INDEX])
+            disk.pass_over([root / INDEX])
         paths = [path.relative_to(root).as_posix() for path in brought]
         tops = " ".join(dict.fromkeys(path.partition("/")[0] for path in paths))
         output.warn(
@@ -309,7 +309,7 @@ def settle_git(shell: Shell, root: Path, *, timeout_seconds: float, reads: bool 
         trusted = settings.load(root / ENTITY_FILE, shell.user_file, shell.environ).trusted
     place = git.at(root, trusted=trusted)
     if place is not None:
-        with files.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
+        with disk.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
             settled = git_operations.settle(root, place)
         if settled.sentence:
             output.warn(shell, settled.sentence)
@@ -328,7 +328,7 @@ def _teach_git(opened: Opened) -> None:
         driver.install(root)
     elif not (driver.is_own(place.repository) or (opened.entity.private / CLONE_MARK).exists()):
         with suppress(FolderUnwritableError):
-            files.write_atomic(opened.entity.private / CLONE_MARK, b"")
+            disk.write_atomic(opened.entity.private / CLONE_MARK, b"")
         output.warn(
             opened.shell,
             "git has not been told how to merge these files by meaning, and its repository is not "
@@ -355,7 +355,7 @@ def _check_merges(opened: Opened) -> None:
     if waiting:
         output.warn(opened.shell, f"git left half merged: {', '.join(waiting)}.\n{advice}")
     elif (root / FORGOTTEN).exists():
-        from bumble.forgetting import brought_back
+        from bumble.jobs.forgetting import brought_back
 
         if brought_back.plan(opened.entity, zone(opened)).changes:
             raise RefusedError(f"{root}: a merge brought back what was forgotten\n{advice}")
@@ -393,7 +393,7 @@ def forget_again(opened: Opened, *, brought_by: str = "A merge") -> None:
     """Forget what something has brought back of people who were forgotten."""
     if not (opened.entity.root / FORGOTTEN).exists():
         return
-    from bumble.upkeep import returned
+    from bumble.jobs import returned
 
     plan = returned.forget_again(
         opened.entity,
@@ -455,5 +455,5 @@ def within(opened: Opened, path: Path) -> Path:
     Raises:
         UnsafePathError: If one does.
     """
-    files.inside(opened.entity.root, opened.entity.relative(path))
+    disk.inside(opened.entity.root, opened.entity.relative(path))
     return path

@@ -10,24 +10,24 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from bumble.abilities import probe, probe_cases, results
-from bumble.abilities.probe import Note
-from bumble.abilities.results import LanguageResult, ModelResult
-from bumble.abilities.tiers import ANY
 from bumble.app import abilities, model_facts, weights
 from bumble.app.model_choice import choose_model
 from bumble.entity import credentials
 from bumble.errors import UserError
+from bumble.jobs import locks
+from bumble.models.abilities import probe, probe_cases, results
+from bumble.models.abilities.probe import Note
+from bumble.models.abilities.results import LanguageResult, ModelResult
+from bumble.models.abilities.tiers import ANY
 from bumble.runtime import spoken
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult
 from bumble.runtime.runner import Pass
-from bumble.upkeep import locks
 
 if TYPE_CHECKING:
     from bumble.app.opening import Configured, Opened
     from bumble.llm.protocol import Model
+    from bumble.models.weights.choice import Choice
     from bumble.runtime.runtime import Runtime
-    from bumble.weights.choice import Choice
 
 
 class ProbeJob(Struct, frozen=True):

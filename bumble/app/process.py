@@ -22,7 +22,7 @@ from bumble.errors import UsageError
 from bumble.text import moments
 
 if TYPE_CHECKING:
-    from bumble.weights.sources import PullOptions
+    from bumble.models.weights.sources import PullOptions
 
 NICENESS = 10  # of what nobody waits for
 # Accounts that systems, images and services come with.
@@ -88,9 +88,9 @@ class Shell(Struct):
 
     def path(self, typed: Path) -> Path:
         """Return the path that was typed, as seen from where the command runs."""
-        from bumble import files  # `--help` names no file
+        from bumble.files import disk  # `--help` names no file
 
-        return self.cwd / files.expanded(typed)
+        return self.cwd / disk.expanded(typed)
 
     def real_path(self, typed: Path) -> Path:
         """Return where a path that was typed leads, through every link that leads anywhere."""

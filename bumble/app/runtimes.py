@@ -10,8 +10,8 @@ from bumble.app import abilities, index_place, models, output, weights
 from bumble.app.opening import Opened
 from bumble.index.memory import Memory
 from bumble.llm.protocol import Model
+from bumble.models.weights.choice import Choice
 from bumble.runtime.runtime import TEMPERATURE, Runtime
-from bumble.weights.choice import Choice
 
 
 @contextmanager

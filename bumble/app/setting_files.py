@@ -13,7 +13,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from bumble import files
 from bumble.app import output
 from bumble.app.process import Shell
 from bumble.entity import (
@@ -34,6 +33,7 @@ from bumble.entity.folder import ENTITY_FILE, Entity
 from bumble.entity.runnable import Runnable
 from bumble.entity.settings import Settings
 from bumble.errors import FileChangedError, SettingInvalidError, UsageError, UserError
+from bumble.files import disk
 from bumble.runtime import rules
 from bumble.text import schema, urls, yaml_edit
 from bumble.text.schema import ValueProblem
@@ -49,7 +49,7 @@ class SettingsFile(Struct, frozen=True):
     def read(self) -> str:
         """Return the file's text; empty where there is none."""
         try:
-            raw = files.read_if_there(self.path, anew=True)  # it will be edited
+            raw = disk.read_if_there(self.path, anew=True)  # it will be edited
             return "" if raw is None else raw.decode("utf-8")
         except UnicodeDecodeError as error:
             raise SettingInvalidError(str(self.path), "is not UTF-8 text") from error
@@ -70,10 +70,10 @@ class SettingsFile(Struct, frozen=True):
         """Write a file of the user's own, unless it has moved on since it was read."""
         path = self.path.resolve()  # may be a link into a collection of such files
         held = path.with_name(f".{path.name}.lock")
-        with files.lock(held, place=path, timeout_seconds=timeout_seconds):
+        with disk.lock(held, place=path, timeout_seconds=timeout_seconds):
             if self.read() != before:
                 raise FileChangedError(self.path)
-            files.write_atomic(path, after.encode())
+            disk.write_atomic(path, after.encode())
 
 
 def users(shell: Shell) -> SettingsFile:
@@ -84,7 +84,7 @@ def users(shell: Shell) -> SettingsFile:
 def entitys(root: Path) -> SettingsFile:
     """Return an entity's file, finishing first what a killed process left."""
     changes.recover(root)
-    return SettingsFile(files.inside(root, ENTITY_FILE), ENTITY_FILE, root)
+    return SettingsFile(disk.inside(root, ENTITY_FILE), ENTITY_FILE, root)
 
 
 def load(shell: Shell, place: SettingsFile) -> Settings:

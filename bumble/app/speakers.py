@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bumble.agent import participants
-from bumble.agent.participants import Person
 from bumble.app import output
 from bumble.app.opening import Opened
+from bumble.chat import participants
+from bumble.chat.participants import Person
 from bumble.errors import NameUnclearError
 
 

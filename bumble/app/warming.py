@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from msgspec.structs import replace
 
-from bumble.agent import plain_turn, turn
+from bumble.chat import plain_turn, turn
 from bumble.errors import UserError
 from bumble.llm.protocol import Model, Request
 from bumble.records.sessions import Session

@@ -19,15 +19,15 @@ from bumble.text import words
 
 if TYPE_CHECKING:
     from bumble.app.opening import Configured, Opened
-    from bumble.embed.protocol import Embedder
-    from bumble.embed.reader import MessageReader
     from bumble.entity.config import LlmConfig
     from bumble.entity.folder import Entity
     from bumble.entity.settings import Settings
-    from bumble.weights.catalog import Catalog, CatalogEntry
-    from bumble.weights.choice import Choice
-    from bumble.weights.sources import PullOptions
-    from bumble.weights.store import Installed
+    from bumble.models.embed.protocol import Embedder
+    from bumble.models.embed.reader import MessageReader
+    from bumble.models.weights.catalog import Catalog, CatalogEntry
+    from bumble.models.weights.choice import Choice
+    from bumble.models.weights.sources import PullOptions
+    from bumble.models.weights.store import Installed
 
 AUTO = "auto"  # what is left open by a setting
 READING = "multilingual-e5-small"  # reads messages where the entity's embedder has no head
@@ -35,7 +35,7 @@ READING = "multilingual-e5-small"  # reads messages where the entity's embedder 
 
 def catalog_of(shell: Shell) -> Catalog:
     """Read the catalog, the user's own entries first."""
-    from bumble.weights import catalog
+    from bumble.models.weights import catalog
 
     own = _own_catalog(shell)
     return catalog.load(own if own.exists() else None)
@@ -52,7 +52,7 @@ def with_own_file(shell: Shell, config: LlmConfig, origin: str) -> LlmConfig:
         UsageError: If there is no such file, or a folder names it that may be somebody else's.
         WeightsMissingError: If it is no model that talks, or another than it was.
     """
-    from bumble.weights import own_models
+    from bumble.models.weights import own_models
 
     if not own_models.is_file_name(config.model):
         return config
@@ -68,7 +68,7 @@ def with_own_file(shell: Shell, config: LlmConfig, origin: str) -> LlmConfig:
 
 def adopt(shell: Shell, name: str, *, anew: bool = False) -> tuple[CatalogEntry, Path]:
     """Make a model of a file on this machine; see `own_models.adopt`. Returns its path too."""
-    from bumble.weights import own_models
+    from bumble.models.weights import own_models
 
     path = Path(os.path.abspath(shell.path(Path(name))))  # noqa: PTH100  (links stay as they are)
     known = catalog_of(shell)
@@ -85,7 +85,7 @@ def on_hub(shell: Shell, reference: str) -> CatalogEntry:
         UsageError: If nothing is named by it.
         WeightsMissingError: If the hub does not tell, or has another file now.
     """
-    from bumble.weights import hub_listing, own_models
+    from bumble.models.weights import hub_listing, own_models
 
     name, wanted = hub_listing.parse(reference)
     repository = hub_listing.look_up(name, means(shell))
@@ -98,7 +98,7 @@ def fetch_own(shell: Shell, entry: CatalogEntry, *, yes: bool) -> Installed:
 
     It is kept before it comes, so that a pull that broke off goes on with the same file.
     """
-    from bumble.weights import own_models
+    from bumble.models.weights import own_models
 
     what = offered(shell, entry)
     if what is None:
@@ -124,7 +124,7 @@ def memory_mb() -> int | None:
 
 def installed(shell: Shell, entries: Sequence[CatalogEntry]) -> list[CatalogEntry]:
     """Return those of some models whose weights are here and whole."""
-    from bumble.weights import store
+    from bumble.models.weights import store
 
     present = []
     for entry in entries:
@@ -151,7 +151,7 @@ def require_engine() -> None:
 
 def offered(shell: Shell, entry: CatalogEntry) -> str | None:
     """Say what would be fetched, how large, and from where; None if every source says no."""
-    from bumble.weights import pull
+    from bumble.models.weights import pull
 
     offer = pull.choose([entry], means(shell))
     return _described(entry, str(offer.source)) if offer else None
@@ -159,7 +159,7 @@ def offered(shell: Shell, entry: CatalogEntry) -> str | None:
 
 def offer_of(shell: Shell, entries: Sequence[CatalogEntry]) -> CatalogEntry | None:
     """Return the first of some models that a source has; None if none has any."""
-    from bumble.weights import pull
+    from bumble.models.weights import pull
 
     offer = pull.choose(entries, means(shell))
     return offer.entry if offer else None
@@ -193,7 +193,7 @@ def bring(shell: Shell, entry: CatalogEntry, own: Path | None = None) -> Install
     Raises:
         WeightsMissingError: If no source gives it.
     """
-    from bumble.weights import pull
+    from bumble.models.weights import pull
 
     started = time.monotonic()
     bar = output.Progress(entry.name, shell.environ)
@@ -230,7 +230,7 @@ def _agree(shell: Shell, what: str, name: str, *, yes: bool) -> None:
 
 def means(shell: Shell, bar: output.Progress | None = None) -> PullOptions:
     """Return what pulls of this process may use of the world; they share what sources answered."""
-    from bumble.weights.sources import PullOptions
+    from bumble.models.weights.sources import PullOptions
 
     if shell.means is None:
         endpoint = shell.environ.get("HF_ENDPOINT")  # as the hub's own library takes it
@@ -283,7 +283,7 @@ def embedder(opened: Opened, *, fetch_with_yes: bool | None = None) -> Embedder 
                 f"Get one with `bumble model pull NAME`: {names}.",
             )
         return None
-    from bumble.weights.embedders import open_embedder  # only now: it loads onnxruntime
+    from bumble.models.weights.embedders import open_embedder  # only now: it loads onnxruntime
 
     entry = here[0]
     widths = entry.embedding.dimensions if entry.embedding else ()
@@ -311,8 +311,8 @@ def message_reader(
         own: Its embedder; None: it wants none, and nothing is read.
         fetch_with_yes: As for `embedder`.
     """
-    from bumble.embed import reader
-    from bumble.weights.embedders import open_embedder
+    from bumble.models.embed import reader
+    from bumble.models.weights.embedders import open_embedder
 
     found = reader.over(own)
     if found is not None or own is None:
@@ -334,8 +334,8 @@ def message_reader(
 
 def reader_here(opened: Opened) -> MessageReader | None:
     """Open what reads messages if its weights are here; fetches, asks and says nothing."""
-    from bumble.embed import reader
-    from bumble.weights.embedders import open_embedder
+    from bumble.models.embed import reader
+    from bumble.models.weights.embedders import open_embedder
 
     entry = catalog_of(opened.shell).entry(READING)
     if opened.config.embedding.model == "none" or not installed(opened.shell, [entry]):
@@ -423,7 +423,7 @@ def _is_multilingual(entry: CatalogEntry) -> bool:
 
 def _first_that_comes(shell: Shell, entries: Sequence[CatalogEntry], *, yes: bool) -> CatalogEntry:
     """Fetch the first of some models that a source offers and gives."""
-    from bumble.weights import pull, store
+    from bumble.models.weights import pull, store
 
     left, failed = list(entries), None
     while (offer := pull.choose(left, means(shell))) is not None:

@@ -22,7 +22,7 @@ import typer
 from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
-from bumble import __version__, unfinished
+from bumble import __version__
 from bumble.app import output
 from bumble.app.process import Shell
 from bumble.cli import quick
@@ -37,6 +37,7 @@ from bumble.errors import (
     UserError,
     is_full,
 )
+from bumble.files import unfinished
 
 # Name, module below `bumble.cli`, and the line in `bumble --help` (a test holds them equal).
 COMMANDS = {
@@ -161,7 +162,7 @@ class LazyGroup(TyperGroup):
         if cmd_name not in COMMANDS:
             return None
         if self.commands[cmd_name] is None:
-            module = importlib.import_module(f"bumble.commands.{COMMANDS[cmd_name][0]}")
+            module = importlib.import_module(f"bumble.cli.commands.{COMMANDS[cmd_name][0]}")
             command: Any = typer.main.get_command(module.app)
             command.name = cmd_name
             command.params = [param for param in command.params if param.name not in OF_THE_ROOT]
@@ -386,14 +387,14 @@ def _usage(shell: Shell, command: str, error: TyperException) -> int:
 
 
 def _bug(shell: Shell, command: str) -> int:
-    from bumble import files  # who asks for help doesn't wait for it
+    from bumble.files import disk  # who asks for help doesn't wait for it
 
     text = traceback.format_exc()
     place = shell.crash_logs / f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}.log"
     where = f"The traceback is in {place}"
     try:
         report = f"bumble {__version__}: {command}\n{text}"
-        files.write_atomic(place, report.encode(errors="replace"))
+        disk.write_atomic(place, report.encode(errors="replace"))
     except FolderUnwritableError:
         where = text
     last = text.strip().splitlines()[-1]

@@ -11,15 +11,15 @@ from typing import Any
 
 import typer
 
+from bumble.bridges.exports import memories
+from bumble.bridges.imports import formats
 from bumble.cli import app, mcp_clients
 from bumble.cli.app import COMMANDS
 from bumble.entity import create, layers
 from bumble.entity.config import defaults
-from bumble.exports import memories
-from bumble.imports import formats
+from bumble.jobs import registry
+from bumble.models.weights import catalog
 from bumble.records import beliefs, checks, kinds, projects
-from bumble.upkeep import jobs
-from bumble.weights import catalog
 
 # What a parameter takes, by the first of its command's name and its own; "" stands for any.
 TAKES: Mapping[tuple[str, str], str] = {
@@ -120,7 +120,7 @@ def _values() -> dict[str, list[str]]:
         "indexed": list(kinds.INDEXED),
         "explained": [kind.name for kind in kinds.KINDS if kind.explained],
         "category": list(beliefs.CATEGORIES),
-        "cycle": sorted(jobs.cycles()),
+        "cycle": sorted(registry.cycles()),
         "setting": sorted(".".join(keys) for keys, _ in layers.leaves(defaults())),
         "archetype": list(create.archetypes()),
         "format": list(formats.NAMES),

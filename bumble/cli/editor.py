@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from bumble import files
 from bumble.app import output
 from bumble.app.process import Shell
 from bumble.errors import DraftInvalidError, UserError
+from bumble.files import disk
 
 USUAL_EDITORS = ("nano", "vi", "notepad")
 
@@ -46,11 +46,11 @@ def draft(
     file = Path(tempfile.mkdtemp(prefix="bumble-")) / name
     is_saved = False
     try:
-        files.write_atomic(file, before)
+        disk.write_atomic(file, before)
         yield _typed(shell, file, text, check)
         is_saved = True
     finally:
-        if is_saved or files.read_if_there(file) in (None, before):
+        if is_saved or disk.read_if_there(file) in (None, before):
             shutil.rmtree(file.parent, ignore_errors=True)
         else:
             output.warn(shell, f"what you typed is kept in {file}")
@@ -59,7 +59,7 @@ def draft(
 def _typed(shell: Shell, file: Path, text: str, check: Callable[[str, Path | None], object]) -> str:
     while True:
         _run(shell, file)
-        data = files.read_if_there(file)
+        data = disk.read_if_there(file)
         if data is None:  # saved nothing, and threw the copy away
             return text
         try:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bumble import files
 from bumble.app import index_place, opening, output
 from bumble.app.opening import Opened
 from bumble.errors import FolderUnwritableError, IndexUnusableError
+from bumble.files import disk
 
 if TYPE_CHECKING:
-    from bumble.embed.protocol import Embedder
     from bumble.index.place import Place
     from bumble.index.sync import SyncReport
+    from bumble.models.embed.protocol import Embedder
 
 WAIT_SECONDS = 30.0  # for another process that is at the same
 
@@ -43,7 +43,7 @@ def up_to_date(
         if not rebuild and (still := _still_good(opened, embedder, at)):
             return still, at
         at = place.elsewhere(opened.shell.index_elsewhere(opened.entity.root))
-        files.make_folder(at.database.parent)
+        disk.make_folder(at.database.parent)
         output.warn(opened.shell, f"{reason}\nThe index is kept in {at.database.parent} instead.")
         report = synced(opened, embedder, at, rebuild=rebuild, wait_seconds=wait_seconds)
     for note in report.notes:

@@ -9,10 +9,10 @@ import shlex
 
 from msgspec.structs import replace
 
-from bumble import files
 from bumble.app import output, setting_files, weights
 from bumble.app.opening import Opened
 from bumble.entity import setting_edits
+from bumble.files import disk
 from bumble.records import relationships, session_files
 
 OWNER_NAME = "owner.name"
@@ -52,7 +52,7 @@ def _new_name(opened: Opened, text: str) -> str:
     if next(session_files.infos(opened.entity.sessions), None) is not None:
         return ""
     name = name_in(opened, text)
-    if not name or files.same_name(name) == files.same_name(opened.identity.name):
+    if not name or disk.same_name(name) == disk.same_name(opened.identity.name):
         return ""
     if _is_part(name, opened.identity.owner.name) or _is_part(opened.identity.owner.name, name):
         return ""
@@ -68,7 +68,7 @@ def name_in(opened: Opened, text: str) -> str:
 
 def _is_part(name: str, whole: str) -> bool:
     """Whether a name is another, or one of its words: who says `Sam Miller` may be known as Sam."""
-    return files.same_name(name) in map(files.same_name, (whole, *whole.split()))
+    return disk.same_name(name) in map(disk.same_name, (whole, *whole.split()))
 
 
 def _renamed(opened: Opened, name: str) -> Opened:

@@ -9,17 +9,17 @@ from typing import Any
 
 import typer
 
-from bumble.abilities import grading, probe_cases
-from bumble.abilities.results import LanguageResult, ModelResult
 from bumble.app import abilities, models, opening, output, probing, runtimes, weights
 from bumble.app.model_choice import choose_model
 from bumble.app.opening import Configured, Opened, shell_of
 from bumble.cli import commit
 from bumble.errors import UsageError
 from bumble.llm.protocol import Model
+from bumble.models.abilities import grading, probe_cases
+from bumble.models.abilities.results import LanguageResult, ModelResult
+from bumble.models.weights.choice import Choice
 from bumble.runtime import spoken
 from bumble.text import urls
-from bumble.weights.choice import Choice
 
 
 def run(

@@ -6,15 +6,15 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from bumble.abilities.tiers import ANY
 from bumble.app import abilities, model_facts, models, output, runtimes
 from bumble.app.abilities import ModelStanding
 from bumble.app.model_facts import Facts
 from bumble.app.opening import Configured, Opened
 from bumble.entity import credentials
+from bumble.models.abilities.tiers import ANY
+from bumble.models.weights.choice import Choice
 from bumble.runtime import spoken
 from bumble.text import urls
-from bumble.weights.choice import Choice
 
 Rows = list[tuple[str, str]]
 

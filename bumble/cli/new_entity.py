@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from bumble import git, gitdir
 from bumble.app import output
 from bumble.app.opening import named_in_text
 from bumble.app.process import Shell
 from bumble.entity.folder import ENTITY_FILE, find
 from bumble.errors import FolderUnwritableError, RefusedError, UsageError, UserError
+from bumble.files import git, gitdir
 
 if TYPE_CHECKING:
     from bumble.entity.changes import ChangeSet
@@ -91,7 +91,7 @@ def make(
 
 def _drafted(root: Path) -> AbstractContextManager[Path]:
     """Give the folder to make it in: one that comes in its place whole, where nothing lies yet."""
-    from bumble.exports import destination
+    from bumble.bridges.exports import destination
 
     if root.is_dir() and any(root.iterdir()):
         return nullcontext(root)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bumble import files
 from bumble.app import opening
 from bumble.app.opening import Opened
 from bumble.cli import listing, text_input
 from bumble.cli.listing import Listing
+from bumble.files import disk
 from bumble.records import base, relationships
 from bumble.records.relationships import Relationship
 
@@ -43,7 +43,7 @@ def find(opened: Opened, name: str) -> Relationship:
 
 def _owner(opened: Opened, name: str) -> str:
     """Return the owner's id if they are called so now; else the name."""
-    if files.same_name(name) != files.same_name(opened.identity.owner.name):
+    if disk.same_name(name) != disk.same_name(opened.identity.owner.name):
         return name
     from bumble.runtime.people import owner_id
 
@@ -53,8 +53,8 @@ def _owner(opened: Opened, name: str) -> str:
 def _file(opened: Opened, name: str) -> Path | None:
     """Return the file that is named so, whatever it holds."""
     paths = relationships.paths(opened.entity.relationships)
-    wanted = files.same_name(name)
-    return next((path for path in paths if files.same_name(path.stem) == wanted), None)
+    wanted = disk.same_name(name)
+    return next((path for path in paths if disk.same_name(path.stem) == wanted), None)
 
 
 def path(opened: Opened, name: str) -> Path:

@@ -13,12 +13,12 @@ from prompt_toolkit.completion import WordCompleter
 from prompt_toolkit.history import FileHistory, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
-from bumble import files
 from bumble.app import after_turn, output
 from bumble.app.speech import Speech
 from bumble.cli import context_view, directives, introducing, turn_view
 from bumble.cli.directives import Wishes
 from bumble.errors import UserError
+from bumble.files import disk
 from bumble.runtime import people
 from bumble.text.whole_text import whole
 
@@ -169,8 +169,8 @@ def _history(talk: Conversation) -> FileHistory | InMemoryHistory:
         return InMemoryHistory()
     place = talk.opened.entity.typed
     with suppress(OSError):
-        files.append(place, b"")  # made here first, so that it is never readable by others
-        return _WholeHistory(os.fspath(files.settled(place)))
+        disk.append(place, b"")  # made here first, so that it is never readable by others
+        return _WholeHistory(os.fspath(disk.settled(place)))
     return InMemoryHistory()  # something else has its name, or nothing may be written
 
 

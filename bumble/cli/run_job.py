@@ -100,8 +100,8 @@ def _settled(
     dry_run: bool,
 ) -> Iterator[Settled]:
     """Run the jobs that were due at the beginning; what is written is a line of the run ledger."""
+    from bumble.jobs import tick
     from bumble.runtime import runner
-    from bumble.upkeep import tick
 
     passes = [runner.Pass(command.split(maxsplit=1)[0], lambda _: due, run)]
     if not due.due:
@@ -204,7 +204,7 @@ def showing_reminders(opened: Opened, each: Pass) -> Pass:
     """Return a pass; on a terminal, that of the reminders prints those for the owner."""
     if each.name != "reminders" or not sys.stdout.isatty():
         return each
-    from bumble.upkeep import reminders
+    from bumble.jobs import reminders
 
     say = None if opened.shell.json else output.line  # as JSON it stands in the result
     return replace(

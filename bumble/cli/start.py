@@ -19,9 +19,9 @@ from bumble.errors import CredentialsError
 from bumble.llm import detect, engine_probe, providers
 from bumble.llm.detect import LocalServer
 from bumble.llm.providers import Provider
+from bumble.models.weights.catalog import CatalogEntry
+from bumble.models.weights.choice import OLLAMA, Choice
 from bumble.text import urls
-from bumble.weights.catalog import CatalogEntry
-from bumble.weights.choice import OLLAMA, Choice
 
 MOST_OF_A_SERVER = 5  # models that are offered of one
 HERE = "on this machine, which nothing leaves"

@@ -14,7 +14,7 @@ import typer
 from bumble.app.process import Shell
 from bumble.cli import editor
 from bumble.errors import RefusedError, UsageError
-from bumble.grounding import secrets
+from bumble.guard import secrets
 from bumble.text import markdown, words
 
 TextArgument = Annotated[

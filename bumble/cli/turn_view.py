@@ -9,8 +9,8 @@ from bumble.app import output
 from bumble.cli.directives import Wishes
 
 if TYPE_CHECKING:
-    from bumble.agent.turn_record import Turn
     from bumble.app.conversation import Conversation
+    from bumble.chat.turn_record import Turn
 
 
 def why_stopped(turn: Turn) -> str:

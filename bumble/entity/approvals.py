@@ -21,12 +21,12 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble import files, git, gitdir
 from bumble.entity import installation
 from bumble.entity.folder import Approval
 from bumble.errors import FolderUnwritableError, HistoryUnreadableError
-from bumble.git import Git
-from bumble.gitdir import Repository
+from bumble.files import disk, git, gitdir
+from bumble.files.git import Git
+from bumble.files.gitdir import Repository
 
 FOLDER = "approvals"  # in the user's state folder: a note for each folder
 DIGEST_CHARS = 32  # of 64: 128 bits
@@ -59,7 +59,7 @@ class Note(Struct, frozen=True):
 def rule(name: str, file: str, summary: str, *parts: object) -> Rule:
     """Make a rule of all that decides what it says."""
     text = repr((name, *parts)).encode(errors="surrogatepass")
-    return Rule(name, file, summary, files.sha256(text)[:DIGEST_CHARS])
+    return Rule(name, file, summary, disk.sha256(text)[:DIGEST_CHARS])
 
 
 def begin(root: Path) -> None:
@@ -172,7 +172,7 @@ def _made_here(repository: Repository) -> frozenset[str]:
 
 
 def _place(root: Path) -> Path | None:
-    name = files.sha256(os.path.realpath(root).encode(errors="surrogatepass"))[:DIGEST_CHARS]
+    name = disk.sha256(os.path.realpath(root).encode(errors="surrogatepass"))[:DIGEST_CHARS]
     folder = installation.folder()
     return None if folder is None else folder / FOLDER / f"{name}.json"
 
@@ -189,4 +189,4 @@ def _write(root: Path, note: Note) -> None:
     place = _place(root)
     with suppress(FolderUnwritableError):  # it is looked up anew each time
         if place is not None:
-            files.write_atomic(place, json.dumps(msgspec.to_builtins(note)).encode(), mode=0o600)
+            disk.write_atomic(place, json.dumps(msgspec.to_builtins(note)).encode(), mode=0o600)

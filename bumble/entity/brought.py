@@ -9,10 +9,10 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from bumble import files, gitdir
 from bumble.entity.folder import PRIVATE
 from bumble.errors import FolderUnwritableError, UnsafePathError
-from bumble.gitdir import Repository
+from bumble.files import disk, gitdir
+from bumble.files.gitdir import Repository
 
 MAPPINGS = ("soma.yaml", "state.yaml")  # nothing works while these can't be read
 MARK = b"<<<<<<< "
@@ -38,7 +38,7 @@ def is_open(repository: Repository) -> bool:
 def _has_moved(root: Path, repository: Repository) -> bool:
     """Whether git's log of HEAD has more since the last look than commits that were made here."""
     log = repository.private / "logs" / "HEAD"
-    mark = (files.read_cache(root / SEEN) or b"").strip()
+    mark = (disk.read_cache(root / SEEN) or b"").strip()
     start = int(mark) if mark.isdigit() else 0
     new = gitdir.content(log, start=start)
     if new is None:
@@ -59,11 +59,11 @@ def note_look(root: Path, repository: Repository) -> None:
     """Remember that all that git has brought by now was looked through."""
     log = gitdir.content(repository.private / "logs" / "HEAD") or b""
     with suppress(FolderUnwritableError):
-        files.write_atomic(root / SEEN, str(len(log)).encode())
+        disk.write_atomic(root / SEEN, str(len(log)).encode())
 
 
 def _has_marks(path: Path) -> bool:
     """Whether a file holds the two sides of a merge; a link that leads out is not looked behind."""
     with suppress(UnsafePathError, OSError):
-        return MARK in (files.read_if_there(path) or b"")
+        return MARK in (disk.read_if_there(path) or b"")
     return False

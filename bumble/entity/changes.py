@@ -13,10 +13,10 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from bumble import files
 from bumble.entity import companions, write_ahead
 from bumble.entity.write_ahead import FOLDER, IntentStep, Leftovers, leftovers, stray_files
 from bumble.errors import FileChangedError, RecordExistsError
+from bumble.files import disk
 
 __all__ = [
     "FOLDER",
@@ -132,8 +132,8 @@ def apply(
     """
     if not change_set:
         return []
-    files.enclose(root)
-    with files.lock(lock_path(root), place=root, timeout_seconds=timeout_seconds):
+    disk.enclose(root)
+    with disk.lock(lock_path(root), place=root, timeout_seconds=timeout_seconds):
         write_ahead.recover(root)
         if history is not None:
             history.settle()
@@ -146,7 +146,7 @@ def apply(
             write_ahead.carry_out(root, change_set.title, planned)
         if history is not None and planned:
             history.end()
-    return [files.inside(root, step.path) for step, _ in planned]
+    return [disk.inside(root, step.path) for step, _ in planned]
 
 
 def versions(root: Path, changes: Sequence[Change]) -> list[Version]:
@@ -171,10 +171,10 @@ def recover(root: Path, *, timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS
         Copies in `.history/` of files that were to be written, where a person has edited the file
         since the kill: the edit stays, and the copy is beside it.
     """
-    files.enclose(root)
+    disk.enclose(root)
     if not write_ahead.leftovers(root).own:
         return []
-    with files.lock(lock_path(root), place=root, timeout_seconds=timeout_seconds):
+    with disk.lock(lock_path(root), place=root, timeout_seconds=timeout_seconds):
         return write_ahead.recover(root)
 
 
@@ -185,18 +185,18 @@ def adopt(root: Path, *, timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS) 
         RecordInvalidError: If that is no change.
         UnsafePathError: If it names a file that no change set may write.
     """
-    files.enclose(root)
-    with files.lock(lock_path(root), place=root, timeout_seconds=timeout_seconds):
+    disk.enclose(root)
+    with disk.lock(lock_path(root), place=root, timeout_seconds=timeout_seconds):
         write_ahead.adopt(root)
         write_ahead.recover(root)
 
 
 def sweep(root: Path, *, timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS) -> list[Path]:
     """Remove stray temporary files, while nobody writes, and return what they were."""
-    files.enclose(root)
+    disk.enclose(root)
     if not write_ahead.stray_files(root):
         return []
-    with files.lock(lock_path(root), place=root, timeout_seconds=timeout_seconds):
+    with disk.lock(lock_path(root), place=root, timeout_seconds=timeout_seconds):
         return write_ahead.sweep(root)
 
 
@@ -281,7 +281,7 @@ def _steps(root: Path, draft: _Draft) -> list[tuple[IntentStep, bytes | None]]:
 
 
 def _step(root: Path, path: str, data: bytes | None) -> tuple[IntentStep, bytes | None]:
-    place = files.inside(root, path)
+    place = disk.inside(root, path)
     before = write_ahead.digest(write_ahead.read(place))
     return IntentStep(path, before, write_ahead.digest(data), None), data
 
@@ -289,7 +289,7 @@ def _step(root: Path, path: str, data: bytes | None) -> tuple[IntentStep, bytes 
 def history_path(path: str, data: bytes) -> str:
     """Return where an earlier version of a file is kept."""
     place = PurePosixPath(path)
-    return str(HISTORY / place.with_name(f"{place.stem}.{files.sha256(data)[:12]}{place.suffix}"))
+    return str(HISTORY / place.with_name(f"{place.stem}.{disk.sha256(data)[:12]}{place.suffix}"))
 
 
 def _check(path: Path, change: Change, before: str | None, *, lengthens: bool) -> None:

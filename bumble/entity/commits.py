@@ -21,15 +21,15 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from bumble import files, git
 from bumble.entity import changes, git_operations, installation, write_ahead
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import ENTITY_FILE
 from bumble.entity.git_operations import Operation
 from bumble.entity.write_ahead import IntentStep
 from bumble.errors import MergeUnfinishedError, UnsafePathError
-from bumble.git import Git, GitResult
-from bumble.gitdir import Repository
+from bumble.files import disk, git
+from bumble.files.git import Git, GitResult
+from bumble.files.gitdir import Repository
 from bumble.text import yaml_edit
 from bumble.text.words import shorten
 
@@ -128,7 +128,7 @@ def catch_up(
     made = history(root, keeping)
     if made is None or not notes(root):
         return Waiting()
-    with files.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
+    with disk.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
         write_ahead.recover(root)
         made.settle()
         return made.catch_up(turns=turns)
@@ -139,7 +139,7 @@ def keep(root: Path, change_set: ChangeSet, keeping: Keeping) -> None:
     made = history(root, keeping)
     if made is not None and made.commits:
         wait = changes.DEFAULT_LOCK_TIMEOUT_SECONDS
-        with files.lock(changes.lock_path(root), place=root, timeout_seconds=wait):
+        with disk.lock(changes.lock_path(root), place=root, timeout_seconds=wait):
             made.adopt(change_set)
 
 
@@ -178,13 +178,13 @@ def foreign_notes(root: Path) -> list[Path]:
 
 def adopt_notes(root: Path) -> None:
     """Make our own what another installation noted, at the owner's word; drop what is no note."""
-    with files.lock(
+    with disk.lock(
         changes.lock_path(root), place=root, timeout_seconds=changes.DEFAULT_LOCK_TIMEOUT_SECONDS
     ):
         for file in foreign_notes(root):
             note = _read_note(file, adopts=True)
             if note is None:
-                files.remove(file)
+                disk.remove(file)
             else:
                 _put_note(note)
 
@@ -198,7 +198,7 @@ def reword_notes(root: Path, tells: Callable[[str], bool]) -> None:
     """
     if not notes(root):
         return
-    with files.lock(
+    with disk.lock(
         changes.lock_path(root), place=root, timeout_seconds=changes.DEFAULT_LOCK_TIMEOUT_SECONDS
     ):
         for note in notes(root):
@@ -209,7 +209,7 @@ def reword_notes(root: Path, tells: Callable[[str], bool]) -> None:
 
 def _note_files(root: Path) -> list[Path]:
     place = root / ".bumble" / NOTES
-    if place.is_symlink() or not files.settled(place).is_dir():  # no writer makes it a link
+    if place.is_symlink() or not disk.settled(place).is_dir():  # no writer makes it a link
         return []
     numbered = sorted(file for file in place.glob("*.json") if file.stem.isdecimal())
     tracked = git.tracked(root, f".bumble/{NOTES}") if numbered else {}
@@ -228,15 +228,15 @@ def _put_note(note: PendingCommit) -> None:
     text = json.dumps(data, sort_keys=True).encode(errors="replace").decode()
     signed = {"mark": installation.mark(f"{note.file.name} {text}"), "note": text}
     temporary = note.file.with_suffix(".new")  # a killed writer's is taken over by the next
-    files.remove(temporary)
-    with files.refusing(temporary):
-        files.write_synced(temporary, json.dumps(signed).encode(), mode=None)
-    files.move(temporary, note.file)
+    disk.remove(temporary)
+    with disk.refusing(temporary):
+        disk.write_synced(temporary, json.dumps(signed).encode(), mode=None)
+    disk.move(temporary, note.file)
 
 
 def _read_note(file: Path, *, adopts: bool = False) -> PendingCommit | None:
     try:
-        signed = json.loads(files.read(file))
+        signed = json.loads(disk.read(file))
         if not adopts and not installation.is_own(f"{file.name} {signed['note']}", signed["mark"]):
             return None
         data = json.loads(signed["note"])
@@ -351,7 +351,7 @@ class Commits:
             self._record(_message(sets), entries)
         if not self.waits:
             for note in sets:
-                files.remove(note.file)
+                disk.remove(note.file)
 
     def _look(self, paths: Iterable[str]) -> list[TreeEntry]:
         """Ask git how some files stand, and whether it is free to take a commit."""
@@ -466,8 +466,8 @@ class Commits:
     def _noted(self, change_set: ChangeSet, after: Mapping[str, str | None]) -> PendingCommit:
         """Put down what is about to be written."""
         folder = self.root / ".bumble" / NOTES
-        with files.refusing(folder):
-            files.make_folder(folder)
+        with disk.refusing(folder):
+            disk.make_folder(folder)
         numbers = [int(file.stem) for file in folder.glob("*.json") if file.stem.isdigit()]
         note = _note(folder / f"{max(numbers, default=0) + 1:08}.json", change_set, after)
         _put_note(note)
@@ -477,12 +477,12 @@ class Commits:
         return committed_path(self.root, self.repository, path)
 
     def _digest(self, path: str) -> str | None:
-        return write_ahead.digest(files.read_if_there(self.repository.folder / path))
+        return write_ahead.digest(disk.read_if_there(self.repository.folder / path))
 
 
 def committed_path(root: Path, repository: Repository, path: str) -> str | None:
     """Return a path as git names it in the entity's folder; None for what is never committed."""
-    file = files.inside(root, path)
+    file = disk.inside(root, path)
     if not file.is_relative_to(repository.folder):  # the owner lets a link lead there
         return None
     place = file.relative_to(repository.folder)

@@ -19,7 +19,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from bumble import files
+from bumble.files import disk
 from bumble.text import markdown, merge_marks, yaml_edit
 from bumble.text.markdown import BESIDE, Document
 from bumble.text.yaml_render import Row
@@ -91,11 +91,11 @@ def record_of(path: str) -> str | None:
 
 def read(root: Path, path: str, *, anew: bool = False) -> bytes | None:
     """Return the whole of a record, or the bytes of what is none; None: there is no such file."""
-    data = files.read_if_there(files.inside(root, path), anew=anew)
+    data = disk.read_if_there(disk.inside(root, path), anew=anew)
     beside = place(path)
     if data is None or beside is None:
         return data
-    return whole(path, data, files.read_if_there(files.inside(root, beside), anew=anew))
+    return whole(path, data, disk.read_if_there(disk.inside(root, beside), anew=anew))
 
 
 def whole(path: str, data: bytes | None, companion: bytes | None) -> bytes | None:
@@ -108,10 +108,10 @@ def whole(path: str, data: bytes | None, companion: bytes | None) -> bytes | Non
 
 def is_lost(root: Path, path: str) -> bool:
     """Whether a record should have a companion, and has none that can be read."""
-    beside, data = place(path), files.read_if_there(files.inside(root, path))
+    beside, data = place(path), disk.read_if_there(disk.inside(root, path))
     if beside is None or data is None:
         return False
-    there = files.read_if_there(files.inside(root, beside))
+    there = disk.read_if_there(disk.inside(root, beside))
     if there is not None:
         return _mapping(_decoded(there)) is None
     try:
@@ -138,17 +138,17 @@ def digest(path: str, data: bytes | None) -> str | None:
         text = _decoded(data)
         pair = split(path, text)
         data = _encoded(joined(path, pair.text, pair.companion))
-    return files.sha256(data)
+    return disk.sha256(data)
 
 
 def of_file(file: Path, text: str) -> str:
     """Return the whole of a record whose file was read."""
-    root = files.enclosing(file)
+    root = disk.enclosing(file)
     path = file.relative_to(root).as_posix() if root is not None else ""
     beside = place(path)
     if root is None or beside is None:
         return text
-    companion = files.read_if_there(root / beside)
+    companion = disk.read_if_there(root / beside)
     return joined(path, text, None if companion is None else _decoded(companion))
 
 
@@ -493,13 +493,13 @@ class _Origins:
 
     def __init__(self, entries: Mapping[str, Any]) -> None:
         self._entries = {key: value for key, value in entries.items() if isinstance(value, dict)}
-        self._same = {files.same_name(key): key for key in self._entries}
+        self._same = {disk.same_name(key): key for key in self._entries}
 
     def of(self, part: _Part, *, is_section: bool) -> Mapping[str, Any]:
         for key in (part.key(alone=False), part.name):
             if key in self._entries:
                 return self._entries[key]
-        same = self._same.get(files.same_name(part.name)) if is_section else None
+        same = self._same.get(disk.same_name(part.name)) if is_section else None
         return self._entries[same] if same is not None else {}
 
 

@@ -13,11 +13,11 @@ from string import Template
 
 from msgspec import Struct
 
-from bumble import files
 from bumble.entity import approvals, changes
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.folder import ENTITY_FILE, Entity
 from bumble.errors import RecordExistsError
+from bumble.files import disk
 from bumble.text import yaml_edit
 
 README = "README.md"
@@ -121,10 +121,10 @@ def write(root: Path, planned: ChangeSet) -> Entity:
     """
     if changes.leftovers(root).own:
         changes.recover(root)
-        if all(files.read_if_there(root / one.path) == one.data for one in planned.changes):
+        if all(disk.read_if_there(root / one.path) == one.data for one in planned.changes):
             return Entity(root)
     for change in planned.changes:
-        path = files.inside(root, change.path)
+        path = disk.inside(root, change.path)
         if path.exists():
             raise RecordExistsError(path, "Nothing has been written. Choose another folder.")
     changes.apply(root, planned)

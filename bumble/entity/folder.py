@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from bumble import files
+from bumble.files import disk
 
 ENTITY_FILE = "entity.yaml"
 PRIVATE = ".bumble"
@@ -35,7 +35,7 @@ class Entity(Struct, frozen=True):
     approval: Approval | None = None  # None: nobody asked whose its rules are, and all count
 
     def __post_init__(self) -> None:
-        files.enclose(self.root)
+        disk.enclose(self.root)
 
     @property
     def file(self) -> Path:
@@ -188,7 +188,7 @@ class Entity(Struct, frozen=True):
         Raises:
             UnsafePathError: If one does.
         """
-        files.settled(self.root / name)
+        disk.settled(self.root / name)
         return self.root / name
 
     def relative(self, path: Path) -> str:

@@ -21,12 +21,12 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from bumble import files, git
 from bumble.entity import installation
 from bumble.entity.folder import PRIVATE
 from bumble.errors import FolderUnwritableError, LockedError, UnsafePathError, UserError
-from bumble.git import Git, Holding
-from bumble.gitdir import Repository
+from bumble.files import disk, git
+from bumble.files.git import Git, Holding
+from bumble.files.gitdir import Repository
 
 if sys.platform != "win32":
     import fcntl
@@ -81,7 +81,7 @@ def noted(root: Path, operation: Operation) -> Iterator[None]:
     text = json.dumps(asdict(operation) | {"began": time.time()})
     signed = json.dumps({"note": text, "mark": installation.mark(f"{note.name} {text}")})
     with suppress(FolderUnwritableError):
-        files.write_atomic(note, signed.encode())
+        disk.write_atomic(note, signed.encode())
     _ours.add(note)
     try:
         with _held(note) as holding:
@@ -99,7 +99,7 @@ def noted(root: Path, operation: Operation) -> Iterator[None]:
 def _held(note: Path) -> Iterator[Holding]:
     """Hold a note, and have every git hold it that is started meanwhile."""
     try:
-        descriptor = files.open_descriptor(note, os.O_RDWR)
+        descriptor = disk.open_descriptor(note, os.O_RDWR)
     except OSError:  # it could not be written
         yield Holding()
         return
@@ -118,7 +118,7 @@ def _forget(root: Path, note: Path, operation: Operation, holding: Holding) -> N
     if place is not None and _has_left(place, operation, killed=holding.killed):
         return
     with suppress(FolderUnwritableError):
-        files.remove(note)
+        disk.remove(note)
 
 
 def _has_left(place: Git, operation: Operation, *, killed: bool) -> bool:
@@ -135,7 +135,7 @@ def _has_left(place: Git, operation: Operation, *, killed: bool) -> bool:
 
 def cut_off(root: Path) -> dict[Path, Operation]:
     """Return what this installation began and nobody is at any more, by its note, oldest first."""
-    read = {note: _read(note) for note in _notes(root) if not files.is_locked(note)}
+    read = {note: _read(note) for note in _notes(root) if not disk.is_locked(note)}
     found = {note: operation for note, operation in read.items() if operation is not None}
     return dict(sorted(found.items(), key=lambda pair: pair[1].began))
 
@@ -150,7 +150,7 @@ def _notes(root: Path) -> list[Path]:
 
 def _read(note: Path) -> Operation | None:
     with suppress(OSError, UnsafePathError, ValueError, KeyError, TypeError, RecursionError):
-        signed = json.loads(files.read(note))
+        signed = json.loads(disk.read(note))
         if installation.is_own(f"{note.name} {signed['note']}", signed["mark"]):
             data = json.loads(signed["note"])
             return Operation(**{**data, "edited": tuple(data["edited"])})
@@ -193,7 +193,7 @@ def settle(root: Path, place: Git) -> GitSettled:
             taken_back = _end_merge(root, place, operation)
             undone = undone or taken_back is not None
             kept += taken_back or ()
-        files.remove(note)
+        disk.remove(note)
     return GitSettled(tuple(cleared), undone, tuple(kept))
 
 
@@ -206,7 +206,7 @@ def _wait_for_merge(root: Path) -> None:
     while any(
         operation is not None and operation.what == MERGE
         for note in _notes(root)
-        if note not in _ours and files.is_locked(note)
+        if note not in _ours and disk.is_locked(note)
         for operation in (_read(note),)
     ):
         if time.monotonic() > until:
@@ -266,7 +266,7 @@ def _end_merge(root: Path, place: Git, merge: Operation) -> list[str] | None:
     repository = place.repository
     for path in repository.top.glob(".merge_file_*"):
         if SIDES.fullmatch(path.name):
-            files.remove(path)
+            disk.remove(path)
     merging = repository.merging
     if repository.under_way not in ("", "a merge") or merging not in ("", merge.incoming):
         return None  # the owner's own, begun since
@@ -300,7 +300,7 @@ def _keep_edits(
     """
     kept, left = [], set()
     for path in _unknown(top, sorted(touched)):
-        data = files.read_if_there(top.repository.top / path) or b""
+        data = disk.read_if_there(top.repository.top / path) or b""
         names = [f"{commit}:./{path}" for commit in (merge.head, merge.incoming)]
         versions = git.blobs(top.repository.top, names)
         if any(version is not None and version.startswith(data) for version in versions):
@@ -310,7 +310,7 @@ def _keep_edits(
             left.add(path)
             continue
         copy = f".history/{secrets.token_hex(8)}.{file.name}"
-        files.write_atomic(files.inside(root, copy), data)
+        disk.write_atomic(disk.inside(root, copy), data)
         kept.append(copy)
     return kept, left
 

@@ -21,8 +21,8 @@ from pathlib import Path
 
 from platformdirs import PlatformDirs
 
-from bumble import files
 from bumble.errors import FolderUnwritableError
+from bumble.files import disk
 
 NAME = "installation.key"
 KEY_BYTES = 32
@@ -74,7 +74,7 @@ def _kept() -> bytes | None:
     for place in _places():
         with suppress(FolderUnwritableError):
             if _read(place) is None:
-                files.write_atomic(place, secrets.token_bytes(KEY_BYTES), mode=0o600)
+                disk.write_atomic(place, secrets.token_bytes(KEY_BYTES), mode=0o600)
             if key := _read(place):  # another process may have been quicker
                 return key
     return None
@@ -87,7 +87,7 @@ def _read(place: Path) -> bytes | None:
             status = place.lstat()
             if status.st_mode & OTHERS or status.st_uid != os.geteuid():
                 return None
-        key = files.read(place)
+        key = disk.read(place)
     except OSError:
         return None
     return key if len(key) == KEY_BYTES else None

@@ -15,14 +15,14 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble import git
 from bumble.entity import changes, commits, companions, git_operations, installation
 from bumble.entity.changes import ChangeSet, History, Version
 from bumble.entity.commits import Keeping
 from bumble.entity.git_operations import Operation
 from bumble.entity.write_ahead import IntentStep
 from bumble.errors import ReviewError
-from bumble.git import Git
+from bumble.files import git
+from bumble.files.git import Git
 
 FOLDER = "bumble-review"  # of branches
 HEADS = f"refs/heads/{FOLDER}/"

@@ -17,9 +17,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from bumble import files, git, gitdir
 from bumble.entity.folder import ENTITY_FILE, Entity
-from bumble.gitdir import Repository
+from bumble.files import disk, git, gitdir
+from bumble.files.gitdir import Repository
 from bumble.text import markdown
 from bumble.text.words import one_line
 
@@ -70,7 +70,7 @@ def _repository(repository: Repository) -> Runnable:
     texts = [_bytes(place) for place in repository.configs]
     for place, text in zip(repository.configs, tuple(texts), strict=True):
         paths = (os.fsdecode(match[1]).strip().strip('"') for match in INCLUDED.finditer(text))
-        texts += [_bytes(place.parent / files.expanded(Path(path))) for path in paths]
+        texts += [_bytes(place.parent / disk.expanded(Path(path))) for path in paths]
     return _runnable(".git/config", "programs that git's config names", texts)
 
 
@@ -107,14 +107,14 @@ def _automation(entity: Entity, file: Path) -> Runnable | None:
 
 def _runnable(path: str, summary: str, *parts: object) -> Runnable:
     text = repr((path, *parts))
-    digest = files.sha256(text.encode(errors="surrogatepass"))[:DIGEST_CHARS]
+    digest = disk.sha256(text.encode(errors="surrogatepass"))[:DIGEST_CHARS]
     return Runnable(path, summary, digest)
 
 
 def _unreadable(path: str, file: Path) -> Runnable | None:
     """Return a note that can't be read, which a single letter may make one that can."""
     try:
-        return _runnable(path, "can't be read", files.sha256(file.read_bytes()))
+        return _runnable(path, "can't be read", disk.sha256(file.read_bytes()))
     except OSError:
         return None
 
@@ -158,6 +158,6 @@ def _named(root: Path, folder: Path, texts: Sequence[str]) -> dict[str, str]:
             path = Path(place)
             if place.startswith(top + os.sep) and path.is_file():
                 leads_to = os.path.relpath(os.path.realpath(path), os.path.realpath(root))
-                digest = files.sha256(path.read_bytes())
+                digest = disk.sha256(path.read_bytes())
                 digests[path.relative_to(top).as_posix()] = f"{leads_to} {digest}"
     return digests

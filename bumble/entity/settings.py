@@ -13,7 +13,6 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import astuple, replace
 
-from bumble import files
 from bumble.entity import approvals, folder_trust, retired
 from bumble.entity import layers as setting_layers
 from bumble.entity.approvals import Rule
@@ -27,6 +26,7 @@ from bumble.errors import (
     UsageError,
     UserError,
 )
+from bumble.files import disk
 from bumble.text import merge_marks, schema, urls, yaml_edit, yaml_render
 from bumble.text.schema import Keys, UnknownKeyProblem, ValueProblem
 
@@ -273,7 +273,7 @@ def _take_identity(path: Path, plain: Plain, source: str) -> Identity:
 def _read(path: Path) -> tuple[Plain, str] | None:
     """Read a YAML file as plain data and as text; None where there is none."""
     try:
-        raw = files.read_if_there(path)
+        raw = disk.read_if_there(path)
         source = None if raw is None else raw.decode("utf-8")
         return None if source is None else (yaml_edit.parse_mapping(source), source)
     except OSError as error:

@@ -22,7 +22,6 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from bumble import files, git
 from bumble.entity import installation
 from bumble.errors import (
     ChangeUnfinishedError,
@@ -31,6 +30,7 @@ from bumble.errors import (
     RefusedError,
     UnsafePathError,
 )
+from bumble.files import disk, git
 
 INTENT = "intent.json"
 FOLDER = ".bumble/intents"
@@ -77,7 +77,7 @@ def target(root: Path, path: str) -> Path:
             is git's, bumble's own, or no record.
         RefusedError: If git would take it for its own in the workspace.
     """
-    found = files.inside(root, path)
+    found = disk.inside(root, path)
     _check_place(path, path)
     real = Path(os.path.realpath(root))
     if found.is_relative_to(real):  # else the owner lets a link lead there
@@ -149,13 +149,13 @@ def carry_out(root: Path, title: str, planned: Sequence[tuple[IntentStep, bytes 
 def replace_one(root: Path, step: IntentStep, new: bytes | None) -> None:
     """Write a set of one file; the empty folder tells the next process if this one is killed."""
     path, folder = target(root, step.path), _new_folder(root)
-    with files.refusing(path):
-        files.make_folder(folder)
+    with disk.refusing(path):
+        disk.make_folder(folder)
     try:
         if new is None:
-            files.remove(path)
+            disk.remove(path)
         else:
-            files.write_atomic(path, new)
+            disk.write_atomic(path, new)
     finally:
         with suppress(OSError):
             folder.rmdir()
@@ -164,7 +164,7 @@ def replace_one(root: Path, step: IntentStep, new: bytes | None) -> None:
 def leftovers(root: Path) -> Leftovers:
     """Return the intents that are not finished, by whose they are."""
     place = root / FOLDER
-    if place.is_symlink() or not files.settled(place).is_dir():  # no writer makes it a link
+    if place.is_symlink() or not disk.settled(place).is_dir():  # no writer makes it a link
         return Leftovers()
     there = [
         one
@@ -183,7 +183,7 @@ def leftovers(root: Path) -> Leftovers:
 def _is_own(folder: Path) -> bool:
     """Whether this installation wrote an intent; what is not begun is whoever's, and dropped."""
     try:
-        data = json.loads(files.read(folder / INTENT))
+        data = json.loads(disk.read(folder / INTENT))
         return installation.is_own(_signed(folder, data["title"], data["steps"]), data.get("mark"))
     except FileNotFoundError:
         return True
@@ -205,8 +205,8 @@ def adopt(root: Path) -> list[Path]:
     adopted = list(leftovers(root).foreign)
     for folder in adopted:
         steps = _steps(root, folder / INTENT)
-        files.remove(folder / f"{INTENT}.new")  # of an adoption that was cut off
-        _put_intent(folder, str(json.loads(files.read(folder / INTENT)).get("title")), steps)
+        disk.remove(folder / f"{INTENT}.new")  # of an adoption that was cut off
+        _put_intent(folder, str(json.loads(disk.read(folder / INTENT)).get("title")), steps)
     return adopted
 
 
@@ -215,7 +215,7 @@ def stray_files(root: Path) -> list[Path]:
     found: list[Path] = []
     for place, folders, names in os.walk(root):
         folders[:] = [name for name in folders if name != ".git"]
-        found += [Path(place, name) for name in names if name.endswith(files.TEMPORARY_SUFFIX)]
+        found += [Path(place, name) for name in names if name.endswith(disk.TEMPORARY_SUFFIX)]
     return sorted(found)
 
 
@@ -241,7 +241,7 @@ def sweep(root: Path) -> list[Path]:
     """Remove stray temporary files and return what they were."""
     found = stray_files(root)
     for path in found:
-        files.remove(path)
+        disk.remove(path)
     return found
 
 
@@ -250,13 +250,13 @@ def _stage(
 ) -> list[IntentStep]:
     """Put every new file and the intent on the disk; until the intent is there, nothing counts."""
     try:
-        with files.refusing(folder):
-            files.make_folder(folder)
+        with disk.refusing(folder):
+            disk.make_folder(folder)
             steps = []
             for n, (step, new) in enumerate(planned):
                 _check_writable(target(root, step.path))
                 if new is not None:
-                    files.write_synced(folder / str(n), new, mode=None)
+                    disk.write_synced(folder / str(n), new, mode=None)
                 staged = None if new is None else str(n)
                 steps.append(IntentStep(step.path, step.before, step.after, staged))
             _put_intent(folder, title, steps)
@@ -274,11 +274,11 @@ def _put_intent(folder: Path, title: str, steps: Sequence[IntentStep]) -> None:
     title, listed = title.encode(errors="replace").decode(), [asdict(step) for step in steps]
     mark = installation.mark(_signed(folder, title, listed))
     intent = {"title": title, "steps": listed, "mark": mark}
-    files.sync_folder(folder)
+    disk.sync_folder(folder)
     new = folder / f"{INTENT}.new"
-    files.write_synced(new, (json.dumps(intent, indent=1) + "\n").encode(), mode=None)
+    disk.write_synced(new, (json.dumps(intent, indent=1) + "\n").encode(), mode=None)
     os.replace(new, folder / INTENT)  # noqa: PTH105  (one name for the fault-injection test)
-    files.sync_folder(folder)
+    disk.sync_folder(folder)
 
 
 def _is_there(folder: Path) -> bool:
@@ -294,8 +294,8 @@ def _check_writable(path: Path) -> None:
 
 def _drop(folder: Path) -> None:
     """Remove an intent: its record first, so that a kill in between leaves nothing to finish."""
-    files.remove(folder / INTENT)
-    files.clear(folder)
+    disk.remove(folder / INTENT)
+    disk.clear(folder)
 
 
 def _finish(root: Path, folder: Path, steps: Sequence[IntentStep]) -> list[Path]:
@@ -306,8 +306,8 @@ def _finish(root: Path, folder: Path, steps: Sequence[IntentStep]) -> list[Path]
             kept += _take(root, folder, step)
         for above in {target(root, step.path).parent for step in steps}:
             if above.is_dir():
-                with files.refusing(above):
-                    files.sync_folder(above)
+                with disk.refusing(above):
+                    disk.sync_folder(above)
         _drop(folder)
     except FolderUnwritableError as error:
         raise ChangeUnfinishedError(root, str(error)) from error
@@ -343,14 +343,14 @@ def _take(root: Path, folder: Path, step: IntentStep) -> list[Path]:
         return []
     if step.staged is None:
         if current == step.before:
-            files.remove(path)
+            disk.remove(path)
         return []
     staged = folder / step.staged
     if current == step.before:
-        files.move(staged, path)
+        disk.move(staged, path)
     elif staged.exists():
         kept = root / HISTORY / f"{folder.name}.{path.name}"
-        files.move(staged, kept)
+        disk.move(staged, kept)
         return [kept]
     return []
 
@@ -358,11 +358,11 @@ def _take(root: Path, folder: Path, step: IntentStep) -> list[Path]:
 def read(path: Path) -> bytes | None:
     """Read a file that is to be changed; None where there is none."""
     try:
-        return files.read_if_there(path, anew=True)
+        return disk.read_if_there(path, anew=True)
     except OSError as error:  # a folder, or a file that may not be read
         raise FolderUnwritableError(path, error.strerror or str(error)) from error
 
 
 def digest(data: bytes | None) -> str | None:
     """Return the SHA-256 of a file's bytes; None where there is no file."""
-    return None if data is None else files.sha256(data)
+    return None if data is None else disk.sha256(data)

@@ -1,6 +1,6 @@
 """What each message of a person is: read once, kept as a line of its conversation.
 
-The reader says what a message is (`bumble/embed/reader.py`); here that becomes whether it is kept,
+The reader says what a message is (`models/embed/reader.py`); here that becomes whether it is kept,
 told in confidence, and which earlier message it puts right. A confidence in doubt is one. A request
 to be silent that tells nothing itself is about what its speaker said beside it.
 """
@@ -14,8 +14,8 @@ from datetime import timedelta
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from bumble.embed.reader import MessageReader, MessageReading
 from bumble.entity.changes import Change
+from bumble.models.embed.reader import MessageReader, MessageReading
 from bumble.records import sessions
 from bumble.records.notices import Notice
 from bumble.records.provenance import is_untrusted

@@ -11,8 +11,8 @@ from datetime import datetime, tzinfo
 from msgspec import Struct
 
 from bumble.fallback.templates import Templates
-from bumble.grounding import excerpt
-from bumble.grounding.excerpt import SpokenLine
+from bumble.guard import excerpt
+from bumble.guard.excerpt import SpokenLine
 from bumble.records.sessions import Message
 from bumble.text import stop_words, words
 

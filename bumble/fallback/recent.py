@@ -12,7 +12,7 @@ from msgspec import Struct
 from bumble.errors import RecordInvalidError
 from bumble.fallback import quotes, templates
 from bumble.fallback.quotes import Quote
-from bumble.grounding import secrets
+from bumble.guard import secrets
 from bumble.records import provenance, session_files, sessions
 from bumble.records.sessions import Message, Session
 from bumble.runtime import people, spoken

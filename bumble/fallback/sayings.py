@@ -17,7 +17,7 @@ from bumble.fallback import quotes, templates
 from bumble.fallback.notices import Noticed
 from bumble.fallback.quotes import Quote
 from bumble.fallback.templates import Templates
-from bumble.grounding import secrets
+from bumble.guard import secrets
 from bumble.records import base, session_files
 from bumble.records.base import Provenance
 from bumble.records.notices import Notice

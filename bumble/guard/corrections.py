@@ -12,8 +12,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from bumble.grounding import claims
-from bumble.guard import values
+from bumble.guard import claims, values
 from bumble.text import stop_words, words
 
 # Words of denial, and for change, without accents, in the languages that have words of time.

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bumble.grounding import claims
-from bumble.guard import values
+from bumble.guard import claims, values
 from bumble.text import word_frequency, words
 
 _OTHERS = ("en", "de", "es", "fr", "it", "pt", "pl")

@@ -13,8 +13,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from bumble.grounding import secrets
-from bumble.guard import corrections, names, values
+from bumble.guard import corrections, names, secrets, values
 from bumble.guard.values import Values
 from bumble.text import stop_words, words
 

@@ -14,7 +14,7 @@ from itertools import combinations
 
 from msgspec import Struct
 
-from bumble.grounding import numbers
+from bumble.guard import numbers
 from bumble.text import words
 from bumble.text.words import MONTHS, WEEKDAYS
 

@@ -2,7 +2,7 @@
 
 git leaves the sides of a conflict in its index, and marks in the file. What has a meaning is merged
 from the sides; what one side changed and the other deleted stays, whichever side that was, and what
-was forgotten goes again after that (`upkeep/returned`). Where both changed one thing, and where
+was forgotten goes again after that (`jobs/returned`). Where both changed one thing, and where
 somebody has been at the file since, it is left to them; marks that were committed are settled all
 the same, with both sides of a text, since nothing reads a file that has them. Knows nothing of
 commands.
@@ -17,13 +17,13 @@ from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
 
-from bumble import files, git
 from bumble.entity import changes, commits, companions, git_operations
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.commits import Keeping
 from bumble.entity.git_operations import Operation
 from bumble.errors import FolderUnwritableError, UnsafePathError
-from bumble.git import Git
+from bumble.files import disk, git
+from bumble.files.git import Git
 from bumble.history import merge
 from bumble.records import forgotten, kinds
 from bumble.text import merge_marks, yaml_edit
@@ -81,7 +81,7 @@ def mend(root: Path, keeping: Keeping, *, timeout_seconds: float) -> Mended:
         if merge.what == git_operations.CONCLUDE
     }
     if may_write and (begun or _unmerged(place)):
-        with files.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
+        with disk.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
             settled = _go_on(root, place, keeping, begun)
     planned = [
         change
@@ -121,7 +121,7 @@ def _go_on(root: Path, place: Git, keeping: Keeping, begun: Mapping[Path, str]) 
         if merging in begun.values() and not _unmerged(place):
             _conclude(place, keeping)
     for note in begun:
-        files.remove(note)
+        disk.remove(note)
     return settled
 
 
@@ -179,7 +179,7 @@ def _blob(place: Git, name: str) -> bytes:
 def _there(root: Path, path: str) -> bytes | None:
     """Return a file's bytes; None where there is none, or a link leads out."""
     with suppress(UnsafePathError, OSError):
-        return files.read_if_there(files.inside(root, path), anew=True)
+        return disk.read_if_there(disk.inside(root, path), anew=True)
     return None
 
 
@@ -206,7 +206,7 @@ def _merge_path(root: Path, place: Git, path: str, stages: Mapping[int, str]) ->
     is_open = merge_marks.line_of(there.decode(errors="surrogateescape")) is not None
     if not merged.clean or not (is_open or there == data):  # somebody has been at it
         return False
-    files.write_atomic(files.inside(root, path), data)
+    disk.write_atomic(disk.inside(root, path), data)
     return _add(place, path)
 
 
@@ -237,7 +237,7 @@ def _bring_beside(root: Path, place: Git, path: str, *, ours: bool) -> bool:
         if not (root / name).exists() and _kind(name) is not None
     ]
     for name in gone:
-        files.write_atomic(files.inside(root, name), _blob(place, f"{side}:./{name}"))
+        disk.write_atomic(disk.inside(root, name), _blob(place, f"{side}:./{name}"))
     return not gone or _add(place, *gone)
 
 
@@ -281,7 +281,7 @@ def _without_marks(root: Path, path: str) -> Change | None:
     except ValueError:
         return None
     data = new.encode(errors="surrogateescape")
-    return Change(path, "merge what both sides changed", data, files.sha256(old), alone=True)
+    return Change(path, "merge what both sides changed", data, disk.sha256(old), alone=True)
 
 
 def _with_both(path: str, text: str) -> str:

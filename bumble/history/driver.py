@@ -11,11 +11,11 @@ import shlex
 import sys
 from pathlib import Path
 
-from bumble import git, gitdir
 from bumble.entity import git_operations
 from bumble.entity.git_operations import Operation
-from bumble.git import Git
-from bumble.gitdir import Repository
+from bumble.files import git, gitdir
+from bumble.files.git import Git
+from bumble.files.gitdir import Repository
 
 NAME = "bumble"
 KEY = f"merge.{NAME}.driver"

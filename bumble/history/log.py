@@ -11,7 +11,6 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from bumble import git
 from bumble.entity import companions
 from bumble.entity.changes import Version
 from bumble.entity.commits import CYCLE
@@ -21,6 +20,7 @@ from bumble.errors import (
     HistoryUnreadableError,
     RecordMissingError,
 )
+from bumble.files import git
 
 UNDOES = "Undoes"  # the trailer that names the commit an undo took back
 FIELDS = ("%H", "%h", "%ad", "%an", "%P", "%s", "%b")

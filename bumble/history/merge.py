@@ -16,7 +16,6 @@ from bumble.history import merge_lines, merge_rules, merge_sections, merge_trans
 from bumble.history.merge_lines import Merged
 from bumble.history.merge_rules import Values
 from bumble.history.merge_values import CLASHED, moment
-from bumble.portraits import portrait
 from bumble.records import (
     forgotten,
     kinds,
@@ -174,7 +173,7 @@ def _merge_person(base: str, current: str, incoming: str) -> Merged:
 
 def _join_portraits(base: str, earlier: str, later: str) -> str:
     """Return the later portrait with what only the other side learnt below its prose."""
-    parts = [portrait.split(text) for text in (base, earlier, later)]
+    parts = [relationships.split_quotes(text) for text in (base, earlier, later)]
     base_lines, earlier_lines, later_lines = (prose.splitlines() for prose, _ in parts)
     more = [
         f"\n{line}" if line.startswith(">") else line  # a quote by form is a paragraph of its own
@@ -182,7 +181,7 @@ def _join_portraits(base: str, earlier: str, later: str) -> str:
         if line.strip() and line not in (*base_lines, *later_lines)
     ]
     quotes = sorted({quote for _, quotes in parts[1:] for quote in quotes})  # begin with their days
-    return portrait.joined("\n".join((*later_lines, *more)).strip(), quotes)
+    return relationships.with_quotes("\n".join((*later_lines, *more)).strip(), quotes)
 
 
 def _written_at(person: relationships.Relationship) -> float:

@@ -9,7 +9,7 @@ import re
 
 from msgspec import Struct
 
-from bumble import git, unfinished
+from bumble.files import git, unfinished
 from bumble.text import merge_marks
 
 

@@ -13,9 +13,9 @@ from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
 
-from bumble import files, git
 from bumble.entity.folder import ENTITY_FILE, PRIVATE
 from bumble.errors import HistoryUnreadableError, PastMissingError
+from bumble.files import disk, git
 from bumble.history import log
 
 MOST_BYTES = 1_000_000_000  # of the files of one tree
@@ -123,7 +123,7 @@ def put(folder: Path, path: PurePosixPath, data: bytes) -> None:
         FolderUnwritableError: If the system refuses.
     """
     target = folder / path
-    with files.refusing(target):
+    with disk.refusing(target):
         for above in reversed(PurePosixPath(path).parents):
             (folder / above).mkdir(mode=0o700, exist_ok=True)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
@@ -139,7 +139,7 @@ def is_used(path: PurePosixPath) -> bool:
         and not path.is_absolute()
         and not any(part == ".." or part.casefold() == ".git" for part in parts)
         and not parts[0].startswith(PASSED_OVER)
-        and all(map(files.is_text, parts))
+        and all(map(disk.is_text, parts))
     )
 
 

@@ -12,13 +12,13 @@ from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
 
-from bumble import files, git
 from bumble.entity import changes, commits, git_operations
 from bumble.entity.commits import Keeping
 from bumble.entity.folder import PRIVATE
 from bumble.entity.git_operations import Operation
 from bumble.errors import HistoryMissingError, MergeUnfinishedError, SyncError
-from bumble.git import Git
+from bumble.files import disk, git
+from bumble.files.git import Git
 from bumble.history import clone, driver
 from bumble.history.clone import Mended
 from bumble.records import forgotten, kinds
@@ -111,7 +111,7 @@ def merge(
         return Merging(0, Mended())
     before = place.call("rev-parse", "HEAD").text.strip()
     _check_brought(root, place, target)
-    with files.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
+    with disk.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
         git_operations.settle(root, place)
         try:
             with git_operations.noted(root, commits.merging(place, target.tracking)):

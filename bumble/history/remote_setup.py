@@ -13,11 +13,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from bumble import git
 from bumble.entity import git_operations
 from bumble.entity.git_operations import Operation
 from bumble.errors import RefusedError, SyncError, UsageError
-from bumble.git import Git
+from bumble.files import git
+from bumble.files.git import Git
 from bumble.records import kinds
 from bumble.text import urls
 

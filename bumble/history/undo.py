@@ -15,12 +15,12 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from bumble import files
 from bumble.entity import companions
 from bumble.entity.changes import Change, ChangeSet, Version
 from bumble.entity.commits import CYCLE, PendingCommit, Waiting
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import RecordMissingError, RefusedError, UserError
+from bumble.files import disk
 from bumble.history import log, merge
 from bumble.history.log import UNDOES, Commit
 from bumble.records import automations, reminders, sessions, state
@@ -104,7 +104,7 @@ def _says_something(version: Version) -> bool:
     ):
         return False
     added = (version.after or b"")[
-        len(files.common_prefix(version.before or b"", version.after or b"")) :
+        len(disk.common_prefix(version.before or b"", version.after or b"")) :
     ]
     for line in added.splitlines():
         try:

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
 
-from bumble import files
 from bumble.entity.folder import Entity
 from bumble.errors import IndexServerError
+from bumble.files import disk
 from bumble.index import database, fulltext
 from bumble.index.database_reader import DatabaseReader
 from bumble.index.filters import Allowed
@@ -72,7 +72,7 @@ def held(entity: Entity, at: Place, wait_seconds: float) -> Iterator[None]:
         with at.server.held(entity, wait_seconds):
             yield
     else:
-        with files.lock(at.lock, place=entity.root, timeout_seconds=wait_seconds):
+        with disk.lock(at.lock, place=entity.root, timeout_seconds=wait_seconds):
             yield
 
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bumble.embed.protocol import Bits, Floats
 from bumble.index.filters import Allowed
+from bumble.models.embed.protocol import Bits, Floats
 
 if TYPE_CHECKING:
     from bumble.index.database import Database

@@ -11,18 +11,18 @@ from pathlib import Path
 
 import numpy as np
 
-from bumble.embed.protocol import (
+from bumble.errors import IndexUnusableError
+from bumble.index.chunks import text_hash
+from bumble.index.database import open_to_read
+from bumble.index.database_reader import DatabaseReader
+from bumble.index.rows import encoded
+from bumble.models.embed.protocol import (
     DocumentTokens,
     Embedder,
     EmbedderIdentity,
     Floats,
     QueryTokens,
 )
-from bumble.errors import IndexUnusableError
-from bumble.index.chunks import text_hash
-from bumble.index.database import open_to_read
-from bumble.index.database_reader import DatabaseReader
-from bumble.index.rows import encoded
 
 
 class BorrowingEmbedder:

@@ -18,11 +18,10 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from bumble import files, unfinished
-from bumble.embed.protocol import DocumentTokens, Floats
 from bumble.entity import installation
 from bumble.entity.folder import INDEX_ENDINGS
 from bumble.errors import IndexUnusableError, UserError
+from bumble.files import disk, unfinished
 from bumble.index import bits, database_file
 from bumble.index.chunks import Chunk
 from bumble.index.database_file import readable, writable
@@ -37,6 +36,7 @@ from bumble.index.rows import (
     row_of,
     texts_of,
 )
+from bumble.models.embed.protocol import DocumentTokens, Floats
 
 _KIND, _LANGUAGE, _OWN_TERMS, _AROUND_TERMS = (
     CHUNK_COLUMNS.split(", ").index(name)
@@ -274,9 +274,9 @@ def create(path: Path) -> Database:
     """Make an empty database; what is there is thrown away."""
     with writable(path):
         for ending in INDEX_ENDINGS:
-            files.remove(path.with_name(path.name + ending))
-        files.make_folder(path.parent)
-        files.write_synced(path, b"", mode=None)  # so that it is its owner's; the rest follow it
+            disk.remove(path.with_name(path.name + ending))
+        disk.make_folder(path.parent)
+        disk.write_synced(path, b"", mode=None)  # so that it is its owner's; the rest follow it
         connection = database_file.connect(
             path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         )
@@ -288,7 +288,7 @@ def create(path: Path) -> Database:
         database.set_meta("schema", database_file.VERSION)
         database.set_meta("token", token)
         database.set_meta("mark", installation.mark(_marked(token)))
-        files.take_over(path)
+        disk.take_over(path)
         return database
 
 
@@ -300,7 +300,7 @@ def open_to_write(path: Path) -> Database:
         FolderUnwritableError: If the system refuses.
     """
     with writable(path):
-        files.detach(path)
+        disk.detach(path)
     database = _opened(Database, path, apsw.SQLITE_OPEN_READWRITE)
     if not database.has_links():
         with database.transaction():
@@ -337,16 +337,16 @@ def _settled_copy(path: Path) -> DatabaseReader:
     """Open a copy, in which SQLite takes back what a killed writer began: that needs writing."""
     with unfinished.temporary_folder() as place, readable(path):
         for ending in INDEX_ENDINGS:
-            data = files.read_if_there(path.with_name(path.name + ending))
+            data = disk.read_if_there(path.with_name(path.name + ending))
             if data is not None:
-                files.write_synced(place / (path.name + ending), data, mode=None)
+                disk.write_synced(place / (path.name + ending), data, mode=None)
         return _opened(DatabaseReader, place / path.name, apsw.SQLITE_OPEN_READWRITE)
 
 
 def _opened(kind: Callable[[Path, apsw.Connection], Opened], path: Path, flags: int) -> Opened:
-    if files.is_passed_over(path):
+    if disk.is_passed_over(path):
         raise IndexUnusableError(path, "git brought it")
-    path = files.settled(path)
+    path = disk.settled(path)
     if not path.is_file():
         raise IndexUnusableError(path, "there is no index yet")
     with readable(path):

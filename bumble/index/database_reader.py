@@ -15,12 +15,12 @@ from typing import Any
 import apsw
 import numpy as np
 
-from bumble.embed.protocol import Floats
 from bumble.index import bits
 from bumble.index.database_file import readable
 from bumble.index.filters import Allowed, Filter
 from bumble.index.rows import ALL_TEXTS, FileRow, Row, packed, recipe_of
 from bumble.index.scan import Stamp
+from bumble.models.embed.protocol import Floats
 from bumble.text.tags import folded
 
 EXACT_ROWS = 20_000  # beyond, bits choose the candidates and floats score them

@@ -28,8 +28,8 @@ from tantivy import (
     Tokenizer,
 )
 
-from bumble import files, unfinished
 from bumble.errors import FolderUnwritableError, IndexDamagedError, IndexUnusableError, is_full
+from bumble.files import disk, unfinished
 from bumble.index.filters import Allowed
 from bumble.index.terms import MAX_TERM_BYTES
 
@@ -55,7 +55,7 @@ class Stamp(Struct, frozen=True):
 def read_stamp(folder: Path) -> Stamp | None:
     """Return the stamp; None if there is none that can be read."""
     try:
-        data = json.loads(files.read(folder / STAMP))
+        data = json.loads(disk.read(folder / STAMP))
         return Stamp(str(data["token"]), int(data["generation"]))
     except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
@@ -72,17 +72,17 @@ def write_stamp(folder: Path, stamp: Stamp) -> None:
 
     Its caller holds the lock of the index, so a temporary file beside it is a killed writer's.
     """
-    for stray in folder.glob(f".{STAMP}.*{files.TEMPORARY_SUFFIX}"):
-        files.remove(stray)
-    files.write_atomic(folder / STAMP, (json.dumps(asdict(stamp)) + "\n").encode())
+    for stray in folder.glob(f".{STAMP}.*{disk.TEMPORARY_SUFFIX}"):
+        disk.remove(stray)
+    disk.write_atomic(folder / STAMP, (json.dumps(asdict(stamp)) + "\n").encode())
 
 
 def create(folder: Path) -> None:
     """Make an empty index; what is there is thrown away."""
-    files.clear(folder)
+    disk.clear(folder)
     try:
-        files.make_folder(folder)
-        with files.private(folder):
+        disk.make_folder(folder)
+        with disk.private(folder):
             Index(_schema(), path=str(folder))
     except (OSError, ValueError) as error:
         raise FolderUnwritableError(folder, str(error)) from error
@@ -94,7 +94,7 @@ def write(folder: Path, changed: Sequence[int], entries: Iterable[IndexedTerms])
     Raises:
         IndexUnusableError: If the index is damaged, or another process writes to it.
     """
-    with _sound(folder, "written"), files.private(folder):
+    with _sound(folder, "written"), disk.private(folder):
         writer = _open(folder).writer(HEAP_BYTES, 1)
         for number in changed:
             writer.delete_documents_by_term("id", number)

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from bumble import files
 from bumble.entity import companions
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, UnsafePathError
+from bumble.files import disk
 from bumble.index import chunks, scan
 from bumble.index.chunks import Chunk
 from bumble.index.rows import FileRow
@@ -152,7 +152,7 @@ def _update_file(
 def _digest(root: Path, path: str) -> str:
     try:
         data = companions.read(root, path)
-        return "" if data is None else files.sha256(data)
+        return "" if data is None else disk.sha256(data)
     except (OSError, UnsafePathError):  # gone again, or not ours to read: `_read` says which
         return ""
 

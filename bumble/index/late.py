@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from bumble.embed.protocol import Bits, Floats, QueryTokens
 from bumble.index import terms
+from bumble.models.embed.protocol import Bits, Floats, QueryTokens
 from bumble.text import stop_words
 
 STOP_WEIGHT = 0.2  # of a stop word's rarity

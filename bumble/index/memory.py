@@ -13,9 +13,6 @@ from itertools import islice
 from typing import TypeVar
 from zoneinfo import ZoneInfo
 
-from bumble.embed import reader
-from bumble.embed.protocol import Embedder
-from bumble.embed.reader import MessageReader
 from bumble.entity.config import RecallConfig
 from bumble.entity.folder import Entity
 from bumble.errors import FolderUnwritableError, IndexServerError, IndexUnusableError, UserError
@@ -27,6 +24,9 @@ from bumble.index.rerank import RerankTurn
 from bumble.index.search import Factor, Hit, Index, Pointer
 from bumble.index.sync import SyncReport
 from bumble.index.turn_shares import Shares
+from bumble.models.embed import reader
+from bumble.models.embed.protocol import Embedder
+from bumble.models.embed.reader import MessageReader
 
 T = TypeVar("T")
 UNUSABLE = (FolderUnwritableError, IndexServerError, IndexUnusableError)

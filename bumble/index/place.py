@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from bumble import files
 from bumble.entity.folder import Entity
+from bumble.files import disk
 
 if TYPE_CHECKING:
     from bumble.index.store import Server
@@ -36,7 +36,7 @@ def of(entity: Entity) -> Place:
         UnsafePathError: If a link leads out of the folder there.
     """
     place = Place(entity.vectors, entity.private / "fulltext", entity.private / "index.lock")
-    files.settled(place.fulltext)
+    disk.settled(place.fulltext)
     return place
 
 

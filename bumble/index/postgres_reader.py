@@ -15,10 +15,10 @@ from typing import Any, LiteralString
 import numpy as np
 from psycopg import Connection
 
-from bumble.embed.protocol import Floats
 from bumble.index.filters import Filter
 from bumble.index.rows import ALL_TEXTS, FileRow, Row, packed, recipe_of
 from bumble.index.scan import Stamp
+from bumble.models.embed.protocol import Floats
 from bumble.text.tags import folded
 
 COARSE_FACTOR = 4  # candidates of the graph for each that is wanted

@@ -23,9 +23,9 @@ import psycopg
 from psycopg import Connection
 from psycopg.conninfo import conninfo_to_dict
 
-from bumble import files
 from bumble.entity.folder import Entity
 from bumble.errors import IndexServerError, IndexUnusableError, LockedError, UsageError
+from bumble.files import disk
 from bumble.index.postgres_reader import PostgresReader
 from bumble.index.postgres_schema import MIGRATIONS, SCHEMA, TABLES
 from bumble.index.postgres_store import PostgresStore
@@ -329,13 +329,13 @@ class PostgresServer:
 
 def _id_file(entity: Entity) -> Path:
     path = entity.private / ID_FILE
-    files.settled(path)
+    disk.settled(path)
     return path
 
 
 def read_id(entity: Entity) -> str | None:
     """Return the id by which servers know an entity; None: it has none yet, or what is no id."""
-    data = files.read_if_there(_id_file(entity)) or b""
+    data = disk.read_if_there(_id_file(entity)) or b""
     text = data.decode("ascii", "replace").strip()
     return text if _ID.fullmatch(text) else None
 
@@ -350,9 +350,9 @@ def make_id(entity: Entity) -> str:
         return made
     path = _id_file(entity)
     lock = entity.private / f"{ID_FILE}.lock"  # the folder's own index may be locked for long
-    with files.lock(lock, place=entity.root, timeout_seconds=ID_SECONDS):
+    with disk.lock(lock, place=entity.root, timeout_seconds=ID_SECONDS):
         if read_id(entity) is None:
-            files.write_atomic(path, f"{secrets.token_hex(16)}\n".encode())
+            disk.write_atomic(path, f"{secrets.token_hex(16)}\n".encode())
     made = read_id(entity)
     if made is None:
         raise IndexUnusableError(path, "it could not be written, or is changed all the time")

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 from psycopg import Connection
 
-from bumble.embed.protocol import DocumentTokens, Floats
 from bumble.index.chunks import Chunk
 from bumble.index.postgres_reader import OF_CHUNK, PostgresReader, as_halves, storable
 from bumble.index.postgres_schema import TABLES
@@ -32,6 +31,7 @@ from bumble.index.rows import (
     row_of,
     texts_of,
 )
+from bumble.models.embed.protocol import DocumentTokens, Floats
 
 HNSW_ROWS = 20_000  # vectors of an entity from which on the nearest are looked up in a graph
 ROWS_AT_ONCE = 1_000  # put by one statement

@@ -16,13 +16,13 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from bumble.embed.protocol import Floats, QueryTokens
 from bumble.index import form, late, ranking, turn_shares
 from bumble.index.chunks import spoken_name
 from bumble.index.ranking import Lengths
 from bumble.index.rows import ALL_TEXTS, unpacked
 from bumble.index.store import StoreReader
 from bumble.index.turn_shares import AROUND, BEFORE, Shares, Units
+from bumble.models.embed.protocol import Floats, QueryTokens
 
 FEW = 300  # chunks: up to so many are all ranked
 LEG = 128  # candidates of each leg that are matched, where there are more

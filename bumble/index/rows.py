@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from bumble.embed.protocol import EmbedderIdentity
 from bumble.errors import RecordInvalidError
 from bumble.index.chunks import Chunk
+from bumble.models.embed.protocol import EmbedderIdentity
 
 CHUNK_COLUMNS = (
     "file, kind, record, ordinal, line, at, people, tags, audience, trust, session, speaker,"

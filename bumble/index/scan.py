@@ -9,10 +9,10 @@ import stat
 from collections.abc import Iterator
 from contextlib import suppress
 
-from bumble import files
 from bumble.entity import companions
 from bumble.entity.folder import Entity
 from bumble.errors import UnsafePathError
+from bumble.files import disk
 from bumble.records import kinds
 
 _NOTES = "*.md"
@@ -38,13 +38,13 @@ def scan(entity: Entity) -> dict[str, Stamp]:
     stamps: dict[str, Stamp] = {}
     for _, name in _FILES:
         path = entity.root / name
-        files.settled(path)
+        disk.settled(path)
         with suppress(FileNotFoundError):
             if path.is_file() and not path.is_symlink():
                 stamps[name] = _stamp(path.stat())
     for _, name, levels, file in _FOLDERS:
         with suppress(UnsafePathError):  # it leads out of the folder: not ours; doctor says so
-            top = os.fspath(files.settled(entity.root / name))
+            top = os.fspath(disk.settled(entity.root / name))
             for folder, place in _folders(top, name, levels):
                 if file == _NOTES:
                     _add_notes(folder, place, stamps)
@@ -96,14 +96,14 @@ def _folders(folder: str, place: str, levels: int) -> Iterator[tuple[str, str]]:
         yield folder, place
         return
     for entry in _entries(folder):
-        if entry.is_dir(follow_symlinks=False) and files.is_text(entry.name):
+        if entry.is_dir(follow_symlinks=False) and disk.is_text(entry.name):
             yield from _folders(entry.path, f"{place}/{entry.name}", levels - 1)
 
 
 def _add_notes(folder: str, place: str, stamps: dict[str, Stamp]) -> None:
     for entry in _entries(folder):
         name = entry.name
-        if not name.endswith(".md") or name[0] == "." or not files.is_text(name):
+        if not name.endswith(".md") or name[0] == "." or not disk.is_text(name):
             continue
         if entry.is_file(follow_symlinks=False):
             try:  # a hundred thousand times: `suppress` would take as long as the look

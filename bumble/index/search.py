@@ -22,7 +22,6 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.embed.protocol import Embedder, Floats, QueryTokens
 from bumble.entity.folder import Entity
 from bumble.errors import IndexUnusableError
 from bumble.index import backend, place, ranking, rerank, terms
@@ -34,6 +33,7 @@ from bumble.index.rows import encoded, passage_id, unpacked
 from bumble.index.standing import Standing
 from bumble.index.store import StoreReader, Words
 from bumble.index.turn_shares import Shares
+from bumble.models.embed.protocol import Embedder, Floats, QueryTokens
 from bumble.records import kinds
 
 SCANNED_AT_ONCE = 500  # passages that a scan reads at a time

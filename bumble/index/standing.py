@@ -12,10 +12,10 @@ from contextlib import suppress
 from datetime import UTC
 from typing import TYPE_CHECKING
 
-from bumble import files
 from bumble.entity import companions
 from bumble.entity.folder import Entity
 from bumble.errors import IndexDamagedError, RecordInvalidError, UnsafePathError
+from bumble.files import disk
 from bumble.index import chunks, scan
 from bumble.index.chunks import RecordText
 from bumble.index.place import Place
@@ -72,7 +72,7 @@ class Standing:
         row = self._store.file(path)
         with suppress(OSError, UnsafePathError):
             data = companions.read(self._entity.root, path) if row else None
-            return row is not None and data is not None and row.sha256 == files.sha256(data)
+            return row is not None and data is not None and row.sha256 == disk.sha256(data)
         return False
 
 

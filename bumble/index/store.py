@@ -11,12 +11,12 @@ from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-from bumble.embed.protocol import DocumentTokens, Floats
 from bumble.entity.folder import Entity
 from bumble.index.chunks import Chunk
 from bumble.index.filters import Filter
 from bumble.index.rows import FileRow, Row
 from bumble.index.scan import Stamp
+from bumble.models.embed.protocol import DocumentTokens, Floats
 
 
 class Words(Protocol):

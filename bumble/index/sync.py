@@ -23,8 +23,6 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble import files
-from bumble.embed.protocol import DocumentTokens, Embedder, Floats
 from bumble.entity import companions
 from bumble.entity.folder import Entity
 from bumble.errors import (
@@ -34,6 +32,7 @@ from bumble.errors import (
     LockedError,
     RecordInvalidError,
 )
+from bumble.files import disk
 from bumble.index import backend, chunks, fulltext, ingest, links, place
 from bumble.index.database import Database
 from bumble.index.database_reader import TAKEN
@@ -43,6 +42,7 @@ from bumble.index.place import Place
 from bumble.index.rows import encoded
 from bumble.index.scan import scan
 from bumble.index.store import Store
+from bumble.models.embed.protocol import DocumentTokens, Embedder, Floats
 
 T = TypeVar("T")
 CHUNKS_AT_ONCE = 256  # embedded and committed together
@@ -133,12 +133,12 @@ def sync(
 
 def owe_sweep(entity: Entity) -> None:
     """Have the next sync with a server free what is deleted there, whichever gets that far."""
-    files.write_atomic(entity.private / SWEEP, b"")
+    disk.write_atomic(entity.private / SWEEP, b"")
 
 
 def owes_sweep(entity: Entity) -> bool:
     """Whether what was forgotten may still lie on a server."""
-    return files.read_if_there(entity.private / SWEEP) is not None
+    return disk.read_if_there(entity.private / SWEEP) is not None
 
 
 def _quiet(stage: str, count: int, total: int) -> None:
@@ -198,7 +198,7 @@ def _sync(
         if making.shreds:
             with database.transaction():
                 database.set_meta(TAKEN, "0")  # a kill from here on leaves none, not a damaged one
-            files.clear(at.fulltext)
+            disk.clear(at.fulltext)
         anew = _update_fulltext(database, at.fulltext) if isinstance(database, Database) else ""
         embedded = 0
         if making.embedder:
@@ -209,7 +209,7 @@ def _sync(
                 database.drop_unused_embeddings()
         remains = database.shred() if making.shreds else ""
         if at.server:
-            files.remove(entity.private / SWEEP)
+            disk.remove(entity.private / SWEEP)
         database.settle()
         return SyncReport(
             filed.added,
@@ -385,7 +385,7 @@ def state(entity: Entity, where: Place | None = None) -> IndexState:
         same = [
             path
             for path in unsettled
-            if files.sha256(companions.read(entity.root, path) or b"") == indexed[path].sha256
+            if disk.sha256(companions.read(entity.root, path) or b"") == indexed[path].sha256
         ]
         return IndexState(
             exists=True,

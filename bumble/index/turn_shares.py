@@ -13,8 +13,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from bumble.embed.protocol import Floats
 from bumble.index import terms
+from bumble.models.embed.protocol import Floats
 from bumble.text import stop_words
 
 BEFORE = 2  # turns that a turn is understood by

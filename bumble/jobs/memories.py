@@ -17,20 +17,20 @@ from bumble.body import appraisal
 from bumble.body.appraisal import Appraisal
 from bumble.body.config import EMOTIONS
 from bumble.entity.changes import Change
-from bumble.episodes import appraise, episode_text, remember
-from bumble.episodes.episode_text import TellingResult
-from bumble.episodes.remember import RememberJob
-from bumble.facts import store_extracted
-from bumble.facts.beliefs import CORRECTION, Claim, Verdict
-from bumble.facts.store_extracted import ExtractedItem, WindowMemories
 from bumble.guard import sources
 from bumble.jobs import answer
 from bumble.jobs.answer import PersonView, Sentence, StretchAnswer
 from bumble.jobs.ask import Draft
+from bumble.jobs.episodes import appraise, episode_text, remember
+from bumble.jobs.episodes.episode_text import TellingResult
+from bumble.jobs.episodes.remember import RememberJob
+from bumble.jobs.facts import store_extracted
+from bumble.jobs.facts.store_extracted import ExtractedItem, WindowMemories
+from bumble.jobs.portraits import line_origins, portrait_update, scores
+from bumble.jobs.portraits.line_origins import LineSource
+from bumble.jobs.portraits.portrait_update import PortraitDraft, PortraitUpdate
 from bumble.jobs.scene import Scene
-from bumble.portraits import line_origins, portrait_update, scores
-from bumble.portraits.line_origins import LineSource
-from bumble.portraits.portrait_update import PortraitDraft, PortraitUpdate
+from bumble.recall.belief_strength import CORRECTION, Claim, Verdict
 from bumble.records import episodes, relationships
 from bumble.records.episodes import Episode, Telling
 from bumble.records.provenance import BY_FORM

@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any
 
-from bumble.facts.beliefs import CORRECTION
 from bumble.fallback import notices, quotes, sayings
 from bumble.fallback.notices import Noticed
 from bumble.fallback.sayings import Saying, Wording
 from bumble.jobs.answer import Sentence, StretchAnswer, StretchBelief, TitledFact
 from bumble.jobs.ask import Draft
 from bumble.jobs.scene import Scene
+from bumble.recall.belief_strength import CORRECTION
 from bumble.records.sessions import Message
 from bumble.runtime.runtime import Runtime
 

@@ -12,13 +12,13 @@ from functools import cached_property
 from msgspec import Struct
 
 from bumble.body import appraisal, ebb
-from bumble.episodes import remember
-from bumble.episodes.episode_text import EpisodeScene
-from bumble.facts import beliefs
-from bumble.facts.extract_window import Window
-from bumble.grounding import secrets
+from bumble.guard import secrets
 from bumble.guard.sources import ClaimSources, Said
-from bumble.portraits import portrait, portrait_update
+from bumble.jobs.episodes import remember
+from bumble.jobs.episodes.episode_text import EpisodeScene
+from bumble.jobs.facts.extract_window import Window
+from bumble.jobs.portraits import portrait_update
+from bumble.recall import belief_strength
 from bumble.records import beliefs as held
 from bumble.records import knowledge, relationships
 from bumble.records.beliefs import Belief
@@ -135,7 +135,7 @@ def _near_beliefs(runtime: Runtime, query: str, readers: Sequence[str]) -> dict[
     near = [
         there[hit.id]
         for hit in hits
-        if hit.id in there and beliefs.may_meet(readers, there[hit.id])
+        if hit.id in there and belief_strength.may_meet(readers, there[hit.id])
     ]
     return {f"b{n}": belief for n, belief in enumerate(near[:NEAR_BELIEFS], 1)}
 
@@ -169,7 +169,7 @@ def slots(runtime: Runtime, scene: Scene) -> dict[str, str]:
 
 
 def _seen(person: Relationship) -> str:
-    prose, _ = portrait.split(person.text)
+    prose, _ = relationships.split_quotes(person.text)
     notes = "".join(f"\n(note) {note.text}" for note in portrait_update.notes(person))
     return f"{person.name}:\n{prose or '(nobody has drawn them yet)'}{notes}"
 

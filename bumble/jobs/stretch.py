@@ -20,17 +20,17 @@ from typing import Any
 from msgspec.structs import replace
 
 from bumble.entity.changes import Change
-from bumble.episodes import remember
-from bumble.episodes.remember import RememberJob
 from bumble.errors import AnswerInvalidError
-from bumble.facts.extract_window import split_windows
 from bumble.fallback import notices, sayings
 from bumble.jobs import ask, gates, memories, quoted, scene
 from bumble.jobs.answer import StretchAnswer
 from bumble.jobs.ask import Draft, Dropped
+from bumble.jobs.episodes import remember
+from bumble.jobs.episodes.remember import RememberJob
+from bumble.jobs.facts.extract_window import split_windows
 from bumble.jobs.memories import Memories
+from bumble.jobs.portraits import portrait_update
 from bumble.jobs.scene import Scene
-from bumble.portraits import portrait_update
 from bumble.records import session_files, sessions, state
 from bumble.records.mapping_files import MappingFile
 from bumble.records.sessions import Distilled, Message, Session

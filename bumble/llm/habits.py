@@ -12,8 +12,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from bumble import files
 from bumble.errors import UserError
+from bumble.files import disk
 from bumble.llm.wire import Habits
 
 LIFE = timedelta(days=7)
@@ -54,12 +54,12 @@ class HabitFile:
         known = self._all() | {self._key: _Kept(self._now(), habits)}
         latest = sorted(known.items(), key=lambda item: item[1].at)[-MOST:]
         try:
-            files.write_atomic(self._path, msgspec.json.encode(dict(latest)))
+            disk.write_atomic(self._path, msgspec.json.encode(dict(latest)))
         except (OSError, UserError):
             return
 
     def _all(self) -> dict[str, _Kept]:
-        raw = files.read_cache(self._path) if self._path else None
+        raw = disk.read_cache(self._path) if self._path else None
         try:
             kept = msgspec.json.decode(raw or b"{}", type=dict[str, _Kept])
         except (ValueError, RecursionError):

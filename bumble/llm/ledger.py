@@ -21,8 +21,8 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
-from bumble import files
 from bumble.errors import UnsafePathError, UserError
+from bumble.files import disk
 from bumble.llm.protocol import Completion, EnoughError, Model, OnText, Request, Usage
 from bumble.llm.wrappers import Wrapper
 from bumble.text import moments, tokens
@@ -205,7 +205,7 @@ def append_line(path: Path, values: Mapping[str, Any]) -> None:
         OSError: If it cannot be written.
     """
     kept = {name: value for name, value in values.items() if value not in (None, {})}
-    files.append(path, (json.dumps(kept, ensure_ascii=False) + "\n").encode(errors="replace"))
+    disk.append(path, (json.dumps(kept, ensure_ascii=False) + "\n").encode(errors="replace"))
 
 
 def read_newest(path: Path) -> Iterator[LedgerEntry]:
@@ -247,7 +247,7 @@ def _ratio(path: Path, model: str, _size: int, _changed_ns: int) -> float:
 
 def newest_lines(path: Path) -> Iterator[str]:
     """Yield the lines of a file from its end, reading a block at a time; none if there is none."""
-    with contextlib.suppress(*_NOT_THERE), files.reading(path) as stream:
+    with contextlib.suppress(*_NOT_THERE), disk.reading(path) as stream:
         at, rest = stream.seek(0, os.SEEK_END), b""
         while at > 0:
             size = min(_BLOCK_BYTES, at)

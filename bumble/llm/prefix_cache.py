@@ -18,7 +18,7 @@ from typing import BinaryIO
 
 from msgspec import Struct
 
-from bumble.files import make_folder, write_synced
+from bumble.files.disk import make_folder, write_synced
 
 _MAGIC = b"bumble-prefix-1\n"
 _SEAL_BYTES = len(_MAGIC) + 32 + 4

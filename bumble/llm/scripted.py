@@ -29,8 +29,8 @@ from typing import Any, get_args
 
 from msgspec import Struct, field
 
-from bumble import files
 from bumble.errors import AnswerInvalidError, RecordInvalidError
+from bumble.files import disk
 from bumble.llm.protocol import Completion, FinishReason, OnText, Request, Usage
 from bumble.text import yaml_read
 
@@ -156,7 +156,7 @@ def _names_abilities(item: Any) -> bool:
 
 def _items(path: Path) -> Any:
     try:
-        data = files.read(path, most=MAX_BYTES + 1)
+        data = disk.read(path, most=MAX_BYTES + 1)
         source = data.decode()
     except (OSError, UnicodeDecodeError) as problem:
         raise RecordInvalidError(path, f"cannot be read: {problem}") from problem

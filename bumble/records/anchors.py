@@ -11,9 +11,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from bumble import files
 from bumble.body.config import HORMONE_NAMES
 from bumble.entity.changes import Change
+from bumble.files import disk
 from bumble.records import base
 from bumble.records.base import Provenance
 from bumble.text import yaml_edit
@@ -109,7 +109,7 @@ def new(
         "stirred": base.stamp(at) if stirred else "",
     }
     source = yaml_edit.dump(base.filled(meta) | (provenance or Provenance()).meta())
-    return of(YamlDocument.of(source), files.file_name(label))
+    return of(YamlDocument.of(source), disk.file_name(label))
 
 
 def path(anchor_id: str) -> str:
@@ -138,9 +138,9 @@ def readable(folder: Path) -> list[Anchor]:
 
 def match(anchors: Iterable[Anchor], name: str) -> Anchor | None:
     """Return the anchor of a label or of a file's name; case and spaces do not count."""
-    wanted, everything = files.same_name(name), list(anchors)
+    wanted, everything = disk.same_name(name), list(anchors)
     spellings = [(key, anchor) for anchor in everything for key in (anchor.label, anchor.id)]
-    return next((anchor for key, anchor in spellings if files.same_name(key) == wanted), None)
+    return next((anchor for key, anchor in spellings if disk.same_name(key) == wanted), None)
 
 
 def plan_new(anchor: Anchor, why: str) -> Change:

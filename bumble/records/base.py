@@ -19,10 +19,10 @@ from typing import Any, TypeVar, cast
 
 from msgspec import Struct
 
-from bumble import files
 from bumble.entity import changes, companions
 from bumble.entity.changes import Change
 from bumble.errors import HalfMergedError, RecordInvalidError, UnsafePathError
+from bumble.files import disk
 from bumble.text import markdown, merge_marks, moments
 from bumble.text.markdown import Document
 from bumble.text.yaml_edit import SourceError
@@ -262,13 +262,13 @@ def paths(folder: Path, pattern: str) -> list[Path]:
     must not put other files of this machine into a prompt. So is what has no name in UTF-8.
     """
     try:
-        top = os.path.realpath(files.settled(folder))
+        top = os.path.realpath(disk.settled(folder))
     except UnsafePathError:  # the folder itself is such a link
         return []
     inside: dict[Path, bool] = {}  # by folder, because resolving each file takes too long
     found = []
     for path in sorted(folder.glob(pattern)):
-        if not all(map(files.is_text, path.relative_to(folder).parts)):
+        if not all(map(disk.is_text, path.relative_to(folder).parts)):
             continue
         if path.parent not in inside:
             inside[path.parent] = _is_below(os.path.realpath(path.parent), top)
@@ -300,7 +300,7 @@ def read_text(path: Path, *, max_bytes: int = markdown.MAX_BYTES, errors: str = 
 def read_shown(path: Path, *, max_bytes: int = markdown.MAX_BYTES, errors: str = "strict") -> str:
     """Read what the file of a record holds itself, as `read_text` does."""
     try:
-        data = files.read(path, most=max_bytes + 1)
+        data = disk.read(path, most=max_bytes + 1)
         if len(data) > max_bytes:
             size = path.stat().st_size
             told = f"{size / 1e6:.0f} MB; bumble reads such files up to {max_bytes / 1e6:.0f} MB"

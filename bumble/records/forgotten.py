@@ -16,10 +16,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from bumble import files
 from bumble.entity import changes
 from bumble.entity.changes import Change
 from bumble.errors import RecordInvalidError
+from bumble.files import disk
 from bumble.records import base, jsonl
 from bumble.records.sessions import Message
 from bumble.text.yaml_edit import SourceError
@@ -58,7 +58,7 @@ def met_after(entries: Iterable[Forgotten], *names: str) -> dict[str, list[str]]
 
 
 def _hash(key: str, name: str) -> str:
-    return hmac.new(bytes.fromhex(key), files.same_name(name).encode(), hashlib.sha256).hexdigest()
+    return hmac.new(bytes.fromhex(key), disk.same_name(name).encode(), hashlib.sha256).hexdigest()
 
 
 def parse(source: str) -> tuple[Forgotten, ...]:

@@ -16,8 +16,8 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
-from bumble import files
 from bumble.entity.folder import Entity
+from bumble.files import disk
 from bumble.records import (
     anchors,
     automations,
@@ -107,7 +107,7 @@ class Kind(Struct, frozen=True):
         """Return its files by name; what a link brings in from outside is passed over."""
         if self.is_file:
             path = entity.root / self.patterns[0]
-            files.settled(path)
+            disk.settled(path)
             return [path] if path.exists() else []
         return self._glob(entity, [pattern.partition("/")[2] for pattern in self.patterns])
 

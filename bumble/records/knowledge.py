@@ -16,10 +16,10 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble import files
 from bumble.entity import changes
 from bumble.entity.changes import Change
 from bumble.errors import RecordMissingError, RefusedError, SectionLockedError, UsageError
+from bumble.files import disk
 from bumble.records import base, origin_comments
 from bumble.records.base import Provenance
 from bumble.text import markdown
@@ -106,7 +106,7 @@ def unmarked(title: str) -> tuple[str, bool]:
 def key(title: str) -> str:
     """Return what all spellings of a section's title have in common."""
     plain = re.sub(r"[*`~\\]", "", html.unescape(unmarked(title)[0]))
-    return files.same_name(_bare(plain))
+    return disk.same_name(_bare(plain))
 
 
 def _bare(title: str) -> str:

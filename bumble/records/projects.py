@@ -10,9 +10,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from bumble import files
 from bumble.entity.changes import Change
 from bumble.errors import UsageError
+from bumble.files import disk
 from bumble.records import base
 from bumble.records.base import Provenance
 from bumble.text import markdown
@@ -102,9 +102,9 @@ def readable(folder: Path) -> list[Project]:
 
 def match(projects: Iterable[Project], name: str) -> Project | None:
     """Return the project of a title or of a file's name; case and spaces do not count."""
-    wanted, everything = files.same_name(name), list(projects)
+    wanted, everything = disk.same_name(name), list(projects)
     spellings = [(key, project) for project in everything for key in (project.title, project.id)]
-    return next((project for key, project in spellings if files.same_name(key) == wanted), None)
+    return next((project for key, project in spellings if disk.same_name(key) == wanted), None)
 
 
 def plan_new(title: str, edit: Edit, why: str, *, provenance: Provenance | None = None) -> Change:
@@ -125,7 +125,7 @@ def plan_new(title: str, edit: Edit, why: str, *, provenance: Provenance | None 
     document = markdown.render(
         base.filled(meta) | (provenance or Provenance()).meta(), edit.why or ""
     )
-    return base.plan_new(path(files.file_name(title)), document, why)
+    return base.plan_new(path(disk.file_name(title)), document, why)
 
 
 def plan_edit(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,9 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from bumble import files
 from bumble.entity.changes import Change
 from bumble.errors import NameUnclearError, RecordMissingError
+from bumble.files import disk
 from bumble.records import base
 from bumble.records.base import Provenance
 from bumble.text import markdown
@@ -31,6 +31,8 @@ from bumble.text.yaml_render import Row
 
 FOLDER = "relationships"
 LINE_KEY_DIGITS = 12  # of a hash; a portrait has a few dozen lines
+OWN_WORDS = "In their own words"
+MAX_QUOTES = 8  # the newest stay
 MAX_PENDING = 12  # notes that wait for the next reflection; the oldest go first
 
 
@@ -105,6 +107,29 @@ def line_key(line: str) -> str:
 def text_lines(text: str) -> list[str]:
     """Return the lines of a portrait that hold something, without their ends."""
     return [line.rstrip("\r\n") for line in markdown.lines(text) if line.strip()]
+
+
+def split_quotes(text: str) -> tuple[str, tuple[str, ...]]:
+    """Split a portrait into its prose and the person's own words below it."""
+    preamble, sections = markdown.sections(text)
+    prose, quotes = preamble, list[str]()
+    for section in sections:
+        if section.title == OWN_WORDS:
+            own = [line.strip() for line in markdown.lines(section.own)]
+            quotes += [line for line in own if line.startswith(">")]
+            rest = [line for line in own if line and not line.startswith(">")]
+            prose += "".join(f"{line}\n" for line in rest) + section.tail
+        else:
+            prose += section.source
+    return (prose.strip() if quotes else text), tuple(quotes)
+
+
+def with_quotes(prose: str, quotes: Sequence[str]) -> str:
+    """Put a portrait together again, with the newest of the quotes."""
+    if not quotes:
+        return prose
+    words = "\n".join((f"## {OWN_WORDS}", "", *quotes[-MAX_QUOTES:]))
+    return f"{prose}\n\n{words}" if prose else words
 
 
 def parse(source: str, stem: str) -> Relationship:
@@ -197,7 +222,7 @@ def _note_meta(note: PendingNote) -> Any:
 
 def person_id(name: str) -> str:
     """Return the id of a person met under a name: safe as a file name on every system."""
-    return files.file_name(name)
+    return disk.file_name(name)
 
 
 def new(
@@ -234,7 +259,7 @@ def match(people: Iterable[Relationship], name: str) -> Relationship | None:
     An id goes before a name, a name before the later names of somebody else, and before all of them
     goes what is spelt so to the letter: older folders may hold two people of one normal form.
     """
-    wanted = files.same_name(name)
+    wanted = disk.same_name(name)
     everybody = list(people)
     spellings = [
         [(one.id, one) for one in everybody],
@@ -242,19 +267,19 @@ def match(people: Iterable[Relationship], name: str) -> Relationship | None:
         [(other, one) for one in everybody for other in one.names],
     ]
     exact = next((one for tier in spellings for key, one in tier if key == name), None)
-    same = (one for tier in spellings for key, one in tier if files.same_name(key) == wanted)
+    same = (one for tier in spellings for key, one in tier if disk.same_name(key) == wanted)
     return exact or next(same, None)
 
 
 def alike(people: Iterable[Relationship], name: str) -> Relationship | None:
     """Return whom a name that nobody has may mean: Zoë where it is Zoe."""
-    wanted = files.without_marks(name)
+    wanted = disk.without_marks(name)
     return next(
         (
             one
             for one in people
             for own in (one.id, *one.names)
-            if wanted and files.without_marks(own) == wanted
+            if wanted and disk.without_marks(own) == wanted
         ),
         None,
     )
@@ -389,8 +414,8 @@ def plan_met(
     Who goes by another `name` since keeps the old ones behind it.
     """
     count = person.interaction_count + 1
-    called = {files.same_name(label) for label in ("", person.id, *person.names)}
-    names = None if files.same_name(name) in called else (name, *person.names)
+    called = {disk.same_name(label) for label in ("", person.id, *person.names)}
+    names = None if disk.same_name(name) in called else (name, *person.names)
     return plan_update(
         person, why, names=names, interaction_count=count, last_interaction=at, scores=scores
     )

@@ -16,9 +16,9 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble import files
 from bumble.entity.changes import Change
 from bumble.errors import RecordInvalidError, RecordMissingError
+from bumble.files import disk
 from bumble.records import base, sessions
 from bumble.records.base import Provenance
 from bumble.records.sessions import Session
@@ -60,7 +60,7 @@ def read_info(file: Path) -> SessionInfo:
         RecordInvalidError: If these lines are not a session's.
     """
     try:
-        with files.reading(file) as stream:
+        with disk.reading(file) as stream:
             head = stream.readline()
             size = stream.seek(0, 2)
             stream.seek(max(0, size - TAIL_BYTES))
@@ -69,7 +69,7 @@ def read_info(file: Path) -> SessionInfo:
         if not isinstance(first, dict) or first.get("type") != "session":
             raise ValueError("the first line should be the session's own")
         at = base.field(first, "at", datetime)
-        last = _last(tail) or _last(files.read(file)) or first
+        last = _last(tail) or _last(disk.read(file)) or first
         last_at = base.field(last, "at", datetime, at)
         by = base.field(first, "by", str, "")
         present = base.texts(first, "with")
@@ -110,7 +110,7 @@ def _is_distilled(file: Path, tail: bytes) -> bool:
     """
     mark = ""
     for part in (tail, None):
-        for line in reversed((files.read(file) if part is None else part).split(b"\n")):
+        for line in reversed((disk.read(file) if part is None else part).split(b"\n")):
             try:
                 data = json.loads(line)
             except (ValueError, RecursionError):
@@ -221,7 +221,7 @@ def plan_blob(session_id: str, data: bytes, why: str) -> tuple[str, Change]:
     Returns:
         Its SHA-256, whose first REFERENCE_CHARS a marker names, and the change.
     """
-    digest = files.sha256(data)
+    digest = disk.sha256(data)
     path = f"{sessions.FOLDER}/{session_id}/blobs/{digest}"
     return digest, Change(path, why, data, by_hash=True)
 
@@ -239,8 +239,8 @@ def read_blob(folder: Path, session_id: str, reference: str) -> bytes:
     matching = [name for name in known if name.startswith(wanted)]
     if len(wanted) < REFERENCE_CHARS or len(matching) != 1:
         raise RecordMissingError("original", reference, base.nearest(wanted, known))
-    data = files.read(place / matching[0])
-    if files.sha256(data) != matching[0]:
+    data = disk.read(place / matching[0])
+    if disk.sha256(data) != matching[0]:
         raise RecordInvalidError(place / matching[0], "its bytes are not those it is named for")
     return data
 

@@ -15,9 +15,9 @@ from pathlib import Path, PurePath
 
 from msgspec import Struct
 
-from bumble import files
 from bumble.entity.changes import Change
 from bumble.errors import RecordExistsError, UsageError
+from bumble.files import disk
 from bumble.records import base
 from bumble.records.base import Provenance
 from bumble.text import markdown, stop_words
@@ -99,10 +99,10 @@ def read(folder: Path) -> Iterator[Skill]:
 
 def match(skills: Iterable[Skill], name: str) -> Skill | None:
     """Return the skill of a name or a slug; case, spaces and hyphens do not count."""
-    wanted, everything = files.same_name(name), list(skills)
+    wanted, everything = disk.same_name(name), list(skills)
     spellings = [[(one.name, one) for one in everything], [(one.slug, one) for one in everything]]
     return next(
-        (one for tier in spellings for key, one in tier if files.same_name(key) == wanted), None
+        (one for tier in spellings for key, one in tier if disk.same_name(key) == wanted), None
     )
 
 
@@ -138,7 +138,7 @@ def plan_set(
     there = match(skills, name)
     if there is None:
         document = markdown.render({"name": name, "description": description} | origin, text)
-        return base.plan_new(f"{FOLDER}/{files.file_name(name)}.md", document, why)
+        return base.plan_new(f"{FOLDER}/{disk.file_name(name)}.md", document, why)
     if there.text == text.strip("\r\n").rstrip() and there.description == description:
         return None
     if not overwrite:

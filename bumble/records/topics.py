@@ -14,8 +14,8 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble import files
 from bumble.entity.changes import Change
+from bumble.files import disk
 from bumble.records import base
 from bumble.records.base import Provenance
 from bumble.text import markdown, words
@@ -78,7 +78,7 @@ def _catalysts(document: Document) -> Iterator[Catalyst]:
 
 def slug_of(name: str) -> str:
     """Return the name of a topic's file."""
-    return files.file_name(name)
+    return disk.file_name(name)
 
 
 def new(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bumble import prompts
+from bumble.llm import prompts
 from bumble.llm.protocol import PromptMessage, Request
 from bumble.runtime.runtime import Runtime
 

@@ -13,13 +13,13 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble import files
 from bumble.body import familiarity, significance
 from bumble.body.familiarity import Bond
 from bumble.entity.changes import Change
 from bumble.entity.config import Identity
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
+from bumble.files import disk
 from bumble.records import base, relationships, session_files
 from bumble.records.base import Provenance
 from bumble.records.relationships import PendingNote, Relationship, Scores
@@ -97,7 +97,7 @@ def _earlier_owner(entity: Entity) -> str:
     if not any(entity.relationships.glob("*.md")):  # whoever spoke has no file
         return ""
     for path in reversed(session_files.paths(entity.sessions)):
-        if OWNER_MARK not in (files.read_cache(path) or b""):
+        if OWNER_MARK not in (disk.read_cache(path) or b""):
             continue  # imported: there may be thousands, which need not be taken apart
         with suppress(RecordInvalidError):
             for message in reversed(session_files.load(path).messages):
@@ -134,8 +134,8 @@ def plan_noted(
         known: Whether there is a file; else there will be one of the stub.
         scores: Those that the notes ask for, if any.
     """
-    waiting = {files.same_name(note.text) for note in person.pending}
-    new = [note for note in notes if files.same_name(note.text) not in waiting]
+    waiting = {disk.same_name(note.text) for note in person.pending}
+    new = [note for note in notes if disk.same_name(note.text) not in waiting]
     pending = (*person.pending, *new) if new else None
     why = f"notes on {person.name}" if known else f"hear of {person.name}"
     change = relationships.plan_update(person, why, pending=pending, scores=scores)

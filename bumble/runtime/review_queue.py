@@ -24,13 +24,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from bumble import files
 from bumble.entity import changes, commits, review_branch
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.commits import Keeping
 from bumble.entity.review_branch import Proposing
 from bumble.errors import ChangeUnfinishedError, UserError
-from bumble.git import Git
+from bumble.files import disk
+from bumble.files.git import Git
 from bumble.records import base, sessions, state
 from bumble.records.mapping_files import MappingFile
 
@@ -104,7 +104,7 @@ def _begin(root: Path, place: Git, name: str, proposed: ChangeSet, keeping: Keep
 def sweep(root: Path, *, timeout_seconds: float) -> None:
     """Take away the branches that nothing speaks of, decided or of a killed process."""
     if stray(root):
-        with files.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
+        with disk.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
             review_branch.drop(root, stray(root))
 
 

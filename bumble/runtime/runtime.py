@@ -11,17 +11,17 @@ from zoneinfo import ZoneInfo
 
 from msgspec import Struct, field
 
-from bumble.abilities.tiers import ABLE, Abilities
 from bumble.entity import commits, review_branch
 from bumble.entity.changes import ChangeSet
 from bumble.entity.commits import Keeping
 from bumble.entity.config import Config, Identity
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
-from bumble.grounding import memory_gate
+from bumble.guard import memory_gate
 from bumble.index.memory import Memory
 from bumble.llm import ledger
 from bumble.llm.protocol import Model
+from bumble.models.abilities.tiers import ABLE, Abilities
 from bumble.runtime import review_queue
 from bumble.runtime.outside import OutsideTools
 

@@ -10,9 +10,9 @@ from bumble.app.process import Shell
 from bumble.entity import settings
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
+from bumble.models.weights import catalog
+from bumble.models.weights.choice import Backend, Choice
 from bumble.runtime import spoken
-from bumble.weights import catalog
-from bumble.weights.choice import Backend, Choice
 from tests.support.running import Run
 
 SAYS_HELLO = '- {json: {actions: [{tool: say, arguments: {text: "Hello."}}]}, always: true}\n'

@@ -4,12 +4,12 @@ import threading
 
 from msgspec.structs import replace
 
-from bumble.abilities.tiers import Abilities
 from bumble.app import warming
 from bumble.app.warming import Warming
 from bumble.entity.folder import Entity
 from bumble.llm.protocol import PromptMessage, Request
 from bumble.llm.scripted import ScriptedModel
+from bumble.models.abilities.tiers import Abilities
 from bumble.records import sessions
 from tests.support.turns import NOON, runtime_of
 

@@ -9,15 +9,15 @@ import pytest
 from bumble.app import weights
 from bumble.app.opening import Opened
 from bumble.app.process import Shell
-from bumble.embed.hashing import HashingEmbedder
 from bumble.entity import settings
 from bumble.entity.folder import Entity
 from bumble.errors import UserError, WeightsMissingError
 from bumble.index.sync import sync
 from bumble.llm.scripted import ScriptedModel
-from bumble.weights import catalog
-from bumble.weights.catalog import Catalog, CatalogEntry, Hub, Wheel, Wheels
-from bumble.weights.sources import PullOptions
+from bumble.models.embed.hashing import HashingEmbedder
+from bumble.models.weights import catalog
+from bumble.models.weights.catalog import Catalog, CatalogEntry, Hub, Wheel, Wheels
+from bumble.models.weights.sources import PullOptions
 from tests.support.serving import FakeHub, entry, hub, index_environment, wheel
 from tests.support.turns import runtime_of, say, talk
 

@@ -228,7 +228,7 @@ def test_nothing_is_coloured_where_it_is_no_terminal(variables: dict[str, str]) 
 
 def broken(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     """Add a command that fails."""
-    module = types.ModuleType("bumble.commands.broken")
+    module = types.ModuleType("bumble.cli.commands.broken")
     group = typer.Typer(rich_markup_mode=None)
 
     @group.command()
@@ -236,7 +236,7 @@ def broken(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
         raise error
 
     module.app = group  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "bumble.commands.broken", module)
+    monkeypatch.setitem(sys.modules, "bumble.cli.commands.broken", module)
     monkeypatch.setitem(app.COMMANDS, "broken", ("broken", "Fail."))
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bumble import files
 from bumble.entity import changes
+from bumble.files import disk
 from tests.support.command_line import commands
 from tests.support.running import Run, UseEditor
 
@@ -78,7 +78,7 @@ def test_a_lock_that_is_held_is_waited_for_and_no_longer(
     use_editor(APPEND)
     root = full.entity.root
     before = full.state()
-    with files.lock(changes.lock_path(root), place=root, timeout_seconds=0):
+    with disk.lock(changes.lock_path(root), place=root, timeout_seconds=0):
         ran = full(*argv, "--lock-timeout", "0")
     assert ran.code == 11
     assert full.state().keys() == before.keys()

@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from bumble import files
 from bumble.cli.listing import short_ids
 from bumble.entity import changes
+from bumble.files import disk
 from tests.support.command_line import GROUPS, commands
 from tests.support.running import Run
 
@@ -63,7 +63,7 @@ def test_every_command_takes_what_every_command_takes() -> None:
 def test_a_lock_that_opening_needs_is_waited_for_as_long_as_said(full: Run) -> None:
     full.file(".bumble/intents/0123456789abcdef").mkdir(parents=True)
     root = full.entity.root
-    with files.lock(changes.lock_path(root), place=root, timeout_seconds=0):
+    with disk.lock(changes.lock_path(root), place=root, timeout_seconds=0):
         ran = full("belief", "list", "--lock-timeout", "0")
     assert (ran.code, "(waited 0 s)" in ran.err) == (11, True)
 

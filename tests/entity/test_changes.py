@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from bumble import files
 from bumble.entity import changes, installation, write_ahead
 from bumble.entity.changes import Change, ChangeSet, Leftovers
 from bumble.errors import (
@@ -21,6 +20,7 @@ from bumble.errors import (
     RecordInvalidError,
     UnsafePathError,
 )
+from bumble.files import disk
 from tests.support.kills import every_call, forks, in_child
 
 
@@ -121,7 +121,7 @@ def test_a_kill_at_any_call_leaves_all_or_nothing(root: Path, done: bool) -> Non
         half = truth(root)
         for name, data in half.items():  # whole files, even before anything is recovered
             wanted = (before.get(name), after_of(before).get(name))
-            assert data in wanted or name.endswith(files.TEMPORARY_SUFFIX), (n, name)
+            assert data in wanted or name.endswith(disk.TEMPORARY_SUFFIX), (n, name)
         changes.recover(root)
         assert truth(root) in (before, after_of(before)), n
         assert_clean(root)
@@ -307,7 +307,7 @@ def test_who_waits_too_long_for_the_lock_is_told(root: Path) -> None:
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
-        with files.lock(changes.lock_path(root), place=root, timeout_seconds=5):
+        with disk.lock(changes.lock_path(root), place=root, timeout_seconds=5):
             os.write(writer, b"x")
             time.sleep(30)
         os._exit(0)
@@ -400,7 +400,7 @@ def test_a_file_keeps_its_permissions(root: Path) -> None:
 
 
 def test_stray_files_are_swept_and_nothing_else(root: Path) -> None:
-    stray = root / "episodes" / f".ep.md.0123{files.TEMPORARY_SUFFIX}"
+    stray = root / "episodes" / f".ep.md.0123{disk.TEMPORARY_SUFFIX}"
     stray.parent.mkdir()
     stray.write_text("half")
     before = truth(root)

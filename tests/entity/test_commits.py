@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from bumble import gitdir
 from bumble.entity import changes, commits
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.commits import Keeping
 from bumble.errors import MergeUnfinishedError
-from bumble.git import TIMEOUT_SECONDS
+from bumble.files import gitdir
+from bumble.files.git import TIMEOUT_SECONDS
 from tests.support.kills import every_call, forks, in_child
 from tests.support.sweeps import kill_steps
 

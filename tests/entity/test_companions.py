@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bumble.bridges.exports import bundle
+from bumble.cli.doctor.check_records import CheckContext, check
 from bumble.entity import changes, companions
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
-from bumble.exports import bundle
-from bumble.forgetting import forget
 from bumble.history import merge
+from bumble.jobs.forgetting import forget
 from bumble.records import base, beliefs, kinds, knowledge, relationships, working
 from bumble.records.base import Provenance
 from bumble.records.provenance import Reader
 from bumble.text import markdown, yaml_edit
-from bumble.upkeep.check_records import CheckContext, check
 from tests.support.kind_samples import record
 from tests.support.living import NOON, known, talked
 from tests.support.running import Run

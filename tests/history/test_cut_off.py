@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from bumble import git as bumble_git
 from bumble.entity import git_operations
 from bumble.entity.git_operations import Operation
-from bumble.gitdir import find
+from bumble.files import git as bumble_git
+from bumble.files.gitdir import find
 from tests.support import clones, git_kills
 from tests.support.clones import check_whole, lived
 from tests.support.git_kills import GitKiller, needs_killer

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bumble import git
 from bumble.body import soma as body
+from bumble.files import git
 from bumble.history.merge import merge
 from bumble.history.merge_values import ABSENT, mapping, moved
 from bumble.records import (

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bumble.embed.protocol import Floats
 from bumble.errors import IndexUnusableError
 from bumble.index import bits, database
 from bumble.index.database import Database
 from bumble.index.filters import Allowed
+from bumble.models.embed.protocol import Floats
 
 RNG = np.random.default_rng(5)
 VECTORS = RNG.standard_normal((300, 64)).astype(np.float32)

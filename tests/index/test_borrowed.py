@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from msgspec import Struct, field
 
-from bumble.embed.hashing import HashingEmbedder
-from bumble.embed.protocol import Embedder, Floats
 from bumble.index import place, sync
 from bumble.index.borrowed import BorrowingEmbedder
 from bumble.index.database import open_to_read
+from bumble.models.embed.hashing import HashingEmbedder
+from bumble.models.embed.protocol import Embedder, Floats
 
 if TYPE_CHECKING:
     from tests.support.notes import Notes

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bumble.embed.hashing import HashingEmbedder
 from bumble.errors import FolderUnwritableError, IndexUnusableError
 from bumble.index import database, database_reader, rows
 from bumble.index.chunks import Chunk
+from bumble.models.embed.hashing import HashingEmbedder
 from tests.support.kills import forks, in_child
 
 RNG = np.random.default_rng(3)

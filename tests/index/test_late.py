@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bumble.embed.hashing import HashingEmbedder
-from bumble.embed.protocol import Bits, Floats
 from bumble.index import late
+from bumble.models.embed.hashing import HashingEmbedder
+from bumble.models.embed.protocol import Bits, Floats
 
 WIDTH = 64
 

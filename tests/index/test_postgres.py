@@ -14,7 +14,7 @@ pytest.importorskip("psycopg")
 
 import psycopg
 
-from bumble.embed.hashing import HashingEmbedder
+from bumble.cli.doctor import check_machine
 from bumble.errors import IndexServerError, UsageError
 from bumble.index import place, postgres_server, postgres_store
 from bumble.index.filters import Filter
@@ -22,7 +22,7 @@ from bumble.index.postgres_schema import MIGRATIONS, TABLES
 from bumble.index.postgres_server import PostgresServer
 from bumble.index.search import opened
 from bumble.index.sync import INSTEAD, SyncReport, state, sync
-from bumble.upkeep import check_machine
+from bumble.models.embed.hashing import HashingEmbedder
 from tests.support.notes import Notes
 from tests.support.postgres import Postgres, free_port, running
 

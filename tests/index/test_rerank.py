@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bumble.embed.hashing import HashingEmbedder
 from bumble.index import place, rerank
 from bumble.index.database import open_to_read
 from bumble.index.rerank import RerankTurn
 from bumble.index.search import Hit, opened, search
+from bumble.models.embed.hashing import HashingEmbedder
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bumble.embed.hashing import HashingEmbedder
 from bumble.errors import IndexUnusableError
 from bumble.index import place
 from bumble.index.search import Factor, Hit, opened, search
+from bumble.models.embed.hashing import HashingEmbedder
 
 if TYPE_CHECKING:
     from tests.support.notes import Notes

@@ -14,12 +14,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from bumble.embed.hashing import HashingEmbedder
 from bumble.errors import IndexUnusableError
 from bumble.index import fulltext, ingest, place
 from bumble.index.database import open_to_read, open_to_write
 from bumble.index.scan import scan
 from bumble.index.sync import BEHIND, state
+from bumble.models.embed.hashing import HashingEmbedder
 
 if TYPE_CHECKING:
     from tests.support.notes import Notes

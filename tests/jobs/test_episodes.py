@@ -12,9 +12,9 @@ from bumble.body import ebb
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
-from bumble.episodes import remember
-from bumble.episodes.segments import END, LENGTH, PAUSE
 from bumble.jobs import stretch
+from bumble.jobs.episodes import remember
+from bumble.jobs.episodes.segments import END, LENGTH, PAUSE
 from bumble.llm import ledger
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import episodes, knowledge, relationships, sessions, state

@@ -10,9 +10,9 @@ import pytest
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
-from bumble.episodes import appraise
 from bumble.errors import AnswerInvalidError
 from bumble.jobs import stretch
+from bumble.jobs.episodes import appraise
 from bumble.jobs.stretch import StretchJob
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import anchors, relationships, session_files, state

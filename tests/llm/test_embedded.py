@@ -16,7 +16,7 @@ from bumble.errors import BudgetSpentError, WeightsMissingError
 from bumble.llm.embedded import EmbeddedModel
 from bumble.llm.prefix_cache import PrefixFolder
 from bumble.llm.protocol import Model, PromptMessage, Request
-from bumble.weights import catalog, store
+from bumble.models.weights import catalog, store
 from tests.support import stand_ins
 
 SYSTEM = PromptMessage(

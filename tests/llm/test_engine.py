@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bumble.llm import engine
-from bumble.weights import catalog, store
+from bumble.models.weights import catalog, store
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="no affinity to set on this system")

@@ -9,16 +9,16 @@ from collections.abc import Callable
 
 import pytest
 
-from bumble.agent import code_answers
-from bumble.context import handover
+from bumble.bridges.imports import card
+from bumble.chat import code_answers
 from bumble.errors import AnswerInvalidError
-from bumble.grounding import speakers
-from bumble.imports import card
+from bumble.guard import speakers
 from bumble.index import splitting
+from bumble.jobs.portraits import line_origins
 from bumble.llm import actions, structured
 from bumble.llm.say_stream import MOST_DEEP, SayReader
 from bumble.llm.thinking import ThinkFilter
-from bumble.portraits import line_origins
+from bumble.prompt import handover
 from bumble.records import narrative
 
 CHARS = 50_000

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 from msgspec.structs import replace
 
-from bumble.agent import loop
+from bumble.chat import loop
 from bumble.errors import BudgetSpentError
 from bumble.llm import actions, engine, gguf
 from bumble.llm.embedded import EmbeddedModel

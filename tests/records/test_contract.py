@@ -20,19 +20,23 @@ from hypothesis import strategies as st
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble import files
-from bumble.cli import app, completing
+from bumble.bridges.exports import bundle, memories, okf
+from bumble.bridges.report import life
+from bumble.cli import app, completing, past_records
+from bumble.cli.doctor import check_records
+from bumble.cli.doctor.check_records import CheckContext
 from bumble.entity import changes, commits, companions, create, settings, write_ahead
 from bumble.entity.changes import Change, ChangeSet, Version
 from bumble.entity.commits import Keeping
 from bumble.entity.create import NewEntity
 from bumble.entity.folder import Entity
 from bumble.errors import RecordExistsError, RecordInvalidError
-from bumble.exports import bundle, memories, okf
-from bumble.forgetting import forget
-from bumble.history import describe, log, merge, merge_lines, undo
+from bumble.files import disk
+from bumble.history import describe, log, lookup, merge, merge_lines, undo
 from bumble.index import chunks, scan
 from bumble.index.memory import Memory
+from bumble.jobs.forgetting import forget
+from bumble.recall import catalysts, mentions
 from bumble.records import (
     anchors,
     automations,
@@ -60,11 +64,7 @@ from bumble.records import (
 from bumble.records.base import Provenance
 from bumble.records.kinds import Kind
 from bumble.records.provenance import Reader
-from bumble.report import life
 from bumble.text import markdown
-from bumble.topics import catalysts, mentions
-from bumble.upkeep import check_records, lookup, past_records
-from bumble.upkeep.check_records import CheckContext
 from tests.support.kills import every_call, forks, in_child
 from tests.support.kind_samples import AT, BODY, SERVED, record
 from tests.support.repository import git
@@ -871,7 +871,7 @@ def test_a_change_of_a_kind_is_undone(kind: Kind, entity: Entity) -> None:
     git(entity.root, "add", "-A")
     git(entity.root, "commit", "-qm", "start")
     path, text = record(kind.name, HELD)
-    there = files.read_if_there(entity.root / path)
+    there = disk.read_if_there(entity.root / path)
     planned = changes.write(path, text, None if there is None else there.decode(), "x")
     keeping = Keeping(True, "Ada", lambda: AT, lambda text: pytest.fail(text))
     commits.apply(entity.root, ChangeSet("dream: x", (planned,)), keeping)
@@ -879,7 +879,7 @@ def test_a_change_of_a_kind_is_undone(kind: Kind, entity: Entity) -> None:
     plan = undo.plan(entity.root, commit, force=True)
     changes.apply(entity.root, plan.change_set)
     stays = kind.name in ("session", "handover", "state")
-    assert (files.read_if_there(entity.root / path) == there) != stays
+    assert (disk.read_if_there(entity.root / path) == there) != stays
     assert bool(plan.stays) == stays
 
 
@@ -891,7 +891,7 @@ def test_a_kill_at_any_write_leaves_all_of_a_record_or_nothing(
 ) -> None:
     path, text = record(kind.name, HELD)
     pair = [entity.root / name for name in (path, companions.place(path)) if name]
-    before = [files.read_if_there(file) for file in pair]
+    before = [disk.read_if_there(file) for file in pair]
     there = companions.read(entity.root, path)
     planned = changes.write(path, text, None if there is None else there.decode(), "x")
     wanted = companions.digest(path, text.encode())

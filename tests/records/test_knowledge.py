@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bumble import files
 from bumble.errors import RecordMissingError, RefusedError, SectionLockedError, UsageError
+from bumble.files import disk
 from bumble.records import knowledge
 from bumble.records.base import Provenance
 
@@ -239,5 +239,5 @@ def test_a_text_brings_no_origin_of_its_own(body: str) -> None:
 
 @given(st.text(max_size=12), st.text(max_size=12))
 def test_titles_alike_by_name_are_alike_by_key(one: str, other: str) -> None:
-    if files.same_name(one) == files.same_name(other):
+    if disk.same_name(one) == disk.same_name(other):
         assert knowledge.key(one) == knowledge.key(other)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from bumble import files
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.errors import RecordInvalidError, RecordMissingError
+from bumble.files import disk
 from bumble.records import session_files, sessions
 from bumble.records.base import Provenance
 from bumble.records.sessions import End, Message
@@ -127,7 +127,7 @@ def test_a_thousand_sessions_are_listed_without_reading_them(tmp_path: Path) -> 
 def test_an_original_is_kept_once_and_given_back_exactly(tmp_path: Path) -> None:
     data = b"\x00long tool output\xff" * 100
     digest, change = session_files.plan_blob("ses_1", data, "cut")
-    assert digest == files.sha256(data)
+    assert digest == disk.sha256(data)
     assert len(changes.apply(tmp_path, ChangeSet("cut", (change,)))) == 1
     assert changes.apply(tmp_path, ChangeSet("cut", (change,))) == []
     folder = tmp_path / "sessions"

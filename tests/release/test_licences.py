@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from bumble.weights import catalog
+from bumble.models.weights import catalog
 from release import licences
 
 TABLE = licences.rows(licences.PAGE.read_text("utf-8"))

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from bumble import files
 from bumble.entity import changes, commits, installation
 from bumble.entity.changes import Change, ChangeSet
 from bumble.errors import RecordInvalidError, UnsafePathError
+from bumble.files import disk
 from tests.support.chatting import script
 from tests.support.running import Run
 
@@ -52,7 +52,7 @@ def lay(root: Path, path: str, text: str = "evil\n", **more: Any) -> Path:
     """Leave a half-done change as an attacker would."""
     folder = root / ".bumble" / "intents" / ID
     folder.mkdir(parents=True, exist_ok=True)
-    step = {"path": path, "before": None, "after": files.sha256(text.encode()), "staged": "0"}
+    step = {"path": path, "before": None, "after": disk.sha256(text.encode()), "staged": "0"}
     (folder / "0").write_text(text)
     (folder / "intent.json").write_text(json.dumps({"title": "chat", "steps": [step]} | more))
     return folder
@@ -149,7 +149,7 @@ def test_a_note_of_another_is_committed_at_the_owners_word_alone(run: Run) -> No
         "title": "chat: trust me",
         "body": [],
         "trailers": [["Model", "x"]],
-        "after": {"knowledge.md": files.sha256(b"# evil\n")},
+        "after": {"knowledge.md": disk.sha256(b"# evil\n")},
         "opens": False,
     }
     run.write(".bumble/uncommitted/00000001.json", json.dumps(note))

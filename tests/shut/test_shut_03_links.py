@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from bumble import files
-from bumble.agent import workspace
+from bumble.chat import workspace
 from bumble.errors import UnsafePathError
+from bumble.files import disk
 from tests.support.chatting import act, script
 from tests.support.running import Run
 from tests.support.sweeps import every
@@ -101,7 +101,7 @@ def put(run: Run, path: str, make: Callable[[Path], None]) -> None:
     place = run.file(path)
     place.parent.mkdir(parents=True, exist_ok=True)
     if place.is_dir():
-        files.clear(place)
+        disk.clear(place)
     place.unlink(missing_ok=True)
     make(place)
 
@@ -219,12 +219,12 @@ def test_a_link_put_there_after_the_look_is_not_followed(tmp_path: Path) -> None
     root = tmp_path / "ada"
     (root / "in").mkdir(parents=True)
     (tmp_path / "secret").write_text(CANARY)
-    files.enclose(root)
+    disk.enclose(root)
     (root / "in" / "a.md").symlink_to(tmp_path / "secret")
     with pytest.raises(OSError, match=r".*"):
-        files._walked(str(root), ["in", "a.md"], os.O_RDONLY, 0o600)
+        disk._walked(str(root), ["in", "a.md"], os.O_RDONLY, 0o600)
     with pytest.raises(UnsafePathError):
-        files.read(root / "in" / "a.md")
+        disk.read(root / "in" / "a.md")
 
 
 def test_a_models_name_is_logged_as_a_name(run: Run) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bumble.agent import programs
+from bumble.chat import programs
 from bumble.entity.folder import Entity
 from tests.support.chatting import act
 

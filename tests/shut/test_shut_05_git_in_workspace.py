@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bumble.agent import workspace
+from bumble.chat import workspace
 from bumble.entity.folder import Entity
 from bumble.errors import UserError
 from tests.support.chatting import act, script

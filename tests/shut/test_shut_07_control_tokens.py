@@ -14,7 +14,7 @@ from bumble.errors import WeightsMissingError
 from bumble.llm import gguf, markers, native_calls
 from bumble.llm.embedded import EmbeddedModel
 from bumble.llm.protocol import Action, PromptMessage, Request, Tool, ToolResult
-from bumble.weights import catalog, store
+from bumble.models.weights import catalog, store
 from tests.support import backends
 from tests.support.fake_server import FakeServer
 from tests.support.running import Run

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from bumble.agent import host, workspace
+from bumble.chat import host, workspace
 from bumble.entity import settings
 from bumble.entity.folder import Entity
 from bumble.errors import RefusedError, UserError

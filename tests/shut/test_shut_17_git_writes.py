@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bumble import git as door
+from bumble.files import git as door
 from tests.support.repository import dreamt, git, subjects
 from tests.support.running import Run
 

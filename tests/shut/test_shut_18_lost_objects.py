@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from bumble import git as door
+from bumble.files import git as door
 from tests.support.repository import git
 from tests.support.running import Run
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from bumble import files
-from bumble.context import prompt_files
 from bumble.entity.settings import load
 from bumble.errors import UnsafePathError
+from bumble.files import disk
+from bumble.prompt import prompt_files
 from tests.support.chatting import script
 from tests.support.running import Run
 
@@ -58,7 +58,7 @@ def test_no_record_is_a_link_to_a_private_file(ada: Run, private: str, name: str
     (root / name).unlink(missing_ok=True)
     (root / name).symlink_to(root / private)
     with pytest.raises(UnsafePathError):
-        files.read(root / name)
+        disk.read(root / name)
     for words in (("context",), ("recall", TOKEN), ("chat", "Hi.")):
         ran = ada(*words)
         assert ran.code != 70, ran.err

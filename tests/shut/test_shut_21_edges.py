@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from bumble import files
 from bumble.entity import changes
 from bumble.errors import RefusedError, UserError
+from bumble.files import disk
 from bumble.text import urls
 from tests.support.chatting import script
 from tests.support.running import Run
@@ -22,7 +22,7 @@ def lay(root: Path, *paths: str) -> None:
     folder = root / ".bumble" / "intents" / ID
     folder.mkdir(parents=True)
     steps = [
-        {"path": path, "before": None, "after": files.sha256(b"evil\n"), "staged": str(number)}
+        {"path": path, "before": None, "after": disk.sha256(b"evil\n"), "staged": str(number)}
         for number, path in enumerate(paths)
     ]
     for number in range(len(paths)):

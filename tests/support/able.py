@@ -8,8 +8,8 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-from bumble.abilities import probe_cases
 from bumble.llm.scripted import Reply
+from bumble.models.abilities import probe_cases
 
 
 def cases(language: str) -> Any:

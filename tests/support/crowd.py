@@ -16,7 +16,7 @@ from pathlib import Path
 
 from bumble.cli.app import COMMANDS, main
 
-HEAVY = ("bumble.app.conversation", "bumble.commands.dream", "bumble.llm.openai_compatible")
+HEAVY = ("bumble.app.conversation", "bumble.cli.commands.dream", "bumble.llm.openai_compatible")
 
 
 def begin(argv: list[str], errors: Path) -> int:
@@ -33,7 +33,7 @@ def begin(argv: list[str], errors: Path) -> int:
 
 def run(commands: list[list[str]], folder: Path) -> list[tuple[int, str]]:
     """Run commands and wait for all of them."""
-    for name in (*HEAVY, *(f"bumble.commands.{module}" for module, _ in COMMANDS.values())):
+    for name in (*HEAVY, *(f"bumble.cli.commands.{module}" for module, _ in COMMANDS.values())):
         importlib.import_module(name)
     files = [folder / f"{n}.err" for n in range(len(commands))]
     children = [begin(argv, file) for argv, file in zip(commands, files, strict=True)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from bumble.imports import formats, source
-from bumble.imports.items import Fact, ImportContext, ImportedTalk, Item, LeftOut
+from bumble.bridges.imports import formats, source
+from bumble.bridges.imports.items import Fact, ImportContext, ImportedTalk, Item, LeftOut
 
 CONTEXT = ImportContext(ZoneInfo("Europe/Lisbon"), "Sam")
 

@@ -42,9 +42,9 @@ import bumble
 from bumble.app.process import Shell
 from bumble.cli.app import main
 from bumble.entity import changes, commits
+from bumble.files.unfinished import SUFFIX
+from bumble.models.weights import store
 from bumble.records import forgotten
-from bumble.unfinished import SUFFIX
-from bumble.weights import store
 from tests.support import damaged_folders, mind, serving
 from tests.support.repository import git
 from tests.support.running import NOON

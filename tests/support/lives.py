@@ -8,11 +8,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from bumble.embed.hashing import HashingEmbedder
 from bumble.entity import settings
 from bumble.entity.folder import Entity
 from bumble.index.memory import Memory
 from bumble.llm.scripted import Reply, ScriptedModel
+from bumble.models.embed.hashing import HashingEmbedder
 from bumble.runtime.runtime import Runtime
 
 NOON = datetime(2026, 5, 24, 12, tzinfo=UTC)

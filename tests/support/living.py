@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from bumble.embed.hashing import HashingEmbedder
 from bumble.entity import changes, create, settings
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.create import NewEntity
 from bumble.entity.folder import Entity
 from bumble.index.memory import Memory
 from bumble.llm.scripted import Reply, ScriptedModel
+from bumble.models.embed.hashing import HashingEmbedder
 from bumble.records import relationships, session_files, sessions, state
 from bumble.records.base import Provenance
 from bumble.records.relationships import Relationship

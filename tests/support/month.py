@@ -25,6 +25,7 @@ from msgspec import Struct, field
 from bumble.app.process import Shell
 from bumble.cli.app import main
 from bumble.entity.folder import Entity
+from bumble.jobs import runs
 from bumble.llm import ledger
 from bumble.records import (
     beliefs,
@@ -40,7 +41,6 @@ from bumble.records import (
 )
 from bumble.records.dreams import Dream
 from bumble.records.sessions import Message
-from bumble.upkeep import runs
 from tests.support import crowd, mind
 from tests.support.fake_server import Exchange, FakeServer
 

@@ -15,13 +15,13 @@ from bumble.entity import changes, create
 from bumble.entity.changes import ChangeSet
 from bumble.entity.create import NewEntity
 from bumble.entity.folder import Entity
+from bumble.jobs.sleep import dream
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import episodes, sessions
 from bumble.records.base import Provenance
 from bumble.runtime import job
 from bumble.runtime.job import JobResult
 from bumble.runtime.runtime import Runtime
-from bumble.sleep import dream
 from tests.support import lives
 
 LISBON = ZoneInfo("Europe/Lisbon")

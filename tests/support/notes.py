@@ -12,7 +12,6 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.embed.protocol import Embedder
 from bumble.entity.folder import Entity
 from bumble.index import place
 from bumble.index.filters import Filter
@@ -20,6 +19,7 @@ from bumble.index.place import Place
 from bumble.index.search import Hit, opened, search
 from bumble.index.store import Server
 from bumble.index.sync import SyncReport, sync
+from bumble.models.embed.protocol import Embedder
 
 START = datetime(2026, 5, 1, 9, 0, tzinfo=UTC)
 

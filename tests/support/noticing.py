@@ -8,12 +8,12 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.abilities.tiers import Abilities
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.llm.protocol import Completion, OnText, Request
 from bumble.llm.scripted import ScriptedModel
+from bumble.models.abilities.tiers import Abilities
 from bumble.records import sessions, state
 from bumble.records.notices import Notice
 from bumble.records.sessions import Message, Record, Session

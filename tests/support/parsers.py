@@ -20,32 +20,32 @@ import gguf
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.abilities import results
-from bumble.agent import context_report
-from bumble.agent.tool_cache import ToolCache
 from bumble.body import appraisal
 from bumble.body import soma as body_soma
+from bumble.bridges.exports import restore
+from bumble.bridges.imports import card, formats, json_stream, lorebook, notes, source
+from bumble.bridges.imports.items import ImportContext
+from bumble.chat import context_report
+from bumble.chat.tool_cache import ToolCache
 from bumble.cli import directives
 from bumble.entity import layers, settings
 from bumble.errors import UserError
-from bumble.exports import restore
 from bumble.fallback import quotes
-from bumble.grounding import claims, secrets
+from bumble.guard import claims, secrets
 from bumble.history import merge
-from bumble.imports import card, formats, json_stream, lorebook, notes, source
-from bumble.imports.items import ImportContext
 from bumble.index import chunks, form, fulltext, splitting
+from bumble.jobs import runs, schedule
+from bumble.jobs.sleep import dream_text
 from bumble.llm import actions, ledger, logprobs, openai_format, scripted, structured
 from bumble.llm import gguf as gguf_file
 from bumble.llm.say_stream import SayReader
 from bumble.llm.thinking import ThinkFilter
-from bumble.recollection import pattern
+from bumble.models.abilities import results
+from bumble.models.weights import catalog
+from bumble.recall.deep_recall import pattern
 from bumble.records import base, forgotten, jsonl, kinds, mapping_files
 from bumble.records.kinds import Kind
-from bumble.sleep import dream_text
 from bumble.text import languages, markdown, merge_marks, stop_words, words, yaml_plain, yaml_read
-from bumble.upkeep import runs, schedule
-from bumble.weights import catalog
 from tests.support import exports, repository
 from tests.support.kind_samples import record
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 
+from bumble.cli.doctor import check_records
+from bumble.cli.doctor.check_records import CheckContext
 from bumble.entity.folder import Entity
-from bumble.upkeep import check_records
-from bumble.upkeep.check_records import CheckContext
-from bumble.upkeep.findings import Finding
+from bumble.history.findings import Finding
 
 NOW = datetime(2026, 5, 24, 12, 0, tzinfo=UTC)
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from bumble.weights.catalog import CatalogEntry, ChatRun, Hub, Source, WeightsFile
+from bumble.models.weights.catalog import CatalogEntry, ChatRun, Hub, Source, WeightsFile
 
 CONTENT = b"the weights of a model " * 5000
 HUB = Hub("me/model", "abc", "model.gguf")

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from bumble.agent import participants, turn
-from bumble.agent.turn_record import Turn
-from bumble.embed.hashing import HashingEmbedder
+from bumble.chat import participants, turn
+from bumble.chat.turn_record import Turn
 from bumble.entity import settings
 from bumble.entity.folder import Entity
 from bumble.index.memory import Memory
 from bumble.llm.scripted import Reply, ScriptedModel
+from bumble.models.embed.hashing import HashingEmbedder
 from bumble.records import session_files, sessions
 from bumble.runtime.runtime import Runtime
 

@@ -7,8 +7,8 @@ from functools import cache
 
 from msgspec.structs import replace
 
-from bumble.embed.hashing import HashingEmbedder
-from bumble.embed.protocol import Floats
+from bumble.models.embed.hashing import HashingEmbedder
+from bumble.models.embed.protocol import Floats
 
 
 class Weighted(HashingEmbedder):

@@ -1,0 +1,206 @@
+"""A whole entity as one archive: its files byte for byte, or what of them one person may know.
+
+What is derived, of one machine, or a key stays out; an archive that is not encrypted holds no
+secrets that bumble can tell.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import zipfile
+from collections.abc import Iterator
+from datetime import tzinfo
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePath
+from typing import Any
+
+from msgspec import Struct, field
+
+from bumble.entity import companions
+from bumble.entity.folder import ENTITY_FILE, INDEX, PRIVATE, Entity
+from bumble.errors import RecordInvalidError, UnsafePathError
+from bumble.files import disk
+from bumble.guard import secrets
+from bumble.records import kinds, sessions
+from bumble.records.kinds import Kind
+from bumble.records.provenance import Reader
+from bumble.records.record_view import RecordView
+from bumble.text import yaml_edit, yaml_render
+
+EPOCH = (1980, 1, 1, 0, 0, 0)  # of every file: the same folder gives the same archive
+KEY_FILES = (
+    *(".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "id_rsa", "id_ed25519", "id_ecdsa"),
+    *(".netrc", ".pypirc", ".npmrc", "credentials", "credentials.*", "*.kdbx", "*.age"),
+)
+FOR_EVERYBODY = (".gitignore", ".gitattributes")
+IDENTITY_KEYS = ("schema_version", "name", "timezone", "owner", "identity")
+BLOB_DEPTH = 4  # sessions/ID/blobs/HASH
+
+
+class Bundle(Struct):
+    """The files of an archive."""
+
+    members: dict[str, bytes] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)  # why, by path
+    hidden: list[str] = field(default_factory=list)  # paths of files that had a secret
+
+
+def collect(entity: Entity, zone: tzinfo, reader: Reader, *, encrypted: bool) -> Bundle:
+    """Read the files that go into an archive.
+
+    Args:
+        entity: Whose.
+        zone: In which its days end.
+        reader: For whom.
+        encrypted: Whether secrets may stay in it.
+    """
+    bundle = Bundle()
+    for name in _walked(entity.root, bundle):
+        try:
+            shown = disk.read(entity.root / name)
+            whole = companions.read(entity.root, name) or shown
+            data = _for_reader(entity, name, whole, zone, reader) if reader.id else shown
+        except (RecordInvalidError, UnsafePathError, OSError, ValueError):
+            bundle.left_out[name] = "it can't be read"
+            continue
+        if data is None:
+            continue
+        parts = companions.parted(name, data) if reader.id else [(name, data)]
+        for member, part in parts:
+            if part is not None:
+                bundle.members[member] = part if encrypted else _harmless(member, part, bundle)
+    return bundle
+
+
+def packed(bundle: Bundle) -> bytes:
+    """Return the archive."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in sorted(bundle.members):
+            info = zipfile.ZipInfo(name, EPOCH)
+            info.external_attr = 0o600 << 16
+            info.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(info, bundle.members[name])
+    return stream.getvalue()
+
+
+def _walked(root: Path, bundle: Bundle) -> Iterator[str]:
+    for place, folders, names in os.walk(root):
+        here = Path(place).relative_to(root)
+        links = [name for name in folders if (Path(place) / name).is_symlink()]
+        folders[:] = sorted(
+            name for name in folders if name not in links and not is_derived(here / name)
+        )
+        for name in sorted((*names, *links)):
+            path, inside = Path(place) / name, here / name
+            if is_derived(inside):
+                continue
+            why = _why_not(path, name)
+            if why:
+                bundle.left_out[disk.readable(inside.as_posix())] = why
+            else:
+                yield inside.as_posix()
+
+
+def is_derived(path: PurePath) -> bool:
+    """Whether something in the folder is derived, or of one machine only."""
+    parts = PurePath(os.fspath(path).casefold()).parts
+    derived = parts[0].startswith(INDEX) or parts[0] == ".history"
+    ours = any(part in (".git", PRIVATE) for part in parts)
+    return derived or ours or parts[-1].endswith(disk.TEMPORARY_SUFFIX)
+
+
+def _why_not(path: Path, name: str) -> str:
+    if path.is_symlink() or not path.is_file():
+        return "a link, or no plain file"
+    if not disk.is_text(name) or not name.isprintable() or "\\" in name or ":" in name:
+        return "no other system could read its name"
+    if any(fnmatchcase(name.casefold(), pattern) for pattern in KEY_FILES):
+        return "it is named like a key"
+    return ""
+
+
+def _harmless(name: str, data: bytes, bundle: Bundle) -> bytes:
+    """Return a text without secrets; what is no text stays as it is."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data
+    shown = _without_secrets(text) if name.endswith(".jsonl") else secrets.redacted(text)
+    if shown == text:
+        return data
+    bundle.hidden.append(name)
+    return shown.encode("utf-8")
+
+
+def _without_secrets(text: str) -> str:
+    """Return lines of JSON without secrets; a line that has none stays byte for byte."""
+    lines = text.splitlines(keepends=True)
+    for number, line in enumerate(lines):
+        if secrets.find_secret(line) is None:
+            continue
+        try:
+            value = _each_text(json.loads(line))
+            lines[number] = json.dumps(value, ensure_ascii=False) + "\n"
+        except ValueError:
+            lines[number] = secrets.redacted(line)
+    return "".join(lines)
+
+
+def _each_text(value: Any) -> Any:
+    if isinstance(value, str):
+        return secrets.redacted(value)
+    if isinstance(value, dict):
+        return {key: _each_text(inner) for key, inner in value.items()}
+    return [_each_text(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _for_reader(
+    entity: Entity, name: str, data: bytes, zone: tzinfo, reader: Reader
+) -> bytes | None:
+    """Return what of a file a person may know; None if nothing."""
+    if name == ENTITY_FILE:
+        values = yaml_edit.parse_mapping(data.decode("utf-8-sig"))
+        return yaml_render.dump(
+            {key: values[key] for key in IDENTITY_KEYS if key in values}
+        ).encode()
+    if name in FOR_EVERYBODY:
+        return data
+    kind = kinds.of_path(name)
+    if kind is None:
+        return None
+    if kind is kinds.SESSION and Path(name).name != sessions.FILE:
+        return _beside_talk(entity, name, data, zone, reader)
+    if not any(Path(name).match(pattern) for pattern in kind.patterns):
+        return None
+    if kind.bundled == "parts":
+        views = kind.read(entity.root / name, zone)
+        return "".join(view.source for view in views if reader.may_read(view.origin)).encode()
+    if not kind.bundled:
+        return None
+    views = kind.read(entity.root / name, zone)
+    if not all(_may_know(kind, view, reader) for view in views):
+        return None
+    [view] = views
+    if view.document is not None and not all(reader.may_read(note.origin) for note in view.notes):
+        return view.document.without_meta("pending").text.encode()
+    return data
+
+
+def _may_know(kind: Kind, view: RecordView, reader: Reader) -> bool:
+    private = kind in (kinds.REMINDER, kinds.CHECK) and view.people and reader.id not in view.people
+    return reader.may_read(view.origin) and not private
+
+
+def _beside_talk(
+    entity: Entity, name: str, data: bytes, zone: tzinfo, reader: Reader
+) -> bytes | None:
+    """Return an original that a conversation shows cut, if the person may know the conversation."""
+    parts = Path(name).parts
+    talk = entity.sessions / parts[1] / sessions.FILE
+    if len(parts) != BLOB_DEPTH or parts[2] != "blobs" or not talk.exists():
+        return None
+    [view] = kinds.SESSION.read(talk, zone)
+    return data if reader.may_read(view.origin) else None

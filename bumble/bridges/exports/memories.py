@@ -1,0 +1,179 @@
+"""What an entity remembers as pages: titles, texts, what each rests on; for one reader or for all.
+
+Whoever an export is for gets what they might meet in a talk, and no more. Knows no format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, tzinfo
+from pathlib import Path
+
+from msgspec import Struct, field
+
+from bumble.entity.folder import Entity
+from bumble.errors import RecordInvalidError
+from bumble.files import disk
+from bumble.guard import secrets
+from bumble.records import (
+    base,
+    episodes,
+    kinds,
+    narrative,
+    relationships,
+    session_files,
+    sessions,
+    skills,
+)
+from bumble.records.base import Provenance
+from bumble.records.kinds import Kind
+from bumble.records.provenance import Reader
+from bumble.records.record_view import RecordView
+from bumble.records.sessions import Session
+from bumble.text.words import one_line, shorten
+
+FORMS = ("card", "okf", "markdown", "bundle")  # that an export can have
+TITLE_CHARS = 80
+
+
+class Page(Struct, frozen=True):
+    """A memory as it is read outside."""
+
+    kind: Kind
+    id: str
+    title: str
+    text: str  # Markdown, without secrets
+    path: str  # within the export, without an ending
+    origin: Provenance
+    at: datetime | None = None
+    description: str = ""
+    sources: tuple[str, ...] = ()  # ids of what it rests on
+    people: tuple[str, ...] = ()  # ids
+    names: tuple[str, ...] = ()  # of a person
+    view: RecordView | None = None
+
+
+class Pages(Struct):
+    """The memories of an entity that a reader may know."""
+
+    pages: list[Page] = field(default_factory=list)
+    places: dict[str, str] = field(default_factory=dict)  # path and anchor, by the id of a memory
+    unread: list[str] = field(default_factory=list)  # paths of files that can't be read
+    withheld: int = 0  # memories that are not for the reader
+
+    def add(self, page: Page) -> None:
+        """Take a page in, under a path that no other has."""
+        self.pages.append(page)
+        self.places.setdefault(page.id, page.path)
+
+
+def collect(entity: Entity, zone: tzinfo, name: str, reader: Reader) -> Pages:
+    """Read what a reader may know of an entity.
+
+    Args:
+        entity: Whose memories.
+        zone: In which its days end.
+        name: What it is called.
+        reader: For whom.
+    """
+    pages = Pages()
+    for kind in kinds.KINDS:
+        for path in kind.paths(entity) if kind.page else ():
+            try:
+                _read(kind, path, zone, name, reader, pages)
+            except (RecordInvalidError, OSError):
+                pages.unread.append(entity.relative(path))
+    return pages
+
+
+def _read(kind: Kind, path: Path, zone: tzinfo, name: str, reader: Reader, pages: Pages) -> None:
+    taken = {page.path for page in pages.pages}
+    for view in kind.read(path, zone):
+        if not reader.may_read(view.origin):
+            pages.withheld += 1
+            continue
+        place = f"{kind.key}/{_stem(kind, view)}"
+        while place in taken:
+            place += "-2"
+        taken.add(place)
+        if kind is kinds.SESSION:
+            _add_session(path, view, place, name, pages)
+        else:
+            pages.add(_page(kind, path, view, place))
+
+
+def _stem(kind: Kind, view: RecordView) -> str:
+    if kind is kinds.JOURNAL:
+        return f"{view.at:%Y-%m-%d-%H%M%S}"
+    return view.id if kind.prefix and base.is_id(view.id) else disk.file_name(view.id)
+
+
+def safe(text: str) -> str:
+    """Return a text without secrets."""
+    return secrets.redacted(text)
+
+
+def _page(kind: Kind, path: Path, view: RecordView, place: str) -> Page:
+    title, description, names = view.id, "", tuple[str, ...]()
+    if kind is kinds.PERSON:
+        person = base.load(path, relationships.parse)
+        title, names, description = person.name, person.names, person.dynamic
+    elif kind is kinds.SKILL:
+        skill = skills.load(path)
+        title, description = skill.name or view.id, skill.description
+    elif kind is kinds.JOURNAL or kind is kinds.DREAM:
+        title = f"{kind.singular.capitalize()} of {view.at:%Y-%m-%d %H:%M}"
+    elif kind is kinds.NARRATIVE:
+        title = "The story so far"
+    elif kind is kinds.EPISODE or kind is kinds.BELIEF:
+        text = episodes.telling(view.text).narrative if kind is kinds.EPISODE else view.text
+        plain = one_line(text).lstrip("#> ")
+        title = shorten(plain, TITLE_CHARS, at_word=True) or view.id
+        description = one_line(view.text) if kind is kinds.BELIEF else ""
+    return Page(
+        kind,
+        view.id,
+        safe(one_line(title)),
+        safe(narrative.uncited(view.text) if kind is kinds.NARRATIVE else view.text),
+        place,
+        view.origin,
+        view.at,
+        safe(one_line(description)),
+        view.sources,
+        view.people,
+        names,
+        view,
+    )
+
+
+def _add_session(path: Path, view: RecordView, place: str, name: str, pages: Pages) -> None:
+    session = session_files.load(path)
+    imported = session.imported or {}
+    title = one_line(str(imported.get("title", ""))) or f"Conversation of {session.at:%Y-%m-%d}"
+    text = "\n\n".join(transcript(session, name))
+    pages.add(
+        Page(
+            kinds.SESSION,
+            session.id,
+            safe(title),
+            safe(text),
+            f"{place}/{Path(sessions.FILE).stem}",
+            view.origin,
+            session.at,
+            people=session.people,
+            view=view,
+        )
+    )
+    for message in session.messages:
+        pages.places.setdefault(message.id, f"{pages.places[session.id]}#{message.id}")
+
+
+def transcript(session: Session, name: str) -> Iterator[str]:
+    """Yield what was said, each message under a heading that is its id."""
+    for message in session.messages:
+        if message.role == "tool" or not message.text.strip():
+            continue
+        called = one_line(str(message.extra.get("name") or ""))
+        speaker = called or (name if message.role == "assistant" else message.speaker)
+        quoted = "\n".join(f"> {line}".rstrip() for line in message.text.strip().splitlines())
+        yield f"## {message.id}\n\n**{speaker}**, {message.at:%Y-%m-%d %H:%M}\n\n{quoted}"

@@ -1,0 +1,101 @@
+"""The formats that can be imported, and which of them some files are, by what is in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from msgspec import Struct
+
+from bumble.bridges.imports import (
+    agent_folders,
+    bumble_folder,
+    card,
+    chat_export,
+    chatgpt,
+    claude,
+    claude_code,
+    gemini,
+    grok,
+    letta,
+    lorebook,
+    obsidian,
+    okf,
+)
+from bumble.bridges.imports.items import ImportContext, Item, LeftOut
+from bumble.bridges.imports.source import ImportSource
+from bumble.errors import ImportInvalidError, UsageError
+
+
+class Format(Struct, frozen=True):
+    """A form in which another program keeps what bumble imports."""
+
+    name: str  # as `--format` takes it
+    title: str  # for people
+    fits: Callable[[ImportSource], bool]
+    read: Callable[[ImportSource, ImportContext], Iterator[Item]]
+
+
+# In the order in which they are tried: the surer sign first.
+FORMATS = (
+    Format("chatgpt", "ChatGPT", chatgpt.fits, chatgpt.read),
+    Format("claude", "Claude", claude.fits, claude.read),
+    Format("grok", "Grok", grok.fits, grok.read),
+    Format("gemini", "Gemini", gemini.fits, gemini.read),
+    Format("card", "a character card", card.fits, card.read),
+    Format("lorebook", "a lorebook", lorebook.fits, lorebook.read),
+    Format("bumble", "another entity", bumble_folder.fits, bumble_folder.read),
+    Format("obsidian", "an Obsidian vault", obsidian.fits, obsidian.read),
+    Format("hermes", "Hermes", agent_folders.fits_hermes, agent_folders.read_hermes),
+    Format("openclaw", "OpenClaw", agent_folders.fits_openclaw, agent_folders.read_openclaw),
+    Format("letta", "Letta", letta.fits, letta.read),
+    Format("claude-code", "Claude Code", claude_code.fits, claude_code.read),
+    Format("okf", "an OKF bundle", okf.fits, okf.read),
+)
+NAMES = tuple(form.name for form in FORMATS)
+JSON_ENDINGS = (".json", ".af")
+
+
+def named(name: str) -> Format:
+    """Return the format of a name.
+
+    Raises:
+        UsageError: If there is none.
+    """
+    for form in FORMATS:
+        if form.name == name.strip().casefold():
+            return form
+    raise UsageError(f"--format {name}: there is no such format\nThere are {', '.join(NAMES)}.")
+
+
+def detect(source: ImportSource) -> Format:
+    """Return the format that some files are in.
+
+    Raises:
+        ImportInvalidError: If it is none that bumble knows.
+    """
+    if not source.members:
+        raise ImportInvalidError(source.path, "there is nothing in it that can be read")
+    for form in FORMATS:
+        if form.fits(source):
+            return form
+    _refuse_broken(source)
+    if source.matching("*.md"):
+        why = "is it a folder of notes? Then say --format obsidian, or the program they are from"
+        raise ImportInvalidError(source.path, f"no format shows in it; {why}")
+    names = ", ".join(NAMES)
+    why = f"no format that bumble knows shows in it; `--format` takes {names}"
+    raise ImportInvalidError(source.path, why)
+
+
+def _refuse_broken(source: ImportSource) -> None:
+    """Say of a single file of JSON that nothing fits where it breaks.
+
+    Raises:
+        ImportInvalidError: If it does.
+    """
+    [name, *others] = source.names
+    if others or not name.casefold().endswith(JSON_ENDINGS):
+        return
+    loaded = chat_export.load(source, name)
+    if isinstance(loaded, LeftOut):
+        raise ImportInvalidError(source.path, loaded.why)

@@ -1,0 +1,302 @@
+"""The files of an import: a folder, a zip or a single file, read where they lie, never unpacked.
+
+All of it is made by others: links are not followed, names that lead elsewhere are no names, and
+what grows beyond all measure when it is unpacked is not unpacked. Knows nothing of formats.
+"""
+
+from __future__ import annotations
+
+import lzma
+import os
+import stat
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO, Protocol, cast
+
+from msgspec import Struct, field
+
+from bumble.bridges.imports.items import LeftOut
+from bumble.errors import ImportInvalidError, UnsafePathError
+from bumble.files import disk
+
+MAX_FILES = 200_000
+MAX_DEPTH = 32  # folders within folders
+MAX_FILE_BYTES = 8_000_000_000  # of one file, unpacked
+MAX_RATIO = 400  # deflate reaches 1032 where there is nothing to say; talk reaches 20
+SURE_BYTES = 64_000_000  # up to this many any ratio is fine
+MAX_NOTE_BYTES = 4_000_000  # of a text that is read whole
+UNREADABLE = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
+SKIPPED = (".git", ".bumble", "__MACOSX", "node_modules", ".trash")
+
+Progress = Callable[[int, int], object]  # how many bytes are read, of how many
+
+
+class Member(Struct, frozen=True):
+    """A file of an import."""
+
+    name: str  # from its top, with forward slashes
+    size: int  # bytes, unpacked
+    modified: datetime
+
+
+class MemberStore(Protocol):
+    """Where the bytes of members are."""
+
+    def open(self, name: str) -> BinaryIO:
+        """Open a member."""
+
+
+class ImportSource(Struct):
+    """The files of an import by name, and what of them can't be had."""
+
+    path: Path
+    members: dict[str, Member]
+    place: MemberStore
+    left_out: list[LeftOut] = field(default_factory=list)
+    progress: Progress | None = None
+    wanted: int = 0  # bytes, for progress
+    done: int = 0
+    _looked: dict[str, object] = field(default_factory=dict)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all files, in order."""
+        return list(self.members)
+
+    def matching(self, *patterns: str) -> list[str]:
+        """Return the files whose own name fits a pattern, in whatever folder, in order."""
+        return [name for name in self.members if _fits(PurePosixPath(name).name, patterns)]
+
+    def below(self, *patterns: str) -> list[str]:
+        """Return the files whose whole name fits a pattern, in order; `*` is any folders too."""
+        return [name for name in self.members if _fits(name, patterns)]
+
+    @contextmanager
+    def reading(self, name: str) -> Iterator[BinaryIO]:
+        """Open a file; what is read of it counts for progress."""
+        with self.place.open(name) as stream:
+            yield cast("BinaryIO", _Counted(stream, self))
+
+    def head(self, name: str, most: int) -> bytes:
+        """Return the first bytes of a file; none of one that can't be read."""
+        try:
+            with self.place.open(name) as stream:
+                return stream.read(most)
+        except (*UNREADABLE, UnsafePathError):
+            return b""
+
+    def read(self, name: str, most: int = MAX_NOTE_BYTES) -> bytes:
+        """Read a file whole.
+
+        Raises:
+            ValueError: If it is larger than `most`, or can't be read.
+        """
+        try:
+            with self.reading(name) as stream:
+                data = stream.read(most + 1)
+        except (*UNREADABLE, UnsafePathError) as error:
+            raise ValueError(f"can't be read: {reason(error)}") from error
+        if len(data) > most:
+            raise ValueError(f"it is larger than {most:,} bytes")
+        return data
+
+    def text(self, name: str) -> str:
+        """Read a file whole as UTF-8.
+
+        Raises:
+            ValueError: If it is larger than a note may be, or no such text.
+        """
+        try:
+            return self.read(name).decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise ValueError("it is not UTF-8 text") from error
+
+    def remembered(self, key: str, look: Callable[[], object]) -> object:
+        """Return what a look at the files gave, looking once."""
+        if key not in self._looked:
+            self._looked[key] = look()
+        return self._looked[key]
+
+    def count(self, more: int) -> None:
+        """Count bytes that were read."""
+        self.done += more
+        if self.progress is not None:
+            self.progress(self.done, max(self.done, self.wanted))
+
+
+def reason(error: Exception) -> str:
+    """Say on one line why a file could not be read."""
+    told = (error.strerror if isinstance(error, OSError) else None) or str(error)
+    return (told.splitlines() or [type(error).__name__])[0]
+
+
+def _fits(name: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(name.casefold(), pattern.casefold()) for pattern in patterns)
+
+
+class _Counted:
+    """A stream that says how much is read of it."""
+
+    def __init__(self, stream: BinaryIO, source: ImportSource) -> None:
+        self.stream, self.source = stream, source
+
+    def read(self, size: int = -1) -> bytes:
+        data = self.stream.read(size)
+        self.source.count(len(data))
+        return data
+
+
+@contextmanager
+def opened(path: Path, progress: Progress | None = None) -> Iterator[ImportSource]:
+    """Open what is to be imported.
+
+    Raises:
+        ImportInvalidError: If there is nothing there that can be read.
+    """
+    with ExitStack() as stack:
+        try:
+            source = _source(path, progress, stack)
+        except UNREADABLE as error:
+            raise ImportInvalidError(path, f"can't be read: {reason(error)}") from error
+        yield source
+
+
+def _source(path: Path, progress: Progress | None, stack: ExitStack) -> ImportSource:
+    if path.is_dir():
+        return _folder(path, progress)
+    stream = stack.enter_context(disk.reading(path))
+    if _is_zip(stream):
+        return _zip(path, stack.enter_context(_archive(stream)), progress)
+    return _single(path, progress)
+
+
+def _is_zip(stream: BinaryIO) -> bool:
+    magic = stream.read(4)
+    stream.seek(0)
+    return magic in (b"PK\x03\x04", b"PK\x05\x06")
+
+
+def _archive(stream: BinaryIO) -> zipfile.ZipFile:
+    """Read the list of a zip's members.
+
+    Raises:
+        BadZipFile: If it can't be read, or is of a kind that nobody can unpack.
+    """
+    try:
+        return zipfile.ZipFile(stream)
+    except zipfile.BadZipFile as error:
+        raise zipfile.BadZipFile("the zip breaks off or is damaged; fetch it again") from error
+    except (NotImplementedError, RuntimeError, ValueError) as error:
+        raise zipfile.BadZipFile(str(error)) from error
+
+
+class _Folder(Struct, frozen=True):
+    top: Path
+
+    def open(self, name: str) -> BinaryIO:
+        descriptor = disk.open_descriptor(self.top / name, os.O_RDONLY)
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise OSError("it is no plain file")
+        return os.fdopen(descriptor, "rb")
+
+
+def _folder(path: Path, progress: Progress | None) -> ImportSource:
+    top = path.resolve()
+    disk.enclose(top)
+    source = ImportSource(path, {}, _Folder(top), progress=progress)
+    for name, status in sorted(_walked(top, source)):
+        modified = datetime.fromtimestamp(int(status.st_mtime), UTC)
+        source.members[name] = Member(name, status.st_size, modified)
+    return source
+
+
+def _walked(top: Path, source: ImportSource) -> Iterator[tuple[str, os.stat_result]]:
+    """Yield the plain files below a folder; no link is followed."""
+    seen = 0
+    for place, folders, names in os.walk(top):
+        inside = Path(place).relative_to(top)
+        folders[:] = sorted(name for name in folders if name not in SKIPPED)
+        if len(inside.parts) >= MAX_DEPTH:
+            folders.clear()
+        for name in names:
+            seen += 1
+            if seen > MAX_FILES:
+                source.left_out.append(LeftOut(str(inside), f"beyond {MAX_FILES:,} files"))
+                return
+            shown = (inside / name).as_posix()
+            status = os.lstat(Path(place) / name)
+            if not stat.S_ISREG(status.st_mode):
+                source.left_out.append(LeftOut(shown, "a link, or no plain file"))
+            elif disk.is_text(shown):
+                yield shown, status
+
+
+class _Zip(Struct, frozen=True):
+    archive: zipfile.ZipFile
+
+    def open(self, name: str) -> BinaryIO:
+        try:
+            return cast("BinaryIO", self.archive.open(name))
+        except (NotImplementedError, RuntimeError) as error:  # packed in a way nobody can unpack
+            raise zipfile.BadZipFile(str(error)) from error
+
+
+def _zip(path: Path, archive: zipfile.ZipFile, progress: Progress | None) -> ImportSource:
+    source = ImportSource(path, {}, _Zip(archive), progress=progress)
+    infos = archive.infolist()
+    if len(infos) > MAX_FILES:
+        raise ImportInvalidError(path, f"it holds more than {MAX_FILES:,} files")
+    for info in sorted(infos, key=lambda info: info.filename):
+        if info.is_dir() or set(PurePosixPath(info.filename).parts) & set(SKIPPED):
+            continue
+        why = _unfit(info)
+        if why:
+            source.left_out.append(LeftOut(info.filename[:200], why, broken=True))
+            continue
+        modified = _zip_time(info)
+        source.members[info.filename] = Member(info.filename, info.file_size, modified)
+    return source
+
+
+def _unfit(info: zipfile.ZipInfo) -> str:
+    """Say why a member of a zip is not read; empty if it is."""
+    parts = PurePosixPath(info.filename.replace("\\", "/")).parts
+    if not parts or ".." in parts or parts[0] == "/" or ":" in parts[0] or len(parts) > MAX_DEPTH:
+        return "its name leads out of the archive"
+    if not disk.is_text(info.filename) or not info.filename.isprintable():
+        return "its name is no text"
+    if stat.S_ISLNK(info.external_attr >> 16):
+        return "a link, or no plain file"
+    if info.flag_bits & 1:
+        return "it is locked with a password"
+    if info.file_size > MAX_FILE_BYTES or (
+        info.file_size > SURE_BYTES and info.file_size > MAX_RATIO * max(info.compress_size, 1)
+    ):
+        return "it grows too large when unpacked"
+    return ""
+
+
+def _zip_time(info: zipfile.ZipInfo) -> datetime:
+    try:
+        return datetime(*info.date_time, tzinfo=UTC)
+    except ValueError:
+        return datetime(1980, 1, 1, tzinfo=UTC)
+
+
+class _Single(Struct, frozen=True):
+    path: Path
+
+    def open(self, name: str) -> BinaryIO:
+        return os.fdopen(disk.open_descriptor(self.path, os.O_RDONLY), "rb")
+
+
+def _single(path: Path, progress: Progress | None) -> ImportSource:
+    status = path.stat()
+    member = Member(path.name, status.st_size, datetime.fromtimestamp(int(status.st_mtime), UTC))
+    return ImportSource(path, {path.name: member}, _Single(path), progress=progress)

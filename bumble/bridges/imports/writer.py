@@ -1,0 +1,399 @@
+"""Writing what was read of other programs' files into an entity, batch by batch.
+
+Conversations become transcripts with their own times; facts and skills are kept as quotations.
+Ids are made of the ids where a thing comes from, so that what is there already is passed over, and
+an import that was cut off is finished by running it again. Knows no format.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bumble.bridges.imports import persona
+from bumble.bridges.imports.items import (
+    GUEST,
+    PERSON,
+    Fact,
+    ImportedPersona,
+    ImportedTalk,
+    ImportedTurn,
+    Item,
+    LeftOut,
+    Recipe,
+)
+from bumble.bridges.imports.report import ImportReport
+from bumble.entity import changes
+from bumble.entity.changes import Change, ChangeSet
+from bumble.entity.folder import Entity
+from bumble.errors import RecordInvalidError, UserError
+from bumble.guard import secrets
+from bumble.records import (
+    base,
+    forgotten,
+    knowledge,
+    relationships,
+    session_files,
+    sessions,
+    skills,
+)
+from bumble.records.base import Provenance
+from bumble.records.sessions import Message
+from bumble.records.skills import Skill
+from bumble.text import markdown, moments
+from bumble.text.words import one_line, shorten
+
+BY = "import"
+TRUST = "imported"
+BATCH_FILES, BATCH_BYTES = 64, 6_000_000  # of a change set, which is a commit
+MAX_TEXT_CHARS = 400_000  # of one message
+MAX_MESSAGES = 20_000  # of one conversation
+MAX_TRANSCRIPT_BYTES = 48_000_000
+MAX_TITLE_CHARS, MAX_DESCRIPTION_CHARS, MAX_ID_CHARS = 120, 1000, 200
+ID_TAIL = 16  # letters of an id that say what it is, not when
+
+
+class Speaker(Struct, frozen=True):
+    """Whose files are imported."""
+
+    id: str
+    name: str
+    trust: str  # "owner" or "person"
+
+
+class _Placed(Struct, frozen=True):
+    """A turn with the id and the time that it has here."""
+
+    id: str
+    at: datetime
+    turn: ImportedTurn
+
+
+class Importer:
+    """Takes what was read, an item at a time, and writes it."""
+
+    def __init__(
+        self,
+        entity: Entity,
+        speaker: Speaker,
+        form: str,
+        apply: Callable[[ChangeSet], object],
+        now: datetime,
+        since: datetime | None = None,
+    ) -> None:
+        """Look at what is there already.
+
+        Args:
+            entity: Into which.
+            speaker: Whose files these are.
+            form: The format's name.
+            apply: Writes a change set.
+            now: The present.
+            since: Conversations that ended before are passed over.
+        """
+        self.entity, self.speaker, self.form = entity, speaker, form
+        self.apply, self.now, self.since = apply, now, since
+        self.report = ImportReport()
+        self._planned: list[Change] = []
+        self._paths: set[str] = set()  # of what is planned
+        self._bytes = 0
+        self._there = _imported(entity, form)
+        self._forgotten = forgotten.read(entity.root)
+        self._book = self._book_read = knowledge.read(entity.knowledge)
+        self._skills: list[Skill] = list(skills.read(entity.skills))
+        self._titles: dict[str, int] = {}  # how many of this import have a title, by its key
+
+    def take(self, item: Item) -> None:
+        """Plan what an item asks for; writes when a batch is full."""
+        match item:
+            case ImportedTalk():
+                self._talk(item)
+            case Fact():
+                self._fact(item)
+            case Recipe():
+                self._recipe(item)
+            case ImportedPersona():
+                self._persona(item)
+            case LeftOut():
+                self.report.leave(item)
+        if len(self._planned) >= BATCH_FILES or self._bytes >= BATCH_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what is planned."""
+        planned = list(self._planned)
+        if self._book.source != self._book_read.source and self._book.source is not None:
+            why = "what another assistant knew"
+            book = changes.write(knowledge.PATH, self._book.source, self._book_read.source, why)
+            planned.append(book)
+        if planned:
+            count = sum(change.path.startswith(f"{sessions.FOLDER}/") for change in planned)
+            what = f"{count} conversation{'s' * (count != 1)}" if count else "what was known"
+            self.apply(ChangeSet(f"{BY}: {what} from {self.form}", tuple(planned)))
+        self._book_read = self._book
+        self._planned, self._bytes = [], 0
+        self._paths.clear()
+
+    def _plan(self, change: Change) -> None:
+        self._planned.append(change)
+        self._paths.add(change.path)
+        self._bytes += len(change.data or b"")
+
+    def _talk(self, talk: ImportedTalk) -> None:
+        title = self._safe(one_line(talk.title))[:MAX_TITLE_CHARS]
+        key = talk.id if len(talk.id) <= MAX_ID_CHARS else _digest(talk.id)
+        placed = self._placed(talk, key)
+        turns = [one.turn for one in placed] if placed else talk.turns
+        count = sum(turn.blocks for turn in turns)
+        if why := self._take_talk(talk, title, key, placed):
+            if count:
+                self.report.leave(LeftOut(title or key, why, count=count, is_block=True))
+        else:
+            self.report.blocks += count
+
+    def _take_talk(
+        self, talk: ImportedTalk, title: str, key: str, placed: Sequence[_Placed]
+    ) -> str:
+        """Plan a conversation; say why its messages are left out, empty where they aren't."""
+        if not placed:
+            why = "conversations without a time" if talk.turns else "conversations without words"
+            self.report.leave(LeftOut(title or key, why, broken=bool(talk.turns)))
+            return f"in {why}"
+        if self.since is not None and placed[-1].at < self.since:
+            self.report.older += 1
+            return "in conversations older than --from"
+        there = self._there.get(key)
+        why = f"a conversation: {shorten(title, 60)}" if title else "a conversation"
+        if there is None:
+            return self._begin(key, title, placed, why)
+        if sessions.path(there) in self._paths:
+            self.flush()
+        try:
+            return self._go_on(there, placed, why)
+        except RecordInvalidError as error:
+            self.report.leave(LeftOut(there, error.problem, broken=True))
+            return "in conversations whose file can't be read"
+
+    def _too_large(self, name: str) -> str:
+        why = f"conversations larger than {MAX_TRANSCRIPT_BYTES:,} bytes"
+        self.report.leave(LeftOut(name, why, broken=True))
+        return f"in {why}"
+
+    def _begin(self, key: str, title: str, placed: Sequence[_Placed], why: str) -> str:
+        messages = [self._message(one) for one in placed]
+        session_id = base.stable_id(sessions.PREFIX, placed[0].at, f"{self.form}:{key}")
+        origin = base.filled({"from": self.form, "id": key, "title": title})
+        session = sessions.new(session_id, messages[0].at, self.speaker.id, imported=origin)
+        change = sessions.plan_whole(session, messages, why)
+        if len(change.data or b"") > MAX_TRANSCRIPT_BYTES:
+            return self._too_large(title or key)
+        self._there[key] = session_id
+        self.report.new += 1
+        self.report.messages += len(messages)
+        self._plan(change)
+        return ""
+
+    def _go_on(self, session_id: str, placed: Sequence[_Placed], why: str) -> str:
+        """Add what was said since the last import."""
+        if not (self.entity.root / sessions.path(session_id)).exists():  # of a dry run
+            self.report.grown += 1
+            self.report.messages += len(placed)
+            return ""
+        session = session_files.load(self.entity.root / sessions.path(session_id))
+        known = {message.id[-ID_TAIL:]: message.id for message in session.messages}
+        new, before = list[Message](), ""
+        for one in placed:
+            if one.id[-ID_TAIL:] not in known:
+                new.append(replace(self._message(one), after=before))
+            before = known.get(one.id[-ID_TAIL:], one.id)
+        change = sessions.plan_append(session, new, why)
+        size = len(session.source.encode("utf-8", "replace")) + len(change.data or b"")
+        if not new:
+            self.report.unchanged += 1
+        elif size > MAX_TRANSCRIPT_BYTES:
+            return self._too_large(session_id)
+        else:
+            self.report.grown += 1
+            self.report.messages += len(new)
+            self._plan(change)
+        return ""
+
+    def _placed(self, talk: ImportedTalk, key: str) -> list[_Placed]:
+        """Give turns their ids and times; one without a time has that of the one before it."""
+        times = [self._time(turn.at) for turn in talk.turns]
+        at = self._time(talk.at) or next(filter(None, times), None)
+        if at is None and any((talk.at, *(turn.at for turn in talk.turns))):
+            at = self._time(self.now)  # a clock was wrong
+        if at is None:
+            return []
+        if len(talk.turns) > MAX_MESSAGES:
+            more = sum(turn.blocks for turn in talk.turns[MAX_MESSAGES:])
+            why = f"messages beyond the first {MAX_MESSAGES:,} of a conversation"
+            left = LeftOut(talk.title or key, why, broken=True, count=more, is_block=True)
+            self.report.leave(left)
+        at = min(at, next(filter(None, times), None) or at)
+        placed, seen = [], dict[str, int]()
+        for turn, time in zip(talk.turns[:MAX_MESSAGES], times, strict=False):
+            if not turn.text.strip():
+                continue
+            at = max(at, time or at)  # the order in which they stand is that in which they were
+            seen[turn.id] = seen.get(turn.id, 0) + 1
+            turn_key = turn.id if seen[turn.id] == 1 else f"{turn.id} #{seen[turn.id]}"
+            name = f"{self.form}:{key}:{turn_key}"
+            placed.append(_Placed(base.stable_id(sessions.MESSAGE_PREFIX, at, name), at, turn))
+        return placed
+
+    def _time(self, at: datetime | None) -> datetime | None:
+        if at is None or moments.is_ahead(at, self.now):
+            return None
+        return at.astimezone(UTC).replace(microsecond=at.microsecond // 1000 * 1000)
+
+    def _message(self, placed: _Placed) -> Message:
+        turn, text = placed.turn, placed.turn.text
+        if len(text) > MAX_TEXT_CHARS:
+            self.report.leave(
+                LeftOut(text[:40], f"the rest of texts longer than {MAX_TEXT_CHARS:,} characters")
+            )
+            text = text[:MAX_TEXT_CHARS] + "\n[… cut at the import]"
+        name = self._safe(one_line(turn.name))[:MAX_TITLE_CHARS]
+        extra = base.filled({"name": name, "model": one_line(turn.model)[:MAX_TITLE_CHARS]})
+        message = Message(
+            placed.id,
+            placed.at,
+            "assistant",
+            self._safe(text),
+            trust=TRUST,
+            extra=extra,
+        )
+        if turn.by == PERSON:
+            own, extra = self.speaker, {"name": self.speaker.name}
+            said = replace(message, role="user", speaker=own.id, trust=own.trust, extra=extra)
+            return self._known(said)
+        if turn.by == GUEST:
+            guest = relationships.person_id(name or "somebody")
+            return self._known(replace(message, role="user", speaker=guest, trust="person"))
+        return message
+
+    def _known(self, message: Message) -> Message:
+        """Note of a message by somebody who was forgotten before that they are met anew."""
+        before = [entry for entry in self._forgotten if entry.at < message.at]
+        anew = forgotten.met_after(before, message.speaker, str(message.extra.get("name", "")))
+        return replace(message, extra={**message.extra, **anew})
+
+    def _safe(self, text: str) -> str:
+        """Return a text without secrets, and count it if it had one."""
+        if secrets.find_secret(text) is None:
+            return text
+        self.report.secrets += 1
+        return secrets.redacted(text)
+
+    def _origin(self, *, public: bool) -> Provenance:
+        return Provenance(by=BY, trust=TRUST, audience=() if public else (self.speaker.id,))
+
+    def _unique(self, title: str) -> str:
+        """Return a title that no other of this import has, the same at every import."""
+        key = knowledge.key(title)
+        self._titles[key] = self._titles.get(key, 0) + 1
+        return title if self._titles[key] == 1 else f"{title} {self._titles[key]}"
+
+    def _fact(self, fact: Fact) -> None:
+        title = self._unique(shorten(self._safe(one_line(fact.title)), MAX_TITLE_CHARS))
+        there = knowledge.find(self._book, title)
+        if there is not None and there.provenance.by != BY:
+            self.report.leave(LeftOut(title, "sections whose title is there already"))
+            return
+        origin = self._origin(public=fact.public)
+        try:
+            change = knowledge.plan_set(
+                self._book, title, self._safe(fact.text), "", by_entity=True, provenance=origin
+            )
+        except UserError as error:
+            self.report.leave(LeftOut(title, str(error).splitlines()[0]))
+            return
+        if change is None or change.data is None:
+            self.report.same += 1
+            return
+        self._book = knowledge.parse(change.data.decode())
+        self.report.facts += 1
+
+    def _recipe(self, recipe: Recipe) -> None:
+        name = self._unique(shorten(self._safe(one_line(recipe.name)), MAX_TITLE_CHARS))
+        text = self._safe(recipe.text)
+        if not name.strip() or not text.strip() or len(text) > markdown.MAX_BYTES // 4:
+            self.report.leave(LeftOut(name, "skills without a name or a text, or far too long"))
+            return
+        description = self._safe(one_line(recipe.description))[:MAX_DESCRIPTION_CHARS]
+        there = skills.match(self._skills, name)
+        if there is not None and there.provenance.by != BY:
+            self.report.leave(LeftOut(name, "skills whose name is there already"))
+            return
+        origin = self._origin(public=True)
+        why = f"the skill {shorten(name, 60)}"
+        change = skills.plan_set(
+            self._skills, name, description, text, why, overwrite=True, provenance=origin
+        )
+        if change is None or change.data is None:
+            self.report.same += 1
+        elif there is None and (
+            change.path in self._paths or (self.entity.root / change.path).exists()
+        ):
+            self.report.leave(LeftOut(name, "skills whose file is there already"))
+        else:
+            self._plan(change)
+            self.report.skills += 1
+            self._remember(skills.of(markdown.parse(change.data.decode()), name, change.path))
+
+    def _remember(self, skill: Skill) -> None:
+        self._skills = [one for one in self._skills if one.path != skill.path] + [skill]
+
+    def _persona(self, found: ImportedPersona) -> None:
+        safe = _each_text(found.card, self._safe)
+        text = replace(
+            found,
+            monologue=self._safe(found.monologue),
+            voice=self._safe(found.voice),
+            greeting=self._safe(found.greeting),
+            card=safe if isinstance(safe, Mapping) else {},
+        )
+        self.flush()
+        outcome = persona.plan(self.entity, text, self.now, self.speaker.id)
+        self.report.persona += outcome.written
+        for item in outcome.left_out:
+            self.report.leave(item)
+        for change in outcome.changes:
+            self._plan(change)
+
+
+def _imported(entity: Entity, form: str) -> dict[str, str]:
+    """Return the ids of conversations that were imported before, by their ids at their origin."""
+    there = {}
+    for info in session_files.imports(entity.sessions):
+        if info.imported is not None and info.imported.get("from") == form:
+            there[str(info.imported.get("id"))] = info.id
+    return there
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+
+
+def _each_text(value: Any, act: Callable[[str], str]) -> Any:
+    """Return a JSON value with every text in it changed."""
+    if isinstance(value, str):
+        return act(value)
+    if isinstance(value, Mapping):
+        return {str(key): _each_text(inner, act) for key, inner in value.items()}
+    return [_each_text(inner, act) for inner in value] if isinstance(value, list) else value
+
+
+def run(items: Iterable[Item], importer: Importer) -> ImportReport:
+    """Import everything that a reader yields."""
+    for item in items:
+        importer.take(item)
+    importer.flush()
+    return importer.report

@@ -1,0 +1,163 @@
+"""Deep recall as the entity and its owner use it: cached, worded, its misses kept as questions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from bumble.chat.tool_cache import ToolCache
+from bumble.entity.changes import Change
+from bumble.errors import RefusedError
+from bumble.recall.deep_recall import deep
+from bumble.recall.deep_recall.deep import Recollection
+from bumble.recall.deep_recall.meter import RecollectionSpending
+from bumble.recall.deep_recall.reach import RecollectionSource, Scope
+from bumble.recall.recalled import QUOTED_FROM, UNSEARCHED, RecalledAnswer, Search
+from bumble.records import base, provenance, questions
+from bumble.records.base import Provenance
+from bumble.runtime import body_state, people
+from bumble.runtime.runtime import Runtime
+from bumble.text import tokens, words
+
+MOST_ENTRIES, LIFE_SECONDS = 50, 3600  # answers held, as long as nothing is remembered anew
+NAME = "deep_recall"  # of the tool, and of what is cached
+QUOTE_TOKENS = 120  # of one line of an answer to the entity
+NOTHING = "Nothing in memory answers that; the question stays open."
+BY_RULE = "No answer of its own: what memory says to it, word for word."
+
+
+class DeepRecallAnswer(Struct, frozen=True):
+    """An answer, and whether it was cached."""
+
+    recollection: Recollection
+    cached: bool
+    plan: Callable[[], Change | None]  # keeps a miss as a question, drops one that is answered
+
+
+def ask(
+    runtime: Runtime,
+    question: str,
+    readers: Sequence[str],
+    scope: Scope = "all",
+    *,
+    outside: str = "",
+    unseen: Sequence[str] = (),
+    calls: int | None = None,
+) -> DeepRecallAnswer:
+    """Recall deeply, or give the answer that stands in the cache.
+
+    Args:
+        runtime: Whose memory.
+        question: What is asked.
+        readers: Ids of all who will read the answer.
+        scope: How far to look.
+        outside: A conversation that is in front of them anyway.
+        unseen: Ids of its messages that are not.
+        calls: Calls of the model at most; None: as the settings say.
+    """
+    at = runtime.now()
+    if runtime.memory.syncs:
+        runtime.memory.sync()
+    mood = body_state.mood(runtime, body_state.read(runtime, at)).name
+    search = Search(tuple(readers), mood, at, outside, tuple(unseen))
+    cache, state = _cache(runtime), [runtime.memory.state()]
+    if runtime.memory.unusable:  # else the miss would be kept as a question that nothing answers
+        raise RefusedError(UNSEARCHED)
+    able = runtime.abilities.tier("memory", words.language(question))
+    arguments = {
+        "question": words.one_line(question),
+        "scope": scope,
+        "readers": sorted(readers),
+        "outside": [outside, *unseen],
+        "model": runtime.model.name if able == "write" and calls != 0 else "",
+        "calls": calls,
+    }
+    entry = _read(cache.get(NAME, arguments, state, at))
+    result = entry or deep.recall(runtime, search, question, scope, current=outside, calls=calls)
+    if entry is None:
+        cache.put(NAME, arguments, state, json.dumps(data(result), ensure_ascii=False), at)
+    return DeepRecallAnswer(result, entry is not None, lambda: plan(runtime, result, readers))
+
+
+def answer(asked: DeepRecallAnswer) -> RecalledAnswer:
+    """Word an answer for the entity."""
+    result = asked.recollection
+    if result.is_miss:
+        return RecalledAnswer(NOTHING)
+    lines = [result.answer or BY_RULE, *(quote(source) for source in result.sources)]
+    trust = provenance.lowest_untrusted(source.trust for source in result.sources)
+    return RecalledAnswer("\n".join(lines), is_memory=True, trust=trust)
+
+
+def quote(source: RecollectionSource, limit_tokens: int = QUOTE_TOKENS) -> str:
+    """Word a place as a quoted line that names it; what nobody said, by its kind."""
+    when = f"{source.at:%Y-%m-%d}, " if source.at else ""
+    who = f"{source.speaker}, " if source.speaker else ""
+    place = source.id if source.speaker else f"{source.kind} {source.id}"
+    origin = QUOTED_FROM.get(source.trust, "")
+    foreign = f"not a memory, quoted from {origin}, " if origin else ""
+    text = tokens.cut(words.one_line(source.text), limit_tokens)
+    return f"> {foreign}{who}{when}{place}: “{text}”"
+
+
+def plan(runtime: Runtime, result: Recollection, readers: Sequence[str]) -> Change | None:
+    """Plan to keep a miss as an open question, or to drop the question that has an answer now."""
+    folder = runtime.entity.questions
+    audience = tuple(readers)
+    same = [entry for entry in questions.read(folder) if entry.asks(result.question, audience)]
+    if result.is_miss == bool(same):
+        return None
+    if same:
+        return questions.plan_answered(same[0], "it has an answer now")
+    at = runtime.now()
+    trust = (
+        "owner" if set(readers) <= {people.owner_id(runtime.entity, runtime.identity)} else "person"
+    )
+    origin = Provenance(by="deep-recall", trust=trust, audience=audience)
+    question_id = base.new_id(questions.PREFIX, at, runtime.rng)
+    return questions.plan_new(
+        questions.new(question_id, at, result.question, origin), "nothing in memory answers it"
+    )
+
+
+def data(result: Recollection) -> dict[str, Any]:
+    """Return an answer as JSON holds it, here and in the cache, from which `_read` takes it."""
+    sources = [
+        {**asdict(source), "at": source.at.isoformat() if source.at else None}
+        for source in result.sources
+    ]
+    return {**asdict(result), "sources": sources, "spent": asdict(result.spent)}
+
+
+def _read(text: str | None) -> Recollection | None:
+    """Read an answer as `data` wrote it; None if it is none."""
+    try:
+        values = json.loads(text) if text else None
+        return _of_data(values) if values else None
+    except (ValueError, KeyError, TypeError):
+        return None  # damaged, or of another version: it is only a cache
+
+
+def _of_data(values: Mapping[str, Any]) -> Recollection:
+    sources = tuple(
+        RecollectionSource(
+            **{
+                **source,
+                "at": datetime.fromisoformat(source["at"]) if source["at"] else None,
+                "audience": tuple(source["audience"]),
+            }
+        )
+        for source in values["sources"]
+    )
+    trail, spent = tuple(values["trail"]), RecollectionSpending(**values["spent"])
+    return Recollection(**{**values, "sources": sources, "trail": trail, "spent": spent})
+
+
+def _cache(runtime: Runtime) -> ToolCache:
+    place = runtime.entity.private / "cache" / NAME
+    return ToolCache(place, runtime.writes, (NAME,), MOST_ENTRIES, LIFE_SECONDS)

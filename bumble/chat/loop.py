@@ -1,0 +1,538 @@
+"""The agent loop: rounds of tools, repeated calls, answers that go in circles, refusals.
+
+Works on messages and tools only; storing what happened is the turn's business.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from itertools import groupby
+from typing import Any, Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from bumble.chat import seam
+from bumble.chat.completion_gate import ANNOUNCES, Gate, ToolUse
+from bumble.chat.tools import AGENCY, MORE, READ_ONLY, SAY, SEARCHES, Plan, Result
+from bumble.entity.config import LoopConfig
+from bumble.errors import AnswerInvalidError, UserError
+from bumble.llm import actions, prompts
+from bumble.llm.protocol import (
+    Action,
+    Completion,
+    EnoughError,
+    Model,
+    PromptMessage,
+    Request,
+    Tool,
+    ToolResult,
+)
+from bumble.llm.say_stream import SayReader
+from bumble.prompt import transcript
+from bumble.text import tokens
+from bumble.text.words import DEFAULT_LANGUAGE, one_line
+
+REPEAT_LIMIT = 3  # identical calls in a row before the next is refused
+PREVIEWS, PREVIEW_CHARS = 8, 280  # outputs of tools that the gate sees, and how much of each
+LENGTH_STOPS = 3  # answers cut off in a row before the advice to write a file
+
+# Why a turn ended: by itself; to hear more first; at a bound; with something that the gate still
+# misses; or on the way: the person broke it off, no answer could be read, or the model failed.
+Stopped = Literal[
+    "done",
+    "waiting",
+    "step_cap",
+    "length",
+    "repeating",
+    "unfinished",
+    "interrupted",
+    "unreadable",
+    "failed",
+]
+Say = Callable[[str], None]
+Breakable = Callable[[], AbstractContextManager[None]]
+UNREADABLE = "That could not be read. Answer with the JSON of actions and nothing else."
+CUT_CALL = "That was cut off and not done. Do it again, much shorter, or in several parts."
+UNREAD_CHARS = 400  # of an answer that can't be read, when the model is told so
+CIRCLE_REACH = 8_000  # characters, from the end, in which an answer may go round
+CIRCLE_CHARS, CIRCLE_TIMES = 40, 12  # the end of an answer, and how often it may stand there
+REFUSED = "refused:"
+PAUSE = "\n\n"  # between two things said
+QUESTION = re.compile("[?？؟]")
+MESSAGE_TOKENS = 80  # of what the person said, as the model is reminded of it
+LONG_ADVICE = " If it is that long, write it to a file with write_file and say where it is."
+BY_TOOL, WITHOUT_TOOLS = "Do it now with a tool, or", "No tool may be used any more:"
+SHORT_ADVICE = " Say the rest in one sentence."  # where no file may be written
+
+
+class Profile(Struct, frozen=True):
+    """How much a turn may cost."""
+
+    name: str
+    max_tokens: int
+    thinking: bool
+    temperature: float
+    preamble_max_tokens: int
+
+
+class LoopStep(Struct, frozen=True):
+    """One answer of the model and what came of it."""
+
+    said: str  # what the person heard, empty if nothing
+    calls: tuple[Action, ...]  # work that was asked for
+    results: tuple[Result, ...]  # one a call
+    ends: bool = True  # whether the model wants the turn to end with it
+    waits: bool = False  # whether it would rather hear more first
+    announces: bool = False  # whether it says that it only announced what it has still to do
+    goes_on: bool = False  # whether it continues speech that was cut off, right behind it
+
+
+class LoopOutcome(Struct):
+    """What a loop did."""
+
+    steps: list[LoopStep] = field(default_factory=list)
+    completions: list[Completion] = field(default_factory=list)
+    stopped: Stopped = "done"
+    missing: list[str] = field(default_factory=list)  # what the gate found missing, each time
+    problem: UserError | None = None  # of "unreadable" and "failed"
+    beside: list[Plan] = field(default_factory=list)  # what is written with it, by no tool
+
+    @property
+    def said(self) -> str:
+        """All the person heard."""
+        spoken = [step for step in self.steps if step.said]
+        pieces = [f"{'' if step.goes_on else PAUSE}{step.said}" for step in spoken[1:]]
+        return "".join([*(step.said for step in spoken[:1]), *pieces])
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether no answer came, though neither the entity nor the bound of steps left it out."""
+        return not self.said and self.stopped not in ("waiting", "step_cap", "interrupted")
+
+    @property
+    def plans(self) -> list[Plan]:
+        """What the tools want written, in the order of their calls."""
+        results = [result for step in self.steps for result in step.results]
+        return [*self.beside, *(plan for result in results for plan in result.plans)]
+
+    def work(self) -> list[ToolUse]:
+        """The last tools that ran, each with the beginning of its result."""
+        pairs = [pair for step in self.steps for pair in zip(step.calls, step.results, strict=True)]
+        return [
+            ToolUse(call.name, one_line(result.text)[:PREVIEW_CHARS], result.failed)
+            for call, result in pairs[max(0, len(pairs) - PREVIEWS) :]
+        ]
+
+
+def schema(tools: Sequence[Tool], *, speech_only: bool = False) -> Mapping[str, Any]:
+    """Describe an answer of the loop: speech, or work.
+
+    They are apart because what is said beside a call would be said without its result.
+    """
+    agency = [tool for tool in tools if tool.name in AGENCY]
+    work = [tool for tool in tools if tool.name not in AGENCY]
+    return actions.schema([agency] if speech_only else [agency, work])
+
+
+class _Speaker:
+    """Streams what is said, and remembers it in case the answer is cut off.
+
+    What only repeats is not shown: what was said before in this turn, as a whole or by one of
+    several actions. An answer that goes round in circles is ended: it would fill its budget with
+    one sentence.
+    """
+
+    def __init__(
+        self,
+        say: Say,
+        said_before: Sequence[str],
+        each: list[str],
+    ) -> None:
+        """Begin an answer.
+
+        Args:
+            say: Hears it.
+            said_before: What was said by earlier answers of this turn.
+            each: Texts that were said; what is said is added.
+        """
+        self.reader = SayReader(each)
+        self.say, self.said_before = say, said_before
+        self.heard = ""
+        self.shown = False
+
+    def feed(self, piece: str) -> None:
+        self._hear(self.reader.feed(piece))
+        end, far = self.heard[-CIRCLE_CHARS:], self.heard[-CIRCLE_REACH:]
+        if len(end) == CIRCLE_CHARS and far.count(end) >= CIRCLE_TIMES:
+            raise EnoughError
+
+    def _hear(self, text: str) -> None:
+        self.heard += text
+        if not self.shown:  # what may turn out to be a repetition is held back as long as it may
+            if self._may_repeat():
+                return
+            text = self._begun()
+        self._show(text)
+
+    def _may_repeat(self) -> bool:
+        return any(before.startswith(self.heard.strip()) for before in self.said_before)
+
+    def _begun(self) -> str:
+        """Return the beginning as it is shown."""
+        return f"{PAUSE}{self.heard}" if self.said_before else self.heard
+
+    def _show(self, text: str) -> None:
+        if text:
+            self.shown = True
+            self.say(text)
+
+    def finish(self) -> str:
+        """Return what was said in all; what was said before in this turn counts as nothing."""
+        self._hear(self.reader.finish())
+        speech = self.heard.strip()
+        if speech in self.said_before:
+            return ""
+        if not self.shown and speech:
+            self._show(self._begun())
+        return speech
+
+
+class _Continuer(_Speaker):
+    """Streams what goes on with speech that was cut off, right behind it."""
+
+    def __init__(self, say: Say, before: str, each: list[str], language: str) -> None:
+        """Begin what follows.
+
+        Args:
+            say: Hears it.
+            before: What was said, to where it was cut.
+            each: As `_Speaker` takes it.
+            language: That is spoken.
+        """
+        super().__init__(say, (), each)
+        self.before, self.language = before, language
+
+    def _may_repeat(self) -> bool:
+        return seam.is_open(self.heard)
+
+    def _begun(self) -> str:
+        self.heard = seam.joined(self.before, self.heard, self.language)
+        return self.heard
+
+    def finish(self) -> str:
+        """Return what was said; the blank at its beginning, if there is one, belongs to it."""
+        self._hear(self.reader.finish())
+        if not self.shown and self.heard.strip():
+            self._show(self._begun())
+        return self.heard.rstrip() if self.heard.strip() else ""
+
+
+def run(
+    model: Model,
+    request: Request,
+    tools: Sequence[Tool],
+    config: LoopConfig,
+    carry_out: Callable[[Action], Result],
+    say: Say,
+    *,
+    person: str,
+    gate: Gate,
+    language: str = DEFAULT_LANGUAGE,
+    fits: Callable[[Request], Request] = lambda request: request,
+    breakable: Breakable = nullcontext,
+) -> LoopOutcome:
+    """Let the model act until the turn ends.
+
+    Args:
+        model: Who is asked.
+        request: Stable prompt, history and the message with its preamble; budget and thinking.
+        tools: What may be called; declared on every request, also where only speech is left.
+        config: Bounds.
+        carry_out: Runs one work call; never raises for what the model got wrong.
+        say: Receives what the person hears, piece by piece.
+        person: What the person is called.
+        gate: Decides whether the turn may end.
+        language: That is spoken.
+        fits: Shortens the answer that a request allows to what the window has room for.
+        breakable: Encloses what a person may break off; what they break off is kept as it is.
+
+    Returns:
+        The steps; where it was broken off, those up to then, with what was heard of the last.
+
+    Raises:
+        UserError: If the model fails before it has said or done anything.
+    """
+    outcome = LoopOutcome()
+    messages, each = list(request.messages), list[str]()  # each text that was said
+    writes = any(tool.name == "write_file" for tool in tools)
+    tries = _Tries(LONG_ADVICE if writes else SHORT_ADVICE)
+    cap = max(6, min(25, 6 + max(0, min(16, config.max_tool_rounds))))
+    for _ in range(cap):
+        over = _is_over(outcome, config, tries)
+        answers = schema(tools, speech_only=over)
+        may = offered(tools, speech_only=over)
+        asked = fits(replace(request, messages=tuple(messages), schema=answers, tools=may))
+        speeches = [step.said for step in outcome.steps if step.said]
+        goes_on = tries.cuts > 0 and bool(speeches)
+        speaker = (
+            _Continuer(say, outcome.said, each, language)
+            if goes_on
+            else _Speaker(say, speeches, each)
+        )
+        done = len(outcome.steps)
+        carries = _no_more if over else carry_out  # not every backend keeps to a schema
+        try:
+            with breakable():
+                completion = model.complete(asked, speaker.feed)
+                outcome.completions.append(completion)
+                calls = _calls(completion)
+                if calls is None:
+                    did = PromptMessage("assistant", completion.text[:UNREAD_CHARS])
+                    back = _told(_unread(outcome, completion, tries))
+                else:
+                    heard = speaker.finish()
+                    step = _step(calls, heard, carries, outcome.steps)
+                    outcome.steps.append(replace(step, goes_on=goes_on))
+                    tries.count(completion, step)
+                    did = _did(completion, calls, step)
+                    back = _back(outcome, step, config, person, gate, tries)
+        except (KeyboardInterrupt, EnoughError, UserError) as problem:
+            heard = speaker.finish() if len(outcome.steps) == done else ""
+            if heard:
+                outcome.steps.append(LoopStep(heard, (), (), goes_on=goes_on))
+            return _broken_off(outcome, problem)
+        if back is None:
+            return outcome
+        messages += [did, back]
+    outcome.stopped = "step_cap"
+    return outcome
+
+
+def offered(tools: Sequence[Tool], *, speech_only: bool) -> tuple[Tool, ...]:
+    """Return what may be called natively: all, or speech alone, which announces nothing."""
+    if speech_only:
+        return tuple(tool for tool in tools if tool.name in AGENCY)
+    return tuple(SAY if tool.name == SAY.name else tool for tool in tools)
+
+
+def _did(completion: Completion, calls: Sequence[Action], step: LoopStep) -> PromptMessage:
+    """Return what the model did, as it is shown what it did."""
+    thoughts = [str(call.arguments.get("text", "")) for call in calls if call.name == "think"]
+    bare = step.said or "\n".join(thoughts)
+    return PromptMessage("assistant", completion.text, bare=bare, calls=step.calls)
+
+
+def _told(text: str | None) -> PromptMessage | None:
+    return None if text is None else PromptMessage("user", text)
+
+
+class _Tries(Struct):
+    """What the bounds of a loop are held against."""
+
+    advice: str  # at the last answer that may be cut off
+    rounds: int = 0  # in which tools were used
+    cuts: int = 0  # answers that were cut off, in a row
+    unreadable: bool = False  # whether the model was told once
+
+    def count(self, completion: Completion, step: LoopStep) -> None:
+        """Count a step."""
+        self.rounds += bool(step.calls)
+        cut = completion.finish_reason == "length" and not step.calls
+        self.cuts = self.cuts + 1 if cut else 0
+
+
+def _calls(completion: Completion) -> tuple[Action, ...] | None:
+    """Return what an answer asks for, None if that can't be read."""
+    try:
+        return actions.parse(completion.text)
+    except AnswerInvalidError:
+        return None
+
+
+def _unread(outcome: LoopOutcome, completion: Completion, tries: _Tries) -> str | None:
+    """Return what the model is told of an answer that can't be read, None if the turn ends."""
+    if completion.finish_reason == "length":  # in the middle of a call, which is not run half
+        tries.cuts += 1
+        if tries.cuts > LENGTH_STOPS:
+            outcome.stopped = "length"
+            return None
+        return CUT_CALL
+    if tries.unreadable:
+        outcome.stopped = "unreadable"
+        outcome.problem = AnswerInvalidError(
+            "the model's answer could not be read, and not at the second try either\n"
+            "Say it again, or choose a larger model with `bumble config set llm.model NAME`.",
+            answer=completion.text,
+        )
+        return None
+    tries.unreadable = True
+    return UNREADABLE
+
+
+def _broken_off(
+    outcome: LoopOutcome, problem: KeyboardInterrupt | EnoughError | UserError
+) -> LoopOutcome:
+    """End a turn on the way, keeping what was said and done; a failure before that is raised."""
+    if not isinstance(problem, UserError):
+        outcome.stopped = "interrupted" if isinstance(problem, KeyboardInterrupt) else "repeating"
+        return outcome
+    if not any(step.said or step.calls for step in outcome.steps):
+        raise problem
+    outcome.stopped, outcome.problem = "failed", problem
+    return outcome
+
+
+def _is_over(outcome: LoopOutcome, config: LoopConfig, tries: _Tries) -> bool:
+    """Whether no tool may be used any more: only speech is left."""
+    return tries.rounds >= config.max_tool_rounds or _goes_in_circles(outcome.steps)
+
+
+def _goes_in_circles(steps: Sequence[LoopStep]) -> bool:
+    """Whether a call was refused, or three answers had the same effect."""
+    if steps and any(result.text.startswith(REFUSED) for result in steps[-1].results):
+        return True
+    effects = [
+        [(call.name, result.text) for call, result in zip(step.calls, step.results, strict=True)]
+        for step in steps[max(0, len(steps) - 3) :]
+    ]
+    return len(effects) == 3 and bool(effects[0]) and effects[0] == effects[1] == effects[2]
+
+
+def _back(
+    outcome: LoopOutcome, step: LoopStep, config: LoopConfig, person: str, gate: Gate, tries: _Tries
+) -> PromptMessage | None:
+    """Return what the model is told next, None if the turn ends; only results are stored."""
+    over = _is_over(outcome, config, tries)
+    if step.calls:
+        nudge = _nudge(outcome, step, person, gate.message, over=over)
+        results = _results(step)
+        text = "\n\n".join([*(result.text for result in results), nudge])
+        return PromptMessage("user", text, bare=nudge, results=results)
+    return _told(_unworked(outcome, step, person, gate, tries, over=over))
+
+
+def _unworked(
+    outcome: LoopOutcome,
+    step: LoopStep,
+    person: str,
+    gate: Gate,
+    tries: _Tries,
+    *,
+    over: bool,
+) -> str | None:
+    """Return what the model is told after an answer without work, None if the turn ends."""
+    if tries.cuts > LENGTH_STOPS:
+        outcome.stopped = "length"
+        return None
+    if tries.cuts:
+        advice = tries.advice if tries.cuts == LENGTH_STOPS else ""
+        return prompts.load("cut_off").fill(advice=advice)
+    if step.waits and not outcome.said:
+        outcome.stopped = "waiting"
+        return None
+    if not step.ends:  # it only thought
+        return _unfinished(outcome, "now speak" if over else "now speak, or act", person, over=over)
+    announced = ANNOUNCES if step.announces and not over else ""
+    missing = announced or gate.missing(outcome.said, outcome.work())
+    if not missing:
+        return None
+    outcome.missing.append(missing)
+    if len(outcome.missing) > gate.config.max_continues:
+        outcome.stopped = "unfinished"
+        return None
+    return _unfinished(outcome, missing, person, over=over)
+
+
+def _unfinished(outcome: LoopOutcome, missing: str, person: str, *, over: bool) -> str:
+    heard = f" {person} has heard this already: {outcome.said}" if outcome.said else ""
+    return prompts.load("unfinished").fill(
+        missing=missing, said=heard, way=WITHOUT_TOOLS if over else BY_TOOL, person=person
+    )
+
+
+def _step(
+    calls: Sequence[Action],
+    speech: str,
+    carry_out: Callable[[Action], Result],
+    before: Sequence[LoopStep],
+) -> LoopStep:
+    agency = {call.name for call in calls} & AGENCY
+    work = tuple(call for call in calls if call.name not in AGENCY)
+    earlier = [call for step in before for call in step.calls]
+    results: list[Result] = []
+    for read_only, group in groupby(work, lambda call: call.name in READ_ONLY):
+        row = list(group)
+        refused = [_refused(call, [*earlier, *row[:n]], REPEAT_LIMIT) for n, call in enumerate(row)]
+        pairs = list(zip(row, refused, strict=True))
+        if read_only and len(row) > 1:  # they change nothing, so none waits for another
+            with ThreadPoolExecutor(len(row)) as pool:
+                results += pool.map(lambda pair: pair[1] or carry_out(pair[0]), pairs)
+        else:
+            results += [refusal or carry_out(call) for call, refusal in pairs]
+        earlier += row
+    return LoopStep(
+        speech,
+        work,
+        tuple(results),
+        ends=agency != {"think"} or bool(speech),
+        waits="wait" in agency,
+        announces=any(call.arguments.get("then") == MORE for call in calls if call.name == "say"),
+    )
+
+
+def _no_more(call: Action) -> Result:
+    return Result(f"refused: no tool may be used any more; {call.name} did not run", failed=True)
+
+
+def _refused(call: Action, earlier: Sequence[Action], limit: int) -> Result | None:
+    """Refuse a call that was made so often in a row just before."""
+    count = 0
+    for last in reversed(earlier):
+        if (last.name, last.arguments) != (call.name, call.arguments):
+            break
+        count += 1
+    if count < limit:
+        return None
+    text = f"{REFUSED} {call.name} was called like this {limit} times; use its results"
+    return Result(text, failed=True)
+
+
+def _results(step: LoopStep) -> tuple[ToolResult, ...]:
+    return tuple(
+        ToolResult(call.id, transcript.result_text(call.name, result.text))
+        for call, result in zip(step.calls, step.results, strict=True)
+    )
+
+
+def _nudge(outcome: LoopOutcome, step: LoopStep, person: str, message: str, *, over: bool) -> str:
+    """Turn the model back to the person: what failed, what was searched, what they heard and said.
+
+    A small model answers what stands last: after the results alone it has lost the question. Asked
+    for what it has found by now, it says that it doesn't know, as the person did.
+    """
+    failed = [
+        call.name for call, result in zip(step.calls, step.results, strict=True) if result.failed
+    ]
+    steps = outcome.steps
+    searches = [call for each in steps for call in each.calls if call.name in SEARCHES]
+    asked = [f'"{value}"' for call in searches for value in call.arguments.values()]
+    slots = {
+        "asked": f" Already searched: {', '.join(dict.fromkeys(asked))}." if asked else "",
+        "said": f" {person} has heard this already: {outcome.said}" if outcome.said else "",
+        "person": person,
+        "message": transcript.spoken(person, tokens.cut(one_line(message), MESSAGE_TOKENS)),
+    }
+    names = ", ".join(dict.fromkeys(failed))
+    if failed and not over:
+        return prompts.load("failed").fill(**slots, failed=names)
+    if QUESTION.search(message) and all(result.found for result in step.results):
+        return prompts.load("found").fill(**slots)
+    if over:
+        return prompts.load("final").fill(
+            **slots, failed=f" {names} failed: say so." if names else ""
+        )
+    return prompts.load("nudge").fill(**slots)

@@ -1,0 +1,198 @@
+"""Talking to MCP servers by the SDK's client, in a thread with an event loop of its own.
+
+Here alone the library for the Model Context Protocol is imported on this side of it. Every wait has
+an end, and whatever a server does becomes a `ServerFailedError` with a sentence.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import CancelledError, Future
+from contextlib import AbstractContextManager
+from typing import Any, TypeVar
+
+import anyio
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+from mcp.client.client import Client
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    CONNECTION_CLOSED,
+    REQUEST_TIMEOUT,
+    CallToolResult,
+    EmbeddedResource,
+    TextContent,
+    TextResourceContents,
+)
+
+from bumble.chat.mcp_client.pipe import Pipe
+from bumble.chat.mcp_client.tool_answers import ListedTool, ServerFailedError, ToolAnswer
+from bumble.text.words import one_line, shorten
+
+T = TypeVar("T")
+MAX_RESULT_CHARS = 1_000_000
+MOST_PAGES = 20  # of a list of tools
+MOST_LISTED = 500
+END_SECONDS = 5.0  # beyond these nobody waits for a server to be gone
+PROBLEM_CHARS = 200
+PROBLEMS: tuple[type[Exception], ...] = (
+    *(MCPError, OSError, ValueError, RuntimeError, CancelledError, ExceptionGroup),
+    *(anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream),
+)
+
+for name in ("mcp", "client"):  # the library's logs: what a server does wrong is told by us, once
+    logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+
+
+class Loop:
+    """The thread in which all servers are talked to."""
+
+    def __init__(self) -> None:
+        self._manager: AbstractContextManager[BlockingPortal] = start_blocking_portal("asyncio")
+        self.portal = self._manager.__enter__()
+
+    def close(self) -> None:
+        """End the thread; its servers have ended before."""
+        self._manager.__exit__(None, None, None)
+
+
+class Link:
+    """A server that was started."""
+
+    def __init__(self, loop: Loop, pipe: Pipe, timeout_seconds: float) -> None:
+        self._portal, self._pipe, self._timeout = loop.portal, pipe, timeout_seconds
+        self._ready: Future[tuple[Client, list[ListedTool]]] = Future()
+        self._ended: anyio.Event | None = None
+        self._client: Client | None = None
+        self._began = time.monotonic()
+        self._life = self._portal.start_task_soon(self._live)
+
+    async def _live(self) -> None:
+        """Open the client, list the tools, and wait for the end."""
+        try:
+            self._ended = anyio.Event()
+            transport = self._pipe.opened()
+            async with Client(transport, read_timeout_seconds=self._timeout, cache=None) as client:
+                self._ready.set_result((client, await _listed(client)))
+                await self._ended.wait()
+        except PROBLEMS as problem:
+            if not self._ready.done():
+                self._ready.set_exception(problem)
+        finally:
+            self._ready.cancel()  # nothing, where it is done
+
+    def tools(self) -> list[ListedTool]:
+        """Wait for the server to be there, and return its tools.
+
+        Raises:
+            ServerFailedError: If it does not come, or lists none that can be read.
+        """
+        left = max(0.0, self._began + self._timeout - time.monotonic())
+        self._client, listed = self._waited(self._ready, self._life.cancel, left)
+        return listed
+
+    @property
+    def protocol(self) -> str:
+        """The version of the protocol that is spoken."""
+        return self._client.protocol_version if self._client else ""
+
+    def call(self, name: str, arguments: Mapping[str, Any]) -> ToolAnswer:
+        """Call a tool.
+
+        Raises:
+            ServerFailedError: If the server does not answer, or not as it should.
+        """
+        if self._client is None:
+            raise ServerFailedError("has listed no tools")
+        calling = self._portal.start_task_soon(self._call, self._client, name, dict(arguments))
+        answer: ToolAnswer = self._waited(calling, calling.cancel)
+        return answer
+
+    async def _call(self, client: Client, name: str, arguments: dict[str, Any]) -> ToolAnswer:
+        try:
+            return _answer(await client.call_tool(name, arguments))
+        except MCPError as error:
+            if error.code in (CONNECTION_CLOSED, REQUEST_TIMEOUT):
+                raise
+            return ToolAnswer(error.message, failed=True)  # it is there, and says no
+
+    def _waited(
+        self, future: Future[T], cancel: Callable[[], object], seconds: float | None = None
+    ) -> T:
+        try:
+            return future.result(self._timeout if seconds is None else seconds)
+        except TimeoutError:
+            cancel()
+            raise ServerFailedError(self._late) from None
+        except PROBLEMS as problem:
+            raise ServerFailedError(self._worded(problem)) from problem
+        except BaseException:  # Ctrl-C: what was asked for is wanted no more
+            cancel()
+            raise
+
+    @property
+    def _late(self) -> str:
+        return f"did not answer within {self._timeout:g} s"
+
+    def _worded(self, problem: BaseException) -> str:
+        if self._pipe.flooded:
+            return "sent more than anyone reads, and was stopped"
+        while isinstance(problem, ExceptionGroup):
+            problem = problem.exceptions[0]
+        if isinstance(problem, OSError):
+            return f"could not be started: {problem.strerror or problem}"
+        if isinstance(problem, ValueError):  # of the library's types, in many words
+            return "answered in a form that can't be read"
+        if isinstance(problem, MCPError) and problem.code == REQUEST_TIMEOUT:
+            return self._late  # the library's own clock struck first
+        last = one_line(self._pipe.last_words)
+        if isinstance(problem, MCPError) and problem.code == CONNECTION_CLOSED:
+            return shorten(f"has ended: {last}" if last else "has ended", PROBLEM_CHARS)
+        return shorten(f"failed: {one_line(str(problem))}", PROBLEM_CHARS)
+
+    def close(self) -> None:
+        """Have the server end, and wait for it, but not long."""
+        if self._ended is not None:
+            self._portal.call(self._ended.set)
+        else:
+            self._life.cancel()
+        if not self._ready.done():
+            self._life.cancel()
+        try:
+            self._life.result(END_SECONDS)
+        except PROBLEMS:
+            self._life.cancel()
+
+
+async def _listed(client: Client) -> list[ListedTool]:
+    """List the tools of a server, page by page."""
+    tools: list[ListedTool] = []
+    cursor: str | None = None
+    for _ in range(MOST_PAGES):
+        page = await client.list_tools(cursor=cursor)
+        for tool in page.tools[: MOST_LISTED - len(tools)]:
+            reads = bool(tool.annotations and tool.annotations.read_only_hint)
+            tools.append(ListedTool(tool.name, tool.description or "", tool.input_schema, reads))
+        cursor = page.next_cursor
+        if not cursor or len(tools) >= MOST_LISTED:
+            break
+    return tools
+
+
+def _answer(result: CallToolResult) -> ToolAnswer:
+    """Return the text of a result; what is no text is named."""
+    texts: list[str] = []
+    for block in result.content:
+        if isinstance(block, TextContent):
+            texts.append(block.text)
+        elif isinstance(block, EmbeddedResource) and isinstance(
+            block.resource, TextResourceContents
+        ):
+            texts.append(block.resource.text)
+        else:
+            texts.append(f"[{block.type}]")
+    text = "\n".join(texts)
+    if len(text) > MAX_RESULT_CHARS:
+        text = f"{text[:MAX_RESULT_CHARS]}\n(it gave more; the rest was dropped)"
+    return ToolAnswer(text, bool(result.is_error))

@@ -1,0 +1,172 @@
+"""What memory has on a question, in the words of those who told it, the newest word first.
+
+For models that can't be trusted to tell it. The index ranks; what was only asked, joked or imagined
+answers nothing, and what was put right comes behind the word that put it right. What was said in
+the running talk counts from the moment it was said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from functools import cached_property
+
+from msgspec import Struct
+
+from bumble.errors import UserError
+from bumble.fallback import notices, quotes
+from bumble.fallback.quotes import Quote
+from bumble.guard import secrets
+from bumble.index import chunks
+from bumble.index.search import Hit
+from bumble.recall import recalled
+from bumble.recall.recalled import Search
+from bumble.records import base, session_files
+from bumble.records.notices import Notice
+from bumble.records.sessions import Message, Session
+from bumble.runtime import body_state
+from bumble.runtime.runtime import Runtime
+from bumble.text import stop_words
+
+SEARCHED = 12  # messages that are looked through
+TALKS = 200  # the latest, whose notices count
+NEAR = 0.21  # nearness of what answers, where somebody asks
+CLOSE = 0.8  # of the best score, from which a second message answers too
+MOST = 2  # messages that answer
+
+
+class Heard(Struct, frozen=True, dict=True):
+    """What people said that all who are here may hear, and what each message is."""
+
+    messages: Mapping[str, Message]  # oldest first
+    notices: Mapping[str, Notice]
+
+    @cached_property
+    def newer(self) -> dict[str, str]:
+        """By the id of a message that was put right, that of the one which did."""
+        return {
+            earlier: notice.message
+            for notice in self.notices.values()
+            for earlier in notice.corrects[:1]
+            if notice.message in self.messages
+        }
+
+    def newest(self, message_id: str) -> str:
+        """Return the id of the newest word on what a message says."""
+        seen = {message_id}
+        while (later := self.newer.get(message_id, "")) and later not in seen:
+            seen.add(later)
+            message_id = later
+        return message_id
+
+    def older(self, message_id: str) -> Message | None:
+        """Return what a message may put right."""
+        notice = self.notices.get(message_id)
+        return self.messages.get(notice.corrects[0]) if notice and notice.corrects else None
+
+    def tells(self, message_id: str) -> bool:
+        """Whether a message tells something, as far as is known."""
+        notice = self.notices.get(message_id)
+        return notice is None or not notices.is_idle(notice)
+
+    def kept(self, person: str) -> list[Message]:
+        """Return what somebody told and no later word may have put right, the newest first."""
+        return [
+            message
+            for message in reversed(tuple(self.messages.values()))
+            if message.speaker == person
+            and message.id not in self.newer
+            and (notice := self.notices.get(message.id)) is not None
+            and notice.keep
+            and secrets.find_secret(message.text) is None
+        ]
+
+
+def heard(runtime: Runtime, session: Session) -> Heard:
+    """Gather what all who take part may hear; what the running talk lacks is read now."""
+    talks = [*_talks(runtime, session), session]
+    messages = {
+        message.id: message
+        for talk in talks
+        for message in talk.messages
+        if message.role == "user" and message.text.strip()
+    }
+    known = {id_: each for talk in talks for id_, each in talk.notices.items()}
+    here = notices.notices(runtime, session, session.messages[:-1])
+    return Heard(messages, known | dict(here.of))
+
+
+def _talks(runtime: Runtime, session: Session) -> Iterator[Session]:
+    folder = runtime.entity.sessions
+    infos = [
+        info
+        for info in session_files.infos(folder)
+        if info.id != session.id and base.may_read((info.by, *info.present), session.people)
+    ]
+    for info in session_files.by_recency(infos, runtime.now())[-TALKS:]:
+        with suppress(UserError):  # doctor says what is wrong with it
+            yield session_files.find(folder, info.id)
+
+
+def answer(runtime: Runtime, session: Session, told: Heard) -> tuple[Quote, ...]:
+    """Return what answers the last message of a conversation, the newest word first."""
+    asked = session.messages[-1]
+    hits = [hit for hit in _found(runtime, session, asked) if _may_answer(hit, asked, told)]
+    if not hits or not _is_near(hits[0], runtime):
+        return ()
+    best = [hit for hit in hits if hit.score >= CLOSE * hits[0].score and _is_near(hit, runtime)]
+    chosen: dict[str, Message] = {}
+    for hit in best[:MOST]:
+        for message_id in (told.newest(hit.id), hit.id):
+            chosen.setdefault(message_id, told.messages[message_id])
+    few = sorted(list(chosen.values())[:MOST], key=lambda each: each.at, reverse=True)
+    return tuple(quotes.of(message, runtime.zone) for message in few)
+
+
+def _found(runtime: Runtime, session: Session, asked: Message) -> Sequence[Hit]:
+    at = runtime.now()
+    mood = body_state.mood(runtime, body_state.read(runtime, at)).name
+    asker = chunks.spoken_name(asked.speaker)
+    search = Search(session.people, mood, at, asker=asker, asking=recalled.last_turn(session))
+    return recalled.find(
+        runtime.memory,
+        runtime.config,
+        search,
+        asked.text,
+        kinds=("message",),
+        limit=SEARCHED,
+        unasked=False,
+        newer=False,
+    )
+
+
+def _may_answer(hit: Hit, asked: Message, told: Heard) -> bool:
+    message = told.messages.get(hit.id)
+    return (
+        message is not None
+        and hit.id != asked.id
+        and notices.is_noticeable(message)
+        and told.tells(hit.id)
+        and _bare(message.text) != _bare(asked.text)
+        and secrets.find_secret(message.text) is None
+    )
+
+
+def _is_near(hit: Hit, runtime: Runtime) -> bool:
+    return recalled.is_near(hit, runtime.config) or (hit.parts.nearness or 0.0) >= NEAR
+
+
+def _bare(text: str) -> str:
+    return " ".join(stop_words.words(text))
+
+
+def said_on(
+    runtime: Runtime, told: Heard, person: str, start: datetime, end: datetime
+) -> list[Message]:
+    """Return what somebody said between two times that tells something, oldest first."""
+    return [
+        message
+        for message in told.messages.values()
+        if message.speaker == person and start <= message.at < end and told.tells(message.id)
+    ]

@@ -1,0 +1,212 @@
+"""Who speaks and who is present, which session a message goes to, and storing it first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bumble.entity.changes import Change, ChangeSet
+from bumble.entity.config import Identity
+from bumble.entity.folder import Entity
+from bumble.errors import NameUnclearError, RefusedError, UsageError
+from bumble.files import disk
+from bumble.records import base, forgotten, relationships, session_files, sessions
+from bumble.records.forgotten import Forgotten
+from bumble.records.session_files import SessionInfo
+from bumble.records.sessions import Message, Session
+from bumble.runtime import people
+from bumble.runtime.runtime import Runtime
+from bumble.text import moments
+
+BEGINNING = "beginning"  # below `.bumble/`: the lock of who begins a conversation
+
+
+class Person(Struct, frozen=True):
+    """Who speaks."""
+
+    id: str
+    name: str
+    trust: str  # "owner" or "person"
+
+
+def person(entity: Entity, identity: Identity, name: str | None) -> Person:
+    """Return who speaks: somebody the entity knows, a new name, or the owner.
+
+    Raises:
+        UsageError: If the name is none.
+        NameUnclearError: If it is that of somebody known but for its marks.
+    """
+    if name is not None and not (name.strip() and name.isprintable()):
+        raise UsageError("A person's name should be one line of text.")
+    owner = identity.owner.name or "you"
+    known_people = list(relationships.read(entity.relationships))
+    called = name or owner
+    own_name = disk.same_name(called) == disk.same_name(owner)
+    find = relationships.match if own_name else relationships.match_surely
+    match = find(known_people, called)
+    is_like_owner = disk.without_marks(owner) == disk.without_marks(called)
+    if match is None and is_like_owner and not own_name:
+        raise NameUnclearError(called, owner)
+    shown = match.names[0] if match and match.names else called
+    owner_id = people.owner_among(known_people, entity, identity)
+    new_id = owner_id if own_name else relationships.person_id(called)
+    person_id = match.id if match else new_id
+    is_owner = person_id == owner_id
+    return Person(person_id, shown, "owner" if is_owner else "person")
+
+
+def open_session(
+    runtime: Runtime,
+    who: Person,
+    at: datetime,
+    *,
+    session_id: str | None = None,
+    new: bool = False,
+    present: Sequence[Person] = (),
+) -> tuple[Session, bool]:
+    """Find the conversation to go on with, or begin one.
+
+    Those who hear a conversation are the same from its beginning to its end, so that what was said
+    in it is known to all of them and to nobody else.
+
+    Args:
+        runtime: Whose conversations.
+        who: Who speaks.
+        at: The present.
+        session_id: Of the one to go on with; its people must be these.
+        new: Begin one in any case.
+        present: Who else hears it.
+
+    Returns:
+        The session, and whether it has yet to be written.
+
+    Raises:
+        RefusedError: If the session named was had with other people, or elsewhere.
+    """
+    folder = runtime.entity.sessions
+    other_ids = tuple(dict.fromkeys(person.id for person in present if person.id != who.id))
+    if session_id is not None:
+        session = session_files.find(folder, session_id)
+        if session.imported is not None:
+            raise RefusedError(
+                f"{session.id} was had with another assistant and imported; it is only read\n"
+                f"`bumble session show {session.id}` shows it. Begin another with --new-session."
+            )
+        _refuse_strangers(runtime, session, who, other_ids)
+        return session, False
+    latest = session_files.newest(folder, who.id, at, other_ids)
+    if not new and (going_on := _going_on(runtime, latest, at)):
+        return going_on, False
+    new_id = base.new_id(sessions.PREFIX, at, runtime.rng)
+    after = base.filled({"after": latest.last if latest else ""})
+    return sessions.new(new_id, at, who.id, other_ids, **after), True
+
+
+def _going_on(runtime: Runtime, latest: SessionInfo | None, at: datetime) -> Session | None:
+    """Return the conversation that has not ended, by itself or because nobody said anything."""
+    idle = timedelta(hours=runtime.config.session.idle_hours)
+    if latest is None or latest.ended or moments.gap(latest.last_at, at) > idle:
+        return None
+    return session_files.find(runtime.entity.sessions, latest.id)
+
+
+def _refuse_strangers(
+    runtime: Runtime, session: Session, who: Person, other_ids: Sequence[str]
+) -> None:
+    """Let nobody into a conversation that they did not hear from the beginning.
+
+    Raises:
+        RefusedError: If somebody would.
+    """
+    strangers = [person_id for person_id in (who.id, *other_ids) if person_id not in session.people]
+    if strangers:
+        listeners = ", ".join(session.people)
+        raise RefusedError(
+            f"{session.id} was had with {listeners}; {strangers[0]} would read what was said"
+            " in it.\n"
+            "Begin another with --new-session; --with NAME names who else is there."
+        )
+
+
+class Delivery(Struct, frozen=True):
+    """What the entity has to say before anybody speaks, and the changes that note it was said."""
+
+    messages: tuple[Message, ...] = ()
+    changes: tuple[Change, ...] = ()
+
+
+NOTHING = Delivery()
+
+
+def listen(
+    runtime: Runtime,
+    session: Session,
+    is_new: bool,
+    who: Person,
+    text: str,
+    *,
+    joins: bool = False,
+    delivery: Delivery = NOTHING,
+    listeners: Sequence[Person] = (),
+) -> Session:
+    """Store what was said, before anything is made of it.
+
+    Args:
+        runtime: Who hears it.
+        session: In which conversation.
+        is_new: Whether that has yet to be written; with `joins`, one that was begun since with
+            the same people is gone on with instead.
+        who: Who said it.
+        text: What.
+        joins: Whether that is so; not where a new conversation was asked for.
+        delivery: What the entity said just before.
+        listeners: Who else hears it; each of them has a file from then on.
+    """
+
+    def met() -> Delivery:
+        changes = [*delivery.changes, *_met(runtime, listeners, session)]
+        return replace(delivery, changes=tuple(changes))
+
+    if not (runtime.writes and is_new):
+        return _store(runtime, session, is_new, who, text, met())
+    place, wait = runtime.entity.private / BEGINNING, runtime.config.limits.lock_timeout_seconds
+    with disk.lock(place, place=runtime.entity.root, timeout_seconds=wait):
+        at, folder = runtime.clock(), runtime.entity.sessions
+        latest = session_files.newest(folder, who.id, at, session.present) if joins else None
+        begun = _going_on(runtime, latest, at)
+        # others who begin at the same time have made those files by now, or will wait
+        return _store(runtime, begun or session, begun is None, who, text, met())
+
+
+def _met(runtime: Runtime, listeners: Sequence[Person], session: Session) -> list[Change]:
+    """Plan a file for each who only listens and has none."""
+    at = runtime.now()
+    planned = [people.plan_heard_of(runtime, one.id, one.name, at, session) for one in listeners]
+    return [change for change in planned if change is not None]
+
+
+def _store(
+    runtime: Runtime, session: Session, is_new: bool, who: Person, text: str, delivery: Delivery
+) -> Session:
+    at = runtime.clock()
+    nobody: tuple[Forgotten, ...] = ()
+    known = runtime.read_or(lambda: forgotten.read(runtime.entity.root), nobody)
+    message = Message(
+        id=base.new_id(sessions.MESSAGE_PREFIX, at, runtime.rng),
+        at=at,
+        role="user",
+        text=text,
+        speaker=who.id,
+        trust=who.trust,
+        extra={"name": who.name, **forgotten.met_after(known, who.id, who.name)},
+    )
+    messages = [*delivery.messages, message]
+    if runtime.writes:
+        planned = [sessions.plan_start(session, f"begin to talk with {who.name}")] if is_new else []
+        planned.append(sessions.plan_append(session, messages, f"{who.name} said something"))
+        planned += delivery.changes
+        runtime.apply(ChangeSet(f"chat: {who.name} says something", tuple(planned), opens=True))
+    return sessions.appended(session, messages)

@@ -1,0 +1,99 @@
+"""Reflex or deliberate: how much a message is thought about, by its form or by what it is.
+
+For a model that thinks for itself the form decides, in any language: code, files, numbers, length.
+For others what the reader says of it. Each rule has an id and says how sure it is. Pure functions.
+"""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+from bumble.models.embed.reader import MessageReading
+from bumble.runtime.runtime import ProfileName
+from bumble.text import stop_words
+
+GREETING = re.compile(
+    r"(hi|hello|hey|yo|hiya|howdy|morning|evening|good (morning|evening|night|day|afternoon)|sup"
+    r"|thanks?( you)?|thx|ok(ay)?|bye|goodbye|see you|gn|hallo|moin|servus|salut|bonjour|hola|ciao"
+    r"|olá|hej|привет|你好|こんにちは)( (there|you|all|everyone|again))?[\s!.,?~🙂👋]*",
+    re.IGNORECASE,
+)
+# Code, names of files, addresses: marks that stand in no small talk.
+TECHNICAL = re.compile(
+    r"```|`[^`]+`|https?://|\w+\(.*\)|[{};]\s*$|[<>]=?|=>|->|\b\w+\.(?:py|js|ts|md|txt|csv|json|ya?ml"
+    r"|html?|css|sh|sql|rs|go|c|cpp|java|pdf|docx?|xlsx?|png|jpe?g)\b|(?:^|\s)[~./\\]+/\S|@\w+[./]\w"
+)
+QUESTION = re.compile("[?？؟]")
+DIGIT = re.compile(r"\d+")
+GREETING_CHARS = 4  # shorter input is a reflex
+QUESTION_CHARS = 80  # a question shorter than this, and calm, is a reflex
+LONG_INPUT_CHARS = 200  # longer input is thought about
+SLANG_CHARS = 120  # longer talk without a question is in doubt
+REACTION_CHARS = 18  # a reaction up to here is a reflex, whatever it holds
+DOUBT = -0.5  # how far below a cut-off a message still gets thought
+WEIGHTY = (
+    *("task", "ask_world", "ask_memory", "ask_entity", "pry", "remind", "remember", "correct"),
+    *("confide", "calculate", "ask_known", "ask_talk"),
+)
+
+
+class Route(Struct, frozen=True):
+    """Where a message goes, by which rule, and how sure that is."""
+
+    profile: ProfileName
+    rule: str
+    confidence: float  # in [0, 1]
+
+
+AUTOMATION = Route("deliberate", "automation", 1.0)  # no person said it
+
+
+def by_form(text: str) -> Route:
+    """Decide by the form of a message alone, in any language: for a model that thinks for itself.
+
+    What has code, a file, an address, several lines or numbers in it, and what is long, is worth
+    thought.
+    """
+    message = text.strip()
+    if _is_sound(message):
+        return Route("reflex", "greeting", 0.95)
+    if TECHNICAL.search(message) or "\n" in message:
+        return Route("deliberate", "technical", 0.8)
+    if len(message) > LONG_INPUT_CHARS:
+        return Route("deliberate", "long_input", 0.75)
+    asks = QUESTION.search(message) is not None
+    if not asks and len(message) <= REACTION_CHARS:
+        return Route("reflex", "reaction", 0.7)
+    if asks and (len(message) >= QUESTION_CHARS or DIGIT.search(message)):
+        return Route("deliberate", "long_question", 0.6)
+    if len(message) > SLANG_CHARS or len(DIGIT.findall(message)) > 1:
+        return Route("deliberate", "doubt", 0.35)
+    return Route("reflex", "short_question" if asks else "small_talk", 0.6)
+
+
+def by_reading(text: str, reading: MessageReading) -> Route:
+    """Decide by what a message is: work, questions, weight and what is kept get thought."""
+    if _is_sound(text.strip()):
+        return Route("reflex", "greeting", 0.95)
+    named = [each for each in WEIGHTY if reading.scores.get(each, DOUBT - 1) > DOUBT]
+    if named:
+        surest = max(named, key=lambda intent: reading.scores[intent])
+        return Route("deliberate", surest, 0.8)
+    if reading.heavy:
+        return Route("deliberate", "heavy", 0.75)
+    if reading.keep > DOUBT and not reading.has("greet", "leave"):
+        return Route("deliberate", "kept", 0.6)
+    return Route("reflex", reading.main, 0.6)
+
+
+def demands(text: str) -> bool:
+    """Whether a message is about code, a file or an address: then work may be wanted."""
+    return TECHNICAL.search(text) is not None
+
+
+def _is_sound(message: str) -> bool:
+    """Whether a message is a greeting of any language, or too short to say anything."""
+    letters = sum(3 if stop_words.UNSPACED_SIGN.match(char) else 1 for char in message)
+    return letters < GREETING_CHARS or GREETING.fullmatch(message) is not None

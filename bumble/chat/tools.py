@@ -1,0 +1,585 @@
+"""The tools of an entity: their names, descriptions, parameters, and what each one does.
+
+A tool that fails gives a result the model gets to see. What a tool writes is planned here and
+applied with the turn, on the files as they are then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from bumble.chat import deep_recall, workspace
+from bumble.chat.anchor_tools import Feelings
+from bumble.chat.deep_recall import DeepRecallAnswer
+from bumble.chat.tool_cache import ToolCache
+from bumble.entity.changes import Change
+from bumble.entity.config import ToolsConfig
+from bumble.entity.folder import Entity
+from bumble.errors import RecordMissingError, RefusedError, UserError
+from bumble.guard import grounded, secrets
+from bumble.llm.protocol import Tool
+from bumble.prompt import system
+from bumble.recall import catalyze
+from bumble.recall.recalled import RecalledAnswer
+from bumble.records import base, journal, knowledge, projects, provenance, scratch, skills
+from bumble.records.base import Provenance
+from bumble.records.projects import Project
+from bumble.records.sessions import Message
+from bumble.records.skills import Skill
+from bumble.runtime import rules
+from bumble.runtime.outside import OutsideResult
+from bumble.text import json_schema, passed_on, stop_words
+
+LEAST_WORDS, LEAST_KEPT = 6, 0.5  # of a text that is rewritten: so many telling words, this share
+
+Plan = Callable[[], Change | None]  # made when it is applied; None: nothing to write
+
+
+class Outside(Struct, frozen=True):
+    """Tools of other programs that a turn may use."""
+
+    tools: tuple[Tool, ...]
+    call: Callable[[str, Mapping[str, Any]], OutsideResult]
+
+
+class ToolContext(Struct, frozen=True):
+    """What a tool may know of the turn it runs in."""
+
+    entity: Entity
+    at: datetime
+    zone: ZoneInfo
+    provenance: Provenance  # of what the person has it write
+    recall: Callable[[str, str], RecalledAnswer]  # searches memory, in a register or none
+    deep_recall: Callable[[str], DeepRecallAnswer]  # searches it several times, for one question
+    feelings: Feelings  # makes and recalls anchors
+    expand: Callable[[str], RecalledAnswer]  # gives the whole of a text or memory that is shown cut
+    config: ToolsConfig
+    apply: Callable[[Change], None]  # writes a workspace file at once: the next tool may need it
+    cache: ToolCache
+    environ: Mapping[str, str]  # for programs
+    said: tuple[str, ...] = ()  # what the person has said in this conversation
+    known: tuple[str, ...] = ()  # names of the person and of the entity
+    owner: str = "its owner"  # what the owner is called
+    read: set[str] = field(default_factory=set)  # tiers of what was read that is only quoted
+    warned: set[str] = field(default_factory=set)  # texts that were about to lose most they say
+    outside: Outside | None = None  # tools of other programs
+
+    @property
+    def readers(self) -> tuple[str, ...]:
+        """Ids of all who take part."""
+        return self.provenance.audience
+
+
+class Result(Struct, frozen=True):
+    """What came of a call."""
+
+    text: str
+    failed: bool = False
+    found: bool = False  # whether it is memories, which answer a question
+    plan: Plan | None = None
+    trust: str = ""  # the lowest tier among what it found, if it is a quoted one
+    more: tuple[Plan, ...] = ()  # of further files
+
+    @property
+    def plans(self) -> tuple[Plan, ...]:
+        """All it wants written, one file each."""
+        return (*((self.plan,) if self.plan else ()), *self.more)
+
+
+def _parameters(**texts: str) -> Mapping[str, Any]:
+    return {
+        "type": "object",
+        "properties": {
+            name: {"type": "string", "description": line} for name, line in texts.items()
+        },
+        "required": list(texts),
+        "additionalProperties": False,
+    }
+
+
+DECLARED: tuple[Tool, ...] = (
+    Tool("say", "speak to the person", _parameters(text="what they hear")),
+    Tool("think", "reason for yourself; nobody hears it", _parameters(text="the thought")),
+    Tool("wait", "say nothing yet: they have more to say", _parameters()),
+    Tool("end_turn", "stop here", _parameters()),
+    Tool(
+        "recall",
+        "search older memories, for what is not in front of you",
+        {
+            "type": "object",
+            "properties": {
+                "query": {"type": "string", "description": "what to look for"},
+                "register": {"type": "string", "enum": list(catalyze.REGISTERS)},
+            },
+            "required": ["query"],
+            "additionalProperties": False,
+        },
+    ),
+    Tool(
+        "expand_message",
+        "read the whole of what is shown cut or cleared, by its ref",
+        _parameters(ref="the 12 letters and digits behind `ref`"),
+    ),
+    Tool(
+        "update_knowledge",
+        "write down or correct a durable fact about somebody, by name",
+        _parameters(title="what it is about", body="the whole section"),
+    ),
+    Tool("write_journal", "write in your diary", _parameters(text="the entry")),
+    Tool(
+        "list_skills",
+        "list your how-to notes",
+        {**_parameters(filter="a word; without it, all"), "required": []},
+    ),
+    Tool("read_skill", "read one how-to note", _parameters(name="its name")),
+    Tool(
+        "update_skill",
+        "save how something is done, for next time",
+        _parameters(name="short title", description="one line", body="the steps, Markdown"),
+    ),
+)
+
+MORE = "more"  # behind what was said: work that it announces
+# Speech as native tools have it: the model tells with its words whether it has still to do what
+# they say, so that nobody has to guess it from them, in any language, and no judge is asked.
+SAY = Tool(
+    "say",
+    "speak to the person",
+    {
+        "type": "object",
+        "properties": {
+            "text": {"type": "string", "description": "what they hear"},
+            "then": {
+                "type": "string",
+                "enum": ["nothing", MORE],
+                "description": f"`{MORE}`: you only said that you will do something with a tool, "
+                "and do it next; `nothing`: your turn is over",
+            },
+        },
+        "required": ["text", "then"],
+        "additionalProperties": False,
+    },
+)
+
+FILES: tuple[Tool, ...] = (
+    Tool("list_files", "list your workspace", _parameters(folder="a folder in it, or empty")),
+    Tool("read_file", "read a file of your workspace", _parameters(path="its name")),
+    Tool(
+        "write_file",
+        "write a file in your workspace",
+        _parameters(path="its name", text="all that is to be in it"),
+    ),
+)
+NOTE = Tool(
+    "working_memory_note",
+    "jot down one line for later: a decision, a new view of something, an open thread or a "
+    "preference; never a secret",
+    {
+        "type": "object",
+        "properties": {
+            "text": {"type": "string", "description": "the line"},
+            "type": {"type": "string", "enum": list(scratch.KINDS)},
+        },
+        "required": ["text", "type"],
+        "additionalProperties": False,
+    },
+)
+DEEP = Tool(
+    deep_recall.NAME,
+    "look deeper, for a question whose answer several memories hold a part of each; slow",
+    _parameters(question="the whole question"),
+)
+ANCHORS: tuple[Tool, ...] = (
+    Tool(
+        "make_anchor",
+        "keep how you feel now under a name, to come back to it",
+        _parameters(label="a few words", description="what it is like"),
+    ),
+    Tool(
+        "recall_anchor",
+        "feel again, a little, as when you made an anchor",
+        _parameters(label="its name, or empty for a list of all"),
+    ),
+)
+PROJECTS: tuple[Tool, ...] = (
+    Tool(
+        "list_projects",
+        "list what is worked on over days, with the next steps",
+        _parameters(filter="a word, or empty for all"),
+    ),
+    Tool(
+        "update_project",
+        "begin a project, or write down how it stands",
+        {
+            "type": "object",
+            "properties": {
+                "title": {"type": "string", "description": "what it is called"},
+                "status": {"type": "string", "enum": list(projects.STATUSES)},
+                "why": {"type": "string", "description": "what it is for, or empty to leave it"},
+                "next": {"type": "string", "description": "all next steps, a line each"},
+            },
+            "required": ["title", "status", "why", "next"],
+            "additionalProperties": False,
+        },
+    ),
+)
+COMMAND = Tool(
+    "run_command",
+    "run a program in your workspace",
+    _parameters(command="program and arguments, no shell"),
+)
+
+
+def declared(config: ToolsConfig) -> tuple[Tool, ...]:
+    """Return the tools an entity has: files and programs only where the owner allows them."""
+    notes = (NOTE,) if config.notes else ()
+    deep = (DEEP,) if config.deep_recall else ()
+    work = PROJECTS if config.projects else ()
+    anchoring = ANCHORS if config.anchors else ()
+    allowed = (*DECLARED, *deep, *notes, *anchoring, *work, *(FILES if config.files else ()))
+    return (*allowed, COMMAND) if config.run_command else allowed
+
+
+def run(name: str, arguments: Mapping[str, Any], context: ToolContext) -> Result:
+    """Carry out a call; whatever is wrong with it is in the result."""
+    others = context.outside.tools if context.outside else ()
+    known_tools = (*declared(context.config), *others)
+    found = next((tool for tool in known_tools if tool.name == name), None)
+    if found is None or name in AGENCY:
+        known = ", ".join(tool.name for tool in known_tools)
+        return Result(f"failed: there is no tool {name}; there are {known}", failed=True)
+    problem = json_schema.error(arguments, found.parameters)
+    if problem is not None:
+        return Result(f"failed: {problem.message}", failed=True)
+    try:
+        if found in others or WORK[name].keeps:
+            secrets.refuse(*(str(value) for value in arguments.values()))
+        if context.outside and found in others:
+            result = _call_outside(context.outside, name, arguments)
+        else:
+            result = WORK[name].run(dict(arguments), context)
+        context.read.update({tier_of(name, result.trust)} - {""})
+        return result
+    except (UserError, ValueError) as error:
+        return Result(f"failed: {error}", failed=True)
+    except OSError as error:  # a name too long for the system, a file where a folder should be
+        return Result(f"failed: {error.strerror or error}", failed=True)
+
+
+def _call_outside(outside: Outside, name: str, arguments: Mapping[str, Any]) -> Result:
+    answer = outside.call(name, arguments)
+    return Result(answer.text or "it gave nothing", failed=answer.failed)
+
+
+def _recall(arguments: Mapping[str, str], context: ToolContext) -> Result:
+    answer = context.recall(arguments["query"], arguments.get("register", ""))
+    return Result(answer.text, found=answer.is_memory, trust=answer.trust)
+
+
+def _deep_recall(arguments: Mapping[str, str], context: ToolContext) -> Result:
+    asked = context.deep_recall(arguments["question"])
+    answer = deep_recall.answer(asked)
+    return Result(answer.text, found=answer.is_memory, plan=asked.plan, trust=answer.trust)
+
+
+def _vouch(context: ToolContext, *texts: str) -> None:
+    """See to it that what is learnt was said, and not only read or made up by a small model.
+
+    Raises:
+        RefusedError: If it was not.
+    """
+    if not context.read or grounded.was_said("\n".join(texts), context.said, context.known):
+        return
+    raise RefusedError(
+        "that was only read, and nobody here said so; "
+        "write down what the person tells you, in their words"
+    )
+
+
+def _own_words(context: ToolContext, *texts: str) -> Provenance:
+    """Return the origin of words that are the entity's own, whoever it has listened to.
+
+    Raises:
+        RefusedError: If its model may not write, and nobody said them.
+    """
+    lowest = base.lowest_trust((context.provenance.trust, "entity", *context.read))
+    return replace(context.provenance, trust=lowest)
+
+
+def _may_correct(there: Provenance, what: str, context: ToolContext) -> None:
+    """See to it that nobody overwrites what is not theirs.
+
+    Raises:
+        RefusedError: If somebody would.
+    """
+    if not base.may_read(there.audience, context.readers):
+        raise RefusedError(f'"{what}" can\'t be changed in this conversation; use another title')
+    if base.is_lower(context.provenance.trust, there.trust):
+        raise RefusedError(f'only {context.owner} can correct "{what}"')
+
+
+def _keep_most(name: str, there: str, new: str, origin: Provenance, context: ToolContext) -> None:
+    """See to it that a text is not replaced by the change to it alone; once, for it may be meant.
+
+    Raises:
+        RefusedError: If most of what it says would go.
+    """
+    words = set(stop_words.telling_words(there))
+    kept = words & set(stop_words.telling_words(new))
+    small = len(words) < LEAST_WORDS or provenance.is_untrusted(origin.trust)
+    if small or len(kept) >= len(words) * LEAST_KEPT or name.casefold() in context.warned:
+        return
+    context.warned.add(name.casefold())
+    raise RefusedError(
+        f'not saved yet, for most of "{name}" would be lost. It says now: {there.strip()}\n'
+        "Call the same tool again with all of that and the change"
+    )
+
+
+def _expand(arguments: Mapping[str, str], context: ToolContext) -> Result:
+    answer = context.expand(arguments["ref"])
+    return Result(answer.text, trust=answer.trust)
+
+
+def _update_knowledge(arguments: Mapping[str, str], context: ToolContext) -> Result:
+    title, body = arguments["title"], arguments["body"]
+    _vouch(context, title, body)
+
+    def plan() -> Change | None:
+        book = knowledge.read(context.entity.knowledge)
+        there = knowledge.find(book, title)
+        if there is not None and not there.locked:
+            _may_correct(there.provenance, title, context)
+        return knowledge.plan_set(
+            book,
+            title,
+            body,
+            f"know about {title}",
+            by_entity=True,
+            provenance=context.provenance,
+        )
+
+    new = plan()  # refuses what it would refuse later
+    old = knowledge.find(knowledge.read(context.entity.knowledge), title)
+    if old is not None:
+        _keep_most(title, old.text, body, old.provenance, context)
+    return Result("saved" if new else "that is already written down", plan=plan)
+
+
+def _write_journal(arguments: Mapping[str, str], context: ToolContext) -> Result:
+    text = arguments["text"]
+    origin = _own_words(context, text)
+
+    def plan() -> Change:
+        return journal.plan_add(
+            context.at, text, context.zone, "write in the journal", provenance=origin
+        )
+
+    plan()  # refuses what it would refuse later
+    return Result("written", plan=plan)
+
+
+def _note(arguments: Mapping[str, str], context: ToolContext) -> Result:
+    text, kind = arguments["text"], arguments["type"]
+    _vouch(context, text)
+
+    def plan() -> Change:
+        origin = context.provenance
+        return scratch.plan_add(context.at, kind, text, context.zone, origin, "note it down")
+
+    plan()  # refuses what it would refuse later
+    return Result("noted", plan=plan)
+
+
+def _make_anchor(arguments: Mapping[str, str], context: ToolContext) -> Result:
+    origin = _own_words(context, arguments["label"], arguments["description"])
+    plans = context.feelings.keep(arguments["label"], arguments["description"], origin, context.at)
+    return Result("kept", more=plans)
+
+
+def _recall_anchor(arguments: Mapping[str, str], context: ToolContext) -> Result:
+    if not arguments["label"].strip():
+        return Result(context.feelings.listing(context.readers) or "you have no anchors yet")
+    recall = context.feelings.recall(arguments["label"], context.readers, context.at)
+    return Result(recall.text, trust=recall.trust, more=recall.plans)
+
+
+def _list_projects(arguments: Mapping[str, str], context: ToolContext) -> Result:
+    word = arguments["filter"].casefold()
+    listed = [
+        project
+        for project in projects.readable(context.entity.projects)
+        if word in project.text.casefold()
+        and base.may_read(project.provenance.audience, context.readers)
+    ]
+    lowest = provenance.lowest_untrusted(project.provenance.trust for project in listed)
+    text = "\n".join(f"- {project.text}" for project in listed)
+    return Result(text or "no project like that", trust=lowest)
+
+
+def _update_project(arguments: Mapping[str, str], context: ToolContext) -> Result:
+    title, why = arguments["title"], arguments["why"]
+    steps = arguments["next"].splitlines()
+    _vouch(context, title, why, *steps)
+    edit = projects.Edit(arguments["status"], why if why.strip() else None, steps)
+
+    def plan() -> Change | None:
+        project = projects.match(projects.readable(context.entity.projects), title)
+        note, origin = f"write down how {title} stands", context.provenance
+        if project is None:
+            return projects.plan_new(
+                title, replace(edit, people=context.readers), note, provenance=origin
+            )
+        _may_correct(project.provenance, title, context)
+        return projects.plan_edit(project, edit, note, provenance=_shared(project, context))
+
+    new = plan()  # refuses what it would refuse later
+    return Result("saved" if new else "that is already written down", plan=plan)
+
+
+def _shared(project: Project, context: ToolContext) -> Provenance:
+    """Return the origin of a text that goes on from one that is there: for the same people."""
+    there, now = project.provenance, context.provenance
+    return replace(
+        now,
+        sources=tuple(dict.fromkeys((*there.sources, *now.sources))),
+        trust=base.lowest_trust((there.trust, now.trust)),
+        audience=there.audience or now.audience,
+    )
+
+
+def _list_skills(arguments: Mapping[str, str], context: ToolContext) -> Result:
+    word = arguments.get("filter", "").casefold()
+    found = [
+        skill
+        for skill in _skills(context)
+        if word in f"{skill.name} {skill.description} {skill.text}".casefold()
+    ]
+    lines = [system.skill_line(skill) for skill in found]
+    lowest = provenance.lowest_untrusted(skill.provenance.trust for skill in found)
+    return Result("\n".join(lines) or "no skill like that", trust=lowest)
+
+
+def _read_skill(arguments: Mapping[str, str], context: ToolContext) -> Result:
+    name, there = arguments["name"], _skills(context)
+    skill = skills.match(there, name)
+    if skill is None:
+        raise RecordMissingError("skill", name, base.nearest(name, [one.name for one in there]))
+    return Result(skill.text, trust=provenance.lowest_untrusted((skill.provenance.trust,)))
+
+
+def _skills(context: ToolContext) -> list[Skill]:
+    """Return the skills that everybody who takes part may meet."""
+    everything = rules.obeyed(context.entity, skills.read(context.entity.skills), rules.of_skill)
+    return [one for one in everything if base.may_read(one.provenance.audience, context.readers)]
+
+
+def _update_skill(arguments: Mapping[str, str], context: ToolContext) -> Result:
+    name, description, body = arguments["name"], arguments["description"], arguments["body"]
+    _vouch(context, name, description, body)
+
+    def plan() -> Change | None:
+        known = list(skills.read(context.entity.skills))
+        there = skills.match(known, name)
+        if there is not None:
+            _may_correct(there.provenance, name, context)
+        return skills.plan_set(
+            known,
+            name,
+            description,
+            body,
+            f"learn {name}",
+            overwrite=True,
+            provenance=context.provenance,
+        )
+
+    new = plan()  # refuses what it would refuse later
+    old = skills.match(skills.read(context.entity.skills), name)
+    if old is not None:
+        _keep_most(name, old.text, body, old.provenance, context)
+    return Result("saved" if new else "that is already written down", plan=plan)
+
+
+def _list_files(arguments: Mapping[str, str], context: ToolContext) -> Result:
+    return Result(workspace.listing(context.entity, arguments["folder"]))
+
+
+def _read_file(arguments: Mapping[str, str], context: ToolContext) -> Result:
+    state = workspace.state(context.entity, arguments["path"])
+    kept = context.cache.get("read_file", arguments, state, context.at)
+    if kept is not None:
+        return Result(kept)
+    text = workspace.read(context.entity, arguments["path"])
+    context.cache.put("read_file", arguments, state, text, context.at)
+    return Result(text)
+
+
+def _write_file(arguments: Mapping[str, str], context: ToolContext) -> Result:
+    context.apply(workspace.plan_write(context.entity, arguments["path"], arguments["text"]))
+    return Result(f"written: workspace/{arguments['path']}")
+
+
+def _run_command(arguments: Mapping[str, str], context: ToolContext) -> Result:
+    text = workspace.run(context.entity, arguments["command"], context.config, context.environ)
+    return Result(text, failed=not text.startswith("exit 0"))
+
+
+class ToolWork(Struct, frozen=True):
+    """What a tool does, and what has to be known of that; what is not here only speaks or waits."""
+
+    run: Callable[[dict[str, Any], ToolContext], Result]
+    only_reads: bool = False  # nothing moves, so that several may run at once
+    searches: bool = False  # the model is reminded of what it has looked for by it
+    keeps: bool = False  # its arguments become memory: no secret may stand in them
+    # What it gives is the entity's own, each with its tier. What any other gives is from outside;
+    # so is what was cut, for it may be what a tool gave.
+    own: bool = False
+
+
+WORK: Mapping[str, ToolWork] = {
+    "recall": ToolWork(_recall, only_reads=True, searches=True, own=True),
+    deep_recall.NAME: ToolWork(_deep_recall, searches=True, own=True),
+    "expand_message": ToolWork(_expand, only_reads=True),
+    "update_knowledge": ToolWork(_update_knowledge, keeps=True, own=True),
+    "write_journal": ToolWork(_write_journal, keeps=True, own=True),
+    "working_memory_note": ToolWork(_note, keeps=True, own=True),
+    "make_anchor": ToolWork(_make_anchor, keeps=True, own=True),
+    "recall_anchor": ToolWork(_recall_anchor, own=True),
+    "list_projects": ToolWork(_list_projects, only_reads=True, own=True),
+    "update_project": ToolWork(_update_project, keeps=True, own=True),
+    "list_skills": ToolWork(_list_skills, only_reads=True, searches=True, own=True),
+    "read_skill": ToolWork(_read_skill, only_reads=True, own=True),
+    "update_skill": ToolWork(_update_skill, keeps=True, own=True),
+    "list_files": ToolWork(_list_files, only_reads=True),
+    "read_file": ToolWork(_read_file, only_reads=True),
+    "write_file": ToolWork(_write_file),
+    "run_command": ToolWork(_run_command),
+}
+AGENCY = frozenset(tool.name for tool in DECLARED) - WORK.keys()  # say, think, wait, end_turn
+SEARCHES = frozenset(name for name, work in WORK.items() if work.searches)
+READ_ONLY = frozenset(name for name, work in WORK.items() if work.only_reads)
+
+
+def tier_of(tool: str, trust: str = "") -> str:
+    """Return the tier of what a tool gave, `trust` being the lowest among what it read."""
+    if tool in WORK and WORK[tool].own:
+        return provenance.lowest_untrusted((trust,))
+    return base.lowest_trust(("tool", trust))
+
+
+def tiers_read(messages: Iterable[Message]) -> set[str]:
+    """Return the untrusted tiers of what was read in a conversation: by tools, or passed on."""
+    tiers = {""}
+    for message in messages:
+        if message.role == "tool":
+            origin = str(message.extra.get("origin", ""))
+            tiers.add(tier_of(str(message.extra.get("tool", "")), origin))
+        elif message.role == "user" and passed_on.is_in(message.text):
+            tiers.add("imported")
+    return tiers - {""}

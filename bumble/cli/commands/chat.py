@@ -1,0 +1,280 @@
+"""`bumble chat`: one message, standard input, or a conversation; its JSON and footer."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from msgspec import Struct, field
+
+from bumble.app import model_choice, output
+from bumble.app.opening import Opened, open_entity, shell_of, with_settings
+from bumble.app.speech import Speech
+from bumble.cli import directives, introducing, turn_view
+from bumble.cli.directives import Wishes
+from bumble.cli.options import (
+    EntityOption,
+    JsonOption,
+    LockTimeoutOption,
+    NowOption,
+    SeedOption,
+    YesOption,
+)
+from bumble.entity.folder import ENTITY_FILE
+from bumble.errors import AnswerInvalidError, UsageError
+from bumble.files import disk
+from bumble.records import session_files
+
+if TYPE_CHECKING:
+    from bumble.app.conversation import Conversation
+
+app = typer.Typer(rich_markup_mode=None)
+MAX_MESSAGE_CHARS = 400_000  # more is no message; a note of that size belongs into a file
+
+ELSEWHERE = {  # what the commands of a conversation are outside of one
+    "help": "bumble --help",
+    "status": "bumble status",
+    "me": "bumble person show NAME",
+    "context": "bumble context list",
+    "usage": "bumble chat --usage MESSAGE",
+    "compact": "bumble compact",
+    "model": "bumble config set llm.model NAME",
+    "new": "bumble chat --new-session MESSAGE",
+    "quit": "nothing is open",
+    "exit": "nothing is open",
+}
+
+MessageArgument = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[MESSAGE]", help="What to say; `-` reads it from standard input."),
+]
+AsOption = Annotated[
+    str | None, typer.Option("--as", metavar="PERSON", help="Who speaks. Default: the owner.")
+]
+WithOption = Annotated[
+    str | None,
+    typer.Option("--with", metavar="NAMES", help="Who else hears it, with commas between: ana,bo."),
+]
+SessionOption = Annotated[
+    str | None,
+    typer.Option("--session", metavar="ID", help="Go on with this one, or `last`."),
+]
+NewSessionOption = Annotated[bool, typer.Option("--new-session", help="Begin a new conversation.")]
+IncognitoOption = Annotated[
+    bool, typer.Option("--incognito", help="Leave no trace: not one byte of the folder changes.")
+]
+UsageOption = Annotated[
+    bool, typer.Option("--usage", help="Say what the answer cost, on standard error.")
+]
+NewOption = Annotated[
+    bool, typer.Option("--new", help="Make the entity folder if it is not there.")
+]
+ModelOption = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        metavar="NAME",
+        help="Talk by this model, as llm.model takes it: a name, or the path of a GGUF file.",
+    ),
+]
+RoundsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--max-tool-rounds",
+        min=0,
+        max=16,
+        metavar="N",
+        help="How often the entity may use tools before it has to answer.",
+    ),
+]
+DebugPrefixOption = Annotated[
+    bool, typer.Option("--debug-prefix", help="Say where this request first differs from the last.")
+]
+
+
+@app.command()
+def chat(
+    ctx: typer.Context,
+    message: MessageArgument = None,
+    *,
+    entity: EntityOption = None,
+    speaker: AsOption = None,
+    company: WithOption = None,
+    session: SessionOption = None,
+    new_session: NewSessionOption = False,
+    incognito: IncognitoOption = False,
+    new: NewOption = False,
+    usage: UsageOption = False,
+    model: ModelOption = None,
+    max_tool_rounds: RoundsOption = None,
+    debug_prefix: DebugPrefixOption = False,
+    lock_timeout: LockTimeoutOption = None,
+    json: JsonOption = False,
+    yes: YesOption = False,
+    now: NowOption = None,
+    seed: SeedOption = None,
+) -> None:
+    """Talk to the entity.
+
+    With a message, or one on standard input, answers it and ends; without, opens a conversation.
+    The next `bumble chat` goes on where this one ended.
+    """
+    shell = shell_of(ctx)
+    output.sign("one moment …", shell.environ)  # what follows takes longer than a moment to load
+    from bumble.app import after_turn, conversation
+    from bumble.cli import conversations
+
+    shell.set_now(now)
+    shell.set_seed(seed)
+    if session and new_session:
+        raise UsageError("--session goes on with a conversation, --new-session begins one: choose.")
+    text = _message(message)
+    if new:
+        _make_if_missing(ctx, entity, text or "", yes=yes)
+    ctx.with_resource(shell.stops.watched())
+    ctx.with_resource(disk.read_once())
+    opened = open_entity(
+        ctx,
+        entity,
+        incognito=incognito,
+        llm__model=model,
+        cognition__loop__max_tool_rounds=max_tool_rounds,
+        limits__lock_timeout_seconds=lock_timeout,
+    )
+    if not (yes or incognito) and model_choice.is_open(opened) and not _has_talked(opened):
+        from bumble.cli import start
+
+        opened = with_settings(opened) if start.ask(opened) else opened
+    output.sign(f"{opened.identity.name} wakes …", shell.environ)
+    typed = message is not None and message != ["-"]
+    first = None if text is None else _parse_input(text, typed=typed)
+    if first is not None and not incognito:
+        opened = introducing.heard(opened, first.text, speaker, yes=yes)
+    present = [name.strip() for name in company.split(",")] if company is not None else []
+    with conversation.open_to_talk(
+        opened, speaker, yes=yes, writes=not incognito, present=present
+    ) as talk:
+        wanted = session and conversations.find(opened, session).id
+        talk.begin(session_id=wanted, new=new_session)
+        if first is None:
+            from bumble.cli import repl
+
+            wants_usage = usage or opened.config.output.usage
+            repl.run(talk, usage=wants_usage, debug_prefix=debug_prefix)
+            return
+        answer(opened, talk, first, usage=usage, debug_prefix=debug_prefix)
+        settles = after_turn.after_answer(talk)
+    if settles:
+        after_turn.in_background(opened)
+
+
+def _has_talked(opened: Opened) -> bool:
+    return next(session_files.infos(opened.entity.sessions), None) is not None
+
+
+def _make_if_missing(ctx: typer.Context, entity: Path | None, text: str, *, yes: bool) -> None:
+    from bumble.cli import new_entity
+
+    shell = shell_of(ctx)
+    folder = entity or shell.entity
+    if folder is None:
+        raise UsageError("--new needs to know where: bumble chat -e DIR --new")
+    if not (shell.path(folder) / ENTITY_FILE).exists():
+        identity = new_entity.make(shell, folder, asks=not yes)
+        output.say(f"{identity['name']} lives in {identity['folder']} from now on.")
+
+
+def _message(words: list[str] | None) -> str | None:
+    """Return what was said; None opens a conversation at the terminal."""
+    if words and words != ["-"]:
+        text = " ".join(words)
+    elif words == ["-"] or not sys.stdin.isatty():
+        text = sys.stdin.read(MAX_MESSAGE_CHARS + 1)
+    else:
+        return None
+    if not text.strip():
+        raise UsageError("There is nothing to say: the message is empty.")
+    if len(text) > MAX_MESSAGE_CHARS:
+        raise UsageError(
+            f"That message is longer than {MAX_MESSAGE_CHARS:,} characters; nothing was stored.\n"
+            "Keep it in a file and say what you want to know about it."
+        )
+    return text.strip("\n")
+
+
+class ChatInput(Struct, frozen=True):
+    """One message, as it was given."""
+
+    text: str  # without the directives
+    typed: bool  # else it came on standard input, and is nothing but text
+    wishes: Wishes = field(default_factory=Wishes)
+
+
+def _parse_input(text: str, *, typed: bool) -> ChatInput:
+    """Take the directives out of a typed message, and refuse what is a command of conversations.
+
+    Raises:
+        UsageError: If it is one, or there is no such command, or nothing is left to say.
+    """
+    if not typed:
+        return ChatInput(text, typed)
+    name = text[1:].split()[0] if text.startswith("/") and text[1:].split() else ""
+    parsed = directives.parse(text, shortcuts=True)
+    if name in ELSEWHERE:
+        raise UsageError(f"/{name} is for a conversation at the terminal; here: {ELSEWHERE[name]}")
+    if text.startswith("/") and parsed.text.startswith("/"):
+        raise UsageError(
+            f"There is no command /{name}; nothing was sent.\n"
+            "A message that begins with / is sent from standard input: bumble chat -"
+        )
+    if not parsed.text:
+        raise UsageError("There is nothing to say: a directive alone needs a conversation.")
+    if parsed.model is not None:
+        output.say(f"/model has no effect inside a message; here: {ELSEWHERE['model']}")
+    for ignored in parsed.ignored:
+        output.say(f"/{ignored} has no effect here.")
+    for shortcut, _ in parsed.shortcuts:
+        output.say(f"/{shortcut} has no effect inside a message; here: {ELSEWHERE[shortcut]}")
+    return ChatInput(parsed.text, typed, parsed.wishes)
+
+
+def answer(
+    opened: Opened, talk: Conversation, message: ChatInput, *, usage: bool, debug_prefix: bool
+) -> None:
+    """Answer one message and print the answer as it comes."""
+    from bumble.app import after_turn
+
+    shell, wishes = opened.shell, message.wishes
+    for unheard in talk.unheard():
+        output.say(f"{opened.identity.name} said in the meantime: {unheard}")
+    speech = Speech(opened.identity.name, shell.environ)
+    say = _ignore if shell.json else speech
+    turn = talk.answer(message.text, say, think=wishes.think, typed=message.typed)
+    if not shell.json:
+        output.piece("\n" if turn.outcome.said else "")
+    for note in turn.notes:
+        output.warn(shell, note)
+    output.stopped(turn.outcome.stopped, turn_view.why_stopped(turn))
+    if shell.json:
+        output.result(
+            shell, "chat", turn_view.data(turn) | {"pending": after_turn.pending(talk)}, ""
+        )
+    shell.stops.obey()
+    if debug_prefix:
+        output.say(talk.prefix_report(turn))
+    talk.finish(turn)
+    turn_view.tell_more(turn, wishes)
+    if usage or opened.config.output.usage:
+        output.say(turn_view.footer(talk, turn))
+    if turn.outcome.stopped == "interrupted":
+        raise KeyboardInterrupt
+    if turn.outcome.problem is not None:
+        raise typer.Exit(turn.outcome.problem.exit_code)
+    if turn.outcome.is_silent:
+        raise typer.Exit(AnswerInvalidError.exit_code)
+
+
+def _ignore(piece: str) -> None:
+    """With --json nothing is printed before the end."""

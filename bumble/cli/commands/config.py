@@ -1,0 +1,364 @@
+"""`bumble config`: see, set and unset settings; trust a folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bumble.app import opening, output, setting_files, weights
+from bumble.app.opening import shell_of
+from bumble.app.process import Shell
+from bumble.app.setting_files import SettingsFile
+from bumble.cli.options import DryRunOption, EntityOption, JsonOption, LockTimeoutOption
+from bumble.entity import folder_trust, layers, setting_edits, settings
+from bumble.entity.config import Identity
+from bumble.entity.folder import ENTITY_FILE
+from bumble.entity.settings import Settings
+from bumble.errors import NotAnEntityError, UnsafePathError, UsageError, UserError
+from bumble.files import disk
+from bumble.runtime import rules
+from bumble.text import schema, urls, yaml_edit, yaml_render
+from bumble.text.schema import ValueProblem
+
+app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="See and change settings.")
+
+
+KeyArgument = Annotated[
+    str,
+    typer.Argument(metavar="KEY", help="The setting, as in llm.model."),
+]
+SectionArgument = Annotated[
+    str | None,
+    typer.Argument(metavar="[KEY]", help="A setting or a section. Default: all."),
+]
+UserOption = Annotated[
+    bool, typer.Option("--user", help="In your own config, for all entities; not in entity.yaml.")
+]
+OriginOption = Annotated[
+    bool, typer.Option("--origin", "--effective", help="Say where each value comes from.")
+]
+FolderArgument = Annotated[Path, typer.Argument(metavar="DIR", help="The entity folder.")]
+OF_THE_MODEL = ("llm.model", "llm.provider", "llm.base_url")  # what decides who is asked
+Row = tuple[str, Any, str]  # dotted key, value, origin
+
+
+@app.command()
+def show(
+    ctx: typer.Context,
+    key: SectionArgument = None,
+    *,
+    origin: OriginOption = False,
+    entity: EntityOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show the settings in force."""
+    shell = shell_of(ctx)
+    loaded = _load(shell, entity)
+    rows = list(_rows(loaded, key))
+    lines = [_line(row, origin=origin) for row in rows]
+    output.result(shell, "config show", [_data(row) for row in rows], lines)
+    if origin and not shell.json:
+        hint = "" if shell.user_file.exists() else ", which is not there yet"
+        output.say(f"Your own settings are in {shell.user_file}{hint}.")
+
+
+def _line(row: Row, *, origin: bool) -> str:
+    key, value, where = row
+    return f"{key}: {yaml_render.inline(value)}" + (f"  # {where}" if origin else "")
+
+
+def _data(row: Row) -> dict[str, Any]:
+    return dict(zip(("key", "value", "origin"), row, strict=True))
+
+
+@app.command()
+def get(
+    ctx: typer.Context, key: KeyArgument, *, entity: EntityOption = None, json: JsonOption = False
+) -> None:
+    """Print the value of a setting."""
+    shell = shell_of(ctx)
+    rows = list(_rows(_load(shell, entity), key))
+    if len(rows) == 1 and rows[0][0] == key:
+        value = rows[0][1]
+        text = value if isinstance(value, str) else yaml_render.inline(value)
+        output.result(shell, "config get", _data(rows[0]), text)
+        return
+    lines = [_line(row, origin=False) for row in rows]
+    output.result(shell, "config get", [_data(row) for row in rows], lines)
+
+
+def _load(shell: Shell, folder: Path | None) -> Settings:
+    """Read the settings: of the entity, if there is one, else of the user alone."""
+    file = None
+    try:
+        file = opening.locate(shell, folder)[0] / ENTITY_FILE
+    except NotAnEntityError:
+        if folder or shell.entity or shell.environ.get("BUMBLE_ENTITY"):
+            raise
+    loaded = settings.load(file, shell.user_file, shell.environ)
+    shell.entity_name = loaded.identity.name if loaded.identity else None
+    for warning in loaded.warnings:
+        output.warn(shell, warning)
+    return loaded
+
+
+def _rows(loaded: Settings, key: str | None) -> Iterator[Row]:
+    """Yield the settings below a key."""
+    if key is None:
+        yield from loaded.flat()
+        return
+    if key.split(".")[0] in schema.fields(Identity):
+        yield from _identity_rows(loaded, key)
+        return
+    value = loaded.get(key)
+    if not (isinstance(value, Mapping) and value):
+        yield key, value, loaded.origin(key)
+        return
+    yield from (row for row in loaded.flat() if row[0].startswith(f"{key}."))
+
+
+def _identity_rows(loaded: Settings, key: str) -> Iterator[Row]:
+    """Yield what entity.yaml says of who the entity is, which is no setting."""
+    if loaded.identity is None:
+        raise UsageError(f"`{key}` is part of who an entity is, and there is none here.")
+    try:
+        kind = schema.at(Identity, tuple(key.split(".")))
+    except ValueProblem as problem:
+        raise UsageError(layers.sentence(problem)) from problem
+    if schema.is_section(kind):
+        for name in schema.fields(schema.bare(kind)[0]):
+            yield from _identity_rows(loaded, f"{key}.{name}")
+        return
+    value: Any = loaded.identity
+    for name in key.split("."):
+        value = getattr(value, name)
+    source = next(layer.source for layer in loaded.layers if layer.name == ENTITY_FILE)
+    yield key, value, layers.place(ENTITY_FILE, source, tuple(key.split(".")))
+
+
+@app.command("set", context_settings={"ignore_unknown_options": True})  # a value may be -1
+def set_(
+    ctx: typer.Context,
+    key: KeyArgument,
+    value: Annotated[str, typer.Argument(metavar="VALUE", help="Text as it is; all else as YAML.")],
+    *,
+    user: UserOption = False,
+    entity: EntityOption = None,
+    dry_run: DryRunOption = False,
+    lock_timeout: LockTimeoutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Change a setting of the entity, or one of your own."""
+
+    def plan(source: str, file: str) -> str:
+        planned = setting_edits.plan_set(source, key, value, file=file)
+        if not user:
+            _refuse_owners(key, planned)
+            if key in ("llm", "llm.model"):
+                _refuse_outside(place.path.parent, planned)
+        return planned
+
+    if key == "schema_version":
+        raise UsageError("`schema_version` says how the folder is made; bumble itself raises it.")
+    shell = shell_of(ctx)
+    place = _place(shell, entity, key, user=user)
+    before, after = setting_files.edit(
+        shell, place, plan, f"set {key}", dry_run=dry_run, lock_timeout=lock_timeout
+    )
+    if key in OF_THE_MODEL and not dry_run:
+        _check_model(ctx, entity, key, user=user)
+    _report(shell, "config set", place, key, before, after, dry_run=dry_run)
+
+
+def _check_model(ctx: typer.Context, entity: Path | None, key: str, *, user: bool) -> None:
+    """Say what is wrong with the model that is set now, as far as that can be told."""
+    from bumble.app import model_choice, model_facts
+    from bumble.llm import providers
+
+    shell = shell_of(ctx)
+    try:
+        opened = opening.without_entity(shell) if user else opening.configured(ctx, entity)
+        chosen = model_choice.choose_model(opened)
+        facts = model_facts.look(opened, chosen)
+    except UserError as error:
+        output.warn(shell, str(error))
+        return
+    if problem := model_facts.missing(chosen, facts.names):
+        output.warn(shell, f"{chosen.model}: {problem}")
+    config, known = opened.config.llm, providers.named(opened.config.llm.provider)
+    if key == "llm.provider" and known and config.base_url:
+        output.warn(
+            shell,
+            f"llm.base_url is {urls.shown(config.base_url)}, and goes before llm.provider.\n"
+            f"Take it out: bumble config unset {'--user ' if user else ''}llm.base_url",
+        )
+    elif known and config.model == weights.AUTO:
+        output.say(f"{chosen.model} talks: {chosen.why}.")
+
+
+@app.command()
+def unset(
+    ctx: typer.Context,
+    key: KeyArgument,
+    *,
+    user: UserOption = False,
+    entity: EntityOption = None,
+    dry_run: DryRunOption = False,
+    lock_timeout: LockTimeoutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Take a setting out of a file, so that the value below it shows again."""
+
+    def plan(source: str, file: str) -> str:
+        return setting_edits.plan_unset(source, key, file=file)
+
+    shell = shell_of(ctx)
+    place = _place(shell, entity, key, user=user)
+    before, after = setting_files.edit(
+        shell, place, plan, f"unset {key}", dry_run=dry_run, lock_timeout=lock_timeout
+    )
+    _report(shell, "config unset", place, key, before, after, dry_run=dry_run)
+
+
+def _place(shell: Shell, folder: Path | None, key: str, *, user: bool) -> SettingsFile:
+    """Return the file that is meant."""
+    if user and key.split(".")[0] in schema.fields(Identity):
+        raise UsageError(f"`{key}` is part of who an entity is, not of your own config.")
+    if user:
+        return setting_files.users(shell)
+    try:
+        return setting_files.entitys(opening.locate(shell, folder)[0])
+    except NotAnEntityError as error:
+        error.args = (f"{error}\nTo set it for all entities, in your own config, add --user.",)
+        raise
+
+
+def _refuse_owners(key: str, planned: str) -> None:
+    """See to it that what counts in the user's config alone is not written into a folder.
+
+    Raises:
+        UsageError: If it would be.
+    """
+    for keys in folder_trust.only_owners(yaml_edit.parse_mapping(planned)):
+        if keys[: key.count(".") + 1] == tuple(key.split(".")):
+            raise UsageError(
+                f"`{'.'.join(keys)}` would not count in a folder: only your own config may set it."
+                " Add --user."
+            )
+
+
+def _refuse_outside(root: Path, planned: str) -> None:
+    """See to it that a folder names no script outside of it: no talk would open that.
+
+    Raises:
+        UsageError: If it would.
+    """
+    from bumble.models.weights.choice import SCRIPT
+
+    llm = yaml_edit.parse_mapping(planned).get("llm")
+    model = str(llm.get("model", "")) if isinstance(llm, dict) else ""
+    script = model.removeprefix(SCRIPT)
+    if script == model:
+        return
+    try:
+        disk.inside(root, os.path.relpath(root / script, root))
+    except UnsafePathError as error:
+        raise UsageError(
+            f"{model} lies outside of the entity's folder, and only your own config may name such a"
+            " script. Add --user, or copy it into the folder."
+        ) from error
+
+
+def _report(
+    shell: Shell,
+    command: str,
+    place: SettingsFile,
+    key: str,
+    before: str,
+    after: str,
+    *,
+    dry_run: bool,
+) -> None:
+    """Print what came of an edit, and say why it does not count if it does not."""
+    changed = after != before
+    data: dict[str, Any] = {"key": key, "file": str(place.path), "changed": changed}
+    data["dry_run"] = dry_run
+    if dry_run:
+        data["diff"] = setting_files.diff(before, after)
+        lines = data["diff"] or ["Nothing to do: it says so already."]
+        output.result(shell, command, data, lines)
+        output.say("Nothing was written: --dry-run.")
+        return
+    loaded = setting_files.load(shell, place)
+    shell.entity_name = loaded.identity.name if loaded.identity else None
+    try:
+        row = next(iter(_rows(loaded, key)))
+    except UsageError:  # an entry of a mapping, that nobody makes now
+        row = (key, None, "not set")
+    setting_files.warn_if_idle(shell, loaded, place, key, row[2])
+    prefix = "" if changed else "Nothing to do: "
+    data |= {"value": row[1], "origin": row[2]}
+    output.result(shell, command, data, f"{prefix}{_line(row, origin=True)}")
+
+
+@app.command("trust")
+def trust_(
+    ctx: typer.Context,
+    folder: FolderArgument,
+    *,
+    dry_run: DryRunOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Let an entity, as it is now, run programs, reach beyond its folder, and obey its rules.
+
+    Shows what that lets it do. When something of it is new or changed, by a pull or by hand, it is
+    asked again; your own bumble commands renew the trust, and rules that you write here need none.
+    """
+    shell = shell_of(ctx)
+    root, _ = opening.locate(shell, folder)
+    what = setting_files.to_trust(shell, root)  # what can't be read is not trusted
+    changed = setting_files.trust(shell, root, what, dry_run=dry_run)
+    verb = "Trusted already" if not changed else "Would trust" if dry_run else "Trusted"
+    lines = [f"{verb}: {root}"]
+    lines += [f"  {key}: {yaml_render.inline(value)}" for key, value in what.settings.items()]
+    runs = {item.path: item.summary for item in what.runnable if item.path != ENTITY_FILE}
+    lines += [f"  {path}: {' '.join(summary.split())}" for path, summary in runs.items()]
+    obeyed = [rule for rule in what.rules if rule.file not in runs]
+    lines += [f"  {rules.line(rule)}" for rule in obeyed]
+    data = {"folder": str(root), "changed": changed, "dry_run": dry_run, "counts": what.settings}
+    data |= {"runs": runs, "obeys": {rule.name: rule.summary for rule in obeyed}}
+    output.result(shell, "config trust", data, lines)
+
+
+@app.command()
+def untrust(
+    ctx: typer.Context,
+    folder: FolderArgument,
+    *,
+    dry_run: DryRunOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Stop trusting an entity folder, which may be gone."""
+    shell = shell_of(ctx)
+    root = shell.real_path(folder)
+    before, after = setting_files.edit(
+        shell,
+        setting_files.users(shell),
+        lambda source, file: folder_trust.plan_not(source, root),
+        f"untrust {root}",
+        dry_run=dry_run,
+    )
+    changed = before != after
+    verb = (
+        "Not trusted anyway"
+        if not changed
+        else "Would stop trusting"
+        if dry_run
+        else "No longer trusted"
+    )
+    data = {"folder": str(root), "changed": changed, "dry_run": dry_run}
+    output.result(shell, "config untrust", data, f"{verb}: {root}")

@@ -1,0 +1,205 @@
+"""`bumble context`: what is in the prompt, how long each part is, what was left out."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from difflib import unified_diff
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bumble.app import conversation, output
+from bumble.app.opening import Opened
+from bumble.chat import context_report
+from bumble.chat.context_report import ContextReport
+from bumble.cli import context_view, conversations, directives, viewing
+from bumble.cli.conversations import OfSessionOption
+from bumble.cli.entity_command import looks_back, shows
+from bumble.errors import UsageError, UserError
+from bumble.files import disk
+from bumble.records import session_files
+from bumble.records.base import Provenance
+from bumble.records.provenance import withheld
+from bumble.records.sessions import Session
+
+if TYPE_CHECKING:
+    from bumble.chat.turn_record import Turn
+
+Sent = tuple[list[dict[str, Any]], list[dict[str, Any]]]  # messages, and the tools for them
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="See what the model is told.",
+)
+SAMPLE = "Hello."  # stands for the next message where none is given
+MessageOption = Annotated[
+    str | None, typer.Option("--message", "-m", metavar="TEXT", help="As if this were said next.")
+]
+AsOption = Annotated[
+    str | None, typer.Option("--as", metavar="PERSON", help="Who says it. Default: the owner.")
+]
+EstimateOption = Annotated[
+    bool, typer.Option("--estimate", help="Of the next request, also where one was sent before.")
+]
+
+
+@app.command("list")
+@looks_back
+def list_(
+    opened: Opened,
+    *,
+    message: MessageOption = None,
+    speaker: AsOption = None,
+    session: OfSessionOption = None,
+    estimate: EstimateOption = False,
+) -> None:
+    """Show what is in the prompt, and the size of each part."""
+    report = _report(opened, speaker, message, session, estimate=estimate)
+    output.result(
+        opened.shell,
+        "context list",
+        context_report.to_data(report),
+        list(context_view.listed(report)),
+    )
+
+
+@app.command()
+@looks_back
+def detail(
+    opened: Opened,
+    *,
+    message: MessageOption = None,
+    speaker: AsOption = None,
+    session: OfSessionOption = None,
+    estimate: EstimateOption = False,
+) -> None:
+    """Show each skill, tool and block by its size, and the token budget."""
+    report = _report(opened, speaker, message, session, estimate=estimate)
+    output.result(
+        opened.shell,
+        "context detail",
+        context_report.to_data(report),
+        list(context_view.detailed(report)),
+    )
+
+
+@app.command("json")
+@looks_back
+def json_(
+    opened: Opened,
+    *,
+    message: MessageOption = None,
+    speaker: AsOption = None,
+    session: OfSessionOption = None,
+    estimate: EstimateOption = False,
+) -> None:
+    """Print the report as JSON."""
+    opened.shell.json = True
+    report = _report(opened, speaker, message, session, estimate=estimate)
+    output.result(opened.shell, "context json", context_report.to_data(report), "")
+
+
+@app.command()
+@looks_back
+def prompt(
+    opened: Opened,
+    *,
+    message: MessageOption = None,
+    speaker: AsOption = None,
+    session: OfSessionOption = None,
+) -> None:
+    """Print the next request, word for word."""
+    _, turn, (messages, tools) = _estimated(opened, speaker, message, session)
+    hidden = None if speaker else _hidden(opened, turn.session)
+    if hidden:
+        messages = [{"role": one["role"], "content": hidden} for one in messages]
+    schema = None if tools else turn.request.schema
+    data = {"messages": messages, "schema": schema, "tools": tools}
+    text = [f"--- {one['role']} ---\n{_written(one)}" for one in messages]
+    output.result(opened.shell, "context prompt", data, text)
+
+
+@app.command()
+@shows
+def diff(
+    opened: Opened,
+    *,
+    message: MessageOption = None,
+    speaker: AsOption = None,
+    session: OfSessionOption = None,
+) -> None:
+    """Show what differs between the last request and the next, and from which byte on."""
+    sent = conversation.last_request(opened.entity)
+    before = _joined(sent)
+    turn = _estimated(opened, speaker, message, session)[1]
+    after = _joined([(message.role, message.content) for message in turn.request.messages])
+    hidden = None if speaker else _hidden(opened, turn.session)
+    with suppress(UserError):  # forgotten, or in a folder that came from elsewhere
+        last = session_files.find(opened.entity.sessions, conversation.last_talk(opened.entity))
+        hidden = hidden or _hidden(opened, last)
+    shared = len(disk.common_prefix(before.encode(), after.encode()))
+    lines = list(unified_diff(before.splitlines(), after.splitlines(), "last", "next", n=1))
+    lines = [hidden] if hidden else lines
+    data = {"sent_before": bool(sent), "first_different_byte": shared, "diff": lines}
+    head = f"{shared} bytes shared from the beginning"
+    shown = [head, *(line.rstrip("\n") for line in lines)]
+    text = shown if sent else ["Nothing has been sent yet."]
+    output.result(opened.shell, "context diff", data, text)
+
+
+def _written(message: dict[str, Any]) -> str:
+    """Write what a message says and calls."""
+    calls = [
+        json.dumps(call["function"], ensure_ascii=False) for call in message.get("tool_calls", ())
+    ]
+    return "\n".join([*filter(None, [message.get("content", "")]), *calls])
+
+
+def _hidden(opened: Opened, session: Session) -> str | None:
+    """Say that a conversation is not for whoever looks; None: it is."""
+    heard = Provenance(audience=session.people)
+    return None if viewing.Viewer(opened).may_see(heard) else withheld(heard)
+
+
+def _joined(messages: list[tuple[str, str]]) -> str:
+    return "\n".join(f"--- {role} ---\n{content}" for role, content in messages)
+
+
+def _report(
+    opened: Opened,
+    speaker: str | None,
+    message: str | None,
+    session: str | None,
+    *,
+    estimate: bool,
+) -> ContextReport:
+    """Return the report of the last request if that is asked for and there is one."""
+    if not estimate and message is None and speaker is None:
+        of = conversations.find(opened, session).id if session is not None else ""
+        stored = conversation.last_report(opened.entity, of)
+        if stored is not None:
+            return stored
+    return _estimated(opened, speaker, message, session)[0]
+
+
+def _estimated(
+    opened: Opened, speaker: str | None, message: str | None, session: str | None
+) -> tuple[ContextReport, Turn, Sent]:
+    """Build the next request as `chat` would, sending and writing nothing.
+
+    Raises:
+        UsageError: If the message is nothing but directives.
+        RefusedError: If the speaker had no part in the conversation.
+    """
+    chosen = conversations.find(opened, session) if session is not None else None
+    if chosen is not None:
+        speaker = speaker or chosen.by
+    typed = directives.parse(SAMPLE if message is None else message, shortcuts=False)
+    if not typed.text.strip():
+        raise UsageError("There is nothing to say: the message is empty.")
+    with conversation.open_to_look(opened, speaker, chosen.id if chosen else None) as talk:
+        turn = talk.look(typed.text, think=typed.wishes.think)
+        report = context_report.of(talk.runtime, turn, "estimate")
+        return report, turn, context_report.sent(talk.runtime, turn)

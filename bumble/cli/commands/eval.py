@@ -1,0 +1,296 @@
+"""`bumble eval`: the owner's checks of what the entity knows; drafts of checks."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from msgspec.structs import asdict, replace
+
+from bumble.app import opening, output
+from bumble.app.opening import Opened
+from bumble.cli import commit, junit, listing, people
+from bumble.cli.entity_command import reads, writes
+from bumble.cli.junit import TestCase
+from bumble.cli.listing import Listing
+from bumble.cli.options import DryRunOption, LimitOption, SeedOption, YesOption
+from bumble.errors import RecordMissingError, UsageError
+from bumble.files import disk
+from bumble.records import checks, session_files
+from bumble.records.checks import ANSWER, PLACES, PROMPT, RECALL, WITHOUT_MODEL, Check
+from bumble.runtime.people import owner_id
+from bumble.text import words
+
+if TYPE_CHECKING:
+    from bumble.app.conversation import Conversation
+    from bumble.cli.doctor.mind_checks import CheckOutcome, Summary, WrittenStatement
+    from bumble.records.session_files import SessionInfo
+
+HELP = """Check what the entity knows: what it finds, is shown and answers.
+
+Makes the checks in `checks/`. `recall` and `prompt` ask no model; `answer` does, in a talk that
+leaves no trace. Ends with exit code 1 if a check fails.
+"""
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    help=HELP,
+)
+FAILED_EXIT_CODE = 1
+DRAFTS = 20
+NONE = "No checks yet. `bumble eval draft` writes some, checks/NAME.yaml takes your own."
+NAMES = {  # of what all checks come to, in the order of the list
+    "recall_at_k": "found by a search",
+    "mrr": "mean reciprocal rank",
+    "in_prompt": "in the prompt",
+    "answered": "answered",
+    "leak_rate": "what must not be there, there",
+    "compaction_survival": "in the prompt of a compacted talk",
+    "junk_rate": "of what models wrote, borne out by nothing",
+}
+
+
+@app.callback(invoke_without_command=True)
+@reads
+def eval_(
+    opened: Opened,
+    *,
+    of: Annotated[
+        str,
+        typer.Option(
+            "--of", metavar="PLACES", help="Where to look, with commas between; answers cost most."
+        ),
+    ] = ",".join(WITHOUT_MODEL),
+    junit_file: Annotated[
+        Path | None, typer.Option("--junit", metavar="FILE", help="Write a report for CI.")
+    ] = None,
+    seed: SeedOption = None,
+    yes: YesOption = False,
+) -> None:
+    """Make the checks, and tell what they came to."""
+    places = _places(of)
+    opened.shell.set_seed(seed)
+    listed = listing.readable(opened, checks.paths(opened.entity.checks), checks.load)
+    wanted = [check for check in listed.records if check.enabled]
+    outcomes = list(_outcomes(opened, wanted, places, yes=yes))
+    _tell(opened, outcomes, listed, junit_file)
+
+
+def _tell(
+    opened: Opened,
+    outcomes: Sequence[CheckOutcome],
+    listed: Listing[Check],
+    junit_file: Path | None,
+) -> None:
+    """Print what all checks came to, and end with the exit code that says so."""
+    from bumble.cli.doctor import mind_checks
+
+    names = [opened.identity.name, *people.names(opened).values()]
+    told = mind_checks.statements(opened.entity, names, opening.zone(opened))
+    summary = mind_checks.summarize(outcomes, told)
+    if junit_file is not None:
+        cases = [_case(each) for each in outcomes]
+        report = junit.render(f"bumble eval {opened.identity.name}", cases)
+        disk.write_atomic(opened.shell.path(junit_file), report)
+    data = {
+        "checks": [_data(each) for each in outcomes],
+        "summary": asdict(summary),
+        "junk": [asdict(each) for each in told if not each.borne_out],
+    }
+    output.result(opened.shell, "eval", data, list(_lines(outcomes, summary, told)))
+    if not listed.records and not listed.broken:
+        output.say(NONE)
+    listing.ended(listed)
+    if not all(each.passes for each in outcomes):
+        raise typer.Exit(FAILED_EXIT_CODE)
+
+
+def _places(text: str) -> list[str]:
+    named = [name.strip() for name in text.split(",") if name.strip()]
+    for name in named:
+        if name not in PLACES:
+            raise UsageError(f"{listing.missing('place', name, PLACES)}\n--of: {', '.join(PLACES)}")
+    return [place for place in PLACES if place in named]
+
+
+def _outcomes(
+    opened: Opened, wanted: Sequence[Check], places: Sequence[str], *, yes: bool
+) -> Iterator[CheckOutcome]:
+    """Make checks, those of one person after another."""
+    from bumble.cli.doctor import mind_checks
+
+    by_person: dict[str, list[Check]] = {}
+    for check in wanted:
+        try:
+            by_person.setdefault(_person(opened, check), []).append(check)
+        except RecordMissingError as error:
+            for place in places:
+                if place in check.places:
+                    made = mind_checks.outcome(check, place, ())
+                    yield replace(made, problem=words.one_line(str(error)))
+    for person, theirs in by_person.items():
+        yield from _looked(opened, person, theirs, places)
+        if ANSWER in places and any(ANSWER in check.places for check in theirs):
+            yield from _answered(opened, person, theirs, yes=yes)
+
+
+def _person(opened: Opened, check: Check) -> str:
+    """Return the id of who asks.
+
+    Raises:
+        RecordMissingError: If nobody is called that: what nobody asks would leak nowhere.
+    """
+    if not check.person:
+        return owner_id(opened.entity, opened.identity)
+    person, names = people.id_of(opened, check.person), people.names(opened)
+    if person not in names and not _newest(opened, person):
+        raise listing.missing("person", check.person, names.values())
+    return person
+
+
+def _newest(opened: Opened, person: str) -> SessionInfo | None:
+    return session_files.newest(opened.entity.sessions, person, opened.shell.now())
+
+
+def _looked(
+    opened: Opened, person: str, theirs: Sequence[Check], places: Sequence[str]
+) -> Iterator[CheckOutcome]:
+    """Make the checks that need no model."""
+    from bumble.app import conversation
+    from bumble.cli.doctor import mind_checks
+
+    if not {*places}.intersection(WITHOUT_MODEL):
+        return
+    newest = _newest(opened, person)
+    session = session_files.find(opened.entity.sessions, newest.id) if newest else None
+    with conversation.open_to_look(opened, person) as talk:
+        talk.runtime.memory.sync(_no_progress)
+        for check in theirs:
+            if RECALL in places and RECALL in check.places:
+                memories = mind_checks.search(talk.runtime, talk.person.id, check)
+                yield mind_checks.outcome(check, RECALL, memories)
+            if PROMPT in places and PROMPT in check.places:
+                talk.begin(session_id=None, new=True)
+                yield mind_checks.outcome(check, PROMPT, [_prompt(talk, check)])
+                if session is not None and mind_checks.covers(session, check):
+                    talk.begin(session_id=session.id, new=False)
+                    prompt = [_prompt(talk, check)]
+                    yield mind_checks.outcome(check, mind_checks.COMPACTED, prompt)
+
+
+def _no_progress(what: str, at: int, of: int) -> None:
+    """Show nothing: the first prompt would bring the index up to date too."""
+
+
+def _prompt(talk: Conversation, check: Check) -> str:
+    """Return the request that would answer a question, without the question."""
+    messages = talk.look(check.ask).request.messages
+    return "\n".join(message.content for message in messages).replace(check.ask, " ")
+
+
+def _answered(
+    opened: Opened, person: str, theirs: Sequence[Check], *, yes: bool
+) -> Iterator[CheckOutcome]:
+    """Make the checks of answers, each in a talk of its own that leaves no trace."""
+    from bumble.app import conversation
+    from bumble.cli.doctor import mind_checks
+
+    talking: AbstractContextManager[Conversation]
+    talking = conversation.open_to_talk(opened, person, yes=yes, writes=False)
+    with talking as talk:
+        for check in theirs:
+            if ANSWER in check.places:
+                talk.begin(session_id=None, new=True)
+                answered = talk.answer(check.ask, _ignore).outcome
+                if reason := talk.runtime.memory.unusable:
+                    output.warn(opened.shell, f"{check.id}: nothing was recalled: {reason}")
+                if answered.problem is not None:  # silence would be no leak, and no answer
+                    raise answered.problem
+                yield mind_checks.outcome(check, ANSWER, [answered.said])
+
+
+def _ignore(piece: str) -> None:
+    """Hear an answer as it comes: it is held against the check when it is whole."""
+
+
+def _why(outcome: CheckOutcome) -> str:
+    """Say why a check failed; empty if it did not."""
+    if outcome.problem:
+        return f"{checks.path(outcome.check.id)}: {outcome.problem}"
+    check, parts = outcome.check, []
+    if not outcome.met:
+        wanted = [" or ".join(check.any_of), " and ".join(check.all_of)]
+        parts.append(f"not there: {'; '.join(filter(None, wanted))}")
+    if outcome.forbidden:
+        parts.append(f"must not be there: {', '.join(outcome.forbidden)}")
+    return "; ".join(parts)
+
+
+def _case(outcome: CheckOutcome) -> TestCase:
+    return TestCase(outcome.place, outcome.check.id, _why(outcome))
+
+
+def _data(outcome: CheckOutcome) -> dict[str, Any]:
+    check = outcome.check
+    return {
+        "check": check.id,
+        "path": checks.path(check.id),
+        "ask": check.ask,
+        "as": check.person or None,
+        "of": outcome.place,
+        "passes": outcome.passes,
+        "rank": outcome.rank if outcome.place == RECALL else None,
+        "forbidden": list(outcome.forbidden),
+        "why": _why(outcome) or None,
+    }
+
+
+def _lines(
+    outcomes: Sequence[CheckOutcome], summary: Summary, told: Sequence[WrittenStatement]
+) -> Iterator[str]:
+    rows = []
+    for each in outcomes:
+        rank = f"rank {each.rank}" if each.place == RECALL and each.rank else ""
+        verdict = "ok" if each.passes else "fails"
+        rows.append([verdict, each.place, each.check.id, _why(each) or rank])
+    yield from output.table([[output.clean(cell) for cell in row] for row in rows])
+    values = asdict(summary)
+    shares = [
+        [f"{values[key]:.2f}", name] for key, name in NAMES.items() if values[key] is not None
+    ]
+    if shares:
+        yield from [""] * bool(rows)
+        yield from output.table(shares)
+    junk = [each for each in told if not each.borne_out]
+    yield from (output.clean(f"  {each.path}: {each.text}") for each in junk)
+
+
+@app.command()
+@writes
+def draft(opened: Opened, *, limit: LimitOption = DRAFTS, dry_run: DryRunOption = False) -> None:
+    """Write checks from knowledge, beliefs and episodes, to keep or to drop.
+
+    A draft leaves one telling word out of what the entity holds and expects it back; what not
+    everybody may hear is asked as somebody else too. Remove a file to drop it, or set `enabled:
+    false` in it, so that it is not drafted again. Asks no model.
+    """
+    from bumble.cli.doctor import check_drafts
+
+    owner = owner_id(opened.entity, opened.identity)
+    everybody = dict.fromkeys((owner, *people.names(opened)))
+    drafts = check_drafts.draft(opened.entity, list(everybody), opening.zone(opened))
+    made = list(islice(drafts, min(limit, sys.maxsize)))
+    commit.commit(
+        opened,
+        "eval draft",
+        [checks.plan_new(check, f"{len(made)} checks") for check in made],
+        "\n".join(f"{checks.path(check.id)}: {check.ask}" for check in made),
+        unchanged="Nothing to draft: all that can be asked is asked already.",
+        dry_run=dry_run,
+        checks=[check.id for check in made],
+    )

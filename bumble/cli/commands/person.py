@@ -1,0 +1,263 @@
+"""`bumble person`: list, show, add, edit and forget the people the entity knows."""
+
+from __future__ import annotations
+
+import secrets
+import shlex
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from msgspec.structs import asdict
+
+from bumble.app import index_place, output
+from bumble.app.opening import Opened, zone
+from bumble.cli import commit, people, text_input, viewing
+from bumble.cli.commit import FromOption
+from bumble.cli.entity_command import looks_back, writes
+from bumble.cli.listing import counted, details, origin, show_list, when
+from bumble.cli.options import (
+    DryRunOption,
+    YesOption,
+)
+from bumble.cli.text_input import EditorOption, TextArgument
+from bumble.entity import review_branch
+from bumble.errors import RecordExistsError, RecordInvalidError
+from bumble.files import git
+from bumble.records import base as stored
+from bumble.records import relationships
+from bumble.records.relationships import Relationship
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="Look at and change the people it knows.",
+)
+NameArgument = Annotated[
+    str, typer.Argument(metavar="NAME", help="A name the person goes by, or the file's name.")
+]
+NONE = "Nobody yet. People who talk with it come by themselves; add one with `bumble person add`."
+
+
+@app.command("list")
+@looks_back
+def list_(
+    opened: Opened,
+) -> None:
+    """List the people it knows."""
+
+    def line(person: Relationship) -> list[str]:
+        talked = counted(person.interaction_count, "talk")
+        last = f"last {when(person.last_interaction, opened)}"
+        closeness = f"familiarity {person.scores.familiarity:.2f}"
+        return [person.name, talked, last, closeness, output.shorten(person.dynamic)]
+
+    show_list(opened, "person list", people.everybody(opened), _data, line, NONE)
+
+
+@app.command()
+@looks_back
+def show(
+    opened: Opened,
+    name: NameArgument,
+) -> None:
+    """Show how the entity sees a person, and how the two stand."""
+    from bumble.runtime import people as standings
+    from bumble.runtime import spoken
+
+    person = viewing.Viewer(opened).seen(people.find(opened, name))
+    language = spoken.by_person(
+        opened.entity, opened.config.language, person.id, opened.shell.now()
+    )
+    bond = standings.standing(person, opened.shell.now())
+    scores = asdict(person.scores).items()
+    rows = [
+        ("bond", bond.line),
+        ("language", language + (", as set" if person.language else "")),
+        ("names", ", ".join(person.names or (person.id,))),
+        ("scores", ", ".join(f"{score} {value:.2f}" for score, value in scores)),
+        ("talks", str(person.interaction_count)),
+        ("met", when(person.first_met, opened)),
+        ("last talk", when(person.last_interaction, opened)),
+        ("reflected", when(person.last_reflection, opened)),
+        ("dynamic", person.dynamic),
+        ("topics", ", ".join(person.topics)),
+        ("unresolved", "; ".join(person.unresolved)),
+        *(("pending", note.text) for note in person.pending),
+        ("drawn from", person.portrait_source),
+        ("written", origin(person.provenance)),
+        ("file", relationships.path(person.id)),
+    ]
+    portrait = person.text or "No portrait yet."
+    text = [f"# {person.name}", "", portrait, "", *details(rows)]
+    silence = bond.silence
+    health = {
+        "stage": bond.stage,
+        "health": round(bond.health, 4),
+        "trajectory": bond.trajectory or None,
+        "silence_seconds": None if silence is None else int(silence.total_seconds()),
+    }
+    output.result(
+        opened.shell, "person show", _data(person) | {"language": language, "bond": health}, text
+    )
+
+
+@app.command()
+@writes
+def add(
+    opened: Opened,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What the person is called.")],
+    text: TextArgument = None,
+    *,
+    also: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Another name the person goes by; may be repeated."),
+    ] = None,
+    editor: EditorOption = False,
+    dry_run: DryRunOption = False,
+    yes: YesOption = False,
+) -> None:
+    """Introduce somebody; TEXT is the portrait the entity begins with."""
+    names = [text_input.one_line(label, "name") for label in (name, *(also or ()))]
+    everybody = people.everybody(opened).records
+    match = next(filter(None, (relationships.match(everybody, name) for name in names)), None)
+    if match is not None:
+        raise RecordExistsError(
+            Path(relationships.path(match.id)),
+            f"{match.name} is called that already. Change it with `bumble person edit`.",
+        )
+    for label in names:
+        like = relationships.alike(everybody, label)
+        if like is not None:
+            question = f"{like.name} is known. Is {label} somebody else?"
+            advice = f"Introduce them with --yes; if they are one, say {like.name}."
+            commit.confirm(opened.shell, question, advice, yes=yes)
+    at = opened.shell.now().astimezone(zone(opened))
+    person = relationships.new(names[0], at)
+    with text_input.collect(
+        opened.shell, text, in_editor=editor, name=f"{person.id}.md", required=False
+    ) as portrait:
+        why = f"get to know {names[0]}"
+        spelt = tuple(dict.fromkeys(names)) if also else None
+        whole = relationships.plan_update(person, why, names=spelt, text=portrait or None)
+        planned = [relationships.plan_new(person, why), whole]
+        commit.commit(
+            opened, "person add", planned, f"Added {names[0]}.", dry_run=dry_run, id=person.id
+        )
+
+
+@app.command()
+@writes
+def edit(
+    opened: Opened,
+    name: NameArgument,
+    *,
+    source: FromOption = None,
+    dry_run: DryRunOption = False,
+) -> None:
+    """Edit a person's file in $VISUAL or $EDITOR: portrait, names, scores."""
+    path = people.path(opened, name)
+    commit.edit_record(
+        opened, "person edit", path, relationships.parse, source=source, dry_run=dry_run
+    )
+
+
+@app.command()
+@writes
+def forget(
+    opened: Opened,
+    name: NameArgument,
+    *,
+    dry_run: DryRunOption = False,
+    yes: YesOption = False,
+) -> None:
+    """Forget a person: what they said, their portrait, and what rests on it alone.
+
+    The one command that rewrites conversations. What others share loses the name; what may still
+    tell of them is named as undecided. Earlier versions in git are not touched.
+    """
+    from bumble.jobs.forgetting import forget as forgetting
+    from bumble.jobs.forgetting import traces
+
+    listing = people.everybody(opened)
+    if listing.broken:
+        raise typer.Exit(RecordInvalidError.exit_code)  # told already; nothing may be half done
+    person = relationships.match(listing.records, name)
+    names = (name, *(person.names if person else ()))
+    person_id = person.id if person else people.id_of(opened, name)
+    plan = forgetting.plan(opened.entity, person_id, names, zone(opened))
+    root = opened.entity.root
+    caches = opened.shell.own_caches(root)
+    if plan.changes and not dry_run:
+        question = f"Forget {names[-1] if not person else person.name}: {plan.summary}?"
+        commit.confirm(opened.shell, question, "Say --yes, or look first with --dry-run.", yes=yes)
+        # first: after a kill nobody would come back to it
+        traces.drop_caches(opened.entity, caches)
+    sentence = f"Forgot {name}: {plan.summary}."
+    key = secrets.token_hex(16)  # nobody may foresee it
+    record = forgetting.plan_record(plan, opened.shell.now(), key) if plan.changes else None
+    commit.commit(
+        opened,
+        "person forget",
+        (*plan.changes, record),
+        sentence,
+        unchanged=f"Nothing to do: there is nothing of {name}.",
+        dry_run=dry_run,
+        id=person_id,
+        counts=plan.counts,
+        mentions=list(plan.mentions),
+        undecided=[asdict(entry) for entry in plan.undecided],
+    )
+    if plan.changes and not dry_run:
+        traces.drop_caches(opened.entity, caches)
+        at = index_place.of(opened.entity, opened.config.index)
+        identity = opened.identity
+        for left in traces.scrub(opened.entity, [plan], at, name=identity.name, zone=zone(opened)):
+            output.say(left)
+        _tell_of_copies(opened)
+    for entry in plan.undecided:
+        output.say(f"undecided: {entry.path}: {entry.reason}.")
+
+
+def _tell_of_copies(opened: Opened) -> None:
+    """Say what still holds the old bytes, and how git is made to drop them."""
+    place = git.at(opened.entity.root)
+    if place is None:
+        output.say("Copies of the folder elsewhere still hold the old bytes.")
+        return
+    where = f"git -C {shlex.quote(str(place.repository.top))}"
+    branch = (git.run(opened.entity.root, "branch", "--show-current") or "").strip() or "main"
+    others = "".join(f" {one}" for one in review_branch.branches(opened.entity.root))
+    output.say(
+        "git's history still holds the old bytes. This begins it anew with the folder as it is,\n"
+        "and drops all earlier versions; clones and servers have to be made anew, too:\n"
+        f"    {where} checkout --orphan afresh && {where} commit -am 'begin anew' &&\n"
+        f"    {where} branch -D {branch}{others} && {where} branch -m {branch} &&\n"
+        f"    {where} reflog expire --expire=now --all && {where} gc --prune=now"
+    )
+
+
+def _data(person: Relationship) -> dict[str, Any]:
+    def stamp(name: str) -> str | None:
+        at = getattr(person, name)
+        return None if at is None else stored.stamp(at)
+
+    return {
+        "id": person.id,
+        "names": list(person.names),
+        "scores": asdict(person.scores),
+        "interaction_count": person.interaction_count,
+        "first_met": stamp("first_met"),
+        "last_interaction": stamp("last_interaction"),
+        "last_reflection": stamp("last_reflection"),
+        "last_scored": stamp("last_scored"),
+        "reviewed_at_count": person.reviewed_at_count,
+        "pending": [note.text for note in person.pending],
+        "dynamic": person.dynamic,
+        "topics": list(person.topics),
+        "unresolved": list(person.unresolved),
+        "portrait_source": person.portrait_source,
+        "text": person.text,
+        "provenance": person.provenance.meta(),
+    }

@@ -1,0 +1,319 @@
+"""`bumble recall`: search everything the entity remembers; `--explain` shows the scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from msgspec.structs import asdict, replace
+
+from bumble.app import output, weights
+from bumble.app.opening import Opened
+from bumble.body.affects import IMPRINT_BASE, IMPRINT_CAP
+from bumble.cli import index_sync, listing, memory_query, people
+from bumble.cli.entity_command import looks_back
+from bumble.cli.memory_query import AsOption, QueryArgument
+from bumble.cli.options import LimitOption
+from bumble.errors import UsageError
+from bumble.records import base
+from bumble.records.session_files import infos
+
+if TYPE_CHECKING:
+    from bumble.body.config import FeltMemoryConfig
+    from bumble.index.memory import Memory
+    from bumble.index.place import Place
+    from bumble.index.search import Hit, Parts
+    from bumble.recall.emotion_weight import Weight
+    from bumble.recall.recalled import Search
+
+app = typer.Typer(rich_markup_mode=None)
+SHARES = {  # how `--explain` calls what counts, and what it is
+    "tokens": ("meaning", "best match of each token of the query"),
+    "before": ("before", "what the turns before match better"),
+    "words": ("words", "BM25 against the best of the query"),
+    "around": ("around", "how well the turns around it match"),
+    "asks": ("asks", "a question answers little"),
+    "own": ("own", "says I or we, or is a record about somebody"),
+    "timed": ("time", "names a time"),
+    "asked_when": ("when", "and a time is asked for"),
+    "named": ("named", "who says it, or whom it is about, is asked for"),
+}
+KindOption = Annotated[
+    list[str] | None,
+    typer.Option("--kind", metavar="KIND", help="Records of this kind alone; may be repeated."),
+]
+PersonOption = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="What is about, or with, this person, and they may hear."),
+]
+TagOption = Annotated[
+    list[str] | None,
+    typer.Option("--tag", metavar="TAG", help="What has this tag; may be repeated."),
+]
+SessionOption = Annotated[
+    str | None, typer.Option(metavar="ID", help="What was said in this conversation, or in `last`.")
+]
+ExplainOption = Annotated[bool, typer.Option("--explain", help="Show what each score is made of.")]
+FadedOption = Annotated[bool, typer.Option("--faded", help="Search what has faded, too.")]
+PlainOption = Annotated[
+    bool,
+    typer.Option("--plain", help="Search the bare index: all that matches, in no mood."),
+]
+
+
+@app.command()
+@looks_back
+def recall(
+    opened: Opened,
+    query: QueryArgument,
+    *,
+    kind: KindOption = None,
+    speaker: AsOption = None,
+    person: PersonOption = None,
+    session: SessionOption = None,
+    tag: TagOption = None,
+    limit: LimitOption = 10,
+    explain: ExplainOption = False,
+    faded: FadedOption = False,
+    plain: PlainOption = False,
+) -> None:
+    """Search what the entity remembers.
+
+    It finds what would be found in a talk with its owner.
+
+    With --as, as in a talk with somebody else. By words and by meaning; without an embedding model
+    by words alone. What left a feeling counts more, most when the mood is akin to it. What who asks
+    may not hear stays out, but with --all, and so do beliefs that gave way to others, but with
+    --plain. What has faded comes where nothing else answers, or with --faded.
+    """
+    from bumble.recall import emotion_weight
+    from bumble.recall.recalled import comes_to_mind
+
+    asked = memory_query.text_of(query)
+    config, at = opened.config.memory, opened.shell.now()
+    search = memory_query.search_of(opened, speaker, person, session)
+    search = replace(search, tags=tuple(tag or ()))
+    embedder = weights.embedder(opened)
+    if embedder is None and opened.config.embedding.model == "none":
+        output.say("By words alone: `embedding.model` is none.")
+    _, place = index_sync.up_to_date(opened, embedder, wait_seconds=memory_query.WAIT_SECONDS)
+    memory = memory_query.memory_of(opened, lambda: embedder, place)
+    kinds = _kinds(kind or ())
+    hits = _hits(opened, memory, search, asked, kinds, limit, plain=plain, faded=faded)
+    weighted = [
+        (hit, None if plain else emotion_weight.weight(opened.entity, config, search.mood, at, hit))
+        for hit in hits
+    ]
+    mood = None if plain else search.mood
+    data = {
+        "query": asked,
+        "embedding": embedder.identity.model if embedder else None,
+        "mood": mood,
+        "hits": [
+            {
+                **_data(hit, felt, rank),
+                "unasked": None if plain else comes_to_mind(hit, opened.config),
+            }
+            for rank, (hit, felt) in enumerate(weighted, 1)
+        ],
+    }
+    lines = list(_lines(opened, weighted, config if explain else None, plain=plain))
+    if explain and mood:
+        lines = [f"mood     {mood}", "", *lines] if lines else []
+    output.result(opened.shell, "recall", data, lines)
+    if not opened.shell.everything and _others_talked(opened, search.readers):
+        output.say("What others told alone was not searched; --all searches it, too.")
+    if not hits:
+        output.say(_nothing(opened, place, person=person, plain=plain))
+
+
+def _hits(
+    opened: Opened,
+    memory: Memory,
+    search: Search,
+    query: str,
+    kinds: Sequence[str],
+    limit: int,
+    *,
+    plain: bool,
+    faded: bool,
+) -> list[Hit]:
+    from bumble.recall import recalled
+
+    if plain:
+        return memory.search(
+            query,
+            kinds=kinds,
+            limit=limit,
+            people=search.people,
+            tags=search.tags,
+            sessions=search.sessions,
+            audience=search.readers,
+            faded=faded,
+        )
+    return recalled.find(
+        memory,
+        opened.config,
+        search,
+        query,
+        kinds=kinds,
+        limit=limit,
+        unasked=False,
+        faded=faded or None,
+        touching=True,
+    )
+
+
+def _others_talked(opened: Opened, readers: Sequence[str]) -> bool:
+    """Whether there is a conversation that who asks did not hear, whatever it was about."""
+    talks = infos(opened.entity.sessions)
+    return not all(base.may_read((talk.by, *talk.present), readers) for talk in talks)
+
+
+def _kinds(names: Sequence[str]) -> tuple[str, ...]:
+    from bumble.records.kinds import INDEXED
+
+    for name in names:
+        if name not in INDEXED:
+            near = listing.missing("kind of record", name, INDEXED)
+            raise UsageError(f"{near}\nThere are {', '.join(INDEXED)}.")
+    return tuple(dict.fromkeys(names))
+
+
+def _nothing(opened: Opened, place: Place, *, person: str | None, plain: bool) -> str:
+    from bumble.index import search
+
+    with search.opened(opened.entity, place) as index:
+        anything = index.lengths.chunks > 0
+    if not anything:
+        return "Nothing is remembered yet. Conversations are; begin one with `bumble chat`."
+    names = people.names(opened)
+    if person is not None and people.id_of(opened, person) not in names:
+        return str(listing.missing("memory of anybody called", person, names.values()))
+    return "Nothing found." if plain else "Nothing found. `--plain` searches the bare index."
+
+
+def _lines(
+    opened: Opened,
+    weighted_hits: Sequence[tuple[Hit, Weight | None]],
+    explained: FeltMemoryConfig | None,
+    *,
+    plain: bool,
+) -> Iterator[str]:
+    for rank, (hit, felt) in enumerate(weighted_hits, 1):
+        yield from [""] * (rank > 1)
+        when = listing.when(hit.at, opened) if hit.at else ""
+        kind = f"{hit.kind} (faded)" if hit.faded else hit.kind
+        parts = (f"{rank:>2}.", f"{hit.score:.3f}", kind, when, f"{hit.path}:{hit.line}")
+        yield "  ".join(part for part in parts if part)
+        yield from (f"    {line}".rstrip() for line in hit.statement.splitlines())
+        if explained:
+            explanation = [*_explained_felt(felt, explained)] if felt else []
+            explanation += _explained(hit.parts)
+            explanation += [] if plain else [_explained_unasked(opened, hit)]
+            yield from (f"    | {line}" for line in explanation)
+
+
+def _explained_unasked(opened: Opened, hit: Hit) -> str:
+    """Say whether a prompt gets a memory unasked, and why it does not."""
+    from bumble.recall import recalled
+
+    if recalled.comes_to_mind(hit, opened.config):
+        return "prompt   comes to mind by itself"
+    if hit.kind not in recalled.COME_TO_MIND:
+        return f"prompt   only when asked for: no {hit.kind} comes to mind by being near"
+    if recalled.is_near(hit, opened.config):
+        return "prompt   only when asked for: it has faded"
+    wanted = recalled.threshold(hit, opened.config)
+    return f"prompt   only when asked for: nearness {hit.parts.nearness:.3f}, wants {wanted:.3f}"
+
+
+def _explained_felt(felt: Weight, config: FeltMemoryConfig) -> Iterator[str]:
+    """Say what the imprints of an episode do to its score."""
+    for share in felt.shares:
+        trigger = f" ({share.trigger})" if share.trigger else ""
+        yield (
+            f"felt     {share.emotion} {share.intensity:.2f} × ({share.affinity:.2f} - 1 +"
+            f" {IMPRINT_BASE:.2f}) × {share.decay:.3f} = {share.share:.3f}{trigger}"
+        )
+    total = sum(share.share for share in felt.shares)
+    yield (
+        f"factor   1 + {config.imprint_recall_weight:.2f} × min({IMPRINT_CAP:.2f},"
+        f" {total:.3f}) = {felt.factor:.3f}   {felt.age_days:.1f} days later"
+    )
+
+
+def _explained(parts: Parts) -> Iterator[str]:
+    """Say what a score is made of."""
+    if parts.shares:
+        yield from _explained_shares(parts)
+        return
+    words = parts.lexical_weight * parts.bm25_scaled
+    matched = ", ".join(parts.matched) or "no word of the query"
+    yield (
+        f"words    {parts.lexical_weight:.3f} × {parts.bm25_scaled:.3f} = {words:.3f}"
+        f"   BM25 {parts.bm25:.3f}: {matched}"
+    )
+    meaning = parts.dense_weight * parts.cosine_scaled
+    yield (
+        f"meaning  {parts.dense_weight:.3f} × {parts.cosine_scaled:.3f} = {meaning:.3f}"
+        f"   {_near(parts)}"
+    )
+    whole = (words + meaning) * parts.factor
+    yield f"score    ({words:.3f} + {meaning:.3f}) × {parts.factor:.3f} = {whole:.3f}"
+
+
+def _near(parts: Parts) -> str:
+    if parts.cosine is None:
+        return "no vector"
+    return f"cosine {parts.cosine:.3f}, calibrated {parts.calibrated:.3f}"
+
+
+def _explained_shares(parts: Parts) -> Iterator[str]:
+    """Say what each thing adds that counts beside the match of tokens."""
+    for share in parts.shares:
+        if round(share.value, 3):
+            name, note = SHARES[share.name]
+            more = {"tokens": f"; {_near(parts)}", "words": f": {', '.join(parts.matched)}"}
+            yield f"{name:8} {share.value:+.3f}   {note}{more.get(share.name, '')}"
+    total = sum(share.value for share in parts.shares)
+    yield f"together {total:+.3f}   {parts.relevance:.3f} from the worst candidate to the best"
+    whole = parts.relevance * parts.factor
+    yield f"score    {parts.relevance:.3f} × {parts.factor:.3f} = {whole:.3f}"
+
+
+def _data(hit: Hit, felt: Weight | None, rank: int) -> dict[str, Any]:
+    parts = hit.parts
+    return {
+        "rank": rank,
+        "score": hit.score,
+        "kind": hit.kind,
+        "id": hit.id,
+        "path": hit.path,
+        "line": hit.line,
+        "at": hit.at.isoformat() if hit.at else None,
+        "text": hit.text,
+        "newer": hit.newer or None,
+        "speaker": hit.speaker or None,
+        "people": list(hit.people),
+        "audience": list(hit.audience),
+        "trust": hit.trust or None,
+        "session": hit.session or None,
+        "faded": hit.faded,
+        "parts": {
+            "bm25": parts.bm25,
+            "bm25_scaled": parts.bm25_scaled,
+            "lexical_weight": parts.lexical_weight,
+            "cosine": parts.cosine,
+            "cosine_scaled": parts.cosine_scaled,
+            "calibrated": parts.calibrated,
+            "nearness": parts.nearness,
+            "dense_weight": parts.dense_weight,
+            "relevance": parts.relevance,
+            "shares": {share.name: share.value for share in parts.shares},
+            "factor": parts.factor,
+            "imprints": [asdict(share) for share in felt.shares] if felt else [],
+            "matched": list(parts.matched),
+        },
+    }

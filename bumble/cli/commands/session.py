@@ -1,0 +1,276 @@
+"""`bumble session`: list, show and end conversations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from json import dumps
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from msgspec.structs import replace
+
+from bumble.app import output
+from bumble.app.opening import Opened
+from bumble.cli import commit, people, viewing
+from bumble.cli.entity_command import shows, writes
+from bumble.cli.listing import (
+    LAST,
+    LimitOption,
+    counted,
+    pick,
+    readable,
+    short_ids,
+    show_list,
+    when,
+)
+from bumble.cli.options import (
+    DryRunOption,
+)
+from bumble.entity.changes import ChangeSet
+from bumble.errors import RefusedError, UserError
+from bumble.records import session_files, sessions
+from bumble.records.base import Provenance
+from bumble.records.sessions import End, Message, Session
+
+app = typer.Typer(
+    add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="Look at conversations."
+)
+IdArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="[ID]", help="Its id, an end of it that no other has, or `last`, the default."
+    ),
+]
+NONE = "No conversations. Begin one with `bumble chat`."
+CALL_CHARS = 160  # of a tool's call and result, in a conversation for people
+
+
+@app.command("list")
+@shows
+def list_(
+    opened: Opened,
+    *,
+    limit: LimitOption = 20,
+) -> None:
+    """List conversations, the one that went on last first."""
+    by_id, broken = _by_id(opened)
+    viewer = viewing.Viewer(opened)
+    paths = list(by_id.values())
+    listing = readable(
+        opened, paths, lambda path: viewer.session(session_files.load(path)), limit=limit
+    )
+    listing = replace(listing, broken=listing.broken + broken)
+    names = people.names(opened)
+    short = short_ids([record.id for record in listing.records], by_id)
+
+    def line(session: Session) -> list[str]:
+        spoken = ", ".join(names.get(person, person) for person in session.people)
+        count = counted(_length(session), "message")
+        day = when(session.last_at, opened)
+        return [short[session.id], day, spoken, count, _state(session)]
+
+    def data(session: Session) -> dict[str, Any]:
+        whole = _data(session)
+        whole["messages"] = _length(session)
+        return {key: value for key, value in whole.items() if key != "compactions"}
+
+    show_list(opened, "session list", listing, data, line, NONE, newest_first=True)
+
+
+@app.command()
+@shows
+def show(
+    opened: Opened,
+    session_id: IdArgument = LAST,
+    *,
+    limit: Annotated[
+        int | None,
+        typer.Option("--limit", "-n", min=1, metavar="N", help="The newest N messages only."),
+    ] = None,
+) -> None:
+    """Show a conversation word for word, with the brief it left for the next."""
+    viewer = viewing.Viewer(opened)
+    session = viewer.session(_load(opened, session_id))
+    brief = session_files.read_handover(opened.entity.sessions, session.id)
+    heard = Provenance(audience=session.people)
+    left = viewer.text(brief.body.strip(), heard) if brief else None
+    data = _data(session) | {"handover": left}
+    if limit is not None:
+        data["messages"] = data["messages"][-limit:]
+    text = [] if opened.shell.json else list(_conversation(opened, session, limit))
+    if left and text:
+        text += ["", "brief for the next conversation:", *_indented(left, "  ")]
+    output.result(opened.shell, "session show", data, text)
+
+
+@app.command()
+@writes
+def end(
+    opened: Opened,
+    session_id: IdArgument = LAST,
+    *,
+    dry_run: DryRunOption = False,
+) -> None:
+    """End a conversation, so that the next `chat` begins another.
+
+    It leaves the next one a brief of what was going on, if there is a model to write it.
+    """
+    session = _load(opened, session_id)
+    if session.imported is not None:
+        raise RefusedError(
+            f"{session.id} was imported: it is over\nName the conversation that is to end."
+        )
+    ending, lines = ChangeSet(""), list[str]()
+    if session.ended is None:
+        if not dry_run:
+            ending, lines = _brief(opened, session)
+        last = sessions.plan_append(session, [End(opened.shell.now())], "end the conversation")
+        ending = replace(ending, changes=(last, *ending.changes))
+    path = f"{sessions.FOLDER}/{session.id}/handover.md"
+    commit.commit(
+        opened,
+        "session end",
+        ending.changes,
+        "\n".join([f"Ended {session.id}.", *lines]),
+        unchanged=f"Nothing to do: {session.id} ended {when(session.ended, opened)}.",
+        dry_run=dry_run,
+        trailers=ending.trailers,
+        id=session.id,
+        handover=any(change.path == path for change in ending.changes),
+        handover_note=lines[0] if lines else None,
+    )
+
+
+def _brief(opened: Opened, session: Session) -> tuple[ChangeSet, list[str]]:
+    """Plan the brief for the next conversation; whatever stands in its way is said, and it ends."""
+    from bumble.app import runtimes
+    from bumble.prompt import handover
+
+    if not handover.is_worth(session):
+        return ChangeSet(""), []
+    try:
+        with runtimes.open_runtime(opened, "session end", needs_model=False) as runtime:
+            result, change_set = handover.run(runtime, handover.HandoverJob(session)).planned()
+            return change_set, [_sentence(line) for line in result.told]
+    except UserError as error:
+        why = str(error).splitlines()[0]
+    except KeyboardInterrupt:
+        why = "interrupted"
+    return ChangeSet(""), [f"No brief for the next conversation: {why}"]
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _by_id(opened: Opened) -> tuple[dict[str, Path], int]:
+    """Return the transcripts by id, the last one to go on at the end, and how many are broken."""
+    paths = session_files.paths(opened.entity.sessions)
+    infos = readable(opened, paths, session_files.read_info)
+    in_order = session_files.by_recency(infos.records, opened.shell.now())
+    folder = opened.entity.sessions
+    return {info.id: folder / info.id / sessions.FILE for info in in_order}, infos.broken
+
+
+def _load(opened: Opened, session_id: str) -> Session:
+    session = session_files.load(pick(_by_id(opened)[0], session_id, "conversation"))
+    if session.torn_line is not None:
+        output.warn(
+            opened.shell, f"{sessions.path(session.id)}:{session.torn_line}: the line was cut off"
+        )
+    return session
+
+
+def _length(session: Session) -> int:
+    return sum(message.role != "tool" for message in session.messages)
+
+
+def _state(session: Session) -> str:
+    if session.imported is not None:
+        return f"imported from {session.imported.get('from')}"
+    if session.ended is not None:
+        return "ended"
+    return "unanswered" if session.unanswered else "open"
+
+
+def _conversation(opened: Opened, session: Session, limit: int | None) -> Iterator[str]:
+    """Yield the lines of a conversation for people."""
+    names = people.names(opened)
+    spoken = ", ".join(names.get(person, person) for person in session.people)
+    began = when(session.at, opened)
+    yield f"{session.id}: with {spoken}, since {began}, {_state(session)}"
+    if session.imported is not None and session.imported.get("title"):
+        yield str(session.imported["title"])
+    summed_up = {
+        compaction.last: compaction.summary
+        for compaction in session.compactions
+        if compaction.summary
+    }
+    for message in session.messages[-(limit or 0) :]:
+        yield ""
+        yield from _message(opened, message, names)
+        if message.id in summed_up:
+            yield from ("", "  (for the model, this summary stands for what came before:)")
+            yield from _indented(summed_up[message.id], "    ")
+    if session.ended is not None:
+        yield from ("", f"ended {when(session.ended, opened)}")
+
+
+def _message(opened: Opened, message: Message, names: Mapping[str, str]) -> Iterator[str]:
+    called = str(message.extra.get("name", ""))  # of a guest, or of another assistant
+    speakers = {"user": names.get(message.speaker) or called or message.speaker, "tool": "(result)"}
+    who = speakers.get(message.role, called or opened.identity.name)
+    if message.role == "tool":
+        yield f"  {who} {output.shorten(message.text, CALL_CHARS)}"
+        return
+    yield f"{who or 'somebody'}, {when(message.at, opened)}"
+    yield from _indented(message.text, "  ")
+    for call in message.tool_calls:
+        arguments = dumps(call.arguments, ensure_ascii=False)
+        yield f"  ({call.name} {output.shorten(arguments, CALL_CHARS)})"
+
+
+def _indented(text: str, indent: str) -> Iterator[str]:
+    # so that no message can pass for somebody else's
+    yield from (f"{indent}{line}".rstrip() for line in text.splitlines())
+
+
+def _data(session: Session) -> dict[str, Any]:
+    return {
+        "id": session.id,
+        "at": session.at.isoformat(),
+        "last_at": session.last_at.isoformat(),
+        "people": list(session.people),
+        "state": _state(session),
+        "imported": dict(session.imported) if session.imported is not None else None,
+        "ended": session.ended.isoformat() if session.ended else None,
+        "messages": [_message_data(message) for message in session.messages],
+        "compactions": [
+            {
+                "id": compaction.id,
+                "summary": compaction.summary,
+                "first": compaction.first,
+                "last": compaction.last,
+            }
+            for compaction in session.compactions
+        ],
+    }
+
+
+def _message_data(message: Message) -> dict[str, Any]:
+    calls = [
+        {"id": call.id, "name": call.name, "arguments": dict(call.arguments)}
+        for call in message.tool_calls
+    ]
+    return {
+        "id": message.id,
+        "at": message.at.isoformat(),
+        "role": message.role,
+        "speaker": message.speaker,
+        "text": message.text,
+        "tool_calls": calls,
+        "tool_call_id": message.tool_call_id,
+        "trust": message.trust,
+        "unanswered": message.unanswered,
+    }

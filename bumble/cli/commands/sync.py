@@ -1,0 +1,229 @@
+"""`bumble sync`: bring the folder together with its other clones: fetch, merge, doctor."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from msgspec.structs import asdict
+
+from bumble.app import index_place, opening, output, weights
+from bumble.app.opening import Opened
+from bumble.cli import commit
+from bumble.cli.entity_command import writes
+from bumble.cli.options import YesOption
+from bumble.entity import commits
+from bumble.errors import RecordInvalidError, RefusedError, SyncError
+from bumble.records import forgotten, kinds, knowledge
+from bumble.records.knowledge import Knowledge
+from bumble.runtime import rules
+from bumble.text import urls
+
+if TYPE_CHECKING:
+    from bumble.cli.doctor.checkup import DoctorReport
+    from bumble.entity.approvals import Rule
+    from bumble.history.findings import Finding
+    from bumble.history.remote import Merging
+    from bumble.history.remote_setup import Upload
+
+MOST_PATHS = 10  # that are named
+app = typer.Typer(rich_markup_mode=None)
+PushOption = Annotated[
+    bool, typer.Option("--push", help="Push what this clone has, once it is merged.")
+]
+
+
+SetupOption = Annotated[
+    str | None,
+    typer.Option(
+        "--setup",
+        metavar="REMOTE",
+        help="Let the folder follow this git repository, and upload it there.",
+    ),
+]
+PublicOption = Annotated[
+    bool, typer.Option("--public", help="Set it up though anybody can read what lies there.")
+]
+
+
+def _locked(opened: Opened) -> Knowledge:
+    """Read the knowledge; what can't be read says so elsewhere."""
+    try:
+        return knowledge.read(opened.entity.knowledge)
+    except RecordInvalidError:
+        return Knowledge("", (), None)
+
+
+@app.command()
+@writes
+def sync(
+    opened: Opened,
+    *,
+    push: PushOption = False,
+    setup: SetupOption = None,
+    public: PublicOption = False,
+    yes: YesOption = False,
+) -> None:
+    """Fetch what other clones did, merge it by meaning, and check the folder.
+
+    --setup begins it: it says what would be uploaded, asks, and refuses a place that anybody can
+    read. Nothing is uploaded before that. Else it reaches out to the remote that the branch
+    follows, and pushes only with --push. Ends with exit code 12 if something is wrong with the
+    folder then; it is not pushed in that case.
+    """
+    if setup is not None:
+        _set_up(opened, setup, public=public, yes=yes)
+        return
+    from bumble.history import remote
+
+    shell, root = opened.shell, opened.entity.root
+    timeout = opened.config.limits.lock_timeout_seconds
+    place = remote.place_of(root, trusted=opened.settings.trusted)
+    target = remote.upstream(root, place)
+    keeping = opening.keeping(opened)
+    waiting = commits.catch_up(root, keeping, timeout_seconds=timeout)
+    if waiting.notes:
+        output.warn(shell, f"written, but not committed yet: {waiting.why}")
+    remote.fetch(root, place, target)
+    locked = _locked(opened)
+    merging = remote.merge(root, place, target, keeping, timeout_seconds=timeout)
+    opening.settle_merges(opened, merging.mended.kept)
+    changed = knowledge.changed_locked(locked, _locked(opened))
+    for title in changed:
+        output.warn(
+            shell,
+            f"another clone changed the locked section “{title}”:"
+            f" `bumble diff {knowledge.PATH}` shows how",
+        )
+    gone, paths = remote.gone(root, place, merging.before) if merging.before else ({}, [])
+    if gone:
+        output.warn(shell, _sentence_of_gone(opened, gone, paths, merging.before))
+    rules_waiting = opening.rules_from_elsewhere(opened)
+    problems = _examine(opened).problems
+    pushed = push and not problems
+    if pushed:
+        remote.push(root, place, target)
+    _tell(opened, merging, gone, changed, rules_waiting, problems, pushed=pushed)
+    if problems:
+        raise typer.Exit(RecordInvalidError.exit_code)
+
+
+def _set_up(opened: Opened, text: str, *, public: bool, yes: bool) -> None:
+    """Let the branch follow a remote, once the owner has seen what goes there."""
+    from bumble.history import remote, remote_setup
+
+    shell, root = opened.shell, opened.entity.root
+    place = remote.place_of(root, trusted=opened.settings.trusted)
+    target = remote_setup.address(text, shell.cwd)
+    commits.catch_up(
+        root,
+        opening.keeping(opened),
+        timeout_seconds=opened.config.limits.lock_timeout_seconds,
+    )
+    for problem in _examine(opened).problems[:1]:
+        why = f"{problem.where}: {problem.sentence}"
+        raise SyncError(root, why, "Nothing was uploaded; `bumble doctor` says more.")
+    found = remote_setup.upload(root, place)
+    shown = urls.shown(target)
+    if not public and remote_setup.is_public(target):
+        raise RefusedError(
+            f"{shown}: anybody can read what lies there, and it would be all that"
+            f" {opened.identity.name} knows.\nMake it private first; or, if you mean it: --public"
+        )
+    lines = [f"To {shown} would go:", *_would_go(found)]
+    output.say("\n".join(lines))
+    commit.confirm(shell, "Upload it?", "Nothing was uploaded; --yes does it.", yes=yes)
+    remote_setup.connect(root, place, target, found.branch)
+    remote_setup.push(root, place, found.branch)
+    data = {"remote": shown, "branch": found.branch, "uploaded": asdict(found)}
+    elsewhere = (
+        f"On the other machine: git clone {shlex.quote(shown)}, then bumble config trust it."
+    )
+    output.result(shell, "sync setup", data, [f"Uploaded to {shown}.", elsewhere])
+
+
+def _would_go(found: Upload) -> list[str]:
+    records = [
+        kind.file_name or f"{count:,} {kind.singular if count == 1 else kind.plural}"
+        for name, count in found.records.items()
+        for kind in (kinds.BY_NAME[name],)
+    ]
+    return [
+        f"  {', '.join(records)}",
+        f"  {found.others:,} other files, and all earlier versions ({found.commits:,} of them)",
+        "  as plain text, readable by whoever runs that place",
+    ]
+
+
+def _examine(opened: Opened) -> DoctorReport:
+    """Check the folder as `doctor` does."""
+    from bumble.cli.doctor import checkup
+
+    shell = opened.shell
+    catalog = weights.catalog_of(shell)
+    return checkup.examine(
+        checkup.DoctorInput(
+            opened.entity,
+            shell.now(),
+            shell.environ,
+            shell.user_file,
+            shell.secrets_file,
+            shell.weights,
+            catalog,
+            index_place.of,
+            weights.embedders_of(shell, opened.entity, catalog),
+        ),
+        lambda done, total: None,
+    )
+
+
+def _sentence_of_gone(
+    opened: Opened, gone: Mapping[str, int], paths: Sequence[str], before: str
+) -> str:
+    """Say what was deleted elsewhere, and how to have it back."""
+    root = opened.entity.root
+    told = ", ".join(
+        kind.file_name or f"{number:,} {kind.singular if number == 1 else kind.plural}"
+        for name, number in gone.items()
+        for kind in (kinds.BY_NAME[name],)
+    )
+    where, commit = f"git -C {shlex.quote(str(root))}", before[:12]
+    shown = " ".join(shlex.quote(path) for path in paths[:MOST_PATHS])
+    back = f"{where} restore --source={commit} --staged --worktree -- {shown}"
+    lines = [f"deleted in another clone, and so gone here: {told}. This brings it back:"]
+    lines += [f"    {back} && {where} commit -m 'bring back'"]
+    if len(paths) > MOST_PATHS:
+        more = f"{where} diff --name-only --diff-filter=D {commit} HEAD"
+        lines += [f"and so {len(paths) - MOST_PATHS} more, which `{more}` names"]
+    if (root / forgotten.PATH).exists():
+        lines += ["`bumble doctor --fix` then forgets again who was forgotten."]
+    return "\n".join(lines)
+
+
+def _tell(
+    opened: Opened,
+    merging: Merging,
+    gone: Mapping[str, int],
+    changed: Sequence[str],
+    waiting: Sequence[Rule],
+    problems: Sequence[Finding],
+    *,
+    pushed: bool,
+) -> None:
+    brought = f"{merging.commits} commits" if merging.commits != 1 else "1 commit"
+    lines = [f"Merged {brought} of other clones." if merging.commits else "Nothing new elsewhere."]
+    lines += [f"not obeyed until you trust it: {rules.line(rule)}" for rule in waiting]
+    lines += ["Pushed."] if pushed else []
+    lines += [f"{finding.where}: {finding.sentence} [{finding.code}]" for finding in problems]
+    data = {
+        "merged": merging.commits,
+        "mended": list(merging.mended.paths),
+        "gone": dict(gone),
+        "locked_changed": list(changed),
+        "not_obeyed": [rule.name for rule in waiting],
+        "pushed": pushed,
+        "problems": [finding.code for finding in problems],
+    }
+    output.result(opened.shell, "sync", data, lines)

@@ -1,0 +1,230 @@
+"""`bumble tick`: whatever is due between turns; what cron runs every ten minutes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from msgspec.structs import replace
+
+from bumble.app import output
+from bumble.app.opening import Opened
+from bumble.cli import run_job, waiting_imports
+from bumble.cli.entity_command import runs_job
+from bumble.cli.run_job import JobFlags
+from bumble.errors import UserError
+from bumble.records import session_files
+
+if TYPE_CHECKING:
+    from bumble.llm.protocol import Model
+    from bumble.models.abilities.tiers import Abilities
+    from bumble.runtime.job import JobResult
+    from bumble.runtime.runner import Held, Pass, Settled
+    from bumble.runtime.runtime import Runtime
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command()
+@runs_job
+def tick(
+    opened: Opened,
+    flags: JobFlags,
+    *,
+    settle: Annotated[
+        bool,
+        typer.Option("--settle", help="All that turns left, however much, and at once."),
+    ] = False,
+    settle_only: Annotated[
+        bool,
+        typer.Option(
+            "--settle-only",
+            help="Only what turns left, limits.passes_per_turn passes; a chat stops it.",
+        ),
+    ] = False,
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-n", min=1, metavar="N", help="At most N passes.")
+    ] = None,
+) -> None:
+    """Do whatever is due: reminders, what turns left, sleep and dreams.
+
+    Never asks a model while somebody talks, unless --settle says so. Run it as often as you like:
+    where nothing is due, nothing changes.
+    """
+    from bumble.app import abilities, models, probing, runtimes
+    from bumble.jobs import locks, registry
+    from bumble.jobs import tick as upkeep
+
+    dreaming = models.dreaming(opened)
+    asleep = models.lazy_model(dreaming, "tick", yes=flags.yes)
+    wanted = (
+        registry.AFTER_TURN if settle_only else (*registry.everything(), probing.as_pass(opened))
+    )
+    wanted = tuple(run_job.showing_reminders(opened, each) for each in wanted)
+    command = "settle" if settle_only else "tick"
+    with runtimes.open_runtime(opened, command, yes=flags.yes) as runtime, closing(asleep):
+        if flags.check:
+            _show_checks(opened, runtime, wanted, exit_code=flags.exit_code)
+            return
+        if settle_only:
+            limit = opened.config.limits.passes_per_turn
+        elif not flags.dry_run:
+            locks.stop_settling(opened.entity)
+        told_in = opened.shell.settling if settle_only else None
+        with locks.hold_work(opened.entity, stoppable=settle_only, told_in=told_in) as free:
+            if not free:
+                data = {"ran": False, "why": "another tick is at work"}
+                run_job.tell(
+                    opened, "tick", data, ["Another tick is at work."], verbose=flags.verbose
+                )
+                return
+            held = _held(opened, at_once=settle or settle_only)
+            calls = None if settle else opened.config.limits.calls_per_turn
+            model = models.budgeted(opened, runtime.model, calls=calls)
+            if opened.config.soma.dreams.model:
+                able = abilities.of(dreaming, None)
+                wanted = tuple(
+                    _asking(model.instead(asleep), able, each, "dream") for each in wanted
+                )
+            runtime = replace(runtime, model=model, writes=not flags.dry_run)
+            run = _run(opened, runtime, command, wanted, limit, held, dry_run=flags.dry_run)
+            settled_jobs = list(_warned(opened, run))
+    _tell(opened, settled_jobs, dry_run=flags.dry_run, verbose=flags.verbose)
+    code = upkeep.exit_code(settled_jobs)
+    if code:
+        raise typer.Exit(code)
+    run_job.finish(any(not settled.held for settled in settled_jobs), exit_code=flags.exit_code)
+
+
+def _held(opened: Opened, *, at_once: bool) -> Held:
+    """Return what says whether somebody talks, so that no model may be asked."""
+    from bumble.jobs import locks
+
+    def held() -> str | None:
+        if locks.is_turn_running(opened.entity):
+            return "a turn goes on"
+        if not at_once and locks.has_recent_message(opened.entity, opened.shell.now()):
+            return "somebody spoke within the last minute"
+        return None
+
+    return held
+
+
+def _asking(model: Model, abilities: Abilities, each: Pass, name: str) -> Pass:
+    """Return a pass, asking another model if it is the one of a name."""
+    if each.name != name:
+        return each
+
+    def run(runtime: Runtime, job: Any) -> JobResult:
+        return each.run(replace(runtime, model=model, abilities=abilities), job)
+
+    return replace(each, run=run)
+
+
+def _run(
+    opened: Opened,
+    runtime: Runtime,
+    command: str,
+    wanted: Sequence[Pass],
+    limit: int | None,
+    held: Held,
+    *,
+    dry_run: bool,
+) -> Iterator[Settled]:
+    from bumble.jobs import tick as upkeep
+    from bumble.runtime import runner
+
+    if dry_run:
+        return runner.settle(runtime, wanted, limit, partial(run_job.planned, opened), held=held)
+    return upkeep.run(runtime, command, wanted, limit, held=held)
+
+
+def _warned(opened: Opened, run: Iterator[Settled]) -> Iterator[Settled]:
+    """Say of each problem that a person has to see to, as soon as it is met."""
+    from bumble.jobs.tick import WAITS
+
+    for settled in run:
+        if settled.problem is not None and not isinstance(settled.problem, WAITS):
+            output.warn(opened.shell, f"{settled.name} waits: {settled.problem}")
+        yield settled
+
+
+def _tell(opened: Opened, settled_jobs: Sequence[Settled], *, dry_run: bool, verbose: bool) -> None:
+    runs = [
+        _run_data(opened, settled, settled.outcome, dry_run=dry_run)
+        for settled in settled_jobs
+        if settled.outcome is not None
+    ]
+    problems = [(job.name, job.problem) for job in settled_jobs if job.problem is not None]
+    waiting = [
+        {"pass": name, "kind": type(problem).__name__, "problem": str(problem)}
+        for name, problem in problems
+    ]
+    held = {settled.name: settled.held for settled in settled_jobs if settled.held}
+    imports = waiting_imports.look(session_files.imports(opened.entity.sessions))
+    data = {
+        "ran": True,
+        "dry_run": dry_run,
+        "done": runs,
+        "waiting": waiting,
+        "held": held,
+        "imports": imports,
+    }
+    lines = [line for run in runs for line in run["lines"]]
+    lines += _held_lines(held)
+    lines += [f"{name} waits: {problem}" for name, problem in problems]
+    lines = list(dict.fromkeys(lines)) or ["Nothing was due."]
+    lines += [f"imported: {line}"] if (line := waiting_imports.line(imports)) else []
+    run_job.tell(opened, "tick", data, lines, verbose=verbose or dry_run)
+
+
+def _held_lines(held: Mapping[str, str]) -> Iterator[str]:
+    """Say which passes wait, once for all that wait for the same."""
+    for why in dict.fromkeys(held.values()):
+        names = [name for name, its in held.items() if its == why]
+        yield f"{', '.join(names)} {'wait' if len(names) > 1 else 'waits'}: {why}"
+
+
+def _run_data(
+    opened: Opened, settled: Settled, outcome: JobResult, *, dry_run: bool
+) -> dict[str, Any]:
+    outcome = run_job.seen(opened, outcome)
+    data: dict[str, Any] = {"pass": settled.name, **outcome.report}
+    data |= {"review": True} if outcome.held else {}
+    lines = [f"{settled.name}: {line}" for line in outcome.lines or (outcome.title,)]
+    lines += [f"{settled.name}: {line}" for line in outcome.held]
+    if dry_run:
+        data["changes"] = outcome.written
+        lines += run_job.described(outcome.written)
+    return {**data, "lines": lines}
+
+
+def _show_checks(
+    opened: Opened, runtime: Runtime, wanted: Sequence[Pass], *, exit_code: bool
+) -> None:
+    """Print the gates of every pass."""
+    data: dict[str, Any] = {}
+    rows: list[list[str]] = []
+    for each in wanted:
+        try:
+            due = each.check(runtime)
+        except UserError as error:
+            output.warn(opened.shell, f"{each.name}: {error}")
+            data[each.name] = {"due": False, "gates": [], "jobs": 0, "problem": str(error)}
+            continue
+        verdict = f"due: {len(due.jobs)} to do" if due.due else "not due"
+        rows.append([each.name, verdict, "", ""])
+        rows += [
+            ["", "pass" if gate.passes else "wait", gate.name, f"{gate.value} (wants {gate.wants})"]
+            for gate in due.conditions
+        ]
+        data[each.name] = {
+            "due": due.due,
+            "gates": run_job.gates(due),
+            "jobs": len(due.jobs),
+        }
+    output.result(opened.shell, "tick", data, output.table(rows))
+    run_job.finish(any(entry["due"] for entry in data.values()), exit_code=exit_code)

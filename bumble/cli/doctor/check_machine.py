@@ -1,0 +1,351 @@
+"""Doctor's checks around the folder: settings, index, weights, git, versions, secrets.
+
+Reads only. What is derived can be mended by `bumble doctor --fix`, the rest has its own command.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import metadata
+from pathlib import Path
+
+from bumble.entity import commits, create, git_operations, settings
+from bumble.entity.folder import DERIVED, Entity
+from bumble.entity.settings import Settings
+from bumble.errors import (
+    FolderOutdatedError,
+    IndexServerError,
+    IndexUnusableError,
+    SettingInvalidError,
+    UnsafePathError,
+    UsageError,
+    UserError,
+)
+from bumble.files import disk, git, gitdir
+from bumble.files.git import Git
+from bumble.history import driver
+from bumble.history.findings import Finding
+from bumble.index import search, sync
+from bumble.index.place import Place
+from bumble.index.sync import IndexState
+from bumble.llm import engine_probe
+from bumble.models.weights import store
+from bumble.models.weights.catalog import Catalog, CatalogEntry
+from bumble.text.words import one_line
+
+OTHER_USERS = 0o077  # the permission bits of everybody else
+REBUILD = "bumble index --rebuild"
+PACKAGES = (
+    "bumble-entity",
+    "apsw",
+    "sqlite-vec",
+    "tantivy",
+    "psycopg",
+    "numpy",
+    "onnxruntime",
+    "tokenizers",
+    "xllamacpp",
+    "openai",
+    "ollama",
+    "typer",
+)
+
+
+def versions() -> dict[str, str | None]:
+    """Return what runs here, by name; None for what is not installed. The first part of apsw's
+    version is that of its SQLite."""
+    installed: dict[str, str | None] = {"python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            installed[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            installed[name] = None
+    return installed
+
+
+def check_settings(
+    entity_file: Path, user_file: Path, environ: Mapping[str, str]
+) -> tuple[Settings | None, list[Finding]]:
+    """Read every layer of the settings by itself, so that one broken file does not hide another.
+
+    Returns:
+        The settings, or None if they can't be read; and what was found.
+    """
+    findings: list[Finding] = []
+    for path in (entity_file, user_file):
+        try:
+            settings.load(path) if path == entity_file else settings.load(user_file=path)
+        except UserError as error:
+            name = path.name if path == entity_file else str(path)
+            sentence, line = _split_place(str(error), path)
+            is_old = isinstance(error, FolderOutdatedError)
+            fix = "bumble migrate" if is_old else f"$EDITOR {shlex.quote(str(path))}"
+            findings.append(Finding("settings-invalid", sentence, name, line, fix))
+    try:
+        settings.load(environ=environ)
+    except UserError as error:
+        findings.append(Finding("settings-invalid", str(error).splitlines()[0]))
+    if findings:
+        return None, findings
+    try:
+        read = settings.load(entity_file, user_file, environ)
+    except UserError as error:  # each is right by itself, but not together
+        return None, [Finding("settings-invalid", str(error).splitlines()[0])]
+    for warning in read.warnings:
+        sentence, line = _split_place(warning, entity_file)
+        fix = f"bumble config trust {shlex.quote(str(entity_file.parent))}"
+        findings.append(Finding("settings-ignored", sentence, entity_file.name, line, fix))
+    return read, findings
+
+
+def _split_place(message: str, path: Path) -> tuple[str, int | None]:
+    """Split the first line of a message into what it says and the line of the file it names."""
+    sentence = message.splitlines()[0].removeprefix(str(path))
+    number, _, rest = sentence.removeprefix(":").partition(":")
+    if number.strip().isdigit():
+        return rest.strip(), int(number)
+    return sentence.removeprefix(":").strip(), None
+
+
+def check_index(
+    entity: Entity, wanted_model: str | None, place_of: Callable[[], Place]
+) -> tuple[IndexState | None, list[Finding]]:
+    """Compare the index with the files.
+
+    Args:
+        entity: Whose index.
+        wanted_model: The embedding model that would be used now; None: none.
+        place_of: Says where it stands.
+
+    Returns:
+        How it stands, where that can be told, and what is wrong.
+    """
+    name = "memory.db"
+    try:
+        at = place_of()
+        name = at.shown if at.server else name
+        state = sync.state(entity, at)
+    except (IndexServerError, SettingInvalidError, UsageError) as error:
+        return None, [Finding("index-server", str(error).splitlines()[0], name)]
+    except (IndexUnusableError, UnsafePathError) as error:
+        return None, [Finding("index-unusable", str(error).splitlines()[0], name, fix=REBUILD)]
+    return state, list(_index_findings(entity, state, at, name, wanted_model))
+
+
+def _index_findings(
+    entity: Entity, state: IndexState, at: Place, name: str, wanted_model: str | None
+) -> Iterator[Finding]:
+    if state.server and state.server["unwalled"]:
+        sentence = f"the role {state.server['role']} passes the walls between entities by"
+        yield Finding("index-role", sentence, name)
+    if not state.exists:
+        yield Finding("index-missing", "there is no search index yet", name, fix="bumble index")
+        return
+    try:
+        if not state.queued:
+            _check_fulltext(entity, state.chunks, at)
+    except IndexServerError as error:
+        yield Finding("index-server", str(error).splitlines()[0], name)
+        return
+    except IndexUnusableError as error:
+        yield Finding("index-unusable", str(error).splitlines()[0], name, fix=REBUILD)
+        return
+    if state.orphans:
+        sentence = f"{state.orphans:,} rows belong to no file or passage"
+        yield Finding("index-orphans", sentence, name, fix=REBUILD)
+    if state.stale or state.queued:
+        sentence = f"{max(state.stale, 1):,} files have changed since the last search"
+        yield Finding("index-stale", sentence, name, fix="bumble index")
+    made_by = json.loads(state.identity).get("model", "") if state.identity else ""
+    if wanted_model and made_by and made_by != wanted_model:
+        sentence = f"its vectors are {made_by}'s; the next search makes those of {wanted_model}"
+        yield Finding("index-vectors", sentence, name, fix="bumble index")
+    elif wanted_model and state.waiting:
+        sentence = f"{state.waiting:,} passages have no vector yet: words alone find them"
+        yield Finding("index-vectors", sentence, name, fix="bumble index")
+
+
+def _check_fulltext(entity: Entity, chunks: int, at: Place) -> None:
+    with search.opened(entity, at) as index:
+        if index.words.size != chunks:
+            where = at.shown if at.server else at.fulltext
+            problem = f"holds {index.words.size:,} passages of {chunks:,}"
+            raise IndexUnusableError(where, problem)
+
+
+def embedding_model(wanted: Sequence[CatalogEntry], folder: Path) -> str | None:
+    """Return which of some embedding models would be used, by its manifest; None: none."""
+    return next(
+        (entry.name for entry in wanted if (folder / entry.name / store.MANIFEST).is_file()), None
+    )
+
+
+def check_weights(
+    wanted: Sequence[CatalogEntry], catalog: Catalog, folder: Path
+) -> Iterator[Finding]:
+    """Check the weights on this machine; a file that looks touched is hashed again.
+
+    Args:
+        wanted: The embedding models that the settings ask for.
+        catalog: All models.
+        folder: Where weights lie.
+    """
+    by_name = {entry.name: entry for entry in catalog}
+    for stored in store.stored(folder):
+        place = folder / stored.name
+        if not stored.complete:
+            sentence = f"{stored.bytes / 1e6:,.0f} MB of it are here; pulling goes on from there"
+            fix = f"bumble model pull {stored.name}"
+            yield Finding("weights-unfinished", sentence, f"{place}{store.PART}", fix=fix)
+        elif stored.name in by_name:
+            yield from _find_damage(place, by_name[stored.name])
+    if wanted and embedding_model(wanted, folder) is None:
+        name = min(wanted, key=lambda entry: entry.bytes).name
+        sentence = "no embedding model is here: words alone find things, not their meaning"
+        yield Finding("weights-none", sentence, str(folder), fix=f"bumble model pull {name}")
+
+
+def _find_damage(place: Path, entry: CatalogEntry) -> Iterator[Finding]:
+    try:
+        manifest = json.loads((place / store.MANIFEST).read_bytes())
+        stamps = {row["name"]: (row["bytes"], row["mtime_ns"]) for row in manifest["files"]}
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        stamps = {}
+    for file in entry.files:
+        path = place / file.name
+        why = ""
+        if not path.is_file():
+            why = "is gone"
+        else:
+            stat = path.stat()
+            looks_right = stamps.get(file.name) == (stat.st_size, stat.st_mtime_ns)
+            if not looks_right and store.sha256(path) != file.sha256:
+                why = "is not the file that the catalog names: its SHA-256 differs"
+        if why:
+            fix = f"bumble model pull {entry.name}"
+            yield Finding("weights-damaged", why, str(path), fix=fix)
+
+
+def check_engine() -> Iterator[Finding]:
+    """Tell whether models can run inside bumble here."""
+    problem = engine_probe.problem()
+    if problem:
+        what, *advice = problem.splitlines()
+        command = next((line for line in advice if line.startswith(engine_probe.AS_ROOT)), "")
+        fix = command.removeprefix(engine_probe.AS_ROOT)
+        sentence = what if fix else " ".join((f"{what}.", *advice))
+        yield Finding("engine-missing", sentence, fix=fix)
+
+
+def check_secrets(path: Path) -> Iterator[Finding]:
+    """Tell whether others can read the user's keys."""
+    if os.name == "posix" and path.exists() and path.stat().st_mode & OTHER_USERS:
+        sentence = "others on this machine can read your keys"
+        yield Finding(
+            "secrets-open", sentence, str(path), fix=f"chmod 600 {shlex.quote(str(path))}"
+        )
+
+
+def check_git(entity: Entity, *, trusted: bool = False) -> Iterator[Finding]:
+    """Check what git is told about the folder; nothing of it is asked where there is no git."""
+    root = entity.root
+    if not git.installed():
+        yield Finding("git-missing", "git is not installed, so the folder has no history")
+        return
+    place = git.at(root)
+    if place is None:
+        sentence = "it is in no git repository, so it has no history"
+        yield Finding("git-none", sentence, ".", fix=f"git -C {shlex.quote(str(root))} init")
+        return
+    if place.foreign:
+        sentence = f"{place.foreign} belongs to somebody else, so its history is not read"
+        yield Finding("git-foreign", sentence, ".", fix=place.advice.strip("`"))
+        return
+    if place.trap:
+        yield Finding("git-trap", f"{place.trap} is no plain file; git would wait for it", ".")
+        return
+    if place.astray and not trusted:
+        trust = f"bumble config trust {shlex.quote(str(root))}"
+        yield Finding("git-strays", place.astray, ".", fix=trust)
+        return
+    yield from _find_under_way(root, place)
+    yield from _find_uncommitted(root, place)
+    missing = missing_lines(root, ".gitignore")
+    if missing:
+        sentence = f"it does not name {', '.join(missing)}"
+        yield Finding("git-ignores", sentence, ".gitignore", fix="bumble doctor --fix")
+    missing = missing_lines(root, ".gitattributes")
+    if missing:
+        sentence = f"it lacks {'; '.join(missing)}"
+        yield Finding("git-attributes", sentence, ".gitattributes", fix="bumble doctor --fix")
+    if not driver.is_installed(root):
+        sentence = "git has not been told how to merge these files by meaning"
+        yield Finding("git-driver", sentence, ".", fix="bumble doctor --fix")
+    tracked = git.run(root, "ls-files", "--", *DERIVED)
+    if tracked:
+        sentence = "git keeps it, though it is derived; take it out of the index"
+        fix = f"git -C {shlex.quote(str(root))} rm -r --cached --ignore-unmatch {' '.join(DERIVED)}"
+        yield Finding("git-tracked", sentence, tracked.splitlines()[0], fix=fix)
+
+
+def _find_under_way(root: Path, place: Git) -> Iterator[Finding]:
+    """Find what git was cut off in, by bumble's own note; and what the owner began or left."""
+    cut_off = git_operations.cut_off(root)
+    if cut_off:
+        sentence = git_operations.warning(cut_off.values())
+        yield Finding("git-cut-off", sentence, ".", fix="bumble doctor --fix")
+        return
+    git_here = f"git -C {shlex.quote(str(root))}"
+    under_way = place.repository.under_way
+    if under_way:
+        on, back = gitdir.ENDINGS[under_way]
+        sentence = (
+            f"{under_way} is under way that bumble did not begin, and nothing is committed until "
+            f"it ends: settle what is in conflict and go on with `{git_here} {on}`, or take it back"
+        )
+        yield Finding("git-under-way", sentence, ".", fix=f"{git_here} {back}")
+    for lock in git_operations.locks(place.repository):
+        if not git_operations.is_at_work(lock):
+            sentence = f"{lock} keeps commits back: another git is at work, or was killed; if none"
+            yield Finding(
+                "git-locked", f"{sentence} is, remove it", ".", fix=f"rm {shlex.quote(str(lock))}"
+            )
+
+
+def _find_uncommitted(root: Path, place: Git) -> Iterator[Finding]:
+    """Find what bumble wrote and has not committed."""
+    noted = {path for note in commits.notes(root) for path in note.after}
+    changed = commits.changed(place) & noted if noted else set()
+    if changed:
+        more = f", and {len(changed) - 1} more" if len(changed) > 1 else ""
+        sentence = f"not committed yet{more}: the next command that writes does it"
+        where = sorted(changed)[0]
+        yield Finding("git-uncommitted", sentence, where, fix="bumble doctor --fix")
+
+
+def missing_lines(root: Path, name: str) -> list[str]:
+    """Return the lines of the template that a file of git's lacks, however they are spelt."""
+    try:
+        text = disk.read(root / name).decode(errors="replace")
+    except (OSError, UnsafePathError):
+        text = ""
+    return missing_rules(text, name)
+
+
+def missing_rules(text: str, name: str) -> list[str]:
+    """Return the lines of the template that the text of a file of git's lacks."""
+    template = (create.template_folder() / name.removeprefix(".")).read_text(encoding="utf-8")
+    present_lines = {_plain(line) for line in text.splitlines()}
+    return [line for line in _rules_of(template) if _plain(line) not in present_lines]
+
+
+def _rules_of(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+
+
+def _plain(line: str) -> str:
+    return one_line(line).strip("/").removeprefix("**/")

@@ -1,0 +1,337 @@
+"""Doctor's checks of records: each can be read, and makes sense beside the others."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import shlex
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime, tzinfo
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bumble.cli.doctor.check_sources import Sources
+from bumble.entity import companions
+from bumble.entity.config import PromptConfig
+from bumble.entity.folder import Entity
+from bumble.entity.settings import Settings
+from bumble.errors import HalfMergedError, RecordInvalidError, UnsafePathError, UserError
+from bumble.files import disk
+from bumble.guard import secrets
+from bumble.history.findings import Finding
+from bumble.jobs import schedule
+from bumble.prompt import prompt_files
+from bumble.records import base, kinds, knowledge, session_files, sessions, soma
+from bumble.records.kinds import Kind
+from bumble.records.record_view import RecordView
+from bumble.records.sessions import Session
+from bumble.runtime import body_state, rules
+from bumble.text import markdown, moments
+from bumble.text.yaml_edit import SourceError
+
+MOST_LINES = 20  # of one transcript that are named; beyond, the file is none
+_BLOB_NAME = re.compile(r"[0-9a-f]{64}")
+_EARLIER = re.compile(r"\.[0-9a-f]{12}\.\w+$")  # an earlier version, by `changes.history_path`
+_REFERENCE = re.compile(r"[0-9a-f]{12,64}")
+Dated = tuple[datetime, Callable[[], int | None]]  # a time, and how to find the line it is on
+ProgressCallback = Callable[[int, int], object]  # how many files are done, of how many
+
+
+class CheckContext(Struct, frozen=True):
+    """What every check of a record needs to know."""
+
+    entity: Entity
+    now: datetime
+    zone: tzinfo
+    owner: str = ""  # id of whom the entity belongs to
+
+
+class _File(Struct, frozen=True):
+    path: Path
+    kind: Kind
+    edit: str  # the command that opens it
+
+
+class _Registry(Struct, frozen=True):
+    """What is collected from all files and compared when the last is read."""
+
+    names: dict[str, list[str]]  # portraits by the names they answer to
+    sources: Sources
+
+
+class _Reading(Struct, frozen=True):
+    """What a file says when it is read."""
+
+    times: Sequence[Dated]
+    findings: Sequence[Finding]  # beside those of its times
+
+
+def check(context: CheckContext, report_progress: ProgressCallback) -> Iterator[Finding]:
+    """Read every record and yield what is wrong, in the order of the files."""
+    record_files = _list_files(context.entity)
+    registry = _Registry(defaultdict(list), Sources())
+    registry.sources.people |= {context.owner}
+    registry.sources.people |= {path.stem for path in kinds.PERSON.paths(context.entity)}
+    for number, file in enumerate(record_files):
+        yield from _check_file(context, file, registry)
+        report_progress(number + 1, len(record_files))
+    yield from registry.sources.check()
+    yield from _find_doubles(context.entity, record_files)
+    yield from _find_same_people(registry.names)
+    for path in companions.orphans(context.entity.root):
+        sentence = "what it is about went, or has another name: name it alike, or remove it"
+        yield Finding("source-alone", sentence, context.entity.relative(path))
+    yield from _find_unread(context.entity, {file.path for file in record_files})
+
+
+def check_prompt_files(entity: Entity, config: PromptConfig) -> Iterator[Finding]:
+    """Find the files of every prompt that can't be read, save those that hold records."""
+    for own_file in prompt_files.read(entity, config):
+        if own_file.problem and kinds.of_path(own_file.name) is None:
+            why = own_file.problem.partition("\n")[0].partition(": ")[2]
+            yield Finding("record-invalid", why, own_file.name)
+
+
+def check_rules(entity: Entity, read: Settings) -> Iterator[Finding]:
+    """Find the rules that came from elsewhere, and that the owner has not approved."""
+    asked = replace(entity, approval=read.approval)
+    for rule in rules.pending(asked, rules.read(asked, read), whole=True):
+        fix = f"bumble config trust {shlex.quote(str(entity.root))}"
+        yield Finding("rule-elsewhere", f"not obeyed: {rules.line(rule)}", rule.file, fix=fix)
+
+
+def count(entity: Entity) -> int:
+    """Return how many files hold records."""
+    return len(_list_files(entity))
+
+
+def _list_files(entity: Entity) -> list[_File]:
+    """Return every file of every kind, with the command that mends it."""
+    return [
+        _File(path, kind, _edit_command(entity, kind, path))
+        for kind in kinds.KINDS
+        for path in _paths(entity, kind)
+    ]
+
+
+def _paths(entity: Entity, kind: Kind) -> list[Path]:
+    try:
+        return kind.paths(entity)
+    except UnsafePathError:
+        return []  # the link is a finding of its own
+
+
+def _edit_command(entity: Entity, kind: Kind, path: Path) -> str:
+    if not kind.edit:
+        return f"$EDITOR {shlex.quote(str(path))}" if path.is_relative_to(entity.root) else ""
+    return kind.edit if kind.is_file else f"{kind.edit} {shlex.quote(kind.stem(path))}"
+
+
+def _check_file(context: CheckContext, file: _File, registry: _Registry) -> Iterator[Finding]:
+    """Yield what is wrong with a file; of one that can't be read, that alone."""
+    relative = context.entity.relative(file.path)
+    try:
+        disk.inside(context.entity.root, relative)
+    except UnsafePathError:
+        return  # the link is a finding of its own
+    try:
+        reading = _read(context, file, relative, registry)
+        for at, line in reading.times:
+            if moments.is_ahead(at, context.now):
+                sentence = f"{at.isoformat()} is more than a day from now"
+                yield Finding("clock-ahead", sentence, relative, line(), file.edit)
+        yield from reading.findings
+        yield from _find_secret(file, relative)
+        if companions.is_lost(context.entity.root, relative):
+            beside = companions.place(relative)
+            sentence = f"{beside} is gone or can't be read: it counts as the least trusted there is"
+            yield Finding("source-lost", sentence, relative, None, file.edit)
+    except RecordInvalidError as error:
+        code = "conflict-marker" if isinstance(error, HalfMergedError) else "record-invalid"
+        yield Finding(code, error.problem, relative, error.line, file.edit)
+    except (UserError, OSError) as error:  # one that can't be looked at hides no other
+        yield Finding("record-invalid", str(error).splitlines()[0], relative, None, file.edit)
+
+
+def _find_secret(file: _File, relative: str) -> Iterator[Finding]:
+    """Name the first line of a file that holds a secret; transcripts are the source and may."""
+    if file.kind is kinds.SESSION:
+        return
+    shown, whole = base.read_shown(file.path), base.read_text(file.path)
+    lines: list[tuple[int | None, str]] = [*enumerate(markdown.lines(shown), 1)]
+    for number, line in (*lines, *((None, row) for row in markdown.lines(whole))):
+        if what := secrets.find_secret(line):
+            sentence = f"it holds what looks like {what}; git keeps it too"
+            yield Finding("secret-kept", sentence, relative, number, file.edit)
+            return
+
+
+def _read(context: CheckContext, file: _File, relative: str, registry: _Registry) -> _Reading:
+    """Read a file's records, and enter them into the registry.
+
+    Raises:
+        RecordInvalidError: If it can't be read.
+    """
+    if file.kind is kinds.SESSION:
+        return _read_session(file, relative, registry)
+    if file.kind is kinds.SOMA:
+        body_state.stored(file.path, soma.read(file.path))
+    views = file.kind.read(file.path, context.zone)
+    findings: list[Finding] = []
+    if file.kind is kinds.KNOWLEDGE:
+        findings += _check_sections(views, relative, file)
+    if file.kind is kinds.PERSON:
+        for name in _names_of(file.path, views):
+            registry.names[name].append(relative)
+    for view in views:
+        record_id = view.id if file.kind.prefix else ""
+        registry.sources.record(record_id, view, relative, file.edit)
+        for note in view.notes:
+            registry.sources.record("", note, relative, file.edit)
+        findings += _check_schedules(view, relative, file)
+    times = [(at, partial(view.line_of, key)) for view in views for key, at in view.times.items()]
+    return _Reading(times, findings)
+
+
+def _names_of(path: Path, views: Sequence[RecordView]) -> set[str]:
+    """Return what the people of a file answer to."""
+    listed = [
+        base.texts(view.document.meta, "names") for view in views if view.document is not None
+    ]
+    return {disk.same_name(name) for name in (path.stem, *itertools.chain(*listed))}
+
+
+def _check_schedules(view: RecordView, relative: str, file: _File) -> Iterator[Finding]:
+    for key, expression in view.schedules.items():
+        try:
+            schedule.check(expression)
+        except ValueError as error:
+            line = view.document.line_of(key) if view.document else None
+            yield Finding("schedule-invalid", str(error), relative, line, file.edit)
+
+
+def _check_sections(views: Sequence[RecordView], relative: str, file: _File) -> Iterator[Finding]:
+    first: dict[str, RecordView] = {}
+    for section in views:
+        key = knowledge.key(section.id)
+        if key in first:
+            sentence = f'"{section.id}" is there already, on line {first[key].line}: make them one'
+            yield Finding("section-twice", sentence, relative, section.line, file.edit)
+        first.setdefault(key, section)
+
+
+def _read_session(file: _File, relative: str, registry: _Registry) -> _Reading:
+    """Read a transcript, naming each line that is not what it should be, not only the first."""
+    source = base.read_text(file.path, max_bytes=session_files.MAX_TRANSCRIPT_BYTES)
+    lines = source.split("\n")
+    session: Session | None = None
+    findings: list[Finding] = []
+    for _ in range(MOST_LINES):
+        try:
+            session = sessions.parse("\n".join(lines))
+            break
+        except SourceError as error:
+            findings.append(
+                Finding("record-invalid", error.problem, relative, error.line, file.edit)
+            )
+            if error.line in (None, 1) or not lines[(error.line or 1) - 1].strip():
+                break
+            lines[(error.line or 1) - 1] = ""
+    if session is None:
+        return _Reading([], findings)
+    if session.torn_line is not None:
+        sentence = "the line was cut off; it is passed over"
+        findings.append(Finding("line-torn", sentence, relative, session.torn_line))
+    registry.sources.session(file.path.parent.name, session)
+    findings += _check_blobs(file.path.parent / "blobs", session, relative, lines)
+    spoken = [(message.at, partial(_line_of, lines, message.id)) for message in session.messages]
+    return _Reading([(session.at, partial(int, 1)), *spoken], findings)
+
+
+def _line_of(lines: Sequence[str], record_id: str) -> int | None:
+    quoted = f'"{record_id}"'
+    return next((number for number, line in enumerate(lines, 1) if quoted in line), None)
+
+
+def _check_blobs(
+    folder: Path, session: Session, relative: str, lines: Sequence[str]
+) -> Iterator[Finding]:
+    """Check that originals match their names, and that those that messages refer to exist."""
+    blobs = sorted(path for path in folder.iterdir()) if folder.is_dir() else []
+    place = f"{relative.rsplit('/', 1)[0]}/blobs"
+    for path in blobs:
+        if _BLOB_NAME.fullmatch(path.name) and disk.sha256(disk.read(path)) != path.name:
+            sentence = "its bytes are not those it is named for: take it from a copy or from git"
+            yield Finding("blob-damaged", sentence, f"{place}/{path.name}")
+    names = [path.name for path in blobs]
+    for message in session.messages:
+        for reference in _list_references(message.extra):
+            if not any(name.startswith(reference) for name in names):
+                sentence = (
+                    f"the original {reference[:12]} is not there: take it from a copy or from git"
+                )
+                yield Finding("blob-missing", sentence, relative, _line_of(lines, message.id))
+
+
+def _list_references(extra: Any) -> list[str]:
+    """Return the originals that a message names under `blob` or `blobs`."""
+    named = [extra.get("blob"), *(blobs if isinstance(blobs := extra.get("blobs"), list) else ())]
+    return [
+        reference
+        for reference in named
+        if isinstance(reference, str) and _REFERENCE.fullmatch(reference)
+    ]
+
+
+def _find_doubles(entity: Entity, record_files: Sequence[_File]) -> Iterator[Finding]:
+    """Find records that two files hold: an episode in two months, a skill in both forms."""
+    first: dict[tuple[str, str], str] = {}
+    for file in record_files:
+        key = (file.kind.name, file.kind.stem(file.path))
+        relative = entity.relative(file.path)
+        if key in first:
+            sentence = f"{first[key]} holds this {file.kind.name} too: remove one of them"
+            yield Finding("record-twice", sentence, relative)
+        first.setdefault(key, relative)
+
+
+def _find_same_people(names: dict[str, list[str]]) -> Iterator[Finding]:
+    pairs = sorted({tuple(paths) for paths in names.values() if len(paths) > 1})
+    for first, *later_paths in pairs:
+        for other in later_paths:
+            sentence = (
+                f"{first} answers to a name of this person too: the first by file name is meant"
+            )
+            yield Finding("person-twice", sentence, other)
+
+
+def _find_unread(entity: Entity, read_paths: set[Path]) -> Iterator[Finding]:
+    """Find files in the folders of stores that none of them reads."""
+    in_folders = [kind for kind in kinds.KINDS if not kind.is_file and kind.forgetting != "beside"]
+    for kind in sorted(in_folders, key=lambda kind: kind.folder):
+        if kind.folder_file:
+            continue
+        folder = entity.root / kind.folder
+        for path in sorted(folder.rglob("*")):
+            if path.is_file() and path not in read_paths and not path.name.startswith("."):
+                sentence = (
+                    f"nothing reads it: files of `{folder.name}` lie elsewhere, or are named *.md"
+                )
+                yield Finding("file-unread", sentence, entity.relative(path))
+    for kind in in_folders:
+        folder, name = entity.root / kind.folder, kind.folder_file
+        for path in sorted(folder.iterdir()) if name and folder.is_dir() else ():
+            if path.is_dir() and not path.name.startswith(".") and not (path / name).exists():
+                sentence = f"nothing reads this folder: it holds no {name}"
+                yield Finding("file-unread", sentence, entity.relative(path))
+    history = entity.root / ".history"
+    for path in sorted(history.iterdir()) if history.is_dir() else ():
+        if path.is_dir() or _EARLIER.search(path.name):
+            continue  # what a model rewrote, as it was before
+        sentence = "a cut-off change was to write this over your edit: compare them, then remove it"
+        yield Finding("file-kept", sentence, entity.relative(path))

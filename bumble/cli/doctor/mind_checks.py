@@ -1,0 +1,202 @@
+"""The owner's checks of what the entity knows: what they come to, and what no check asks.
+
+A check is held against what a memory search brings, against the next prompt or an answer; whoever
+opens a model hands these texts over. No check asks how much of what models wrote nothing bears
+out, and what of a compacted talk is still within reach.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import tzinfo
+from pathlib import Path
+from statistics import fmean
+
+from msgspec import Struct
+
+from bumble.entity.folder import Entity
+from bumble.errors import RecordInvalidError
+from bumble.guard import grounded
+from bumble.guard.speakers import Speakers
+from bumble.prompt import transcript
+from bumble.recall import recalled
+from bumble.recall.recalled import Search
+from bumble.records import checks, dreams, kinds, session_files
+from bumble.records.checks import Check
+from bumble.records.record_view import RecordView
+from bumble.records.sessions import Session
+from bumble.runtime import body_state
+from bumble.runtime.runtime import Runtime
+from bumble.text import words
+
+COMPACTED = "compacted"  # the prompt of the very talk whose beginning was summarised
+MARKS = "-*+>[] "  # of lists and quotes
+
+
+class CheckOutcome(Struct, frozen=True):
+    """What a check came to in one place."""
+
+    check: Check
+    place: str  # one of checks.PLACES, or COMPACTED
+    met: bool  # what is expected is there
+    rank: int | None  # of the first text that holds any of it, from 1; None: none does
+    forbidden: tuple[str, ...]  # what is there and must not be
+    problem: str = ""  # why it could not be made
+
+    @property
+    def passes(self) -> bool:
+        """Whether all is as it should be."""
+        return self.met and not (self.forbidden or self.problem)
+
+
+class WrittenStatement(Struct, frozen=True):
+    """A sentence that a model wrote as true."""
+
+    path: str
+    text: str
+    borne_out: bool  # by something that was said
+
+
+class Summary(Struct, frozen=True):
+    """What all checks came to, in [0, 1]; None where nothing was asked."""
+
+    recall_at_k: float | None
+    mrr: float | None  # mean reciprocal rank, of memories
+    in_prompt: float | None
+    answered: float | None
+    leak_rate: float | None  # of those that say what must never be there
+    compaction_survival: float | None
+    junk_rate: float | None  # of what models wrote
+
+
+def outcome(check: Check, place: str, texts: Sequence[str]) -> CheckOutcome:
+    """Hold a check against some memories, best first, or against one text."""
+    whole = "\n".join(texts)
+    ranks = (
+        rank
+        for rank, text in enumerate(texts, 1)
+        if any(checks.holds(text, wanted) for wanted in check.expected)
+    )
+    return CheckOutcome(
+        check, place, check.is_met(whole), next(ranks, None), check.forbidden_in(whole)
+    )
+
+
+def search(runtime: Runtime, person_id: str, check: Check) -> list[str]:
+    """Return the memories that the question finds for who asks it, best first."""
+    at = runtime.now()
+    mood = body_state.mood(runtime, body_state.read(runtime, at)).name
+    hits = recalled.find(
+        runtime.memory,
+        runtime.config,
+        Search((person_id,), mood, at),
+        check.ask,
+        limit=check.k,
+        unasked=False,
+    )
+    return [hit.text for hit in hits]
+
+
+def covers(session: Session, check: Check) -> bool:
+    """Whether what is expected was said in a talk where now only its summary is shown."""
+    summary = transcript.standing(session)
+    covered = transcript.covered_messages(session, summary) if summary else ()
+    hidden = {message.id for message in covered}
+    told_in = {
+        message.id
+        for message in session.messages
+        if any(checks.holds(message.text, wanted) for wanted in check.expected)
+    }
+    return bool(told_in) and told_in <= hidden
+
+
+def statements(entity: Entity, names: Sequence[str], zone: tzinfo) -> list[WrittenStatement]:
+    """Return every sentence that a model wrote as true, held against what it rests on.
+
+    Args:
+        entity: Whose memory.
+        names: Of the entity and of people; they need not have been said.
+        zone: The entity's time zone.
+    """
+    library = _Library(entity, zone)
+    speakers = Speakers(tuple(names))
+    listed = []
+    for path, view in library.claiming:
+        sources = list(library.said(view))
+        for sentence in _sentences(view.text):
+            reason = grounded.check(sentence, sources, speakers, messages=sources)
+            listed.append(WrittenStatement(entity.relative(path), sentence, reason is None))
+    return listed
+
+
+class _Library:
+    """What models wrote as true, and the messages it goes back to."""
+
+    def __init__(self, entity: Entity, zone: tzinfo) -> None:
+        views: dict[str, RecordView] = {}
+        self.claiming: list[tuple[Path, RecordView]] = []
+        for kind in kinds.KINDS:
+            for path in kind.paths(entity) if kind.prefix or kind.claims else ():
+                if kind is kinds.SESSION:
+                    continue
+                with suppress(RecordInvalidError):  # doctor tells of it
+                    read = kind.read(path, zone)
+                    views |= {view.id: view for view in read}
+                    if kind.claims:
+                        claims = (view for view in read if view.origin.model)
+                        self.claiming += [(path, view) for view in claims if not _is_dreamt(view)]
+        self._views: Mapping[str, RecordView] = views
+        self._messages: dict[str, str] = {}
+        self._sessions: dict[str, list[str]] = {}
+        for path in session_files.paths(entity.sessions):
+            with suppress(RecordInvalidError):
+                session = session_files.load(path)
+                self._messages |= {message.id: message.text for message in session.messages}
+                self._sessions[session.id] = [message.id for message in session.messages]
+
+    def said(self, view: RecordView) -> Iterator[str]:
+        """Yield the messages that a record rests on, through others too, each once."""
+        seen = {view.id}
+        waiting = list(view.sources)
+        while waiting:
+            record_id = waiting.pop()
+            if record_id in seen:
+                continue
+            seen.add(record_id)
+            if record_id in self._messages:
+                yield self._messages[record_id]
+            waiting += self._sessions.get(record_id, ())
+            waiting += self._views[record_id].sources if record_id in self._views else ()
+
+
+def _is_dreamt(view: RecordView) -> bool:
+    """Whether it came to mind in a dream: nobody has to have said it."""
+    return any(source.startswith(f"{dreams.PREFIX}_") for source in view.sources)
+
+
+def _sentences(text: str) -> Iterator[str]:
+    """Yield the sentences of a record; headings are none."""
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            yield from words.sentences(line.lstrip(MARKS))
+
+
+def summarize(outcomes: Sequence[CheckOutcome], told: Sequence[WrittenStatement]) -> Summary:
+    """Sum up what all checks came to."""
+    expecting = [each for each in outcomes if each.check.expected]
+    searched = [each for each in expecting if each.place == checks.RECALL]
+    guarded = [each for each in outcomes if each.check.never]
+    return Summary(
+        recall_at_k=_mean([each.met for each in searched]),
+        mrr=_mean([1 / each.rank if each.rank else 0 for each in searched]),
+        in_prompt=_mean([each.met for each in expecting if each.place == checks.PROMPT]),
+        answered=_mean([each.passes for each in expecting if each.place == checks.ANSWER]),
+        leak_rate=_mean([bool(each.forbidden) for each in guarded]),
+        compaction_survival=_mean([each.met for each in expecting if each.place == COMPACTED]),
+        junk_rate=_mean([not each.borne_out for each in told]),
+    )
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return fmean(values) if values else None

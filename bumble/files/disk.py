@@ -1,0 +1,740 @@
+"""Writing and reading files safely: atomic writes, the entity's lock, file names, no way out.
+
+Every system call that changes a file goes through here, so that a test can kill the process at
+each. So does every reading of a file whose name, or the way to it, may be a link that somebody else
+made: below an enclosed folder nothing is opened that lies elsewhere. What is made is its owner's
+alone, and of the group where the folder is a group's. While somebody talks, a file that stays as it
+is is read once. Knows nothing of entities or records.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import io
+import os
+import re
+import secrets
+import stat
+import sys
+import threading
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from msgspec import Struct
+
+from bumble.errors import FolderUnwritableError, LockedError, UnsafePathError
+from bumble.files import unfinished
+
+if sys.platform != "win32":
+    import fcntl
+
+TEMPORARY_SUFFIX = unfinished.SUFFIX  # git-ignored
+PRIVATE = ".bumble"  # what is bumble's own in an enclosed folder
+MAX_KEPT_BYTES = 1 << 24  # of files that are read once
+WHOLE_BYTES = 1 << 16  # a file that is no larger is read whole, even if its ends would do
+MAX_NAME_BYTES = 80  # leaves room for a suffix under every common limit of 255
+RESERVED_NAMES = frozenset(
+    ["con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))]
+)
+# What a sign of a name counts as, by code point: apostrophes and what is typed for one, dashes,
+# Arabic letters without their hamza, no tatweel.
+_ONE_SIGN = {
+    **dict.fromkeys(map(ord, "’‘‛`´′ʹʻʼʽʾʿˈ՚׳ꞌ᾽᾿῾＇"), "'"),
+    **dict.fromkeys(map(ord, "‐‑‒–—―−"), "-"),
+    **dict.fromkeys(map(ord, "أإآٱ"), "ا"),
+    ord("ؤ"): "و",
+    ord("ئ"): "ي",
+    **dict.fromkeys((0x640, 0x653, 0x654, 0x655)),  # tatweel, madda and hamza above and below
+}
+_DOTTED_I = re.compile("ı|i\u0307+")
+_BETWEEN_WORDS = re.compile(r"[\s\-_]+")
+_UNMARKED = str.maketrans("øđłħŧðıىیکة", "odlhtdiييكه", "'") | {ord("æ"): "ae", ord("œ"): "oe"}
+
+
+def sha256(data: bytes) -> str:
+    """Return the SHA-256 of some bytes in hexadecimal."""
+    return hashlib.sha256(data).hexdigest()
+
+
+class Enclosure(Struct, frozen=True):
+    """What holds for all that lies below a folder."""
+
+    homes: tuple[str, ...]  # real folders: whatever is opened lies in one of them
+    group: int = 0  # rights of the folder's group on what is made, as in 0o070
+
+
+# By folder, as it is named and as it really lies. A path says by itself below which folder it lies,
+# so that no caller can forget to say it.
+_enclosures: dict[str, Enclosure] = {}
+_ADVICE = "`bumble doctor` says what to do"
+
+
+def enclose(root: Path, *, also: Iterable[Path] = (), group: int = 0) -> None:
+    """Have no path below a folder lead out of it, from now on and in all of this process.
+
+    Args:
+        root: The folder.
+        also: Folders elsewhere that links in it may lead to all the same: the owner says so.
+        group: Rights of the group on what is made in it, beyond what its own mode says.
+    """
+    if os.fspath(root) in _enclosures and not (also or group):
+        return
+    real = os.path.realpath(root)
+    homes = (real, *(os.path.realpath(place) for place in also))
+    _enclosures[real] = _enclosures[os.fspath(root)] = Enclosure(homes, group)
+
+
+_passed_over: set[str] = set()  # files that count as absent until they are written here
+
+
+def pass_over(paths: Iterable[Path]) -> None:
+    """Have some files count as not there, until this process puts its own in their place."""
+    _passed_over.update(map(os.fspath, paths))
+
+
+def is_passed_over(path: Path) -> bool:
+    """Whether a file counts as not there."""
+    return os.fspath(path) in _passed_over
+
+
+def take_over(path: Path) -> None:
+    """Have a file count again: this process has put its own in its place."""
+    _passed_over.discard(os.fspath(path))
+
+
+def _top(path: str) -> str | None:
+    """Return the enclosed folder that a path names itself to be below; the innermost of several."""
+    while path not in _enclosures:
+        path, before = os.path.dirname(path), path  # noqa: PTH120
+        if path == before:
+            return None
+    return path
+
+
+def enclosing(path: Path) -> Path | None:
+    """Return the enclosed folder that a path names itself to be below; None: it is in none."""
+    top = _top(os.fspath(path))
+    return None if top is None else Path(top)
+
+
+def settled(path: Path) -> Path:
+    """Return where a path really lies, links followed, if it is below an enclosed folder.
+
+    Raises:
+        UnsafePathError: If it leads out of that.
+    """
+    top = _top(os.fspath(path))
+    return path if top is None else Path(*_settled(path, top))
+
+
+def _settled(path: Path, top: str) -> tuple[str, str]:
+    """Return the home that a path lies in, and its way from there."""
+    real = os.path.realpath(path)
+    if os.path.islink(real):  # noqa: PTH114
+        raise UnsafePathError(str(path), f"it is a link that leads round to itself; {_ADVICE}")
+    for home in _enclosures[top].homes:
+        if real == home or real.startswith(home.rstrip(os.sep) + os.sep):
+            rest = os.path.relpath(real, home)
+            _refuse_private(rest, str(path), named=os.path.relpath(path, top))
+            return home, rest
+    raise UnsafePathError(str(path), f"it leads out of the entity folder; {_ADVICE}")
+
+
+def _refuse_private(rest: str, path: str, *, named: str = "") -> None:
+    """Refuse what is git's, and what is bumble's own unless it is named as that.
+
+    Tokens stand in the one, and in the other what was said to others.
+    """
+    parts = Path(rest.casefold()).parts
+    if ".git" in parts:
+        raise UnsafePathError(path, "it leads to what is git's own")
+    if parts[:1] == (PRIVATE,) and not named.casefold().startswith(PRIVATE):
+        raise UnsafePathError(path, "it leads to what is bumble's own")
+
+
+_WALKS = os.open in os.supports_dir_fd and hasattr(os, "O_DIRECTORY")
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+_FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | _NO_LINK
+_PLAIN = getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)  # a pipe keeps nobody waiting
+_LINK_ON_THE_WAY = (errno.ELOOP, errno.ENOTDIR, errno.EMLINK)
+
+
+def open_descriptor(path: Path, flags: int, mode: int = 0o600) -> int:
+    """Open a file; below an enclosed folder, none that lies elsewhere.
+
+    The way is walked folder by folder and no link followed, so that none can be put there between
+    the look and the opening. Where there are links, they are followed first and what they lead to
+    is walked; where the system can't walk, that has to do.
+
+    Raises:
+        UnsafePathError: If the path leads out.
+        OSError: If the system refuses.
+    """
+    name = os.fspath(path)
+    if is_passed_over(path) and not flags & os.O_CREAT:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
+    top = _top(name)
+    if top is None or not _WALKS:
+        return os.open(settled(path), flags | _PLAIN, mode)
+    parts = name[len(top) :].split("/")
+    if os.pardir not in parts:
+        try:
+            return _walked(top, parts, flags | _PLAIN, mode)
+        except OSError as error:
+            if error.errno not in _LINK_ON_THE_WAY:
+                raise
+    home, rest = _settled(path, top)
+    return _walked(home, rest.split("/"), flags | _PLAIN, mode)
+
+
+def _walked(home: str, parts: Sequence[str], flags: int, mode: int) -> int:
+    *above, name = [part for part in parts if part not in ("", os.curdir)] or [os.curdir]
+    place = os.open(home, _FOLDER & ~_NO_LINK)
+    try:
+        for part in above:
+            below = os.open(part, _FOLDER, dir_fd=place)
+            os.close(place)
+            place = below
+        return os.open(name, flags | _NO_LINK, mode, dir_fd=place)
+    finally:
+        os.close(place)
+
+
+class Readings:
+    """Files as they were last read, each to be read again once it has changed.
+
+    A file counts as the same while device, inode, size and times are. Two edits in place within a
+    tick of the file system's clock that leave the size alone look like one: so whatever is about
+    to write reads `anew`. Threads may share it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._read: dict[str, tuple[tuple[int, ...], bytes]] = {}  # the latest used last
+        self._bytes = 0
+
+    def find(self, path: Path) -> bytes | None:
+        """Return the bytes of a file as they were read; None where it has to be read."""
+        name = os.fspath(path)
+        with suppress(OSError), self._lock:
+            found = self._read.get(name)
+            if found is not None and found[0] == _state(path.stat()):
+                self._read[name] = self._read.pop(name)
+                return found[1]
+        return None
+
+    def keep(self, path: Path, status: os.stat_result, data: bytes) -> None:
+        """Keep a whole file, in the place of what has not been used for longest."""
+        name = os.fspath(path)
+        with self._lock:
+            self._drop(name)
+            if len(data) == status.st_size <= MAX_KEPT_BYTES:
+                self._read[name] = (_state(status), data)
+                self._bytes += len(data)
+            while self._bytes > MAX_KEPT_BYTES:
+                self._drop(next(iter(self._read)))
+
+    def _drop(self, name: str) -> None:
+        self._bytes -= len(self._read.pop(name, ((), b""))[1])
+
+
+def _state(status: os.stat_result) -> tuple[int, ...]:
+    times = status.st_mtime_ns, status.st_ctime_ns
+    return (status.st_dev, status.st_ino, status.st_size, *times)
+
+
+_readings: list[Readings] = []  # the one that is in use, last
+
+
+@contextmanager
+def read_once() -> Iterator[None]:
+    """Read what has not changed only once, in all of this process, until the context ends."""
+    _readings.append(Readings())
+    try:
+        yield
+    finally:
+        _readings.pop()
+
+
+def _find(path: Path) -> bytes | None:
+    is_kept = _readings and not is_passed_over(path)
+    return _readings[-1].find(path) if is_kept else None
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[BinaryIO]:
+    """Open a file to read.
+
+    Raises:
+        UnsafePathError: If the path leads out of an enclosed folder.
+        OSError: If there is no such file, it is no plain file, or the system refuses.
+    """
+    found = _find(path)
+    if found is not None:
+        yield io.BytesIO(found)
+        return
+    descriptor = open_descriptor(path, os.O_RDONLY)
+    try:
+        status = _check_plain(descriptor, path)
+        if _readings and status.st_size <= WHOLE_BYTES:  # it will be wanted whole
+            data = _read(descriptor, status.st_size + 1)
+            _readings[-1].keep(path, status, data)
+            yield io.BytesIO(data)
+            return
+        with open(descriptor, "rb", closefd=False) as stream:
+            yield stream
+    finally:
+        os.close(descriptor)
+
+
+def read(path: Path, *, most: int | None = None, anew: bool = False) -> bytes:
+    """Read a file, or its first bytes.
+
+    Args:
+        path: The file.
+        most: How many bytes at most; None: all.
+        anew: Whether it is opened in any case, because what is read decides what is written.
+
+    Raises:
+        UnsafePathError: If the path leads out of an enclosed folder.
+        OSError: If there is no such file, it is no plain file, or the system refuses.
+    """
+    found = None if anew else _find(path)
+    if found is not None:
+        return found[:most]
+    descriptor = open_descriptor(path, os.O_RDONLY)
+    try:
+        status = _check_plain(descriptor, path)
+        data = _read(descriptor, status.st_size + 1, most=most)
+        if _readings:
+            _readings[-1].keep(path, status, data)
+        return data
+    finally:
+        os.close(descriptor)
+
+
+def _read(descriptor: int, size: int, *, most: int | None = None) -> bytes:
+    """Read an open file that is one byte smaller than `size`, or has grown since."""
+    size = size if most is None else min(size, most)
+    parts = []
+    while size > 0 and (part := os.read(descriptor, size)):
+        parts.append(part)
+        size = max(size - len(part), 1) if most is None else size - len(part)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _check_plain(descriptor: int, path: Path) -> os.stat_result:
+    status = os.fstat(descriptor)
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "it is no plain file", str(path))
+    return status
+
+
+def read_if_there(path: Path, *, anew: bool = False) -> bytes | None:
+    """Read a file; None where there is none."""
+    try:
+        return read(path, anew=anew)
+    except FileNotFoundError:
+        return None
+
+
+def read_cache(path: Path) -> bytes | None:
+    """Read a file that can be done without; None where there is none that can be read."""
+    try:
+        return read(path)
+    except OSError:
+        return None
+
+
+def detach(path: Path) -> None:
+    """Make a file that is written in place, and has other names, a copy: they keep what is theirs.
+
+    Raises:
+        UnsafePathError: If the path leads out of an enclosed folder.
+        FolderUnwritableError: If the system refuses.
+    """
+    if path.is_file() and path.stat().st_nlink > 1 and not is_passed_over(path):
+        write_atomic(path, read(path, anew=True))
+
+
+def is_elsewhere(path: Path) -> bool:
+    """Whether a file has other names than those below its enclosed folder: hard links from outside.
+
+    Counts the names only where a file has several.
+    """
+    status = path.stat()
+    top = _top(os.fspath(path))
+    if status.st_nlink < 2 or top is None or os.name == "nt":
+        return False
+    same = (status.st_dev, status.st_ino)
+    names = 0
+    for place, _, below in os.walk(top):
+        for name in below:
+            with suppress(OSError):
+                other = os.lstat(os.path.join(place, name))  # noqa: PTH118  (many of them)
+                names += (other.st_dev, other.st_ino) == same
+    return names < status.st_nlink
+
+
+def write_atomic(path: Path, data: bytes, *, mode: int | None = None) -> None:
+    """Put `data` at `path` so that a reader, or a kill, finds the old bytes or the new ones.
+
+    Args:
+        path: Where to write; its folder is made if need be.
+        data: The whole file.
+        mode: Permissions of a new file, else its owner's alone; one that is replaced keeps its own
+            unless given.
+
+    Raises:
+        UnsafePathError: If the path leads out of an enclosed folder.
+        FolderUnwritableError: If the system refuses, or what lies there is a device or a pipe; it
+            is untouched then.
+    """
+    take_over(path)
+    is_outside = _top(os.fspath(path)) is None  # where no entity's lock tells what a kill left
+    path = settled(path)
+    temporary = path.with_name(f".{path.name[:60]}.{secrets.token_hex(6)}{TEMPORARY_SUFFIX}")
+    making = unfinished.Making(str(temporary))
+    with refusing(path), unfinished.noted(making) if is_outside else nullcontext():
+        _check_replaceable(path)
+        try:
+            make_folder(path.parent)
+            write_synced(temporary, data, mode=mode_of(path) if mode is None else mode)
+            os.replace(temporary, path)  # noqa: PTH105  (one name for the fault-injection test)
+        except OSError:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+            raise
+    # from here on readers see the new file; a power cut may still bring the old one back, whole
+    with suppress(OSError):
+        sync_folder(path.parent)
+
+
+def _check_replaceable(path: Path) -> None:
+    """Refuse to put a file in the place of a device, a pipe, or a link to one.
+
+    Raises:
+        OSError: If that is what lies there.
+    """
+    with suppress(FileNotFoundError):
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise OSError(errno.EINVAL, "it is no plain file", str(path))
+
+
+@contextmanager
+def refusing(path: Path) -> Iterator[None]:
+    """Turn a refusal of the system into the error that names the file."""
+    try:
+        yield
+    except OSError as error:
+        raise FolderUnwritableError(path, error.strerror or str(error)) from error
+
+
+def write_synced(path: Path, data: bytes, *, mode: int | None) -> None:
+    """Make a new file and have it on the disk; not atomic.
+
+    Args:
+        path: Where there is no file yet.
+        data: The whole file.
+        mode: Its permissions; None: its owner's alone.
+    """
+    mode = rights(path.parent) & ~0o111 if mode is None else mode
+    descriptor = open_descriptor(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    try:
+        narrowed = stat.S_IMODE(os.fstat(descriptor).st_mode) != mode
+        view = memoryview(data)
+        while view:
+            view = view[os.write(descriptor, view) :]
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    if narrowed:
+        path.chmod(mode)  # the umask narrowed what `open` was asked for
+
+
+def append(path: Path, data: bytes) -> None:
+    """Add to the end of a file in one write; a file that is made is its owner's alone.
+
+    A last line that was cut off stays alone. A file that has other names is copied first: what they
+    name stays as it is.
+
+    Raises:
+        UnsafePathError: If the path leads out of an enclosed folder.
+        OSError: If the system refuses.
+    """
+    if is_passed_over(path):
+        write_atomic(path, data)
+        return
+    make_folder(path.parent)
+    mode = rights(path.parent) & ~0o111
+    descriptor = open_descriptor(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, mode)
+    try:
+        status = _check_plain(descriptor, path)
+        if not status.st_size and stat.S_IMODE(status.st_mode) != mode:
+            settled(path).chmod(mode)  # the umask narrowed it
+        if status.st_size and _last_byte(descriptor, status.st_size) != b"\n":
+            data = b"\n" + data
+        if status.st_nlink < 2:
+            os.write(descriptor, data)
+    finally:
+        os.close(descriptor)
+    if status.st_nlink > 1:
+        write_atomic(path, read(path, anew=True) + data)
+
+
+def _last_byte(descriptor: int, size: int) -> bytes:
+    os.lseek(descriptor, size - 1, os.SEEK_SET)
+    return os.read(descriptor, 1)
+
+
+def rights(folder: Path) -> int:
+    """Return the permissions of what is made in a folder: its owner's alone, whatever the umask.
+
+    The group of a folder keeps its own rights where the folder is made for a group: where it hands
+    its group on to what is in it, or git is told that the group shares the repository.
+    """
+    top = _top(os.fspath(folder))
+    group = 0 if top is None else _enclosures[top].group
+    with suppress(OSError):
+        mode = folder.stat().st_mode
+        group |= mode & 0o070 if mode & stat.S_ISGID else 0
+    return 0o700 | group
+
+
+@contextmanager
+def private(folder: Path) -> Iterator[None]:
+    """Have what a library makes in a folder get the same rights as what is made here."""
+    before = os.umask(0o777 & ~rights(folder))
+    try:
+        yield
+    finally:
+        os.umask(before)
+        if rights(folder) & 0o070 and folder.is_dir():  # some libraries keep the group out
+            for path in folder.iterdir():
+                with suppress(OSError):
+                    if path.is_file() and not path.is_symlink():
+                        path.chmod(rights(folder) & ~0o111)
+
+
+def mode_of(path: Path) -> int | None:
+    """Return the permissions of a file; None where there is none."""
+    try:
+        return path.stat().st_mode & 0o777
+    except FileNotFoundError:
+        return None
+
+
+def move(staged: Path, path: Path) -> None:
+    """Put a file that is on the disk already in the place of another, or write it there."""
+    staged, path = settled(staged), settled(path)
+    with refusing(path):
+        _check_replaceable(path)
+        make_folder(path.parent)
+        mode = mode_of(path)
+        if mode is not None:
+            staged.chmod(mode)
+        try:
+            os.replace(staged, path)  # noqa: PTH105  (one name for the fault-injection test)
+            return
+        except OSError as error:
+            if error.errno != errno.EXDEV:  # `.bumble/` lies on another disk
+                raise
+    write_atomic(path, read(staged, anew=True))
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder and its parents, their owner's alone, each entry synced into the one above it.
+
+    Raises:
+        UnsafePathError: If the path leads out of an enclosed folder.
+        OSError: If the system refuses.
+    """
+    path = settled(path)
+    if path.is_dir():
+        return
+    make_folder(path.parent)
+    mode = rights(path.parent)
+    with suppress(FileExistsError):
+        path.mkdir(mode)
+        created = stat.S_IMODE(path.stat().st_mode)
+        if created & 0o777 != mode:
+            path.chmod(created & ~0o777 | mode)  # the umask narrowed it; a group's folder stays one
+    sync_folder(path.parent)
+
+
+def sync_folder(path: Path) -> None:
+    """Make the entries of a folder survive a power cut, where the system has such a call."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some network file systems
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def remove(path: Path) -> None:
+    """Remove a file; one that is gone already is no error.
+
+    What is removed is the name, be it a link's.
+
+    Raises:
+        UnsafePathError: If it lies in a folder out of an enclosed one.
+        FolderUnwritableError: If the system refuses; the file is there still.
+    """
+    path = settled(path.parent) / path.name
+    with refusing(path):
+        path.unlink(missing_ok=True)
+    with suppress(OSError):  # or the whole folder is gone
+        sync_folder(path.parent)
+
+
+def clear(path: Path) -> None:
+    """Remove whatever is at a path, a folder with all that is in it, as far as the system lets us.
+
+    Raises:
+        UnsafePathError: If it lies in a folder out of an enclosed one.
+    """
+    unfinished.remove(settled(path.parent) / path.name)
+
+
+@contextmanager
+def lock(path: Path, *, place: Path, timeout_seconds: float) -> Iterator[None]:
+    """Hold the advisory lock at `path`; the system frees it when the process dies.
+
+    Raises:
+        UnsafePathError: If the path leads out of an enclosed folder.
+        LockedError: If another process still holds it after `timeout_seconds`.
+    """
+    from filelock import FileLock, Timeout  # a fifth of the time that `--help` takes
+
+    path = settled(path)
+    with refusing(path):
+        try:
+            make_folder(path.parent)
+            with suppress(FileNotFoundError):
+                status = path.lstat()
+                if not stat.S_ISREG(status.st_mode):
+                    raise OSError(errno.EINVAL, "it is no plain file", str(path))
+                if status.st_size and status.st_nlink > 1:  # ours are empty, and it will be emptied
+                    path.unlink()
+            mode = rights(path.parent) & ~0o111
+            held = FileLock(path, timeout=timeout_seconds, mode=mode)
+            held.acquire()
+        except Timeout as error:
+            raise LockedError(place, timeout_seconds) from error
+    try:
+        yield
+    finally:
+        held.release()
+
+
+def is_locked(path: Path) -> bool:
+    """Whether another process holds a lock; asks in a way that leaves no trace on the file."""
+    if sys.platform == "win32":
+        return False  # there is no asking without writing
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe is no lock
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def inside(root: Path, relative: str) -> Path:
+    """Return the path of `relative` below `root`, links followed.
+
+    Raises:
+        UnsafePathError: If it is absolute, holds a NUL, leads out of `root`, or to what is git's or
+            bumble's own there.
+    """
+    if "\0" in relative or Path(relative).is_absolute() or re.match(r"^[A-Za-z]:|^[\\/]", relative):
+        raise UnsafePathError(relative)
+    path = Path(os.path.realpath(root / relative))
+    if path.is_symlink():
+        raise UnsafePathError(relative, "it is a link that leads round to itself")
+    within = _enclosures.get(os.fspath(root))
+    homes = within.homes if within else (os.path.realpath(root),)
+    home = next((home for home in homes if path.is_relative_to(home)), None)
+    if home is None:
+        raise UnsafePathError(relative)
+    _refuse_private(os.path.relpath(path, home), relative)
+    return path
+
+
+def expanded(path: Path) -> Path:
+    """Return a path with the home that its `~` means; as it is where that means none."""
+    return Path(os.path.expanduser(path))  # noqa: PTH111  (Path's own raises where there is none)
+
+
+def is_text(name: str) -> bool:
+    """Whether a file's name is UTF-8: another can be in no record, prompt, index or answer."""
+    return name.isascii() or not any("\ud800" <= char <= "\udfff" for char in name)
+
+
+def readable(name: str) -> str:
+    """Return a file's name as text that can be shown and sent: not every name is UTF-8."""
+    return name.encode("utf-8", "replace").decode()
+
+
+def same_name(name: str) -> str:
+    """Return the normal form of a name: what two spellings of one name have in common.
+
+    Case (Turkish i and ı too), spaces, hyphens, apostrophes, invisible characters, typographic
+    variants, and with what hamza an Arabic name is written do not count.
+    """
+    plain = unicodedata.normalize("NFKC", name.translate(_ONE_SIGN)).casefold()
+    folded = _DOTTED_I.sub("i", unicodedata.normalize("NFKC", plain).translate(_ONE_SIGN))
+    visible = "".join(
+        c for c in folded if unicodedata.category(c) not in ("Cf", "Cc") or c.isspace()
+    )
+    return " ".join(_BETWEEN_WORDS.split(unicodedata.normalize("NFC", visible))).strip()
+
+
+def without_marks(name: str) -> str:
+    """Return a name's normal form without accents, strokes and apostrophes.
+
+    Two names of one such form may be two people, so nobody is taken for the other unasked.
+    """
+    plain = unicodedata.normalize("NFKD", same_name(name)).translate(_UNMARKED)
+    return "".join(c for c in plain if not unicodedata.combining(c))
+
+
+def file_name(title: str) -> str:
+    """Turn a title into a file name (no ending) that is safe on every system.
+
+    Titles that are the same by `same_name` get the same file name; all others different ones: where
+    a letter had to go, eight hexadecimal digits of the title's hash tell it apart.
+    """
+    name = same_name(title)
+    cleaned = "".join(c if unicodedata.category(c)[0] in "LMN" else " " for c in name)
+    stem = "-".join(cleaned.split())
+    while len(stem.encode()) > MAX_NAME_BYTES:
+        stem = stem[:-1]
+    exact = stem == name.replace(" ", "-") and stem.split(".")[0] not in RESERVED_NAMES
+    if exact and stem:
+        return stem
+    digest = hashlib.sha256(name.encode()).hexdigest()[:8]
+    return f"{stem.strip('-')}-{digest}" if stem else f"x-{digest}"
+
+
+def common_prefix(first: bytes, other: bytes) -> bytes:
+    """Return the bytes that two texts begin with alike."""
+    length = next(
+        (n for n, pair in enumerate(zip(first, other, strict=False)) if pair[0] != pair[1]), None
+    )
+    return first[: min(len(first), len(other)) if length is None else length]

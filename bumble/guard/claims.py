@@ -1,0 +1,142 @@
+"""The names, numbers and dates in a text that a model wrote, and which of them nobody gave.
+
+They are what a small model makes up and what does the harm. Needs no model. Capital letters mark
+names where a script has them; in German, which writes every noun with one, a noun behind an
+article is none. What no capital letter and no digit marks is no claim.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+from msgspec import Struct
+
+from bumble.guard import numbers
+from bumble.text import stop_words, words
+
+# Scripts without spaces have no words to compare; a Latin name inside them is one.
+_LETTER = rf"(?:(?![{stop_words.UNSPACED}])\w)"
+_WORD = re.compile(rf"{_LETTER}+(?:(?:['’.\-]|(?<=\d)[,/](?=\d)){_LETTER}+)*")
+_GENITIVE = re.compile(r"'s?\Z")
+_JOINTS = re.compile(r"[-.'/]")
+# A first word before one of these is whom or what its sentence is about.
+_VERBS = """
+is was has had will would can could does did and lives likes loves works wants said says told ist
+war hat hatte wird heißt mag wohnt lebt und é era tem mora gosta e es tiene vive y est était habite
+aime et
+"""
+_ARTICLES = """
+der die das dem den des ein eine einen einem einer eines kein keine keinen mein meine meinen meinem
+meiner dein deine deinen deiner sein seine seinen seinem seiner ihr ihre ihren ihrem ihrer unser
+unsere im am zum zur vom beim als ins ans viele
+"""
+_VERB = frozenset(_VERBS.split())
+_ARTICLE = frozenset(_ARTICLES.split())
+_NO_NAME = stop_words.WORDS | frozenset(["dr", "mr", "mrs", "ms", "prof", "sr", "sra", "hr", "fr"])
+# A name in another language, and what is made of it, begin alike: Lisbon, Lisboa; Germany, German.
+SHARED_LETTERS = 5
+_STEM = "~"  # marks a stem among the forms of a source
+
+
+def unsupported(
+    text: str, sources: Iterable[str], known_names: Iterable[str] = (), language: str = ""
+) -> tuple[str, ...]:
+    """Return the names, numbers and dates in a text that occur in none of its sources.
+
+    Args:
+        text: What a model wrote.
+        sources: What it may rest on: the messages, with the times and names they carry.
+        known_names: Names that need no source: the entity's own, those of the people who took part.
+        language: Of the text: `de`; by default as its stop words tell.
+    """
+    grounds = (*sources, *known_names)
+    code = language or words.language(text, *grounds)
+    claimed = dict.fromkeys(claims(text, code))
+    source_forms = frozenset[str]().union(*(_forms(source, code) for source in grounds if claimed))
+    return tuple(word for word in claimed if not _occurs(word, source_forms, code))
+
+
+@lru_cache(maxsize=512)
+def _forms(source: str, language: str) -> frozenset[str]:
+    """Return the forms of a source that a claim may match: words, stems, parts, numbers, months."""
+    plain = [words.folded(word) for word in _WORD.findall(source)]
+    parts = [part for word in plain for part in (word, *_JOINTS.split(word)) if part]
+    stems = (f"{_STEM}{words.stem(part, language)}" for part in parts)
+    return frozenset(
+        (*parts, *stems, *numbers.find_forms(plain), *numbers.find_forms_in_signs(source))
+    )
+
+
+class _Sentence(Struct, frozen=True):
+    tokens: Sequence[str]
+    plain: Sequence[str]
+    german: bool
+    unspaced: bool  # whether part of it is in a script without spaces
+
+
+def _read(sentence: str, language: str) -> _Sentence:
+    tokens = _WORD.findall(sentence)
+    german = words.language(sentence, default=language) == "de"
+    plain = [words.folded(token) for token in tokens]
+    return _Sentence(tokens, plain, german, stop_words.UNSPACED_SIGN.search(sentence) is not None)
+
+
+def claims(text: str, language: str = "") -> list[str]:
+    """Return the words that say something checkable: amounts, months, names."""
+    code = language or words.language(text)
+    claim_words = []
+    for sentence in (_read(part, code) for part in words.sentences(text)):
+        for n, word in enumerate(sentence.tokens):
+            capital = word[0].isupper()
+            if numbers.claims(sentence.plain, n, capital=capital) or (
+                capital and _is_name(sentence, n)
+            ):
+                claim_words.append(word)
+    return claim_words
+
+
+def _is_name(sentence: _Sentence, n: int) -> bool:
+    """Whether a word with a capital letter is to be taken for a name."""
+    word = sentence.plain[n]
+    if {word, _GENITIVE.sub("", word)} & _NO_NAME:
+        return False
+    if n > 0:
+        return not (sentence.german and _follows_article(sentence, n))
+    following = sentence.tokens[1].casefold() if len(sentence.tokens) > 1 else ""
+    return (  # a first word has a capital in any case
+        sum(char.isupper() for char in sentence.tokens[0]) > 1
+        or _GENITIVE.search(word) is not None
+        or sentence.unspaced
+        or following in _VERB
+    )
+
+
+def _follows_article(sentence: _Sentence, n: int) -> bool:
+    """Whether an article stands before a noun, with adjectives between them or without."""
+    before = n - 1
+    while before >= 0 and _may_be_adjective(sentence, before):
+        before -= 1
+    return before >= 0 and sentence.plain[before] in _ARTICLE
+
+
+def _may_be_adjective(sentence: _Sentence, n: int) -> bool:
+    word = sentence.plain[n]
+    return sentence.tokens[n][0].islower() and word not in stop_words.WORDS | _ARTICLE
+
+
+def _occurs(word: str, source_forms: frozenset[str], language: str) -> bool:
+    """Whether a word stands in the sources, in this form or another."""
+    plain = words.folded(word)
+    bare = _GENITIVE.sub("", plain)
+    if source_forms & {plain, bare, plain.removesuffix("s")}:
+        return True
+    if needed := numbers.needed(plain):
+        return all(source_forms.intersection(either) for either in needed)
+    if len([part for part in _JOINTS.split(bare) if part]) > 1:
+        marked = [part for part in _JOINTS.split(word) if part and not part[0].islower()]
+        return all(_occurs(part, source_forms, language) for part in marked)
+    stem = _STEM + words.stem(bare, language)
+    least = len(_STEM) + SHARED_LETTERS
+    return stem in source_forms or any(words.akin(stem, form, least) for form in source_forms)

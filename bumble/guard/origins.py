@@ -1,0 +1,61 @@
+"""Which of some texts say what a sentence says: those that hold its words, the nearest first.
+
+Compares words, not meaning, and judges nothing: whether a sentence may stand is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from bumble.guard import support
+from bumble.text import stop_words, words
+
+MOST = 3  # texts that one sentence is traced to
+LEAST_GAIN = 0.2  # of the weight of its words: what a further text has to add
+
+
+def nearest(
+    sentence: str, texts: Sequence[str], names: Iterable[str] = (), language: str = ""
+) -> tuple[int, ...]:
+    """Return the places of the texts that a sentence can be traced to, the nearest first.
+
+    A text that it quotes, or that holds it, goes before all others. Else each text counts by the
+    words it shares with the sentence, those that few texts have the most, and a further one only
+    by what the nearer ones lack.
+
+    Args:
+        sentence: Any.
+        texts: Each on its own.
+        names: Of those who took part, which alone show nothing.
+        language: Of the texts; by default as their stop words tell.
+
+    Returns:
+        At most MOST; none if no text has any of its telling words.
+    """
+    quoted = [place for place, text in enumerate(texts) if _quotes(sentence, text)]
+    if quoted:
+        return tuple(quoted[:MOST])
+    code = language or words.language(sentence, *texts)
+    called = tuple(names)
+    wanted = support.own_words(sentence, called, code, every_word=True)
+    shared = [wanted & words.stems(text, code) for text in texts]
+    spread = Counter(stem for stems in shared for stem in stems)
+    weights = {stem: 1 / spread[stem] for stem in wanted if spread[stem]}
+    places: list[int] = []
+    missing, least = set(weights), LEAST_GAIN * sum(weights.values())
+    while missing and len(places) < MOST:
+        gains = [sum(weights[stem] for stem in stems & missing) for stems in shared]
+        best = max(range(len(texts)), key=lambda place: (gains[place], -place))
+        if gains[best] <= 0 or (places and gains[best] < least):
+            break
+        places.append(best)
+        missing -= shared[best]
+    return tuple(places)
+
+
+def _quotes(sentence: str, text: str) -> bool:
+    """Whether one holds the words of the other, in their order, and these tell something."""
+    own, other = (f" {' '.join(stop_words.words(one))} " for one in (sentence, text))
+    shorter, longer = sorted((own, other), key=len)
+    return bool(stop_words.telling_words(shorter)) and shorter in longer

@@ -1,0 +1,145 @@
+"""The plan as it grows while the folder is read: whom it forgets, what goes, what is changed.
+
+It knows the rules by which a record is theirs and by which words go; how each kind of file is
+written without them is not known here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import datetime, tzinfo
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, field
+
+from bumble.entity.changes import Change
+from bumble.entity.folder import Entity
+from bumble.files import disk
+from bumble.jobs.forgetting import repeated_words
+from bumble.jobs.forgetting.repeated_words import PersonSpeech
+from bumble.records import base, sessions
+from bumble.records.forgotten import Forgotten
+from bumble.records.record_view import RecordView
+from bumble.records.sessions import Message
+from bumble.text import stop_words
+
+SOMEBODY = "somebody"  # in the place of a name
+
+
+class ForgettingDraft(Struct):
+    """The plan as it grows while the folder is read."""
+
+    entity: Entity
+    person: str
+    names: tuple[str, ...]
+    zone: tzinfo
+    entry: Forgotten | None = None  # of an earlier forgetting, to be done once more
+    until: datetime | None = None  # what is of later stays; None: nothing does
+    gone: set[str] = field(default_factory=set)  # ids of messages, sessions and records
+    speech: PersonSpeech = repeated_words.SILENT
+    last: datetime | None = None  # when they last said something that goes
+    is_back: bool = False  # they talk with the entity again
+    views: dict[str, list[tuple[Path, Sequence[RecordView]]]] = field(default_factory=dict)
+    planned: dict[str, Change] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def add(self, change: Change | None, label: str) -> None:
+        if change is not None:
+            self.planned[change.path] = change
+            self.counts[label] += 1
+
+    def remove(self, path: Path, label: str) -> None:
+        """Plan to remove a file as it is now."""
+        digest = disk.sha256(disk.read(path))
+        self.add(Change(self.entity.relative(path), "forget it", None, digest), label)
+
+    def replace_names(self, text: str) -> str:
+        """Put "somebody" in the place of every name, as a whole word, in any case."""
+
+        def replaced(match: re.Match[str]) -> str:
+            return match[0] if is_grammar(match[0]) else SOMEBODY
+
+        for name in sorted(self.names, key=len, reverse=True):
+            text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", replaced, text, flags=re.IGNORECASE)
+        return text
+
+    def is_named(self, text: str) -> bool:
+        """Whether a text has one of their names."""
+        return self.replace_names(text) != text
+
+    def is_named_in(self, data: bytes) -> bool:
+        """Whether the bytes of a file have one of their names."""
+        return self.is_named(data.decode(errors="replace"))
+
+    def is_met_anew(self, message: Message) -> bool:
+        """Whether a message of theirs was said after the forgetting, by one who knew of it."""
+        return self.entry is not None and self.entry.is_met_after(message)
+
+    def is_past(self, at: datetime | None) -> bool:
+        """Whether something was said or written by the time that is forgotten."""
+        return self.until is None or (not self.is_back if at is None else at <= self.until)
+
+    def is_own(self, view: RecordView) -> bool:
+        """Whether something is of or for them alone, or rests on nothing but what goes."""
+        if view.id in self.gone:
+            return True
+        ids = set(view.sources)
+        mark = f"{sessions.PREFIX}_"
+        rests_on = {record_id for record_id in ids if not record_id.startswith(mark)} or ids
+        if rests_on and rests_on <= self.gone:
+            return True
+        is_theirs = {self.person} in (set(view.origin.audience), set(view.people))
+        is_older = self.is_past(view.at) or (view.at is None and not ids)
+        return is_theirs and is_older
+
+    def touches(self, view: RecordView) -> bool:
+        """Whether something rests on what goes, or was for them too."""
+        listed = {*view.origin.audience, *view.people}
+        return not self.gone.isdisjoint(view.sources) or (
+            self.person in listed and self.is_past(view.at)
+        )
+
+    def scrub(self, text: str, *, near: bool, drops_named: bool = False) -> str:
+        """Take their words out of a text of the entity's, and the name out of what is left.
+
+        Args:
+            text: Of any number of sentences; one that has their words goes as a whole.
+            near: Whether it was said among them, so that a single word of theirs is enough.
+            drops_named: Whether a sentence that names them goes too.
+        """
+
+        def goes(sentence: str) -> bool:
+            named = self.is_named(sentence)
+            if named and drops_named:
+                return True
+            repeats = self.speech.echoes if near or named else self.speech.quotes
+            return repeats(sentence)
+
+        return self.replace_names(repeated_words.without(text, goes))
+
+    def scrub_values(self, value: Any, *, near: bool, drops_named: bool = False) -> Any:
+        """Do the same to all texts of a value, and drop what that leaves empty from lists."""
+        if isinstance(value, str):
+            return self.scrub(value, near=near, drops_named=drops_named)
+        if isinstance(value, list):
+            new = [self.scrub_values(element, near=near) for element in value]
+            return [element for element, old in zip(new, value, strict=True) if element or not old]
+        if isinstance(value, dict):
+            return {key: self.scrub_values(inner, near=near) for key, inner in value.items()}
+        return value
+
+
+def is_grammar(word: str) -> bool:
+    """Whether a name as it stands in a text is a word of grammar: `will` is not Will."""
+    return word in stop_words.WORDS
+
+
+def time_of(data: Mapping[str, Any]) -> datetime | None:
+    """Return when a line or an entry is of; None if it does not say."""
+    try:
+        return base.field(data, "at", datetime, None)
+    except ValueError:
+        return None

@@ -1,0 +1,143 @@
+"""Forgetting in files of records: what is theirs alone goes, others lose the id, words and name."""
+
+from __future__ import annotations
+
+from bumble.entity import changes
+from bumble.jobs.episodes import episode_text
+from bumble.jobs.episodes.episode_text import EpisodeScene
+from bumble.jobs.forgetting.draft import ForgettingDraft
+from bumble.records import (
+    base,
+    episodes,
+    kinds,
+    origin_comments,
+    scratch,
+    session_files,
+    sessions,
+)
+from bumble.records.kinds import Kind
+from bumble.records.record_view import RecordView
+from bumble.text import markdown
+from bumble.text.markdown import Document
+
+
+def forget_files(draft: ForgettingDraft, kind: Kind) -> None:
+    """Remove the files that are theirs alone; the others lose the id, their words and the name."""
+    for path, views in draft.views[kind.name]:
+        relative = draft.entity.relative(path)
+        for view in views:
+            if relative in draft.planned or view.document is None:
+                continue
+            document = None if draft.is_own(view) else without_words(draft, kind, view)
+            if document is None:
+                change = base.plan_remove(relative, view.document, "forget it")
+                draft.add(change, kind.plural)
+                continue
+            edit = base.plan_edit(relative, view.document, document, "forget a name")
+            draft.add(edit, f"{kind.plural} with the name")
+
+
+def without_words(draft: ForgettingDraft, kind: Kind, view: RecordView) -> Document | None:
+    """Return a file that others share without what was theirs; None if nothing is left of it."""
+    if view.document is None or not draft.is_past(view.at):
+        return view.document
+    document = without_id(draft, kind, view.document)
+    if not (view.origin.by or kind.own_words):
+        return document
+    near = draft.touches(view)
+    for key in kind.text_keys:
+        value = document.meta.get(key)
+        if value is not None and (new := draft.scrub_values(value, near=near)) != value:
+            document = base.with_values(document, {key: new or None})
+    scene = _scene_without(draft, view) if kind is kinds.EPISODE and near else None
+    if scene is not None:
+        return _retold(document, scene)
+    body = draft.scrub(document.body, near=near)
+    if body == document.body:
+        return document
+    return document.with_body(body) if body.strip() or kind is kinds.PERSON else None
+
+
+def _scene_without(draft: ForgettingDraft, view: RecordView) -> EpisodeScene | None:
+    """Return the conversation of an episode as it is without them; None if it is not here."""
+    if view.origin.by != episode_text.PURPOSE or view.document is None:
+        return None
+    session_id = episodes.of(view.document, view.id).session
+    path = draft.entity.root / sessions.path(session_id)
+    if not base.is_id(session_id) or not path.is_file():
+        return None
+    change = draft.planned.get(sessions.path(session_id))
+    source = change.data.decode(errors="surrogateescape") if change and change.data else None
+    session = sessions.parse(source) if source else session_files.load(path)
+    messages = [message for message in session.messages if message.id in view.sources]
+    names = {
+        message.speaker: str(message.extra.get("name") or message.speaker)
+        for message in messages
+        if message.speaker
+    }
+    return EpisodeScene("", names, messages, {}, "")
+
+
+def _retold(document: Document, scene: EpisodeScene) -> Document | None:
+    """Tell an episode as an excerpt of what the others said; None if they said nothing.
+
+    The next consolidation has the model tell it, from the same messages.
+    """
+    others = EpisodeScene(
+        "", scene.names, [m for m in scene.spoken_messages if m.role == "user"], {}, ""
+    )
+    if not others.messages:
+        return None
+    values = {"summary_source": episodes.EXCERPT, "model": None, "tries": None}
+    return base.with_values(document, values).with_body(episode_text.excerpt(others).text)
+
+
+def without_id(draft: ForgettingDraft, kind: Kind, document: Document) -> Document:
+    """Take a person out of a record's lists of ids; others stand in each, so none is emptied."""
+    for key in kind.people_keys:
+        if draft.person in (listed := base.texts(document.meta, key)):
+            left = [person_id for person_id in listed if person_id != draft.person]
+            document = base.with_values(document, {key: left or None})
+    return document
+
+
+def forget_parts(draft: ForgettingDraft, kind: Kind) -> None:
+    """Take out of a file the parts that are theirs alone; all other bytes but the name's stay."""
+    for path, views in draft.views[kind.name]:
+        old = base.read_text(path)
+        pieces, end = list[str](), 0
+        for view in views:
+            start = old.index(view.source, end)
+            part = "" if draft.is_own(view) else _strip_part(draft, view)
+            pieces += [old[end:start], part]
+            end = start + len(view.source)
+        new = "".join((*pieces, old[end:]))
+        if new != old:
+            relative = draft.entity.relative(path)
+            change = changes.write(relative, new, old, f"forget {kind.plural}")
+            draft.add(change, f"files of {kind.plural}")
+
+
+def _strip_part(draft: ForgettingDraft, view: RecordView) -> str:
+    """Take a person out of what others heard too; the words of a hand stay as they are."""
+    text, audience = view.source, list(view.origin.audience)
+    if not draft.is_past(view.at):
+        return text
+    if draft.person in audience:
+        left = [person_id for person_id in audience if person_id != draft.person]
+        text = origin_comments.with_values(text, {"audience": left})
+    if not view.origin.by:
+        return text
+    near = draft.touches(view)
+    if text.startswith(scratch.MARK):  # a line that is a note of its own
+        repeats = draft.speech.echoes if near or draft.is_named(text) else draft.speech.quotes
+        return "" if repeats(view.text) else draft.replace_names(text)
+    lines = markdown.lines(text)
+    head = next((n for n, line in enumerate(lines) if not _is_head(line)), len(lines))
+    body = draft.scrub("".join(lines[head:]), near=near)
+    return draft.replace_names("".join(lines[:head])) + body if body.strip() else ""
+
+
+def _is_head(line: str) -> bool:
+    """Whether a line of a part is its heading, or says where it comes from."""
+    return line.startswith(("#", "<!--")) or not line.strip()

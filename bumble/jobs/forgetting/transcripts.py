@@ -1,0 +1,215 @@
+"""Forgetting in transcripts: lines and ids stay, the words go, and the originals beside them.
+
+The one thing that rewrites transcripts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bumble.entity.changes import Change
+from bumble.files import disk
+from bumble.jobs.forgetting import repeated_words
+from bumble.jobs.forgetting.draft import ForgettingDraft, time_of
+from bumble.jobs.forgetting.repeated_words import Remark
+from bumble.records import base, jsonl, kinds, session_files
+from bumble.records.kinds import Kind
+from bumble.records.sessions import Message, Session
+
+# What a line of a transcript keeps when its words go; a later version may add words of any name.
+_BARE = {
+    "message": (
+        *("type", "id", "at", "role", "tool_call_id", "trust", "unanswered", "unprompted", "after"),
+    ),
+    "appraisal": ("type", "at", "message", "points"),
+    "compaction": ("type", "id", "at", "kind", "first", "last", "message_tokens", "result_tokens"),
+}
+_BLOBS = ("blob", "blobs")  # fields of a message that name originals beside the transcript
+
+
+def hear(draft: ForgettingDraft) -> None:
+    """Find what they said, what was answered to it, and what of it nobody else said."""
+    own: list[Remark] = []
+    of_others: list[Remark] = []
+    for path in kinds.SESSION.paths(draft.entity):
+        session = session_files.load(path)
+        lost = _lost_messages(draft, session)
+        for message in session.messages:
+            mine = speaker(session, message) == draft.person
+            if mine and message.id in lost:
+                own.append((message.at, message.text))
+                draft.last = max(draft.last or message.at, message.at)
+            elif mine:
+                draft.is_back = True
+            elif message.role == "user" or draft.person not in session.people:
+                of_others.append((message.at, message.text))
+        draft.gone |= lost
+        if lost and session.people == (draft.person,) and len(lost) == len(session.messages):
+            draft.gone.add(session.id)
+    draft.speech = repeated_words.of(own, of_others)
+
+
+def speaker(session: Session, message: Message) -> str:
+    """Return the id of who said a message; empty for the entity and its tools."""
+    return (message.speaker or session.by) if message.role == "user" else ""
+
+
+def is_emptied(message: Message) -> bool:
+    """Whether nothing is left of a message's words."""
+    return message.extra.get(jsonl.EMPTIED) is True
+
+
+def _lost_messages(draft: ForgettingDraft, session: Session) -> set[str]:
+    """Return the ids of the messages that go: theirs, and what was answered to them alone."""
+    lost: set[str] = set()
+    answers = anew = False  # whether the entity is answering them, and whether as one met anew
+    alone = session.people == (draft.person,)
+    for message in session.messages:
+        if message.role == "user":
+            answers = speaker(session, message) == draft.person
+            anew = answers and draft.is_met_anew(message)
+        elif message.unprompted:
+            answers = False
+        if ((answers or alone) and not anew) or message.id in draft.gone:
+            lost.add(message.id)
+    return lost
+
+
+def forget(draft: ForgettingDraft, kind: Kind) -> None:
+    """Take their words out of every transcript, and remove what lies beside it and holds them."""
+    for path in kind.paths(draft.entity):
+        session = session_files.load(path)
+        alone = session.people == (draft.person,) and session.id in draft.gone
+        originals = _doomed_originals(draft, session, path.parent, alone=alone)
+        new = _redact(draft, session, originals, alone=alone)
+        if new != session.source:
+            why = "forget what was said"
+            relative = draft.entity.relative(path)
+            draft.add(_rewrite(path, relative, new, why), kind.plural)
+            draft.counts["messages"] += sum(
+                message.id in draft.gone and not is_emptied(message) for message in session.messages
+            )
+        beside = [path.parent / "blobs" / name for name in originals]
+        if any(message.id in draft.gone for message in session.messages):
+            beside.append(path.parent / session_files.HANDOVER)
+        for file in beside:
+            if file.is_file():
+                draft.remove(file, "files beside conversations")
+
+
+def _rewrite(path: Path, relative: str, new: str, why: str) -> Change:
+    old = disk.read(path)
+    return Change(relative, why, new.encode(errors="surrogateescape"), disk.sha256(old))
+
+
+def _doomed_originals(
+    draft: ForgettingDraft, session: Session, folder: Path, *, alone: bool
+) -> list[str]:
+    """Return the names of the originals beside a transcript that go with what is forgotten."""
+    place = folder / "blobs"
+    names = sorted(path.name for path in place.iterdir()) if place.is_dir() else []
+    if alone or not names:
+        return names
+    lost, kept = set[str](), set[str]()
+    for message in session.messages:
+        (lost if message.id in draft.gone else kept).update(_references(message.extra))
+    return [
+        name
+        for name in names
+        if (_refers(lost, name) and not _refers(kept, name))
+        or draft.speech.quotes((disk.read_if_there(place / name) or b"").decode(errors="replace"))
+    ]
+
+
+def _references(data: Mapping[str, Any]) -> set[str]:
+    values = [value for key in _BLOBS for value in _listed(data.get(key))]
+    return {value for value in values if isinstance(value, str) and value}
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _refers(references: set[str], name: str) -> bool:
+    return any(name.startswith(reference) for reference in references)
+
+
+def _redact(
+    draft: ForgettingDraft, session: Session, originals: Sequence[str], *, alone: bool
+) -> str:
+    """Return a transcript without a person's words; lines of others stay as they are."""
+    present = draft.person in session.people
+    doubles = jsonl.doubles(jsonl.read(session.source)[0])  # of git's union merge
+    out = []
+    for number, line in enumerate(session.source.split("\n"), 1):
+        if number in doubles:
+            continue
+        try:
+            data = json.loads(line.removeprefix("\ufeff"))
+        except (ValueError, RecursionError):  # blank, or cut off: it may hold their words
+            out.append("" if present else line)
+            continue
+        new = _redact_line(draft, data, near=present, alone=alone)
+        for key in _BLOBS:
+            left = [name for name in _listed(new.get(key)) if name and not _named(originals, name)]
+            if key in new and left != _listed(new[key]):
+                new = {name: value for name, value in new.items() if name != key}
+                new |= {key: left} if left else {}
+        out.append(line if new == data else jsonl.dumped(new).rstrip("\n"))
+    return "\n".join(out)
+
+
+def _named(originals: Sequence[str], reference: object) -> bool:
+    return isinstance(reference, str) and any(name.startswith(reference) for name in originals)
+
+
+def _redact_line(
+    draft: ForgettingDraft, data: dict[str, Any], *, near: bool, alone: bool
+) -> dict[str, Any]:
+    """Return a line of a transcript without their words.
+
+    Args:
+        draft: Whose.
+        data: The line.
+        near: Whether they took part in the conversation.
+        alone: Whether it was theirs alone.
+    """
+    kind = data.get("type")
+    if kind == "session":
+        return _redact_head(draft, data, near=near)
+    about = data.get("message") if kind == "appraisal" else data.get("id")
+    if kind in _BARE and (alone or (kind != "compaction" and about in draft.gone)):
+        new = {key: data[key] for key in _BARE[str(kind)] if key in data}
+        words = {"message": {"text": ""}, "compaction": {"summary": ""}}.get(str(kind))
+        return new | ({**words, jsonl.EMPTIED: True} if words else {})
+    if kind == "message" and data.get("role") == "user":  # another person's words are theirs
+        text = data.get("text")
+        plain = repeated_words.without(text, draft.speech.quotes) if isinstance(text, str) else text
+        return data if plain == text else {**data, "text": plain, jsonl.EMPTIED: jsonl.IN_PART}
+    if not draft.is_past(time_of(data)):
+        return data
+    if not near:
+        told = json.dumps(data, ensure_ascii=False)
+        if not (draft.is_named(told) or draft.speech.quotes(told)):
+            return data
+    summary = kind == "compaction"
+    new = {
+        key: draft.scrub_values(value, near=near, drops_named=summary and key == "summary")
+        for key, value in data.items()
+    }
+    return new if new == data else {**new, jsonl.EMPTIED: jsonl.IN_PART}
+
+
+def _redact_head(draft: ForgettingDraft, data: dict[str, Any], *, near: bool) -> dict[str, Any]:
+    """Take them out of the first line of a conversation."""
+    is_theirs = data.get("id") in draft.gone
+    if not near or (draft.is_back and not is_theirs and not draft.is_past(time_of(data))):
+        return data
+    new = {key: draft.scrub_values(value, near=True) for key, value in data.items()}
+    new["by"] = "" if data.get("by") == draft.person else data.get("by", "")
+    if "with" in data:
+        new["with"] = [name for name in base.texts(data, "with") if name != draft.person]
+    return {key: value for key, value in new.items() if key != "with" or value}

@@ -1,0 +1,153 @@
+"""Locks of turns and of jobs: no two models think in an entity at once; how work is stopped.
+
+A turn holds `.bumble/talking`. A tick, or the process that settles after a turn, holds
+`.bumble/tick.lock`; the latter can be stopped at any time and has its process id in
+`.bumble/settling`; where that is stands in a folder of the user's, so that whoever begins to talk
+on this machine can stop it. The system frees both locks when their holder dies.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from bumble.entity.folder import ENTITY_FILE, Entity
+from bumble.errors import LockedError, RecordInvalidError
+from bumble.files import disk
+from bumble.records import session_files
+from bumble.text import moments
+
+TURN_LOCK, WORK_LOCK, SETTLING_PID = "talking", "tick.lock", "settling"
+RECENT = timedelta(minutes=1)  # somebody who spoke this recently is still talking
+MOMENT_SECONDS = 0.25  # others hold a lock this long when they look whether it is held
+STOP_SECONDS = 3.0
+SIGN_CHARS = 16  # of the name of a file that tells of work
+
+
+@contextmanager
+def hold_turn(entity: Entity) -> Iterator[None]:
+    """Show others that a turn runs; several may run at once."""
+    with _if_free(entity, TURN_LOCK, MOMENT_SECONDS):
+        yield
+
+
+def is_turn_running(entity: Entity) -> bool:
+    """Whether a turn runs right now."""
+    return _is_held(entity, TURN_LOCK)
+
+
+def has_recent_message(entity: Entity, now: datetime) -> bool:
+    """Whether somebody said something within the last minute."""
+    for file in session_files.paths(entity.sessions):
+        with suppress(RecordInvalidError):  # one broken transcript is no reason never to sleep
+            info = session_files.read_info(file)
+            if info.imported is None and _recent(info.last_at, now):
+                messages = session_files.load(file).messages
+                if any(_recent(message.at, now) for message in messages if not message.unprompted):
+                    return True
+    return False
+
+
+def _recent(at: datetime, now: datetime) -> bool:
+    return moments.gap(at, now) < RECENT
+
+
+@contextmanager
+def hold_work(
+    entity: Entity, *, stoppable: bool = False, told_in: Path | None = None
+) -> Iterator[bool]:
+    """Be the one process that works between turns.
+
+    Args:
+        entity: Where.
+        stoppable: Whether others may end this process at any time.
+        told_in: A folder of the user's where talks with other entities learn of it.
+
+    Yields:
+        Whether it is; False if another process is at work.
+    """
+    with _if_free(entity, WORK_LOCK, MOMENT_SECONDS) as held:
+        place = entity.private / SETTLING_PID
+        if not (held and stoppable):
+            yield held
+            return
+        disk.write_atomic(place, f"{os.getpid()}\n".encode())
+        sign = _sign(entity, told_in)
+        try:
+            yield True
+        finally:
+            disk.remove(place)
+            if sign is not None:
+                disk.remove(sign)
+
+
+def _sign(entity: Entity, told_in: Path | None) -> Path | None:
+    """Say on this machine that work goes on in an entity; nothing where that can't be written."""
+    if told_in is None:
+        return None
+    name = disk.sha256(str(entity.root).encode())[:SIGN_CHARS]
+    sign = told_in / name
+    try:
+        disk.make_folder(told_in)
+        disk.write_atomic(sign, f"{entity.root}\n".encode())
+    except OSError:
+        return None
+    return sign
+
+
+def stop_all_settling(told_in: Path) -> None:
+    """Stop every process of the user's that settles in the background on this machine.
+
+    A talk wants the processor for itself, whichever entity it is with.
+    """
+    for sign in sorted(told_in.iterdir()) if told_in.is_dir() else ():
+        root = (disk.read_cache(sign) or b"").decode(errors="replace").strip()
+        if root and (Path(root) / ENTITY_FILE).is_file():
+            stop_settling(Entity(Path(root)))
+        else:
+            disk.remove(sign)  # the entity has gone, or moved
+
+
+def stop_settling(entity: Entity) -> bool:
+    """Stop the process that settles in the background, if there is one.
+
+    It is all or nothing in every pass, so nothing is lost; what it had not written waits.
+
+    Returns:
+        Whether nobody is at work any more that could be stopped.
+    """
+    place = entity.private / SETTLING_PID
+    pid = (disk.read_cache(place) or b"").strip()
+    if not pid.isdigit() or not _is_held(entity, WORK_LOCK):
+        return True  # what a killed process left there is nobody's
+    with suppress(ProcessLookupError, PermissionError):
+        os.kill(int(pid), signal.SIGTERM)
+    with _if_free(entity, WORK_LOCK, STOP_SECONDS) as free:
+        if free:
+            disk.remove(place)
+        return free
+
+
+def _is_held(entity: Entity, name: str) -> bool:
+    path = entity.private / name
+    if not path.exists():
+        return False
+    with _if_free(entity, name, 0) as free:
+        return not free
+
+
+@contextmanager
+def _if_free(entity: Entity, name: str, timeout_seconds: float) -> Iterator[bool]:
+    """Hold a lock of the private folder if nobody else does; say whether."""
+    path = entity.private / name
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(disk.lock(path, place=entity.root, timeout_seconds=timeout_seconds))
+            free = True
+        except LockedError:
+            free = False
+        yield free

@@ -1,0 +1,53 @@
+"""The list of all jobs between turns, in the order in which they run."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from bumble.jobs import automation_run, automations, day_prefix, reminders, stretch, wake
+from bumble.jobs.sleep import consolidate, dream, evolve, living_memory, stray_thoughts
+from bumble.prompt import handover
+from bumble.runtime.review_queue import OF_STRETCH
+from bumble.runtime.runner import Pass
+
+# What a turn leaves to be made of it, most urgent first.
+AFTER_TURN: tuple[Pass, ...] = (
+    Pass(stretch.NAME, stretch.check, stretch.run, reviewed=True),
+    Pass("handover", handover.check, handover.run),  # of what was remembered
+    Pass("prefix", day_prefix.check, day_prefix.run, written_as=""),
+)
+
+# What a tick does besides: before that, and after it.
+BEFORE: tuple[Pass, ...] = (
+    Pass("reminders", reminders.check, reminders.run, thinks=False, written_as="remind"),
+    Pass("automations", automations.check, automation_run.run, written_as="automation"),
+)
+AFTER: tuple[Pass, ...] = (
+    Pass("consolidate", consolidate.check, consolidate.run, at_once=True, reviewed=True),
+    Pass("dream", dream.check, dream.run, reviewed=True),
+    Pass("working memory", living_memory.check, living_memory.run, reviewed=True),
+    Pass("evolve", evolve.check, evolve.run),
+    Pass("noise", partial(stray_thoughts.check, stirred=True), stray_thoughts.run),
+    Pass("wake", wake.check_tick, wake.run, thinks=False),  # it minds silence by a gate of its own
+)
+
+# What else makes commits by itself, a turn or a command of its own, and what of it may wait.
+BESIDE = ("chat", "compact", "narrate", "soma", "catalysts")
+REVIEWED_BESIDE = ("narrate", "catalysts")
+
+
+def everything() -> tuple[Pass, ...]:
+    """Return the passes of a tick, in order."""
+    return (*BEFORE, *AFTER_TURN, *AFTER)
+
+
+def cycles() -> tuple[str, ...]:
+    """Return what makes commits by itself, as they are called."""
+    passes = [one.name if one.written_as is None else one.written_as for one in everything()]
+    return (*filter(None, passes), *OF_STRETCH, *BESIDE)
+
+
+def reviewed() -> tuple[str, ...]:
+    """Return what `git.review` may name."""
+    passes = (one.name for one in everything() if one.reviewed)
+    return (*passes, *OF_STRETCH, *REVIEWED_BESIDE)

@@ -1,0 +1,209 @@
+"""Delivering reminders that are due: late rather than never, each of them once.
+
+One for a person waits until that is said in a talk the person is in, or printed on the owner's
+terminal; nothing else delivers it. That it was said is written in the same change set as what was
+said. A command is run, and a line printed, before: a kill in between must not lose it, so that
+these alone may come twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from bumble.chat import programs
+from bumble.chat.participants import Delivery
+from bumble.entity.changes import Change
+from bumble.errors import RecordInvalidError, RefusedError, UserError
+from bumble.files import disk
+from bumble.jobs import schedule, wake_gates
+from bumble.records import base, journal, provenance, reminders, sessions
+from bumble.records.reminders import COMMAND, JOURNAL, SESSION, Reminder
+from bumble.records.sessions import Session
+from bumble.runtime import people
+from bumble.runtime.job import Condition, Due, JobResult
+from bumble.runtime.runtime import Runtime
+from bumble.text.words import one_line
+
+TAG = "reminder"
+LATE = timedelta(hours=1)  # from here on it says when it should have come
+
+
+def check(runtime: Runtime, *, watched: bool = False) -> Due[Reminder | Path]:
+    """Find the reminders to be said now, the longest due first; then the files that are none.
+
+    Args:
+        runtime: Whose reminders.
+        watched: Whether the owner sees what is printed.
+    """
+    due, readable, broken = _due(runtime)
+    ready = tuple(
+        reminder for reminder in due if waits_for(runtime, reminder, watched=watched) is None
+    )
+    waiting = len(due) - len(ready)
+    summary = f"{len(ready)} of {readable}"
+    summary += f", {waiting} more for a talk, a terminal or leave to run" if waiting else ""
+    summary += f", {len(broken)} can't be read" if broken else ""
+    gate = Condition("due", summary, "at least 1", bool(ready or broken))
+    return Due((gate,), (*ready, *broken))
+
+
+def _due(runtime: Runtime) -> tuple[list[Reminder], int, Sequence[Path]]:
+    """Return the reminders that are due, how many there are in all, and the broken files."""
+    at = runtime.now()
+    paths = reminders.paths(runtime.entity.reminders)
+    readable, broken = base.load_all(paths, reminders.load)
+    due = sorted(
+        (reminder for reminder in readable if reminder.is_due(at)),
+        key=lambda reminder: (reminder.at, reminder.id),
+    )
+    return due, len(readable), broken
+
+
+def for_talk(runtime: Runtime, session: Session) -> Delivery:
+    """Return what is to be said in a talk before its next message: to those in it, and to all."""
+    at = runtime.now()
+    messages: list[sessions.Message] = []
+    noted: list[Change] = []
+    for reminder in _due(runtime)[0] if runtime.writes else ():
+        is_private = not base.may_read(reminder.provenance.audience, session.people)
+        if reminder.deliver != SESSION or reminder.person not in session.people or is_private:
+            continue
+        try:
+            following = _following(runtime, reminder, at)
+        except RecordInvalidError:
+            continue  # `doctor` and `tick` tell of it
+        change = reminders.plan_delivered(reminder, at, following, _why(reminder))
+        if change is not None:
+            message_id = base.new_id(sessions.MESSAGE_PREFIX, at, runtime.rng)
+            extra = {"unprompted": True, "reminder": reminder.id}
+            text = worded(reminder, at)
+            messages.append(
+                sessions.Message(
+                    message_id, at, "assistant", text, trust=_tier(reminder), extra=extra
+                )
+            )
+            noted.append(change)
+    return Delivery(tuple(messages), tuple(noted))
+
+
+def waits_for(runtime: Runtime, reminder: Reminder, *, watched: bool = False) -> str | None:
+    """Say what a reminder that is due still waits for; None: nothing."""
+    if wake_gates.is_of_wake(reminder.provenance) and wake_gates.is_quiet(runtime, runtime.now()):
+        return "these are quiet hours, and nobody asked for it"
+    if reminder.deliver == SESSION and not (
+        watched and reminder.person == people.owner_id(runtime.entity, runtime.identity)
+    ):
+        return f"a talk with {reminder.person}"
+    if reminder.deliver == COMMAND and not runtime.config.tools.run_command:
+        return "tools.run_command is off, or the folder is not trusted: `bumble config trust`"
+    return None
+
+
+def run(
+    runtime: Runtime, job: Reminder | Path, *, say: Callable[[str], None] | None = None
+) -> JobResult:
+    """Say a reminder.
+
+    Args:
+        runtime: Whose.
+        job: The reminder, or a file that is none.
+        say: Prints one for a person; None: what the job did is printed.
+
+    Raises:
+        RecordInvalidError: If its schedule is none, or the file no reminder.
+        UserError: If its command fails; it is tried again.
+    """
+    at = runtime.now()
+    reminder = reminders.load(job) if isinstance(job, Path) else job
+    path = runtime.entity.root / reminders.path(reminder.id)
+    following = _following(runtime, reminder, at)
+    text = worded(reminder, at)
+    if reminder.deliver == COMMAND and runtime.writes:
+        _run_command(runtime, reminder, text)
+    printed = reminder.deliver == SESSION and say is not None and runtime.writes
+    if printed and say is not None:
+        say(text)
+
+    def plan() -> Sequence[Change | None]:
+        if not path.exists():
+            return []  # somebody took it away
+        now = reminders.load(path)
+        if not now.is_due(at):
+            return []  # another process was faster
+        why = _why(reminder)
+        noted = reminders.plan_delivered(now, at, following, why)
+        if reminder.deliver != JOURNAL or noted is None:
+            return [noted]
+        return [journal.plan_add(at, text, runtime.zone, why, tags=(TAG,)), noted]
+
+    lines = () if printed else (f"{reminder.deliver}: {text}",)
+    data = {"reminder": reminder.id, "deliver": reminder.deliver, "text": text}
+    return JobResult(f"remind: {reminder.id}", plan, lines, data, (("Evidence", reminder.id),))
+
+
+def worded(reminder: Reminder, at: datetime) -> str:
+    """Word a reminder; one that comes late says so. A message of the entity's own is as it is."""
+    if wake_gates.is_of_wake(reminder.provenance):
+        return reminder.text
+    late = at - reminder.at >= LATE
+    due = f" (due {reminder.at.astimezone(at.tzinfo):%A %d %B %Y, %H:%M})" if late else ""
+    if provenance.is_untrusted(reminder.provenance.trust):  # nobody here has said it
+        return f'Reminder{due}, left by another program: "{one_line(reminder.text)}"'
+    return f"Reminder{due}: {reminder.text}"
+
+
+def _tier(reminder: Reminder) -> str:
+    """Return how far a reminder that is said is to be trusted."""
+    return provenance.lowest_untrusted((reminder.provenance.trust,)) or "entity"
+
+
+def _why(reminder: Reminder) -> str:
+    return f"say: {' '.join(reminder.text.split())[:60]}"
+
+
+def _following(runtime: Runtime, reminder: Reminder, at: datetime) -> datetime | None:
+    """Return when a reminder is to be said next; None: never again.
+
+    Raises:
+        RecordInvalidError: If its schedule is none.
+    """
+    try:
+        return schedule.following(reminder.repeat, at, runtime.zone) if reminder.repeat else None
+    except ValueError as error:
+        path = runtime.entity.root / reminders.path(reminder.id)
+        line = reminder.source.line_of("repeat")
+        raise RecordInvalidError(path, str(error), line) from error
+
+
+def _run_command(runtime: Runtime, reminder: Reminder, text: str) -> None:
+    """Run a reminder's program in the workspace, with the text on its standard input.
+
+    Raises:
+        RefusedError: If the folder may not start programs.
+        UserError: If it can't be run, fails, or takes too long.
+    """
+    problem = waits_for(runtime, reminder)
+    if problem is not None:
+        raise RefusedError(f"{reminders.path(reminder.id)}: {problem}")
+    tools = runtime.config.tools
+    disk.make_folder(runtime.entity.workspace)
+    result = programs.run(
+        reminder.command,
+        folder=runtime.entity.workspace,
+        environ=programs.environment(runtime.environ, tools.command_variables),
+        timeout_seconds=tools.command_timeout_seconds,
+        text=f"{text}\n",
+        stays=True,
+    )
+    if result.failed:
+        ending = f"ended with {result.code}: {' '.join(result.output.split())[:200]}"
+        raise _command_failed(reminder, result.problem or ending)
+
+
+def _command_failed(reminder: Reminder, problem: str) -> UserError:
+    return UserError(
+        f"{reminders.path(reminder.id)}: `{reminder.command[0]}` {problem}\n"
+        "The reminder stays due, and the next tick tries again."
+    )

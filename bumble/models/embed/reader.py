@@ -1,0 +1,247 @@
+"""The reader: what a message is, by a trained head over the token states of a frozen embedder.
+
+Two transformer layers and hashed character n-grams; trained by `training/`, one file of weights an
+embedder, 8 bits a number. Reads any language its embedder reads. Decides nothing: says how far
+each thing is above the cut-off that was chosen for it on writers it had not learned from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import resources
+from typing import Any, Protocol
+
+import numpy as np
+from msgspec import Struct, field
+
+from bumble.models.embed.protocol import Floats
+
+FOLDER = resources.files(__package__).joinpath("readers")
+GRAMS = 1024  # buckets that character 3- and 4-grams are hashed into
+MOST_TOKENS = 96  # of a message: what follows is not read
+HEADS = 4
+SPANS = ("name", "when", "what")
+SPAN_FROM = (-2.0, -1.0, -1.0)  # above it a token belongs to a span, by span
+IN_DOUBT = -0.5  # how far below its cut-off an introduction may still be one
+REFER_BACK = ("correct", "confide")  # what is read beside the message before, too
+GRADES = ("heavy 1", "heavy 2", "glad 1", "glad 2")
+_EPSILON = 1e-5
+
+
+class MessageReading(Struct, frozen=True):
+    """What one message is."""
+
+    keep: float = -1.0  # above 0: somebody who knows this person would remember it for months
+    scores: Mapping[str, float] = field(default_factory=dict)  # by intent; above 0: it is that
+    heavy: int = 0  # 1: a burden, 2: grave
+    glad: int = 0  # 1: pleased, 2: big good news
+    name: str = ""  # by which its speaker introduces themselves
+    when: str = ""  # the time of a reminder, as it was said
+    what: str = ""  # what a reminder is for, likewise
+
+    def has(self, *intents: str) -> bool:
+        """Whether it is any of these."""
+        return any(self.scores.get(intent, -1.0) > 0 for intent in intents)
+
+    @property
+    def introduced(self) -> str:
+        """The name by which its speaker introduces themselves; empty where nobody does.
+
+        In doubt it counts where nothing else is told: whoever acts on it asks first.
+        """
+        perhaps = self.scores.get("introduce", -9.0) > IN_DOUBT and not self.has("tell")
+        if not (self.has("introduce") or perhaps):
+            return ""
+        return self.name.title() if self.name == self.name.lower() else self.name
+
+    @property
+    def main(self) -> str:
+        """What it is most surely; `tell` where nothing shows."""
+        intent = max(self.scores, key=lambda name: self.scores[name], default="tell")
+        return intent if self.scores.get(intent, -1.0) > 0 else "tell"
+
+
+class MessageReader(Protocol):
+    """What reads messages."""
+
+    def read(self, text: str, previous: str = "") -> MessageReading:
+        """Read a message.
+
+        Args:
+            text: What was said.
+            previous: What the same person said just before it; empty: nothing.
+        """
+
+
+class StateEmbedder(Protocol):
+    """An embedder that gives the states of tokens."""
+
+    def states(self, text: str) -> tuple[Floats, list[tuple[int, int]]]:
+        """Return states, shape (tokens, hidden), and where each token stands in the text."""
+
+
+class HeadReader:
+    """A trained head over an embedder. Fulfils `MessageReader`."""
+
+    def __init__(self, embedder: StateEmbedder, weights: Mapping[str, Any]) -> None:
+        """Set up with weights as `weights` returns them."""
+        self._embedder, self._weights = embedder, weights
+        self._cuts = dict(zip(map(str, weights["cut_names"]), weights["cuts"], strict=True))
+
+    def read(self, text: str, previous: str = "") -> MessageReading:
+        """Read a message; an empty one is nothing."""
+        states, offsets = self._embedder.states(text)
+        states, offsets = states[:MOST_TOKENS], offsets[:MOST_TOKENS]
+        if not offsets:
+            return MessageReading()
+        counts = grams(text)
+        out = self._forward(states, None, counts)
+        above = {name: float(out[name] - cut) for name, cut in self._cuts.items()}
+        if previous.strip():
+            earlier, _ = self._embedder.states(previous)
+            mean = earlier[:MOST_TOKENS].mean(axis=0)
+            beside = self._forward(states, mean, counts)
+            read = {name: float(beside[name] - self._cuts[name]) for name in REFER_BACK}
+            above["confide"] = max(above["confide"], read["confide"])
+            # with something before it almost anything looks a little like a correction of it
+            above["correct"] = (above["correct"] + read["correct"]) / 2
+            if above["correct"] > 0:
+                above["keep"] = max(above["keep"], float(beside["keep"] - self._cuts["keep"]))
+        heavy, glad = (
+            int(above[f"{one} 1"] > 0) + int(min(above[f"{one} 1"], above[f"{one} 2"]) > 0)
+            for one in ("heavy", "glad")
+        )
+        keep = above.pop("keep")
+        scores = {name: value for name, value in above.items() if name not in GRADES}
+        spans = (_span(text, offsets, out["spans"][:, n], SPAN_FROM[n]) for n in range(len(SPANS)))
+        return MessageReading(keep, scores, heavy, glad, *spans)
+
+    def _forward(self, states: Floats, before: Floats | None, counts: Floats) -> dict[str, Any]:
+        """Run the head. Shapes: states (t, hidden), before (hidden,), counts (GRAMS,)."""
+        w, mean, deviation = self._weights, self._weights["mean"], self._weights["deviation"]
+        first = w["none"] if before is None else self._dense("before", (before - mean) / deviation)
+        rest = self._dense("in", (states - mean) / deviation)
+        h = np.concatenate([np.reshape(first, (1, -1)), rest])
+        layer = 0
+        while f"layers.{layer}.qkv.w" in w:
+            h = self._layer(h, f"layers.{layer}.")
+            layer += 1
+        h = self._normed("norm", h)
+        attention = _softmax(self._dense("pool", h)[:, 0])
+        gram = _gelu(self._dense("grams", counts))
+        last = np.concatenate([attention @ h, h.mean(axis=0), gram])
+        out = {"keep": self._dense("keep", last)[0], "spans": self._dense("span", h[1:])}
+        out |= dict(zip(map(str, w["intents"]), self._dense("intent", last), strict=True))
+        return out | dict(zip(GRADES, self._dense("grade", last), strict=True))
+
+    def _layer(self, h: Floats, name: str) -> Floats:
+        tokens, width = h.shape
+        q, k, v = (
+            part.reshape(tokens, HEADS, width // HEADS).transpose(1, 0, 2)
+            for part in np.split(self._dense(f"{name}qkv", self._normed(f"{name}n1", h)), 3, axis=1)
+        )
+        attention = _softmax(q @ k.transpose(0, 2, 1) / (width // HEADS) ** 0.5)
+        mixed = (attention @ v).transpose(1, 0, 2).reshape(tokens, width)
+        h = h + self._dense(f"{name}o", mixed)
+        inner = _gelu(self._dense(f"{name}f1", self._normed(f"{name}n2", h)))
+        wider: Floats = h + self._dense(f"{name}f2", inner)
+        return wider
+
+    def _dense(self, name: str, x: Floats) -> Floats:
+        out: Floats = x @ self._weights[f"{name}.w"] + self._weights[f"{name}.b"]
+        return out
+
+    def _normed(self, name: str, x: Floats) -> Floats:
+        mean, variance = x.mean(axis=-1, keepdims=True), x.var(axis=-1, keepdims=True)
+        scaled = (x - mean) / np.sqrt(variance + _EPSILON)
+        out: Floats = scaled * self._weights[f"{name}.g"] + self._weights[f"{name}.b"]
+        return out
+
+
+def grams(text: str) -> Floats:
+    """Return hashed counts of character 3- and 4-grams: roots, of length 8. Shape (GRAMS,)."""
+    counts = np.zeros(GRAMS, np.float32)
+    padded = f" {text.lower()} "
+    for size in (3, 4):
+        for start in range(len(padded) - size + 1):
+            piece = padded[start : start + size].encode("utf-8", "replace")
+            counts[int.from_bytes(hashlib.blake2s(piece, digest_size=4).digest()) % GRAMS] += 1
+    rooted = np.sqrt(counts)
+    scaled: Floats = rooted * np.float32(8 / max(float(np.linalg.norm(rooted)), 1e-6))
+    return scaled
+
+
+def over(embedder: Any) -> HeadReader | None:
+    """Return the reader over an embedder; None where there is no head for it."""
+    if embedder is None or not hasattr(embedder, "states"):
+        return None
+    found = weights(embedder.identity.model)
+    return None if found is None else HeadReader(embedder, found)
+
+
+@cache
+def weights(model: str) -> Mapping[str, Any] | None:
+    """Read the head for an embedder by its name in the catalog; None: there is none."""
+    file = FOLDER.joinpath(f"{model}.npz")
+    if not file.is_file():
+        return None
+    with resources.as_file(file) as path, np.load(path) as stored:
+        return unpacked({name: stored[name] for name in stored.files})
+
+
+def packed(arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """Store each matrix as 8-bit numbers with a scale a column; all else as it is."""
+    out: dict[str, Any] = {}
+    for name, values in arrays.items():
+        if values.ndim == 2 and values.size > values.shape[0]:
+            scale = np.maximum(np.abs(values).max(axis=0), 1e-8) / 127
+            out[name] = np.round(values / scale).astype(np.int8)
+            out[f"{name}.scale"] = scale.astype(np.float16)
+        else:
+            out[name] = values
+    return out
+
+
+def unpacked(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what `packed` stored as floats."""
+    arrays = {}
+    for name, values in stored.items():
+        if name.endswith(".scale"):
+            continue
+        scale = stored.get(f"{name}.scale")
+        if scale is not None:
+            arrays[name] = values.astype(np.float32) * scale.astype(np.float32)
+        else:
+            arrays[name] = values if values.dtype.kind == "U" else values.astype(np.float32)
+    return arrays
+
+
+def _span(text: str, offsets: Sequence[tuple[int, int]], scores: Floats, least: float) -> str:
+    """Return the words around the surest token of a span; empty where none is sure."""
+    best = int(scores.argmax())
+    if scores[best] <= least:
+        return ""
+    first = last = best
+    while first > 0 and scores[first - 1] > least:
+        first -= 1
+    while last + 1 < len(scores) and scores[last + 1] > least:
+        last += 1
+    start, end = offsets[first][0], offsets[last][1]
+    while start > 0 and text[start - 1].isalnum():  # a token may be a part of a word
+        start -= 1
+    while end < len(text) and text[end].isalnum():
+        end += 1
+    return text[start:end].strip(" \t\n,.;:!?\"'“”„«»()")
+
+
+def _softmax(x: Floats) -> Floats:
+    raised = np.exp(x - x.max(axis=-1, keepdims=True))
+    out: Floats = raised / raised.sum(axis=-1, keepdims=True)
+    return out
+
+
+def _gelu(x: Floats) -> Floats:
+    out: Floats = 0.5 * x * (1 + np.tanh(0.7978845608 * (x + 0.044715 * x**3)))
+    return out

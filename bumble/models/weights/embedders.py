@@ -1,0 +1,116 @@
+"""Opening embedding models that were pulled, and their calibration."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from bumble.models.embed import calibrate
+from bumble.models.embed.onnx import OnnxEmbedder
+from bumble.models.embed.protocol import EmbedderIdentity, Floats
+from bumble.models.weights import store
+from bumble.models.weights.catalog import CatalogEntry, EmbeddingRun
+
+UNRELATED = "unrelated_cosine"  # a fact of the manifest: the mean by number of dimensions
+COMMON = "token_mean"  # another: what the tokens of unrelated sentences have in common
+CENTRED = "mean, tokens centred"  # how such a model pools, as its identity has it
+_MOST_THREADS = 4  # texts are short: more threads wait for each other
+
+
+def open_embedder(
+    folder: Path,
+    entry: CatalogEntry,
+    dimensions: int | None = None,
+    tell: Callable[[str], object] = str,
+) -> OnnxEmbedder:
+    """Open an embedding model.
+
+    Args:
+        folder: Where weights lie.
+        entry: A model of kind "embedding".
+        dimensions: What to cut its vectors to; None: their full width.
+        tell: Hears why what was measured on it can't be kept.
+
+    Raises:
+        WeightsMissingError: If its weights are not there or not what they should be.
+        ValueError: If it has no such dimensions.
+    """
+    installed = calibrated(store.require(folder, entry))
+    if installed.unkept:
+        tell(f"{installed.unkept}; what stands there is found out anew each time")
+    run = _run(entry)
+    width = dimensions or run.dimensions[0]
+    if width not in run.dimensions:
+        allowed = ", ".join(map(str, run.dimensions))
+        raise ValueError(f"{entry.name} gives {allowed} dimensions, not {width}")
+    mean = np.array(installed.facts[COMMON], np.float32) if run.centre_tokens else None
+    return _open(installed, width, installed.facts[UNRELATED][str(width)], mean)
+
+
+def calibrated(installed: store.Installed) -> store.Installed:
+    """Measure what unrelated texts have in common for an embedder, unless that is known.
+
+    Returns:
+        The model with their mean cosine for every number of dimensions among its facts and, where
+        its tokens are centred, their tokens' mean.
+    """
+    run = _run(installed.entry)
+    measured = {str(width) for width in run.dimensions} <= set(installed.facts.get(UNRELATED, {}))
+    if measured and (COMMON in installed.facts or not run.centre_tokens):
+        return installed
+    embedder = _open(installed, run.dimensions[0], 0.0, None)
+    vectors = embedder.embed_documents(calibrate.unrelated_sentences())
+    means = {
+        str(width): round(calibrate.mean_cosine(vectors[:, :width]), 6) for width in run.dimensions
+    }
+    facts: dict[str, object] = {UNRELATED: means}
+    if run.centre_tokens:
+        mean = embedder.token_mean(calibrate.unrelated_sentences())
+        facts[COMMON] = [round(float(value), 6) for value in mean]
+    return store.record(installed, facts)
+
+
+def identity(entry: CatalogEntry, dimensions: int) -> EmbedderIdentity:
+    """Say what decides the vectors of a model."""
+    run = _run(entry)
+    weights, tokenizer = entry.files
+    return EmbedderIdentity(
+        model=entry.name,
+        sha256=weights.sha256,
+        tokenizer_sha256=tokenizer.sha256,
+        dimensions=dimensions,
+        document_prefix=run.document_prefix,
+        query_prefix=run.query_prefix,
+        pooling=CENTRED if run.centre_tokens else run.pooling,
+        layer_norm=run.layer_norm,
+        max_tokens=run.max_tokens,
+    )
+
+
+def _open(
+    installed: store.Installed,
+    dimensions: int,
+    unrelated_cosine: float,
+    token_mean: Floats | None,
+) -> OnnxEmbedder:
+    run = _run(installed.entry)
+    return OnnxEmbedder(
+        installed.path("model.onnx"),
+        installed.path("tokenizer.json"),
+        identity(installed.entry, dimensions),
+        unrelated_cosine=unrelated_cosine,
+        multilingual=run.multilingual,
+        token_mean=token_mean,
+        batch_invariant=run.batch_invariant,
+        optimise=run.optimise,
+        threads=min(_MOST_THREADS, os.cpu_count() or 1),
+    )
+
+
+def _run(entry: CatalogEntry) -> EmbeddingRun:
+    if entry.embedding is None:
+        raise ValueError(f"{entry.name} is not an embedding model")
+    return entry.embedding

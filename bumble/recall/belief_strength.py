@@ -1,0 +1,273 @@
+"""How beliefs strengthen, decay, give way and are archived; merging new claims into them.
+
+Confidence is stored as of the last time a belief was confirmed or weakened; what is left of it is
+computed on reading. A new claim that says what is held already confirms it; one that contradicts
+it weakens it, and both say so. Whether two claims contradict each other is for a model to judge:
+likeness of texts can't tell, because opposites are alike.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Literal
+
+from msgspec import Struct, field
+
+from bumble.entity.changes import Change
+from bumble.files import disk
+from bumble.records import base, beliefs
+from bumble.records.base import Provenance
+from bumble.records.beliefs import Belief
+from bumble.runtime.runtime import Runtime
+from bumble.text.words import one_line
+
+Verdict = Literal["same", "contradicts"]
+CORRECTION = "correction"
+UNSURE_BELOW = 0.4
+CONFIRMS = {"user": 0.25, "extracted": 0.15, "dream": 0.10}  # share of doubt that a word takes away
+CONTRADICT_FACTOR = 0.6  # a contradicted belief keeps this share of its confidence
+FLOOR = 0.05  # confidence fades to this
+ARCHIVE_BELOW = 0.1  # confidence below which a belief is archived
+HALF_LIFE_DAYS = {
+    "correction": 365,
+    "preference": 180,
+    "world_fact": 90,
+    "self_insight": 60,
+    "dream_insight": 21,
+}
+_DAY_SECONDS = 86_400
+
+
+class Claim(Struct, frozen=True):
+    """Something that may become a belief."""
+
+    id: str  # `bel_<ULID>`, if it does
+    text: str
+    category: str  # one of beliefs.CATEGORIES
+    confidence: float
+    evidence: tuple[str, ...]  # ids of messages, episodes or dreams
+    origin: str  # one of beliefs.ORIGINS, or `dream:<id>`
+    provenance: Provenance
+    by: Literal["user", "extracted", "dream"] = "extracted"  # what a confirmation counts
+    verdicts: Mapping[str, Verdict] = field(default_factory=dict)  # by id of a belief
+
+
+def strength(belief: Belief, at: datetime) -> float:
+    """Return how sure the entity is of a belief at a time: confidence halves toward a floor."""
+    above = belief.confidence - FLOOR
+    if above <= 0:
+        return belief.confidence
+    days = max(0.0, (at - belief.reinforced).total_seconds() / _DAY_SECONDS)
+    half_life = HALF_LIFE_DAYS[belief.category]
+    return float(FLOOR + above * 0.5 ** (days / half_life))
+
+
+def fades_on(belief: Belief) -> datetime | None:
+    """Return when a belief will be put away unless it is confirmed; None: it has or never will."""
+    above, least = belief.confidence - FLOOR, ARCHIVE_BELOW - FLOOR
+    if above <= least:
+        return None
+    days = HALF_LIFE_DAYS[belief.category] * math.log2(above / least)
+    try:
+        return belief.reinforced + timedelta(days=days)
+    except OverflowError:
+        return None
+
+
+def confirmed(confidence: float, by: str) -> float:
+    """Return a confidence after a confirmation; it nears 1 and never reaches it."""
+    return 1 - (1 - confidence) * (1 - CONFIRMS[by])
+
+
+def plan_confirm(
+    belief: Belief,
+    by: str,
+    at: datetime,
+    *,
+    evidence: tuple[str, ...] = (),
+) -> Change | None:
+    """Plan to confirm a belief, and to take it up again if it was put away.
+
+    It grows from what is left of it today: a belief that faded for years is not as firm as ever
+    because of one remark. What rests on nothing new confirms nothing.
+    """
+    if evidence and not set(evidence) - set(belief.evidence):
+        return None
+    return beliefs.plan_update(
+        belief,
+        f"confirmed by the {by}" if by == "user" else f"confirmed ({by})",
+        confidence=confirmed(strength(belief, at), by),
+        at=at,
+        evidence=evidence,
+        archived=False,
+    )
+
+
+def plan_contradict(belief: Belief, other: str | None, at: datetime) -> Change | None:
+    """Plan to weaken a belief, and to name the one that speaks against it."""
+    return beliefs.plan_update(
+        belief,
+        f"contradicted by {other}" if other else "contradicted",
+        confidence=strength(belief, at) * CONTRADICT_FACTOR,
+        at=at,
+        contradicts=(other,) if other else (),
+    )
+
+
+def archive_check(held: Iterable[Belief], at: datetime) -> list[Change]:
+    """Plan to put away the beliefs of which next to nothing is left; for consolidation.
+
+    Twice at the same time plans nothing the second time; `belief confirm` brings one back.
+    """
+    planned = [
+        beliefs.plan_update(belief, "faded: put away", archived=True)
+        for belief in held
+        if not belief.archived and strength(belief, at) < ARCHIVE_BELOW
+    ]
+    return [change for change in planned if change is not None]
+
+
+def superseded(belief: Belief, held: Mapping[str, Belief], at: datetime) -> bool:
+    """Whether a newer belief that is firmer today contradicts this one."""
+    return any(
+        other.formed > belief.formed
+        and not other.archived
+        and strength(other, at) > strength(belief, at)
+        for other in (held[name] for name in belief.contradicts if name in held)
+    )
+
+
+def plan_claim(runtime: Runtime, claim: Claim, at: datetime) -> list[Change]:
+    """Plan what one claim does to what is held; see `plan_claims`."""
+    return plan_claims(runtime, [claim], at)
+
+
+def plan_claims(runtime: Runtime, claims: Sequence[Claim], at: datetime) -> list[Change]:
+    """Plan what claims do to what is held, as the files are now: one change a file.
+
+    A claim confirms the beliefs that it was judged the same as, or whose text it repeats, unless
+    it is trusted less than they are; else it is new. The beliefs it contradicts are weakened and
+    linked; where they are another person's, or the claim is no newer word of the same people, it
+    is weakened as well.
+    """
+    book = _Book(list(beliefs.read(runtime.entity.beliefs)), at)
+    for claim in claims:
+        book.take(claim)
+    return book.changes()
+
+
+class _Book:
+    """What is held, while several claims change it one after another."""
+
+    def __init__(self, held: Sequence[Belief], at: datetime) -> None:
+        self.at = at
+        self.before = {belief.id: belief for belief in held}
+        self.now = dict(self.before)
+        self.why: dict[str, str] = {}
+
+    def take(self, claim: Claim) -> None:
+        same = self._same(claim)
+        if same is not None:
+            # a dream, or a window that cites the entity too, makes nobody's word any firmer
+            if not base.is_lower(claim.provenance.trust, same.provenance.trust):
+                change = plan_confirm(same, claim.by, self.at, evidence=claim.evidence)
+                self._put(same, change)
+            name = same.id
+        elif claim.id in self.now:
+            return
+        else:
+            self._put(None, beliefs.plan_new(_new(claim, self.at), "believe something new"))
+            name = claim.id
+        against = [
+            belief_id for belief_id, verdict in claim.verdicts.items() if verdict == "contradicts"
+        ]
+        for other in (
+            self.now[belief_id]
+            for belief_id in against
+            if belief_id in self.now and belief_id != name
+        ):
+            self._contradict(name, other, claim)
+
+    def _same(self, claim: Claim) -> Belief | None:
+        judged = [
+            self.now[name]
+            for name, verdict in claim.verdicts.items()
+            if verdict == "same" and name in self.now and _akin(claim, self.now[name])
+        ]
+        alike = [belief for belief in self.now.values() if repeats(claim, belief)]
+        return next(iter([*alike, *judged]), None)
+
+    def _contradict(self, name: str, other: Belief, claim: Claim) -> None:
+        if name in other.contradicts:  # known already
+            return
+        belief = self.now[name]
+        self._put(other, plan_contradict(other, name, self.at))
+        if claim.category == CORRECTION or same_people(claim.provenance, other.provenance):
+            linked = beliefs.plan_update(belief, f"corrects {other.id}", contradicts=(other.id,))
+        else:
+            linked = plan_contradict(belief, other.id, self.at)
+        self._put(belief, linked)
+
+    def _put(self, old: Belief | None, change: Change | None) -> None:
+        if change is None or change.data is None:
+            return
+        name = change.path.rpartition("/")[2].removesuffix(".md")
+        self.now[name] = beliefs.parse(change.data.decode(), name)
+        self.why[name] = change.why if old is None else self.why.get(name, change.why)
+
+    def changes(self) -> list[Change]:
+        planned = []
+        for name, belief in self.now.items():
+            old = self.before.get(name)
+            if old is None:
+                planned.append(beliefs.plan_new(belief, self.why[name]))
+            else:
+                path = beliefs.path(name)
+                planned += filter(
+                    None,
+                    [base.plan_edit(path, old.source, belief.source, self.why.get(name, ""))],
+                )
+        return planned
+
+
+def repeats(claim: Claim, belief: Belief) -> bool:
+    """Whether a claim says word for word what a belief of its category says, to the same people."""
+    return (
+        belief.category == claim.category
+        and disk.same_name(_bare(belief.text)) == disk.same_name(_bare(claim.text))
+        and may_meet(claim.provenance.audience, belief)
+    )
+
+
+def _akin(claim: Claim, belief: Belief) -> bool:
+    """Whether both were dreamt or neither was: what was dreamt is not confirmed by being told."""
+    return (claim.category == beliefs.DREAM_INSIGHT) == (belief.category == beliefs.DREAM_INSIGHT)
+
+
+def _bare(text: str) -> str:
+    return one_line(text).rstrip(".!")
+
+
+def may_meet(people: Sequence[str], belief: Belief) -> bool:
+    """Whether all of some people may know of a belief; nobody named: everyone has to."""
+    return not belief.audience or (bool(people) and set(people) <= set(belief.audience))
+
+
+def same_people(claim: Provenance, held: Provenance) -> bool:
+    """Whether a claim comes from the people a belief came from, or the belief from the owner."""
+    return not held.audience or bool(set(claim.audience) & set(held.audience))
+
+
+def _new(claim: Claim, at: datetime) -> Belief:
+    return beliefs.new(
+        claim.id,
+        claim.text,
+        claim.category,
+        claim.confidence,
+        at,
+        origin=claim.origin,
+        evidence=claim.evidence,
+        provenance=claim.provenance,
+    )

@@ -1,0 +1,123 @@
+"""Deep recall: an ordinary look, else a plan by the model, else the looks by rule.
+
+Knows nothing of who asks, nor of how the answer is shown or kept.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from bumble.recall.deep_recall import by_rule, plan, reach
+from bumble.recall.deep_recall.meter import Meter, RecollectionSpending
+from bumble.recall.deep_recall.reach import Reach, RecollectionSource, Scope, source_of
+from bumble.recall.recalled import Search
+from bumble.runtime.runtime import Runtime
+from bumble.text import words
+
+ENOUGH = 0.8  # likeness from which three memories are the answer, without a plan
+ENOUGH_HITS = 3  # so many ordinary hits that are near are the answer
+Way = Literal["recall", "plan", "rule"]
+
+
+class Recollection(Struct, frozen=True):
+    """What a deep recall came to."""
+
+    question: str
+    scope: Scope
+    way: Way
+    answer: str  # in a model's words, borne out by the sources; empty: the sources answer
+    sources: tuple[RecollectionSource, ...]  # what it rests on; empty: a miss
+    trail: tuple[str, ...]  # what was done, a line a step
+    ended: str  # why it ended
+    spent: RecollectionSpending = field(default_factory=RecollectionSpending)
+
+    @property
+    def is_miss(self) -> bool:
+        """Whether nothing answers the question."""
+        return not self.sources
+
+
+def recall(
+    runtime: Runtime,
+    search: Search,
+    question: str,
+    scope: Scope = "all",
+    *,
+    current: str = "",
+    calls: int | None = None,
+    stopwatch: Callable[[], float] = time.monotonic,
+) -> Recollection:
+    """Look as deep as it takes, within what the settings allow.
+
+    Args:
+        runtime: Whose memory, and whose model.
+        search: Who asks, and which conversation is in front of them anyway.
+        question: What is asked.
+        scope: How far to look.
+        current: Id of the conversation that goes on; by default the newest.
+        calls: Calls of the model at most; None: as the settings say. 0: by rule.
+        stopwatch: Counts seconds from anywhere.
+    """
+    around = reach.of_scope(runtime, search, scope, current)
+    ordinary = _ordinary(around, question)
+    if ordinary:
+        return Recollection(question, scope, "recall", "", ordinary, (), "near enough")
+    able = runtime.abilities.tier("memory", words.language(question)) == "write"
+    if not able or calls == 0:
+        why = "no call was allowed" if calls == 0 else "the model may not write"
+        return _by_rule(around, question, scope, why)
+    meter = _meter(runtime, calls, stopwatch)
+    outcome = plan.run(around, meter, question)
+    if outcome.ended == plan.FINAL:
+        return Recollection(
+            question,
+            scope,
+            "plan",
+            outcome.answer,
+            outcome.cited,
+            outcome.trail,
+            outcome.ended,
+            meter.spent,
+        )
+    rest = _by_rule(around, question, scope, outcome.ended)
+    noted = [source for source in outcome.cited if source not in rest.sources]
+    return replace(
+        rest,
+        sources=(*noted, *rest.sources)[: by_rule.QUOTES],
+        trail=(*outcome.trail, *rest.trail),
+        spent=meter.spent,
+    )
+
+
+def _meter(runtime: Runtime, calls: int | None, stopwatch: Callable[[], float]) -> Meter:
+    """Return what counts the model's calls, and ends them at the limits."""
+    config = runtime.config.recall.deep
+    if calls is not None:
+        config = replace(
+            config, steps=min(config.steps, calls), sub_calls=min(config.sub_calls, calls)
+        )
+    return Meter(
+        runtime.model,
+        config,
+        runtime.config.llm.prices,
+        calls=calls,
+        token_ratio=runtime.token_ratio,
+        stopwatch=stopwatch,
+    )
+
+
+def _ordinary(around: Reach, question: str) -> tuple[RecollectionSource, ...]:
+    """Return what plain recall finds, if enough of it is near; else nothing."""
+    hits = around.search(question)
+    near = [hit for hit in hits if (hit.parts.calibrated or 0.0) >= ENOUGH]
+    return tuple(source_of(hit) for hit in near) if len(near) >= ENOUGH_HITS else ()
+
+
+def _by_rule(around: Reach, question: str, scope: Scope, why: str) -> Recollection:
+    sources, trail = by_rule.answer(around, question)
+    return Recollection(question, scope, "rule", "", tuple(sources), tuple(trail), why)

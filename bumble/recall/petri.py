@@ -1,0 +1,556 @@
+"""Topics found without a model: people, titles, tags, links, and names and words that recur.
+
+A word is a topic where it comes up in several records on several days, more often than its language
+has it by itself, in lumps or as a noun, and where people tell of themselves: what is spread evenly
+over all days, or only said of what another tells ("your support"), is a manner of speaking. Who is
+there is addressed, not spoken of. Pure; the same texts and the same time give the same topics.
+
+Source:
+    Dunning, "Accurate methods for the statistics of surprise and coincidence" (1993), for how far a
+    word stands out; Church & Gale, "Inverse document frequency" (1995), for residual IDF; Justeson
+    & Katz, "Technical terminology" (1995), for what stands where nouns do; Carbonell & Goldstein,
+    "The use of MMR" (1998), for counting what a better topic says already only once.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime
+from typing import Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from bumble.recall import noun_marks
+from bumble.recall.mentions import Text
+from bumble.text import stop_words, tags, word_frequency, words
+
+TopicType = Literal["person", "knowledge", "skill", "project", "tag", "link", "name", "word"]
+Trend = Literal["rising", "steady", "falling", "dormant"]
+LEAST_RECORDS, LEAST_DAYS = 3, 2  # in which a name or word recurs
+TREND_DAYS, DORMANT_DAYS = 30, 60
+STEADY_SHARE = 0.25  # how far two halves may differ and still be steady
+LEAST_LETTERS = 3
+STANDS_OUT = 2.0  # times as often as the language has it
+EVEN = 0.1  # what a title counts that is spread as chance would
+GROWTH = 0.9  # how a topic grows with the records that mention it: ten times as many, eight times
+OUT_GROWTH = 1.0  # how it grows with how far it stands out from the language
+NOUN_WEIGHT = 1.0  # of standing as a noun, beside coming in lumps
+OWN_GROWTH = 2.0  # how it grows with how much oftener people say it of their own life
+PHRASE_SHARE = 0.4  # of the rarer word of two, from which they are a phrase
+TITLE_WEIGHT = 2.0  # what somebody named on purpose counts more
+# What a word counts that comes up on less than a share of all days; on so many it is enough anyhow.
+RARE_WEIGHT, RARE_SHARE, ENOUGH_DAYS = 0.5, 0.1, 4
+NOUN_SHARE = 0.2  # of its places at which a word stands as a noun does
+OTHER_SHARE = 0.4  # of its places at which no noun can stand, from which a word is none
+NAME_SHARE = 0.5  # of its places inside sentences at which a name has a capital
+CAPITAL_NOUNS = frozenset(("de", "lb"))  # languages that write every noun with one
+PARENT = " / "  # between a title and its child
+_LINK = re.compile(r"\[\[([^\]|#\n]{1,80})(?:[|#][^\]\n]*)?\]\]")
+_NOT_WORDS = re.compile(r"https?://\S+|\S+@\S+")
+_WORD = re.compile(r"[^\W\d_][^\W_]*(?:[-'’][^\W_]+)*")
+_ELIDED = re.compile(r"(l|d|un|(?:d|n)ell|all|dall|sull|qu)'(?=\w{3})", re.IGNORECASE)
+_SENTENCE_START = re.compile(r"(?:^|[.!?…:\n])[\s\"'“”„«»(*-]*$")
+
+
+class Title(Struct, frozen=True):
+    """Something that has a name in the folder: a person, a section, a skill, a project."""
+
+    name: str
+    type: TopicType
+    aliases: tuple[str, ...] = ()  # other names of it
+    at: datetime | None = None  # when it was written, if that is known
+    record: tuple[str, str] | None = None  # kind and id of what has this title, as a text's
+
+
+class Topic(Struct, frozen=True):
+    """What some records are about."""
+
+    name: str
+    type: TopicType
+    frequency: int  # records that mention it
+    trend: Trend
+    last_seen: datetime | None
+    texts: tuple[Text, ...]  # that mention it, oldest first
+    score: float  # how much it stands out; the topics are in this order
+    parent: str = ""  # the name of the topic it is part of
+    children: tuple[str, ...] = ()
+    keys: frozenset[tuple[str, ...]] = frozenset()  # its names, as stems
+
+    def days_since(self, now: datetime) -> int | None:
+        """Return the days since it was mentioned last; None where nothing says when."""
+        return None if self.last_seen is None else max(0, (now - self.last_seen).days)
+
+
+class _Candidate(Struct):
+    """What may be a topic, while the texts are read."""
+
+    name: str
+    type: TopicType
+    keys: set[tuple[str, ...]] = field(default_factory=set)
+    texts: dict[int, int] = field(default_factory=dict)  # number of a text: mentions in it
+    expected: float = 0.0  # mentions, by the language alone
+    at: datetime | None = None
+    titled: bool = True
+    marked: bool = False  # a word that somebody also writes as a tag or a link
+    present: int = 0  # texts of conversations in which this person talks themselves
+    nouns: float = 1.0  # share of its places at which it stands as a noun does
+    own: float = 1.0  # how much oftener than other words somebody says it of their own life
+
+    def mention(self, number: int) -> None:
+        self.texts[number] = self.texts.get(number, 0) + 1
+
+
+class _Token(Struct):
+    surface: str
+    word: str  # case folded
+    stem: str
+    inside: bool  # of a sentence: a capital letter there means something
+    joined: bool  # nothing but a space stands between it and the word before
+    own: bool = False  # who says it tells of themselves in the sentence
+
+
+def find(
+    texts: Sequence[Text],
+    titles: Iterable[Title],
+    now: datetime,
+    *,
+    passing: Collection[str] = (),
+) -> list[Topic]:
+    """Find what some texts are about, what stands out most first.
+
+    Args:
+        texts: Of the records, oldest first.
+        titles: What has a name in the folder.
+        now: The present.
+        passing: Words that tell nothing, folded, whoever says them.
+    """
+    read_texts = [_tokens(text) for text in texts]
+    candidates = _titled(tuple(titles), texts, read_texts)
+    taken = {key for candidate in candidates.values() for key in candidate.keys}
+    _count_marks(candidates, texts)
+    recurring = _recurring(texts, read_texts, frozenset(passing), taken)
+    _join_marks(candidates, recurring)
+    days = [text.at.astimezone(now.tzinfo).date() if text.at else None for text in texts]
+    count = len({day for day in days if day})
+    _leave_out_present(candidates.values(), texts)
+    topics = [
+        _topic(candidate, texts, days, count, now)
+        for candidate in (*candidates.values(), *recurring)
+    ]
+    return _related(_ranked(_without_repeats(_ranked(topics))))
+
+
+def _ranked(topics: Iterable[Topic]) -> list[Topic]:
+    return sorted(topics, key=lambda topic: (-topic.score, topic.name.casefold(), topic.name))
+
+
+def _without_repeats(ranked: Sequence[Topic]) -> Iterator[Topic]:
+    """Count for each topic only what no better one that shares a word with it says already.
+
+    So that "shelter", "homeless shelter" and "shelter dog" are not three of the first ten.
+    """
+    said: dict[str, set[str]] = defaultdict(set)
+    for topic in ranked:
+        stems = {stem for key in topic.keys for stem in key}
+        ids = {text.id for text in topic.texts}
+        repeated = ids.intersection(*[set().union(*(said[stem] for stem in stems))])
+        for stem in stems:
+            said[stem] |= ids
+        is_found = topic.type in ("name", "word")
+        new = 1 - len(repeated) / len(ids) if ids and is_found else 1.0
+        yield replace(topic, score=round(topic.score * new, 6))
+
+
+def key_of(name: str, language: str = words.DEFAULT_LANGUAGE) -> tuple[str, ...]:
+    """Return the stems of a name, by which its spellings are one."""
+    return tuple(words.stem(word.casefold(), language) for word in _WORD.findall(name))
+
+
+def _tokens(text: Text) -> list[_Token]:
+    """Return the words of a text, and of each whether its sentence is of who says it."""
+    marks = noun_marks.BY_LANGUAGE.get(text.language)
+    sentences: list[list[_Token]] = [[]]
+    for token in _words(text):
+        if not token.inside:
+            sentences.append([])
+        sentences[-1].append(token)
+    for sentence in sentences:
+        is_own = marks is not None and any(
+            token.word.partition("'")[0] in marks.own for token in sentence
+        )
+        for token in sentence:
+            token.own = is_own
+    return [token for sentence in sentences for token in sentence]
+
+
+def _words(text: Text) -> Iterator[_Token]:
+    line = _NOT_WORDS.sub(" ", _LINK.sub(" ", text.text))
+    end = 0
+    for match in _WORD.finditer(line):
+        surface = match[0].replace("’", "'").removesuffix("'s")
+        joined = line[end : match.start()] == " "
+        inside = _SENTENCE_START.search(line[max(0, match.start() - 12) : match.start()]) is None
+        if elided := _ELIDED.match(surface):  # "l'école"
+            yield _Token(elided[1], elided[1].casefold(), elided[1].casefold(), inside, joined)
+            surface, inside, joined = surface[elided.end() :], True, True
+        word = surface.casefold()
+        yield _Token(surface, word, words.stem(word, text.language), inside, joined)
+        end = match.end()
+
+
+def _titled(
+    titles: Collection[Title], texts: Sequence[Text], read_texts: Sequence[Sequence[_Token]]
+) -> dict[str, _Candidate]:
+    """Return what has a name in the folder, with the texts that mention it."""
+    candidates: dict[str, _Candidate] = {}
+    for title in titles:
+        own = title.name.rpartition(PARENT)[2]
+        candidate = candidates.setdefault(
+            title.name.casefold(), _Candidate(title.name, title.type, at=title.at)
+        )
+        languages = {text.language for text in texts} or {words.DEFAULT_LANGUAGE}
+        for name in (own, *title.aliases):
+            candidate.keys |= {key for code in languages if (key := key_of(name, code))}
+    starts: dict[str, list[tuple[tuple[str, ...], _Candidate]]] = defaultdict(list)
+    for candidate in candidates.values():
+        for key in candidate.keys:
+            starts[key[0]].append((key, candidate))
+    owners = {title.record: candidates[title.name.casefold()] for title in titles if title.record}
+    for number, (text, tokens) in enumerate(zip(texts, read_texts, strict=True)):
+        stems = [token.stem for token in tokens]
+        for place, stem in enumerate(stems):
+            for key, candidate in starts.get(stem, ()):
+                if tuple(stems[place : place + len(key)]) == key:
+                    candidate.mention(number)
+        owner = owners.get((text.kind, text.id))
+        if owner is not None and number not in owner.texts:  # what stands under a title is about it
+            owner.mention(number)
+    return candidates
+
+
+def _leave_out_present(candidates: Iterable[_Candidate], texts: Sequence[Text]) -> None:
+    """Count where people are named who are there: that is how they are addressed."""
+    present: Mapping[str, set[tuple[str, ...]]] = defaultdict(set)
+    for text in texts:
+        if text.session and text.speaker:
+            present[text.session].add(key_of(text.speaker, text.language))
+    for candidate in candidates:
+        if candidate.type == "person":
+            sessions = (texts[number].session for number in candidate.texts)
+            candidate.present = sum(not candidate.keys.isdisjoint(present[at]) for at in sessions)
+
+
+def _count_marks(candidates: dict[str, _Candidate], texts: Sequence[Text]) -> None:
+    """Add `#tags` and `[[links]]`; one that has the name of something else is that."""
+    by_key = {key: candidate for candidate in candidates.values() for key in candidate.keys}
+    for number, text in enumerate(texts):
+        written = tags.in_text(text.text)
+        forms = set(map(tags.folded, written))
+        written += [tag for tag in text.tags if tag not in forms]
+        marks: list[tuple[str, TopicType]] = [(name, "tag") for name in written]
+        marks += [(name.strip(), "link") for name in _LINK.findall(text.text)]
+        for name, mark in marks:
+            spellings = [key_of(way, text.language) for way in (name, name.replace("-", " "))]
+            key = next((each for each in spellings if each in by_key), spellings[0])
+            if not key:
+                continue
+            if key not in by_key:
+                by_key[key] = candidates.setdefault(name.casefold(), _Candidate(name, mark, {key}))
+            by_key[key].mention(number)
+
+
+def _join_marks(candidates: dict[str, _Candidate], recurring: Iterable[_Candidate]) -> None:
+    """Let a word that somebody also marks be one topic: it counts more, wherever it stands."""
+    marks = {
+        key: name
+        for name, candidate in candidates.items()
+        if candidate.type in ("tag", "link")
+        for key in candidate.keys
+    }
+    for word in recurring:
+        if not word.keys <= marks.keys():
+            continue
+        for name in {marks[key] for key in word.keys} & candidates.keys():
+            mark = candidates.pop(name)
+            word.type, word.marked = mark.type, True
+            for number in mark.texts.keys() - word.texts.keys():
+                word.texts[number] = mark.texts[number]
+
+
+class _Usage(Struct):
+    """How one stem is used in all texts."""
+
+    candidate: _Candidate
+    surfaces: Counter[str] = field(default_factory=Counter)
+    as_noun: Counter[str] = field(default_factory=Counter)  # these, where it stands as a noun
+    shares: dict[tuple[str, str], float] = field(default_factory=dict)  # by word and language
+    places: int = 0
+    nouns: int = 0  # places at which it stands as a noun does
+    others: int = 0  # places at which no noun can stand
+    uttered: int = 0  # places in messages, in a language whose "I" is known
+    own: int = 0  # of these, in sentences in which somebody tells of themselves
+    inside: int = 0  # places within a sentence
+    capital: int = 0  # of these, with a capital letter
+    language: str = ""  # in which a phrase was met first
+
+    @property
+    def noun_share(self) -> float:
+        """The share of its places at which it names a thing; 0 of what mostly can't."""
+        if self.is_name:
+            return 1.0
+        is_other = self.others > OTHER_SHARE * self.places
+        return 0.0 if is_other else self.nouns / self.places
+
+    @property
+    def is_name(self) -> bool:
+        """Whether it is written as a name is; where all nouns have a capital, no word is one."""
+        listed = any(
+            code in CAPITAL_NOUNS and word_frequency.is_listed(word, code)
+            for word, code in self.shares
+        )
+        return self.capital > NAME_SHARE * self.inside and not listed
+
+
+def _recurring(
+    texts: Sequence[Text],
+    read_texts: Sequence[Sequence[_Token]],
+    passing: frozenset[str],
+    taken: Collection[tuple[str, ...]],
+) -> list[_Candidate]:
+    """Return names and words that may be topics, a phrase in the place of the rarer of its words.
+
+    Stems of titles are taken already.
+    """
+    speakers = {text.speaker.casefold() for text in texts if text.speaker}
+    singles: dict[str, _Usage] = {}
+    pairs: dict[tuple[str, str], _Usage] = {}
+    totals: Counter[str] = Counter()
+    for number, (text, tokens) in enumerate(zip(texts, read_texts, strict=True)):
+        totals[text.language] += len(tokens)
+        tells = [_tells(token.word, text.language, passing) for token in tokens]
+        for place, token in enumerate(tokens):
+            if not tells[place] or (token.stem,) in taken:
+                continue
+            usage = singles.setdefault(token.stem, _Usage(_new_word((token.stem,))))
+            _note(usage, token, text, number)
+            if _is_noun(tokens, tells, place, text.language):
+                usage.nouns += 1
+                usage.as_noun[token.surface] += 1
+            usage.others += _is_other(tokens, place, text.language)
+            before = tokens[place - 1] if place and token.joined and tells[place - 1] else None
+            if before is not None and (before.stem,) not in taken and before.stem != token.stem:
+                key = (before.stem, token.stem)
+                pair = pairs.setdefault(key, _Usage(_new_word(key), language=text.language))
+                pair.candidate.mention(number)
+                pair.surfaces[f"{before.surface} {token.surface}"] += 1
+    for stem in [stem for stem, usage in singles.items() if _is_nickname(usage, speakers)]:
+        del singles[stem]
+    for key in [key for key in pairs if not singles.keys() >= set(key)]:
+        del pairs[key]
+    for usage in singles.values():
+        usage.candidate.expected = sum(
+            share * totals[code] for (_, code), share in usage.shares.items()
+        )
+        usage.candidate.nouns = usage.noun_share
+    _weigh_own(singles.values())
+    _join_phrases(singles, pairs)
+    recurring = [_named(usage) for usage in (*singles.values(), *pairs.values())]
+    return [candidate for candidate in recurring if _recurs(candidate, texts)]
+
+
+def _is_nickname(usage: _Usage, speakers: Collection[str]) -> bool:
+    """Whether a name is how somebody who talks is called for short: "Mel"."""
+    short = [word for word, _ in usage.shares]
+    return usage.is_name and any(
+        name.startswith(word) and name != word for name in speakers for word in short
+    )
+
+
+def _new_word(key: tuple[str, ...]) -> _Candidate:
+    return _Candidate("", "word", {key}, titled=False)
+
+
+def _note(usage: _Usage, token: _Token, text: Text, number: int) -> None:
+    mark = (token.word, text.language)
+    usage.candidate.mention(number)
+    usage.surfaces[token.surface] += 1
+    usage.shares[mark] = word_frequency.share(*mark)
+    usage.places += 1
+    if text.speaker and text.language in noun_marks.BY_LANGUAGE:
+        usage.uttered += 1
+        usage.own += token.own
+    usage.inside += token.inside
+    usage.capital += token.inside and token.surface[:1].isupper()
+
+
+def _is_noun(tokens: Sequence[_Token], tells: Sequence[bool], place: int, language: str) -> bool:
+    """Whether a word stands where its language has its nouns."""
+    marks = noun_marks.BY_LANGUAGE.get(language)
+    if marks is None:
+        return True
+    if marks.capital:
+        return tokens[place].surface[:1].isupper()
+    first = place
+    if marks.adjectives_first:  # what stands between these and a noun is a part of its name, too
+        while first and tokens[first].joined and tells[first - 1]:
+            first -= 1
+    return first > 0 and tokens[first].joined and tokens[first - 1].word in marks.words
+
+
+def _is_other(tokens: Sequence[_Token], place: int, language: str) -> bool:
+    """Whether a word stands where its language has no nouns: "so tough", "they help"."""
+    marks = noun_marks.BY_LANGUAGE.get(language)
+    return (
+        marks is not None
+        and place > 0
+        and tokens[place].joined
+        and tokens[place - 1].word in marks.others
+    )
+
+
+def _weigh_own(usages: Collection[_Usage]) -> None:
+    """Compare how often somebody says a word of their own life with how often they say any."""
+    own = sum(usage.own for usage in usages)
+    if not own:
+        return
+    common = own / sum(usage.uttered for usage in usages)
+    for usage in usages:
+        usage.candidate.own = (usage.own + 1) / (usage.uttered * common + 1)
+
+
+def _named(usage: _Usage) -> _Candidate:
+    """Give a word the name under which it is shown."""
+    candidate = usage.candidate
+    candidate.name = _shown(usage.as_noun or usage.surfaces)
+    if not usage.places:  # a phrase: a name, if each of its words begins as one
+        is_name = all(part[:1].isupper() for part in candidate.name.split())
+    else:
+        is_name = usage.is_name
+    candidate.type = "name" if is_name else "word"
+    candidate.name = candidate.name[:1].upper() + candidate.name[1:]
+    return candidate
+
+
+def _recurs(candidate: _Candidate, texts: Sequence[Text]) -> bool:
+    days = {text.at.date() for number in candidate.texts if (text := texts[number]).at}
+    return (
+        len(candidate.texts) >= LEAST_RECORDS
+        and len(days) >= LEAST_DAYS
+        and candidate.nouns >= NOUN_SHARE
+        and sum(candidate.texts.values()) >= STANDS_OUT * candidate.expected
+    )
+
+
+def _join_phrases(singles: dict[str, _Usage], pairs: dict[tuple[str, str], _Usage]) -> None:
+    """Let two words that mostly come together be one topic, in the place of the rarer."""
+    for key, pair in list(pairs.items()):
+        parts = [singles[stem].candidate for stem in key]
+        rarer = min(parts, key=lambda part: len(part.texts))
+        marks = noun_marks.BY_LANGUAGE.get(pair.language)
+        head = parts[0] if marks is not None and not marks.adjectives_first else parts[1]
+        least = max(LEAST_RECORDS, PHRASE_SHARE * len(rarer.texts))
+        if len(pair.candidate.texts) < least or head.nouns < NOUN_SHARE:
+            del pairs[key]
+            continue
+        pair.candidate.expected = rarer.expected * PHRASE_SHARE
+        pair.candidate.nouns = head.nouns
+        pair.candidate.own = max(part.own for part in parts)
+        pair.candidate.texts = dict(rarer.texts)
+    for key, pair in pairs.items():
+        for stem in key:
+            part = singles.get(stem)
+            if part is not None and part.candidate.texts.keys() <= pair.candidate.texts.keys():
+                pair.candidate.keys |= part.candidate.keys
+                del singles[stem]
+
+
+def _tells(word: str, language: str, passing: Collection[str]) -> bool:
+    """Whether a word tells what something is about."""
+    folded, marks = words.folded(word), noun_marks.BY_LANGUAGE.get(language)
+    return (
+        (marks is None or not marks.tells_nothing(word))
+        and len(folded) >= LEAST_LETTERS
+        and word not in stop_words.WORDS
+        and word not in passing
+        and folded not in passing
+        and "'" not in word
+    )
+
+
+def _shown(surfaces: Counter[str]) -> str:
+    """Return the commonest way to write something, the plainer of two that are as common."""
+    return min(surfaces, key=lambda name: (-surfaces[name], name.swapcase()))
+
+
+def _topic(
+    candidate: _Candidate,
+    texts: Sequence[Text],
+    days: Sequence[date | None],
+    count: int,
+    now: datetime,
+) -> Topic:
+    numbers = sorted(candidate.texts)
+    holders = tuple(texts[number] for number in numbers)
+    seen = [text.at for text in holders if text.at] + ([candidate.at] if candidate.at else [])
+    on = {days[number] for number in numbers} - {None}
+    mentions = sum(candidate.texts.values())
+    lumps = _residual_idf(len(on), mentions, count)
+    frequency = len(numbers)
+    out = max(math.log(max(mentions, 1) / max(candidate.expected, 0.01)), 0.0)
+    # In lumps, or as a noun on all days: a theme of a life that comes up in each talk is one, too.
+    shape = lumps + NOUN_WEIGHT * candidate.nouns
+    score = frequency**GROWTH * out**OUT_GROWTH * shape * candidate.own**OWN_GROWTH
+    if len(on) < min(ENOUGH_DAYS, math.ceil(RARE_SHARE * count)):
+        score *= RARE_WEIGHT
+    if candidate.marked:
+        score *= TITLE_WEIGHT
+    if candidate.titled:
+        score = TITLE_WEIGHT * max(frequency - candidate.present, 0.5) * max(EVEN + lumps, 1)
+    last = max(seen, default=None)
+    return Topic(
+        candidate.name,
+        candidate.type,
+        frequency,
+        _trend([text.at for text in holders if text.at], last, now),
+        last,
+        holders,
+        round(score, 6),
+        candidate.name.rpartition(PARENT)[0],
+        keys=frozenset(candidate.keys),
+    )
+
+
+def _residual_idf(days: int, mentions: int, count: int) -> float:
+    """Return by how much fewer days mention something than chance would have it, in bits."""
+    if not days or not count:
+        return 0.0
+    by_chance = 1 - math.exp(-mentions / count)
+    return max(0.0, math.log2(by_chance * count / days))
+
+
+def _trend(times: Sequence[datetime], last: datetime | None, now: datetime) -> Trend:
+    """Compare the last days with as many before them."""
+    if last is not None and (now - last).days >= DORMANT_DAYS:
+        return "dormant"
+    ages = [(now - at).total_seconds() / 86_400 for at in times]
+    recent = sum(0 <= age < TREND_DAYS for age in ages)
+    before = sum(TREND_DAYS <= age < 2 * TREND_DAYS for age in ages)
+    if abs(recent - before) <= STEADY_SHARE * max(recent, before):
+        return "steady"
+    return "rising" if recent > before else "falling"
+
+
+def _related(topics: Sequence[Topic]) -> list[Topic]:
+    """Say of each topic which are part of it."""
+    children: Mapping[str, list[str]] = defaultdict(list)
+    for topic in topics:
+        if topic.parent:
+            children[topic.parent.casefold()].append(topic.name)
+    return [
+        replace(topic, children=tuple(sorted(children.get(topic.name.casefold(), ()))))
+        for topic in topics
+    ]

@@ -1,0 +1,198 @@
+"""What the memories of an entity are about: its topics with their catalysts, for some readers.
+
+Gathers the texts of the index and the titles of the folder; finding topics in them is `petri`'s.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime, tzinfo
+from functools import partial
+from pathlib import Path
+
+from msgspec import Struct
+
+from bumble.fallback import templates
+from bumble.index.memory import Memory
+from bumble.index.search import Hit
+from bumble.recall import mentions, petri
+from bumble.recall.mentions import Text
+from bumble.recall.petri import Title, Topic, TopicType
+from bumble.records import base, kinds, provenance, relationships, topics
+from bumble.records.kinds import Kind
+from bumble.records.record_view import RecordView
+from bumble.records.topics import Catalyst, TopicFile
+from bumble.text import word_frequency, words
+
+# What has a title of its own, by the kind of its records; kinds that are not there have none.
+TITLED: tuple[tuple[str, TopicType], ...] = (
+    ("knowledge", "knowledge"),
+    ("skill", "skill"),
+    ("project", "project"),
+)
+PASSING = 600  # of the commonest words of a language: they name no topic
+NAMED = 1.0  # what a query adds to the relation of a topic that it names
+
+
+class Survey(Struct, frozen=True):
+    """The topics of an entity, what stands out most first, and the files of those that have one."""
+
+    topics: tuple[Topic, ...]
+    files: tuple[TopicFile, ...]
+
+    def file_of(self, topic: Topic) -> TopicFile | None:
+        """Return the file of a topic, by its name or another of its names."""
+        slug = topics.slug_of(topic.name)
+        own = next((file for file in self.files if file.id == slug), None)
+        return own or next(
+            (file for file in self.files if petri.key_of(file.name) in topic.keys), None
+        )
+
+    def catalysts(self, topic: Topic) -> tuple[Catalyst, ...]:
+        """Return the questions that a topic keeps raising."""
+        file = self.file_of(topic)
+        return file.catalysts if file else ()
+
+    def find(self, name: str) -> Topic | None:
+        """Return the topic that somebody means by a name."""
+        wanted = topics.slug_of(name)
+        exact = (topic for topic in self.topics if topics.slug_of(topic.name) == wanted)
+        key = petri.key_of(name)
+        alike = (topic for topic in self.topics if key in topic.keys)
+        return next(exact, None) or next(alike, None)
+
+    def related(self, query: str, hits: Sequence[Hit]) -> list[Topic]:
+        """Return the topics in order of their relation to a query.
+
+        Args:
+            query: What is asked.
+            hits: The records that fit it best; a topic is related by those that mention it.
+        """
+        scores = {(hit.kind, hit.id): hit.score for hit in hits}
+        asked = petri.key_of(query, words.language(query))
+
+        def relation(topic: Topic) -> float:
+            shared = sum(scores.get((text.kind, text.id), 0.0) for text in topic.texts)
+            named = any(holds(asked, key) for key in topic.keys)
+            return shared / math.sqrt(max(topic.frequency, 1)) + NAMED * named
+
+        ranked = sorted(enumerate(self.topics), key=lambda pair: (-relation(pair[1]), pair[0]))
+        return [topic for _, topic in ranked if relation(topic) > 0]
+
+
+def holds(stems: Sequence[str], key: Sequence[str]) -> bool:
+    """Whether a name stands among some words, both as stems."""
+    return any(tuple(stems[place : place + len(key)]) == tuple(key) for place in range(len(stems)))
+
+
+def take(
+    memory: Memory,
+    now: datetime,
+    readers: Collection[str] | None,
+    *,
+    until: datetime | None = None,
+    quoted: bool = True,
+) -> Survey:
+    """Find the topics of an entity in its index as it is.
+
+    Args:
+        memory: Whose.
+        now: The present, in the entity's time zone.
+        readers: Ids of all who will see it: what others said in private counts for nothing; None:
+            everything counts.
+        until: What was said or written from then on doesn't count either.
+        quoted: Whether what was only read or imported does.
+    """
+    texts = [
+        text
+        for text in mentions.read(memory, readers)
+        if (quoted or not text.is_quoted) and (until is None or text.at is None or text.at < until)
+    ]
+    topic_files = [
+        file
+        for file in _files(memory, readers)
+        if quoted or not provenance.is_untrusted(file.provenance.trust)
+    ]
+    return Survey(tuple(of_texts(memory, texts, now, readers)), tuple(topic_files))
+
+
+def of_texts(
+    memory: Memory, texts: Sequence[Text], now: datetime, readers: Collection[str] | None
+) -> list[Topic]:
+    """Find the topics in some texts of an entity."""
+    named = [*_people(memory, texts, readers), *titles(memory, readers)]
+    return petri.find(texts, named, now, passing=_passing(memory, texts))
+
+
+def _files(memory: Memory, readers: Collection[str] | None) -> Iterator[TopicFile]:
+    for file in topics.read(memory.entity.topics):
+        if readers is None or base.may_read(file.provenance.audience, readers):
+            yield file
+
+
+def _people(
+    memory: Memory, texts: Sequence[Text], readers: Collection[str] | None
+) -> Iterator[Title]:
+    """Name those whom the entity knows, and those who talk, by their full and their first names."""
+    people, _ = base.load_all(
+        relationships.paths(memory.entity.relationships),
+        lambda path: base.load(path, relationships.parse),
+    )
+    titles = [
+        Title(person.name, "person", tuple(person.names[1:]))
+        for person in people
+        if readers is None or base.may_read(person.audience, readers)
+    ]
+    names = {name.casefold() for title in titles for name in (title.name, *title.aliases)}
+    speakers = {text.speaker for text in texts if text.speaker and not text.is_quoted}
+    titles += [
+        Title(speaker, "person")
+        for speaker in sorted(speakers - {memory.name})
+        if speaker.casefold() not in names
+    ]
+    firsts = [title.name.split()[0].casefold() for title in titles if title.name.split()]
+    for title in titles:
+        first = title.name.split()[0] if title.name.split() else ""
+        alone = firsts.count(first.casefold()) == 1 and first != title.name
+        aliases = (*title.aliases, *([first] if alone else []))
+        yield Title(title.name, title.type, aliases)
+
+
+def titles(memory: Memory, readers: Collection[str] | None) -> Iterator[Title]:
+    """Name what has a title of its own; a file that can't be read has none."""
+    for name, topic_type in TITLED:
+        kind = kinds.BY_NAME.get(name)
+        if kind is None:
+            continue
+        views, _ = base.load_all(kind.paths(memory.entity), partial(_views, kind, memory.zone))
+        for view in (view for listed in views for view in listed):
+            if readers is None or base.may_read(view.origin.audience, readers):
+                record = (kind.passages, view.id)
+                yield Title(_title(view), topic_type, at=_time(view), record=record)
+
+
+def _views(kind: Kind, zone: tzinfo, path: Path) -> Sequence[RecordView]:
+    return kind.read(path, zone)
+
+
+def _time(view: RecordView) -> datetime | None:
+    """Return when a record was written, else when the newest was of what it rests on."""
+    rests_on = (base.time_of(source) for source in view.origin.sources)
+    return view.at or max((at for at in rests_on if at), default=None)
+
+
+def _title(view: RecordView) -> str:
+    """Return what a record is called: by its front matter, else by its id."""
+    meta = view.document.meta if view.document else {}
+    return next((str(meta[key]) for key in ("title", "name") if meta.get(key)), view.id)
+
+
+def _passing(memory: Memory, texts: Sequence[Text]) -> frozenset[str]:
+    """Return the words that tell nothing in the languages of some texts, folded."""
+    passing = {words.folded(part) for part in memory.name.split()}
+    for language in {text.language for text in texts}:
+        template = templates.load(language)
+        passing |= {words.folded(word) for word in (*template.months, *template.weekdays)}
+        passing |= word_frequency.common(language, PASSING)
+    return frozenset(passing)

@@ -1,0 +1,90 @@
+"""A record of which a prompt shows a part, read whole: by its place, or by the reference shown."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from datetime import tzinfo
+from pathlib import Path
+
+from bumble.entity.folder import Entity
+from bumble.errors import RecordInvalidError, RecordMissingError
+from bumble.files import disk
+from bumble.records import base, kinds, session_files
+from bumble.records.base import Provenance
+from bumble.records.record_view import RecordView
+from bumble.records.session_files import REFERENCE_CHARS
+from bumble.records.sessions import Session
+
+MESSAGE = kinds.SESSION.passages  # the kind of a passage of a conversation
+
+
+def reference(kind: str, record_id: str) -> str:
+    """Return the name by which the whole of a record can be asked for.
+
+    Args:
+        kind: Of its passages: `message`.
+        record_id: As the index has it.
+    """
+    return disk.sha256(f"{kind} {record_id}".encode(errors="replace"))[:REFERENCE_CHARS]
+
+
+def read(entity: Entity, zone: tzinfo, kind: str, record_id: str, path: str) -> RecordView | None:
+    """Return a record from its file; None if it is gone since it was indexed.
+
+    Args:
+        entity: Whose record.
+        zone: The entity's time zone.
+        kind: Of its passages.
+        record_id: As the index has it.
+        path: Of its file, relative to the entity's folder.
+    """
+    try:
+        views = list(_views(entity.root / path, kind, zone))
+    except RecordInvalidError:
+        return None
+    return next((view for view in views if view.id == record_id), None)
+
+
+def find(
+    entity: Entity, zone: tzinfo, shown_reference: str, readers: Collection[str] | None = None
+) -> RecordView:
+    """Return the record that a reference names; broken files are passed over.
+
+    Args:
+        entity: Whose record.
+        zone: The entity's time zone.
+        shown_reference: As a prompt shows it.
+        readers: Ids of all who will meet it; what is not for them is not there. None: the owner of
+            the folder, who may read every file.
+
+    Raises:
+        RecordMissingError: If there is none.
+    """
+    wanted = shown_reference.strip().strip("`[]").removeprefix("ref").strip().lower()
+    for kind in kinds.KINDS:
+        for file in kind.paths(entity) if kind.passages else ():
+            try:
+                views = list(_views(file, kind.passages, zone))
+            except RecordInvalidError:
+                continue
+            for view in views:
+                allowed = readers is None or base.may_read(view.origin.audience, readers)
+                if allowed and reference(kind.passages, view.id) == wanted:
+                    return view
+    raise RecordMissingError("text with the reference", shown_reference, None)
+
+
+def _views(file: Path, kind: str, zone: tzinfo) -> Iterator[RecordView]:
+    if kind == MESSAGE:
+        yield from messages(session_files.load(file))
+        return
+    record_kind = next(entry for entry in kinds.KINDS if entry.passages == kind)
+    yield from record_kind.read(file, zone)
+
+
+def messages(session: Session) -> Iterator[RecordView]:
+    """Yield what was said in a conversation, a record a message; results of tools are left out."""
+    for message in session.messages:
+        if message.role != "tool" and message.text.strip():
+            origin = Provenance(trust=message.trust, audience=session.people)
+            yield RecordView(message.id, message.text, origin, people=session.people, at=message.at)

@@ -1,0 +1,296 @@
+from __future__ import annotations
+
+import base64
+import json
+import re
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pyrage
+import pytest
+
+from bumble.bridges.exports import memories
+from bumble.bridges.imports import card, notes, okf
+from bumble.bridges.imports.source import opened
+from bumble.entity.folder import Entity
+from bumble.records.provenance import EVERYTHING
+from tests.support import exports
+from tests.support.running import Run
+
+TALK = "ses_01KSA0000000000000000000T1"
+SAID = "msg_01KSA0000000000000000000M1"
+SECRET = "AKIAIOSFODNN7EXAMPLE"
+
+
+@pytest.fixture
+def lived(run: Run) -> Run:
+    """An entity with a talk, what it learnt of that, and what only Bo may know."""
+    lines: list[dict[str, Any]] = [
+        {"type": "session", "id": TALK, "at": "2026-05-20T10:00:00+01:00", "by": "sam"},
+        {
+            "type": "message",
+            "id": SAID,
+            "at": "2026-05-20T10:00:01+01:00",
+            "role": "user",
+            "speaker": "sam",
+            "text": "I love <img src=http://a/b> the sea.",
+        },
+    ]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    run.write(f"sessions/{TALK}/messages.jsonl", text)
+    run.write(
+        "beliefs/bel_01KSA0000000000000000000B1.md",
+        f"---\ncategory: preference\nconfidence: 0.8\nformed: 2026-05-20T10:00:02+01:00\n"
+        f"evidence: [{SAID}]\nby: distill\nmodel: m\ntrust: owner\n---\n\nSam loves the sea.\n",
+    )
+    run.write(
+        "beliefs/bel_01KSA0000000000000000000B2.md",
+        "---\ncategory: world_fact\nconfidence: 0.8\nformed: 2026-05-20T10:00:02+01:00\n"
+        "audience: [bo]\n---\n\nBo hides the gold.\n",
+    )
+    run.write(
+        "relationships/sam.md", "---\nnames: [Sam, Sammy]\naudience: [sam]\n---\n\nA sailor.\n"
+    )
+    run.write("relationships/bo.md", "---\nnames: [Bo]\naudience: [bo]\n---\n\nA pirate.\n")
+    hidden = "<!-- {audience: [bo]} -->"
+    run.write("knowledge.md", f"## Tea [[x]]|`y`\n\nGreen.\n\n## Map\n{hidden}\n\nThe cave.\n")
+    run.write(
+        "journal.md",
+        f"## 2026-05-20 11:00:00\n\nRain.\n\n## 2026-05-21 11:00:00\n{hidden}\n\nGold.\n",
+    )
+    run.write(
+        "skills/knots.md", "---\nname: Knots\ndescription: rope, bowline\n---\n\nTwice round.\n"
+    )
+    run.write("workspace/list.txt", "gold\n")
+    return run
+
+
+def texts(place: Path) -> dict[str, str]:
+    return {
+        path.relative_to(place).as_posix(): path.read_text(encoding="utf-8")
+        for path in sorted(place.rglob("*"))
+        if path.is_file()
+    }
+
+
+def tree(root: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in sorted(root.rglob("*"))
+        if path.is_file() and not {".git", ".bumble"} & set(path.relative_to(root).parts)
+    }
+
+
+def test_a_bundle_makes_the_same_folder_again(lived: Run, tmp_path: Path) -> None:
+    lived.write(".bumble/key", "x")
+    lived.write("memory.db", "x")
+    lived.write("own notes/ä.md", "of the owner\n")
+    archive, again = tmp_path / "a.zip", tmp_path / "again"
+    data = lived.ok("export", "--to", "bundle", str(archive), "--json").data
+    assert (data["encrypted"], data["left_out"], data["hidden"]) == (False, {}, [])
+    lived.ok("new", str(again), "--from", str(archive))
+    lived.file("memory.db").unlink()
+    assert tree(again) == tree(lived.entity.root)
+    first = archive.read_bytes()
+    lived.ok("export", "--to", "bundle", str(archive), "--force")
+    assert archive.read_bytes() == first
+    assert archive.stat().st_mode & 0o777 == 0o600
+
+
+def test_an_archive_holds_nothing_private_of_the_machine(lived: Run, tmp_path: Path) -> None:
+    lived.write("workspace/.env", f"KEY={SECRET}\n")
+    lived.write("workspace/id_rsa", "x")
+    lived.write("workspace/.git/config", "x")
+    lived.write("note.md", f"The key is {SECRET}.\n")
+    lived.file("link").symlink_to("/etc/hostname")
+    archive = tmp_path / "a.zip"
+    data = lived.ok("export", "--to", "bundle", str(archive), "--json").data
+    assert set(data["left_out"]) == {"workspace/.env", "workspace/id_rsa", "link"}
+    assert data["hidden"] == ["note.md"]
+    with zipfile.ZipFile(archive) as members:
+        names = members.namelist()
+        assert SECRET.encode() not in b"".join(members.read(name) for name in names)
+    assert not [name for name in names if ".git/" in name or ".bumble" in name]
+
+
+def test_a_bundle_is_encrypted_by_passphrase_or_for_a_recipient(lived: Run, tmp_path: Path) -> None:
+    lived.write("note.md", f"The key is {SECRET}.\n")
+    archive = tmp_path / "a.zip.age"
+    assert lived("export", "--to", "bundle", str(archive)).code == 2  # nobody gives a passphrase
+    lived.environ["BUMBLE_EXPORT_PASSPHRASE"] = "bees"
+    lived.ok("export", "--to", "bundle", str(archive))
+    lived.ok("new", str(tmp_path / "one"), "--from", str(archive))
+    assert tree(tmp_path / "one") == tree(lived.entity.root)
+    lived.environ["BUMBLE_EXPORT_PASSPHRASE"] = "wasps"
+    refused = lived("new", str(tmp_path / "two"), "--from", str(archive))
+    assert refused.code == 12
+    assert "this passphrase does not open it" in refused.err
+    assert "imported before" not in refused.err
+    whole = archive.read_bytes()
+    lived.environ["BUMBLE_EXPORT_PASSPHRASE"] = "bees"
+    for damaged in (whole[:-30], whole[:60], whole[:-30] + b"x" * 30):
+        archive.write_bytes(damaged)
+        refused = lived("new", str(tmp_path / "two"), "--from", str(archive))
+        assert (refused.code, "it is damaged or cut off" in refused.err) == (12, True)
+    assert not (tmp_path / "two").exists()
+    identity = pyrage.x25519.Identity.generate()
+    key = tmp_path / "key.txt"
+    key.write_text(f"# made now\n{identity}\n")
+    public = str(identity.to_public())
+    lived.ok("export", "--to", "bundle", str(archive), "--recipient", public, "--force")
+    assert SECRET.encode() not in archive.read_bytes()
+    refused = lived("new", str(tmp_path / "two"), "--from", str(archive))
+    assert "for a key, not with a passphrase" in refused.err
+    (tmp_path / "public").write_text(public)
+    refused = lived("new", str(tmp_path / "two"), "--from", str(archive), "--key", "public")
+    assert refused.code == 2 or "no age identity" in refused.err
+    lived.ok("new", str(tmp_path / "two"), "--from", str(archive), "--key", str(key))
+    assert tree(tmp_path / "two") == tree(lived.entity.root)
+    refused = lived("export", "--to", "bundle", str(tmp_path / "b"), "--recipient", "age1x")
+    assert refused.code == 2
+
+
+@pytest.mark.parametrize("form", ["okf", "markdown", "bundle", "card"])
+def test_a_person_gets_what_they_may_know(lived: Run, tmp_path: Path, form: str) -> None:
+    place = tmp_path / {"bundle": "out.zip", "card": "out.json"}.get(form, "out")
+    lived.ok("export", "--to", form, str(place), "--for", "Sam")
+    if form == "bundle":
+        with zipfile.ZipFile(place) as archive:
+            whole = "".join(name + archive.read(name).decode() for name in archive.namelist())
+    else:
+        files = texts(place) if place.is_dir() else {"": place.read_text()}
+        whole = json.dumps(files, ensure_ascii=False)
+    assert not re.search(r"(?i)gold|pirate|cave|\bbo\b", whole)
+    assert "Green." in whole
+    if form != "card":
+        assert "Sam loves the sea." in whole
+        assert "A sailor." in whole
+
+
+def test_a_card_tells_only_what_is_for_everybody(lived: Run, tmp_path: Path) -> None:
+    lived.ok("export", "--to", "card", str(tmp_path / "a.json"))
+    book = json.loads((tmp_path / "a.json").read_text())["data"]["character_book"]
+    assert [(entry["name"], entry["constant"]) for entry in book["entries"]] == [
+        ("Tea [[x]]|`y`", True),
+        ("Knots", False),
+    ]
+    assert "sailor" not in (tmp_path / "a.json").read_text()
+
+
+def test_an_episode_is_called_by_what_happened(lived: Run, tmp_path: Path) -> None:
+    lived.write(
+        "episodes/2026/05/ep_01KSA0000000000000000000E1.md",
+        "---\nat: 2026-05-20T10:00:00+01:00\nsignificance: 0.5\n---\n\n"
+        "We sailed.\n\n## Why it mattered\n\nThe wind.\n",
+    )
+    lived.ok("export", "--to", "markdown", str(tmp_path / "md"))
+    assert "|We sailed.]]" in (tmp_path / "md" / "Home.md").read_text()
+
+
+def test_okf_gives_the_records_with_their_sources(lived: Run, tmp_path: Path) -> None:
+    place = tmp_path / "okf"
+    lived.ok("export", "--to", "okf", str(place))
+    with opened(place) as source:
+        assert okf.fits(source)
+        read = [
+            notes.load(source, name)
+            for name in source.matching("*.md")
+            if not okf.is_reserved(name)
+        ]
+    concepts = {
+        concept.meta["id"]: concept
+        for note in read
+        if isinstance(note, notes.NoteFile)
+        for concept in [okf.parse(note.meta, note.body, note.name)]
+    }
+    zone = lived.now.tzinfo
+    assert zone is not None
+    pages = memories.collect(Entity(lived.entity.root), zone, "Ada", EVERYTHING)
+    assert set(concepts) == {page.id for page in pages.pages}
+    belief = concepts["bel_01KSA0000000000000000000B1"]
+    assert (belief.type, belief.description) == ("Belief", "Sam loves the sea.")
+    assert belief.generated_by == "bumble/m"
+    assert belief.meta["verified"]["by"] == "human:sam"
+    assert belief.status == "stable"
+    assert belief.meta["stale_after"] > "2026-05-20"
+    [source_of] = belief.meta["sources"]
+    assert source_of == {"resource": f"/sessions/{TALK}/messages.md#{SAID}", "id": SAID}
+    talk = (place / "sessions" / TALK / "messages.md").read_text()
+    assert f"## {SAID}" in talk
+    assert "verified" not in concepts["bel_01KSA0000000000000000000B2"].meta
+
+
+def test_every_link_of_the_reading_copy_leads_to_a_page(lived: Run, tmp_path: Path) -> None:
+    place = tmp_path / "copy"
+    lived.ok("export", "--to", "markdown", str(place))
+    pages = texts(place)
+    links = [
+        target
+        for text in pages.values()
+        for target in re.findall(r"(?<!\\)\[\[([^|\]]+)\|[^|\[\]]+\]\]", text)
+    ]
+    assert links
+    assert {f"{target.partition('#')[0]}.md" for target in links} <= set(pages)
+    assert f"sessions/{TALK}/messages#{SAID}" in links
+    whole = "".join(pages.values())
+    assert not re.search(r"(?<!\\)<img", whole)
+
+
+def test_what_is_there_is_never_lost(lived: Run, tmp_path: Path) -> None:
+    place = tmp_path / "copy"
+    lived.ok("export", "--to", "markdown", str(place))
+    assert lived("export", "--to", "markdown", str(place)).code == 13
+    (place / ".obsidian").mkdir()
+    (place / ".obsidian/app.json").write_text("{}")
+    lived.ok("export", "--to", "markdown", str(place), "--force")
+    assert (place / ".obsidian/app.json").exists()
+    (place / "mine.md").write_text("mine")
+    assert lived("export", "--to", "markdown", str(place), "--force").code == 13
+    assert (place / "mine.md").read_text() == "mine"
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "a").write_text("a")
+    assert lived("export", "--to", "okf", str(other), "--force").code == 13
+    assert lived("export", "--to", "bundle", str(other), "--force").code == 13
+    for inside in (lived.entity.root, lived.entity.root / "x", lived.entity.root.parent):
+        assert lived("export", "--to", "okf", str(inside), "--force").code == 13
+    assert not [path for path in tmp_path.iterdir() if "bumble-tmp" in path.name]
+
+
+def test_a_card_comes_back_as_it_was(run: Run, tmp_path: Path) -> None:
+    run.write(
+        "entity.yaml",
+        "schema_version: 3\nname: Seraphina\nowner: {name: Sam}\n",
+    )
+    original = exports.card()
+    (tmp_path / "in.json").write_text(json.dumps(original))
+    run.ok("import", str(tmp_path / "in.json"))
+    run.ok("export", "--to", "card", str(tmp_path / "out.png"))
+    image = (tmp_path / "out.png").read_bytes()
+    back = dict(card.from_png(image)["data"])
+    back.pop("modification_date")
+    entries = back["character_book"]["entries"]
+    wanted = original["data"]
+    assert (
+        entries[: len(wanted["character_book"]["entries"])] == wanted["character_book"]["entries"]
+    )
+    added = [entry["name"] for entry in entries[len(wanted["character_book"]["entries"]) :]]
+    assert not [name for name in added if "Glade" in name]
+    for key, value in wanted.items():
+        if key != "character_book":
+            assert (key, back[key]) == (key, value)
+    older = {key: json.loads(base64.b64decode(text)) for key, text in card._png_texts(image)}
+    assert older["chara"]["spec"] == "chara_card_v2"
+    assert "@@" not in json.dumps(older["chara"])
+    assert "nickname" not in older["chara"]["data"]
+
+
+def test_a_picture_of_ones_own_carries_the_card_and_nothing_else(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "me.png").write_bytes(exports.png(place=b"home", chara=b"old"))
+    run.ok("export", "--to", "card", str(tmp_path / "a.png"), "--picture", str(tmp_path / "me.png"))
+    image = (tmp_path / "a.png").read_bytes()
+    assert set(dict(card._png_texts(image))) == {"chara", "ccv3"}
+    assert card.parse(card.from_png(image)).version == 3
+    bad = run("export", "--to", "card", str(tmp_path / "b.png"), "--picture", "entity.yaml")
+    assert bad.code == 2

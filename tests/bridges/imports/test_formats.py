@@ -1,0 +1,396 @@
+from __future__ import annotations
+
+import base64
+import json
+import struct
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bumble.bridges.imports import blocks, card, formats, source
+from bumble.bridges.imports.items import GUEST, OTHER, PERSON, ImportedPersona, LeftOut, Recipe
+from bumble.entity import changes, create
+from bumble.entity.changes import ChangeSet
+from bumble.entity.create import NewEntity
+from bumble.errors import ImportInvalidError
+from bumble.records import sessions
+from bumble.records.sessions import Message
+from tests.support import exports
+from tests.support.importing import facts, items, left, said, talks
+from tests.support.living import NOON
+
+
+def test_each_format_shows_by_its_content(tmp_path: Path) -> None:
+    bea = create.create(tmp_path / "l", NewEntity("Bea", "curious", "Sam", "UTC")).root
+    made = {**exports.every(tmp_path), "bumble": bea}
+    assert set(made) == set(formats.NAMES)
+    assert {name: items(path)[0] for name, path in made.items()} == {name: name for name in made}
+
+
+def test_a_single_file_shows_whatever_it_is_called(tmp_path: Path) -> None:
+    assert items(exports.as_json(tmp_path / "x.bin", [exports.gpt_moving()]))[0] == "chatgpt"
+    assert items(exports.as_json(tmp_path / "y.txt", [exports.claude_talk()]))[0] == "claude"
+    (tmp_path / "z.dat").write_bytes(exports.png(chara=exports.encoded(exports.card(2))))
+    assert items(tmp_path / "z.dat")[0] == "card"
+
+
+def test_what_is_no_format_is_an_error_that_names_them(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("hello")
+    with pytest.raises(ImportInvalidError, match="chatgpt, claude"):
+        items(tmp_path / "notes.txt")
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.md").write_text("# A")
+    with pytest.raises(ImportInvalidError, match="--format obsidian"):
+        items(tmp_path / "notes")
+    with pytest.raises(ImportInvalidError, match="No such file"):
+        items(tmp_path / "absent.zip")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ImportInvalidError, match="nothing in it"):
+        items(tmp_path / "empty")
+
+
+def test_trouble_elsewhere_is_not_told_of_the_file_that_is_imported(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("hello")
+    with pytest.raises(OSError, match="of another"), source.opened(tmp_path / "notes.txt"):
+        raise OSError("of another file")
+
+
+def test_a_file_that_breaks_off_says_so(tmp_path: Path) -> None:
+    (tmp_path / "card.json").write_text(json.dumps(exports.card())[:60])
+    with pytest.raises(ImportInvalidError, match="no JSON: "):
+        items(tmp_path / "card.json")
+    whole = exports.zipped(tmp_path / "whole.zip", **{"conversations.json": [exports.gpt_moving()]})
+    (tmp_path / "cut.zip").write_bytes(whole.read_bytes()[:100])
+    with pytest.raises(ImportInvalidError, match="breaks off or is damaged"):
+        items(tmp_path / "cut.zip")
+    book = exports.as_json(tmp_path / "book.json", {"spec": "lorebook_v3", "data": {"entries": 7}})
+    assert left(items(book)[1], broken=True) == ["a lorebook without entries"]
+
+
+def test_chatgpt_shows_the_branch_shown_last_and_nothing_internal(tmp_path: Path) -> None:
+    message = exports.gpt_message
+    talk = exports.gpt_talk(
+        "c9",
+        message("1", "system", "You are ChatGPT."),
+        message("2", "user", "Custom", content={"content_type": "user_editable_context"}),
+        message("3", "user", {"content_type": "image_asset_pointer"}, "What is this?"),
+        message("4", "assistant", content={"content_type": "thoughts", "thoughts": []}),
+        message("5", "assistant", "search('x')", recipient="web"),
+        message("6", "tool", "result"),
+        message(
+            "7", "assistant", content={"content_type": "code", "language": "python", "text": "1"}
+        ),
+        message("8", "assistant", "Sam has a cat.", recipient="bio"),
+        message(
+            "9", "assistant", "hidden", metadata={"is_visually_hidden_from_conversation": True}
+        ),
+        message("10", "assistant", "A cat.", at=None, metadata={"model_slug": "gpt-6"}),
+    )
+    talk["mapping"]["side"] = {
+        "id": "side",
+        "parent": "3",
+        "message": message("side", "assistant", "Another answer."),
+    }
+    _, read = items(exports.as_json(tmp_path / "conversations.json", [talk]))
+    assert said(read) == [
+        (PERSON, "", "[picture]\n\nWhat is this?"),
+        (OTHER, "ChatGPT", "```python\n1\n```"),
+        (OTHER, "ChatGPT", "(to its memory) Sam has a cat."),
+        (OTHER, "ChatGPT", "A cat."),
+    ]
+    assert talks(read)[0].turns[-1].model == "gpt-6"
+    aside = {item.why: item.count for item in read if isinstance(item, LeftOut)}
+    assert aside == {
+        blocks.SYSTEM: 1,
+        blocks.CALLS: 1,
+        blocks.RESULTS: 1,
+        blocks.HIDDEN: 1,
+        blocks.ASIDE: 1,
+    }
+
+
+@pytest.mark.parametrize("current", [None, "gone", 7, ["x"]])
+def test_chatgpt_without_a_current_node_takes_the_newest_leaf(tmp_path: Path, current: Any) -> None:
+    talk = {**exports.gpt_moving(), "current_node": current}
+    _, read = items(exports.as_json(tmp_path / "conversations.json", [talk]))
+    assert len(talks(read)[0].turns) == 4
+
+
+def test_chatgpt_circles_end_and_one_bad_conversation_ends_nothing(tmp_path: Path) -> None:
+    circle = exports.gpt_moving()
+    circle["mapping"]["1"]["parent"] = "4"
+    secret = {**exports.gpt_moving(), "is_do_not_remember": True}
+    bad: list[Any] = [{"title": "x"}, 7, {"id": "e", "mapping": {}}, {"id": "f", "mapping": [1]}]
+    good = {**exports.gpt_moving(), "id": "ok", "conversation_id": "ok"}
+    _, read = items(exports.as_json(tmp_path / "conversations.json", [circle, *bad, secret, good]))
+    assert [talk.id for talk in talks(read)] == ["c1", "ok"]
+    assert len(left(read, broken=True)) == 4
+    assert "conversations that were not to be remembered" in left(read)
+
+
+def test_an_export_that_breaks_off_gives_what_stands_before(tmp_path: Path) -> None:
+    whole = json.dumps([exports.gpt_moving(), exports.gpt_moving()])
+    (tmp_path / "conversations.json").write_text(whole[:-50])
+    _, read = items(tmp_path / "conversations.json")
+    assert len(talks(read)) == 1
+    [why] = left(read, broken=True)
+    assert why.startswith("the file breaks off")
+
+
+def test_claude_keeps_attached_files_apart_from_what_was_said(tmp_path: Path) -> None:
+    memories = [{"conversations_memory": "Sam bakes.", "project_memories": {"p1": "A shop."}}]
+    project = {
+        "uuid": "p1",
+        "name": "Shop",
+        "description": "My bakery",
+        "prompt_template": "",
+        "docs": [{"uuid": "d1", "filename": "plan.md", "content": "Buy flour."}],
+        "created_at": "2025-01-01T00:00:00Z",
+    }
+    path = exports.zipped(
+        tmp_path / "c.zip",
+        conversations_json=[exports.claude_talk()],
+        memories_json=memories,
+        projects__p1_json=project,
+    )
+    _, read = items(path)
+    assert said(read) == [
+        (PERSON, "", "My bakery"),
+        (OTHER, "plan.md", "Buy flour."),
+        (PERSON, "", "I bake rye bread on Sundays.\n\n[file: recipe.txt]\n[file: loaf.jpg]"),
+        (OTHER, "recipe.txt", "Sam hates rye bread."),
+        (OTHER, "Claude", "Lovely."),
+    ]
+    assert facts(read) == {
+        "What Claude remembered": "Sam bakes.",
+        "What Claude remembered of Shop": "A shop.",
+    }
+
+
+def test_claude_walks_to_the_leaf_where_there_is_one(tmp_path: Path) -> None:
+    talk = exports.claude_talk()
+    first, second = talk["chat_messages"]
+    other = {**second, "uuid": "a0", "content": [{"type": "text", "text": "Old answer."}]}
+    first["parent_message_uuid"] = "00000000-0000-4000-8000-000000000000"
+    second["parent_message_uuid"] = other["parent_message_uuid"] = "h1"
+    talk |= {"chat_messages": [first, other, second], "current_leaf_message_uuid": "a1"}
+    _, read = items(exports.as_json(tmp_path / "conversations.json", [talk]))
+    assert [text for _, _, text in said(read)][-1] == "Lovely."
+    assert "Old answer." not in str(said(read))
+
+
+def test_gemini_makes_a_talk_of_a_day(tmp_path: Path) -> None:
+    _, read = items(exports.as_json(tmp_path / "MyActivity.json", exports.gemini_records()))
+    assert [talk.id for talk in talks(read)] == ["day 2025-06-02", "day 2025-06-01"]
+    assert said(read) == [
+        (PERSON, "", "how tall is a giraffe"),
+        (OTHER, "Gemini", "Up to 5.5 m.\n\n- tall"),
+        (PERSON, "", "and a zebra"),
+    ]
+
+
+def test_grok_reads_both_kinds_of_time(tmp_path: Path) -> None:
+    _, read = items(exports.as_json(tmp_path / "prod-grok-backend.json", exports.grok_export()))
+    [talk] = talks(read)
+    assert [turn.at.isoformat() for turn in talk.turns if turn.at] == [
+        "2025-07-01T10:00:00+00:00",
+        "2025-07-01T10:00:30+00:00",
+    ]
+    assert said(read) == [(PERSON, "", "I play the oboe."), (OTHER, "Grok", "Nice.")]
+
+
+def test_letta_unwraps_what_was_said_and_passes_over_events(tmp_path: Path) -> None:
+    _, read = items(exports.as_json(tmp_path / "mo.af", exports.letta_agent()))
+    assert said(read) == [(PERSON, "", "I keep bees."), (OTHER, "Mo", "Bees!")]
+    assert facts(read) == {"human (Letta)": "Sam keeps bees."}
+    assert Recipe("hive check", "How to check", "Open it.") in read
+    assert [item.monologue for item in read if isinstance(item, ImportedPersona)] == [
+        "I am Mo, who hums."
+    ]
+    _, retired = items(exports.as_json(tmp_path / "old.af", {"core_memory": [], "agent_type": "x"}))
+    assert left(retired, broken=True) == [
+        "the retired form of an agent file: export the agent anew"
+    ]
+
+
+def test_letta_memory_folder(tmp_path: Path) -> None:
+    name, read = items(exports.folder(tmp_path / "mem", exports.MEMFS))
+    assert name == "letta"
+    assert facts(read) == {"human (Letta)": "Sam keeps bees."}
+    assert said(read) == [(OTHER, "Letta", "# hive\n\nThe hive was moved.")]
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+@pytest.mark.parametrize("form", ["json", "png", "charx"])
+def test_a_card_of_any_version_and_form_is_the_same_character(
+    tmp_path: Path, version: int, form: str
+) -> None:
+    data = exports.card(version)
+    path = tmp_path / f"card.{form}"
+    if form == "json":
+        exports.as_json(path, data)
+    elif form == "png":
+        old = exports.encoded({**exports.card(1), "name": "Old"})
+        keyword = "ccv3" if version == 3 else "chara"
+        path.write_bytes(exports.png(**{"chara": old, keyword: exports.encoded(data)}))
+    else:
+        exports.zipped(path, card_json=data, assets__icon="x")
+    name, read = items(path)
+    assert name == "card"
+    [persona] = [item for item in read if isinstance(item, ImportedPersona)]
+    called = "Sera" if version == 3 else "Seraphina"
+    start = "" if version == 1 else "Speak softly.\n\n"
+    assert persona.monologue == f"{start}{called} guards the glade for Sam.\n\npatient\n\nA forest."
+    assert persona.voice == f"{called}: Hm.\n\n{called}: Ah."
+    assert persona.greeting == "Hello Sam."
+    assert "never shown" not in persona.monologue + persona.voice
+    assert dict(persona.card) == (data if version == 1 else data["data"])
+    if version > 1:
+        assert facts(read) == {"glade (Glade)": "The glade is safe."}
+        assert Recipe("wolf (Glade)", "wolf, wolves", "Wolves wait.") in read
+        assert "entries that are switched off" in left(read)
+
+
+CASES = Path(__file__).parent.parent / "data" / "imports"
+
+
+@pytest.mark.parametrize("name", ["ztxt", "itxt", "rawjson", "nopad", "brokenccv3"])
+def test_a_card_is_the_same_in_every_envelope(name: str) -> None:
+    [whole] = [one for one in items(CASES / "ok.png")[1] if isinstance(one, ImportedPersona)]
+    form, read = items(CASES / f"{name}.png")
+    assert form == "card"
+    assert [one for one in read if isinstance(one, ImportedPersona)] == [whole]
+    broken = ["copies of the card that can't be read"] if name == "brokenccv3" else []
+    assert left(read, broken=True) == broken
+
+
+CARD = json.dumps(exports.card(3), ensure_ascii=False)
+CODED = base64.b64encode(CARD.encode())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"\xef\xbb\xbf" + CARD.encode(),
+        CARD.encode("utf-16"),
+        CARD.encode("utf-16-le"),
+        b"\n".join(CODED[at : at + 76] for at in range(0, len(CODED), 76)) + b"\n",
+        base64.urlsafe_b64encode(CARD.encode()).rstrip(b"="),
+        b"data:application/json;base64," + CODED,
+        CODED + b"==",
+        base64.b64encode(CARD.encode("utf-16")),
+        base64.b64encode(CARD.encode("cp1252", "replace")),
+    ],
+    ids=["bom", "utf-16", "utf-16-le", "lines", "url", "data", "padding", "coded-16", "cp1252"],
+)
+@pytest.mark.parametrize("kind", [b"tEXt", b"zTXt", b"iTXt"])
+def test_a_card_is_read_in_any_encoding(kind: bytes, text: bytes) -> None:
+    inside = {
+        b"tEXt": b"CCV3\0" + text,
+        b"zTXt": b"ccv3\0\0" + zlib.compress(text),
+        b"iTXt": b"ccv3\0\1\0en\0Card\0" + zlib.compress(text),
+    }[kind]
+    chunk = struct.pack(">I", len(inside)) + kind + inside + b"\0\0\0\0"
+    assert card.parse(card.from_png(exports.PNG + chunk)).name == "Seraphina"
+
+
+def test_a_card_that_would_grow_beyond_measure_is_none() -> None:
+    inside = b"ccv3\0\0" + zlib.compress(b" " * 50_000_000)
+    chunk = struct.pack(">I", len(inside)) + b"zTXt" + inside + b"\0\0\0\0"
+    with pytest.raises(ValueError, match="can't be decoded"):
+        card.from_png(exports.PNG + chunk)
+
+
+def test_a_lorebook_with_entries_by_number(tmp_path: Path) -> None:
+    data = {"entries": {"0": {"key": ["sea"], "content": "Salt.", "comment": "Sea"}, "1": 3}}
+    name, read = items(exports.as_json(tmp_path / "world.json", data))
+    assert name == "lorebook"
+    assert Recipe("Sea", "sea", "Salt.") in read
+
+
+def test_openclaw_instructions_stay_out(tmp_path: Path) -> None:
+    _, read = items(exports.folder(tmp_path / "ws", exports.OPENCLAW))
+    [persona] = [item for item in read if isinstance(item, ImportedPersona)]
+    assert persona.name == "Molty"
+    assert "I am warm and dry." in persona.monologue
+    assert facts(read) == {
+        "Home (OpenClaw)": "Sam lives in Lisbon.",
+        "Work (OpenClaw)": "Sam mends clocks.",
+        "USER (OpenClaw)": "- Name: Sam\n- Likes: tea",
+    }
+    assert said(read) == [(OTHER, "OpenClaw", "# 2026-02-03\n\nTalked about clocks all day.")]
+    assert Recipe("tea", "Making tea", "Boil water.") in read
+    assert "obey" not in str([item for item in read if not isinstance(item, LeftOut)])
+    assert "instructions for another program" in left(read)
+
+
+def test_hermes_entries_are_lists(tmp_path: Path) -> None:
+    _, read = items(exports.folder(tmp_path / "hermes", exports.HERMES))
+    assert facts(read) == {
+        "Memory (Hermes)": "- The garden gate sticks.\n- Sam has two sheds.",
+        "About the person (Hermes)": "- Sam prefers short answers.\n- Sam is left-handed.",
+    }
+
+
+def test_claude_code_notes_with_and_without_front_matter(tmp_path: Path) -> None:
+    _, read = items(exports.folder(tmp_path / "project", exports.CLAUDE_CODE))
+    assert facts(read)["Tools of Sam (Claude Code)"].startswith("What Sam uses\n\nSam uses uv.")
+    assert "The rest is text." in facts(read)["broken (Claude Code)"]
+    assert "an index of the notes beside it" in left(read)
+    alone = exports.folder(tmp_path / "alone" / "memory", {"MEMORY.md": "Sam likes tabs."})
+    name, read = items(alone.parent)
+    assert (name, facts(read)) == ("claude-code", {"MEMORY (Claude Code)": "Sam likes tabs."})
+
+
+def test_a_vault_is_the_persons_own_words_but_for_clippings(tmp_path: Path) -> None:
+    _, read = items(exports.folder(tmp_path / "vault", exports.VAULT))
+    by = {talk.title: (talk.turns[0].by, talk.turns[0].name) for talk in talks(read)}
+    assert by == {"2025-01-02": (PERSON, ""), "Ideas": (PERSON, ""), "Clip": (OTHER, "example.org")}
+    days = {talk.title: f"{talk.at:%Y-%m-%d}" for talk in talks(read) if talk.title != "Clip"}
+    assert days == {"2025-01-02": "2025-01-02", "Ideas": "2024-12-24"}
+    assert left(read) == ["files that are no Markdown"]
+
+
+def test_a_bundle_by_type(tmp_path: Path) -> None:
+    _, read = items(exports.folder(tmp_path / "bundle", exports.BUNDLE))
+    assert facts(read) == {"Tea (Belief)": "Sam prefers tea.\n\nSaid twice."}
+    assert Recipe("Brew", "How", "Boil water.") in read
+    assert said(read) == [(OTHER, "BigQuery Table", "# Orders\n\nA row an order.")]
+    assert left(read, broken=True) == ["it has no `type`"]
+    assert "what its bundle calls deprecated" in left(read)
+
+
+def test_another_entity_is_hearsay_but_for_the_persons_words(tmp_path: Path) -> None:
+    bea = create.create(tmp_path / "bea", NewEntity("Bea", "curious", "Sam", "UTC"))
+    talk = sessions.new("ses_1", NOON, "sam")
+    lines = [
+        Message("msg_1", NOON, "user", "I sail.", "sam", trust="owner", extra={"name": "Sam"}),
+        Message("msg_2", NOON, "assistant", "Where to?", trust="entity"),
+        Message("msg_3", NOON, "user", "I row.", "bo", trust="person", extra={"name": "Bo"}),
+        Message("msg_4", NOON, "tool", "result"),
+        Message("msg_5", NOON, "user", "gone", "sam", extra={"redacted": True}),
+    ]
+    changes.apply(bea.root, ChangeSet("", (sessions.plan_whole(talk, lines, ""),)))
+    exports.folder(
+        bea.root,
+        {
+            "knowledge.md": "## Boat\n\nSam's boat is green.\n",
+            "journal.md": "## 2026-05-24 03:12:47 #dream\n\nI thought of boats.\n",
+            "beliefs/bel_1.md": (
+                "---\ncategory: preference\nconfidence: 0.8\nformed: 2026-01-01T00:00:00Z\n---\n"
+                "Sam loves wind.\n"
+            ),
+        },
+    )
+    name, read = items(bea.root)
+    assert name == "bumble"
+    assert said(read) == [
+        (PERSON, "", "I sail."),
+        (OTHER, "Bea", "Where to?"),
+        (GUEST, "Bo", "I row."),
+        (OTHER, "Bea", "I thought of boats."),
+    ]
+    assert facts(read)["Boat (Bea)"] == "Sam's boat is green."
+    assert facts(read)["preference (held by Bea)"] == "- Sam loves wind."

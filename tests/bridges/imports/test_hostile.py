@@ -1,0 +1,230 @@
+"""Whatever the parsers are given, they end, and raise nothing but what a person can act on."""
+
+from __future__ import annotations
+
+import io
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bumble.bridges.imports import (
+    card,
+    formats,
+    gemini,
+    json_stream,
+    lenient,
+    lorebook,
+    notes,
+    source,
+)
+from bumble.bridges.imports.items import (
+    Fact,
+    ImportContext,
+    ImportedPersona,
+    ImportedTalk,
+    LeftOut,
+    Recipe,
+)
+from bumble.bridges.imports.json_stream import Unread
+from bumble.errors import ImportInvalidError
+from tests.support import exports
+
+CONTEXT = ImportContext(ZoneInfo("Asia/Kathmandu"), "Sam")
+# Keys and values that mean something somewhere, in every place where they don't belong.
+WORDS = st.sampled_from(
+    [
+        *("id", "mapping", "message", "parent", "author", "role", "user", "assistant", "content"),
+        *("parts", "content_type", "text", "metadata", "create_time", "current_node", "uuid"),
+        *("chat_messages", "sender", "human", "attachments", "time", "title", "header", "html"),
+        *("conversation", "responses", "response", "agents", "blocks", "messages", "label"),
+        *("spec", "data", "name", "chara_card_v3", "entries", "keys", "first_mes", "description"),
+    ]
+)
+SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(10**15), 10**15),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.text(max_size=20),
+    WORDS,
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(WORDS, inner, max_size=5),
+    max_leaves=25,
+)
+SEEDS: tuple[Any, ...] = (
+    [exports.gpt_moving()],
+    [exports.claude_talk()],
+    exports.gemini_records(),
+    exports.grok_export(),
+    exports.letta_agent(),
+    exports.card(),
+)
+
+
+def broken_up(value: Any, draw: Any) -> Any:
+    """Put something else in the place of some part of a value."""
+    if draw(st.integers(0, 9)) == 0:
+        return draw(VALUES)
+    if isinstance(value, dict):
+        return {key: broken_up(inner, draw) for key, inner in value.items()}
+    return [broken_up(inner, draw) for inner in value] if isinstance(value, list) else value
+
+
+@st.composite
+def damaged(draw: Any) -> Any:
+    return broken_up(draw(st.sampled_from(SEEDS)), draw)
+
+
+def read(data: bytes, name: str, form: str) -> list[Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        path.write_bytes(data)
+        with source.opened(path) as files:
+            return list(formats.named(form).read(files, CONTEXT))
+
+
+@pytest.mark.parametrize(
+    "form", ["chatgpt", "claude", "gemini", "grok", "letta", "card", "lorebook"]
+)
+@given(data=VALUES | damaged())
+def test_no_json_of_any_shape_is_a_bug(form: str, data: Any) -> None:
+    items = read(json.dumps(data).encode(), "conversations.json", form)
+    kinds = (ImportedTalk, Fact, Recipe, ImportedPersona, LeftOut)
+    assert all(isinstance(item, kinds) for item in items)
+    for talk in (item for item in items if isinstance(item, ImportedTalk)):
+        assert all(isinstance(turn.text, str) and isinstance(turn.id, str) for turn in talk.turns)
+
+
+@pytest.mark.parametrize("form", formats.NAMES)
+@given(data=st.binary(max_size=300))
+def test_no_bytes_are_a_bug(form: str, data: bytes) -> None:
+    for name in ("conversations.json", "MEMORY.md", "entity.yaml"):
+        try:
+            items = read(data, name, form)
+        except ImportInvalidError as error:
+            assert str(error)
+            continue
+        assert all(
+            isinstance(item, ImportedTalk | Fact | Recipe | ImportedPersona | LeftOut)
+            for item in items
+        )
+
+
+@given(data=st.binary(max_size=200), at=st.integers(0, 400))
+def test_no_damaged_image_is_a_bug(data: bytes, at: int) -> None:
+    whole = exports.png(ccv3=exports.encoded(exports.card()))
+    image = exports.PNG + data if at > 300 else whole[:at] + data + whole[at + len(data) :]
+    try:
+        parsed = card.parse(card.from_png(image))
+    except ValueError as error:
+        assert str(error)
+    else:
+        assert isinstance(parsed.name, str)
+
+
+@given(st.lists(VALUES, max_size=6))
+def test_the_stream_gives_what_json_gives(values: list[Any]) -> None:
+    text = json.dumps(values).encode()
+    items = list(json_stream.items(io.BytesIO(text)))
+    assert plain(items) == plain(values)
+    wrapped = json.dumps({"other": [1], "conversations": values}).encode()
+    assert list(json_stream.items(io.BytesIO(wrapped), "conversations")) == items
+
+
+def plain(value: Any) -> Any:
+    """Numbers as they compare: the stream gives decimals."""
+    if isinstance(value, dict):
+        return {key: plain(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [plain(inner) for inner in value]
+    return value if value is None or isinstance(value, str | bool) else float(value)
+
+
+def test_one_item_that_is_too_much_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_stream, "MAX_ITEM_COST", 10_000)
+    data = [{"a": 1}, {"a": ["x"] * 1000}, {"a": "y" * 20_000}, {"a": 2}]
+    items = list(json_stream.items(io.BytesIO(json.dumps(data).encode())))
+    assert [isinstance(item, Unread) for item in items] == [False, True, True, False]
+
+
+def test_what_is_nested_beyond_measure_is_passed_over() -> None:
+    deep = "[" * 200_000 + "]" * 200_000
+    items = list(json_stream.items(io.BytesIO(f'[{{"a": {deep}}}, {{"b": 1}}]'.encode())))
+    assert isinstance(items[0], Unread)
+    assert items[1] == {"b": 1}
+    assert json_stream.shape(f'{{"a": {deep}}}'.encode()).kind == "object"
+
+
+def test_a_text_without_end_ends_the_file_and_not_the_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(json_stream, "MAX_TEXT_BYTES", 200_000)
+    text = b'[{"a": 1}, {"b": "' + b"x" * 5_000_000 + b'"}]'
+    stream = io.BytesIO(text)
+    items = list(json_stream.items(stream))
+    assert items[0] == {"a": 1}
+    assert items[-1].ends
+    assert stream.tell() < 500_000
+
+
+@pytest.mark.parametrize("number", ["9" * 4_301, "9" * 200_000, "1e99999999999999999999"])
+def test_a_number_beyond_measure_ends_the_file_and_not_the_process(number: str) -> None:
+    data = f'[{{"a": "{"7" * 100_000}\\\\"}}, {{"b": {number}}}]'.encode()
+    whole, broken = json_stream.items(io.BytesIO(data))
+    assert len(whole["a"]) == 100_001
+    assert broken.ends
+    assert "a number" in broken.why
+    assert json_stream.shape(data).kind == "array"
+
+
+@given(VALUES)
+def test_no_value_is_a_bug_as_a_time(value: Any) -> None:
+    at = lenient.moment(value)
+    assert at is None or at.tzinfo is not None
+
+
+def test_times_of_all_exports_are_read() -> None:
+    values: tuple[object, ...] = (
+        1_714_000_000,
+        1_714_000_000_000,
+        "1714000000",
+        "2024-04-24T23:06:40Z",
+        "2024-04-24T23:06:40",
+        {"$date": {"$numberLong": "1714000000000"}},
+        {"$date": "2024-04-25T00:06:40+01:00"},
+    )
+    for value in values:
+        at = lenient.moment(value)
+        assert at is not None
+        assert at.timestamp() == 1_714_000_000
+    unknown: tuple[object, ...] = (0, None, "", "soon", True, 1e300, [])
+    assert [lenient.moment(value) for value in unknown] == [None] * 7
+
+
+@given(st.text())
+def test_cleaned_texts_are_text(text: str) -> None:
+    clean = lenient.cleaned(text)
+    clean.encode()
+    assert not set(clean) & {"\x00", "\x1b", "\r", "\u202e"}
+
+
+@given(st.text(max_size=200))
+def test_no_page_is_a_bug(html: str) -> None:
+    assert isinstance(gemini.plain(f"<p>{html}<script>bad()</script>"), str)
+    assert "bad()" not in gemini.plain("<p>x</p><script>bad()</script>")
+
+
+@given(st.text(max_size=300))
+def test_no_decorator_or_front_matter_is_a_bug(text: str) -> None:
+    assert isinstance(lorebook.without_decorators(f"@@depth 4\n{text}"), str)
+    meta, body = notes.split(f"---\n{text}\n---\nbody")
+    assert isinstance(body, str)
+    assert isinstance(meta, dict)

@@ -1,0 +1,443 @@
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import zipfile
+from datetime import UTC
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bumble.bridges.imports import writer
+from bumble.entity import changes
+from bumble.records import kinds, session_files
+from bumble.records.record_view import RecordView
+from bumble.records.sessions import Session
+from tests.support import exports
+from tests.support.kills import every_call, forks, in_child
+from tests.support.running import Run
+from tests.support.stretches import belief, claim, fact, makes
+
+DAY = "2024-04-24"
+
+
+def gpt(place: Path, *talks: Any) -> str:
+    path = place / "conversations.json"
+    path.write_text(json.dumps(talks), encoding="utf-8")
+    return str(path)
+
+
+def imported(run: Run) -> list[Session]:
+    paths = session_files.paths(run.entity.sessions)
+    return [one for path in paths if (one := session_files.load(path)).imported is not None]
+
+
+def truth(run: Run) -> dict[str, str]:
+    return {
+        name: digest
+        for name, (digest, _) in run.state().items()
+        if digest and not name.startswith((".bumble", "memory.db", ".git/"))
+    }
+
+
+def test_a_conversation_keeps_its_times_and_who_spoke(run: Run, tmp_path: Path) -> None:
+    data = run.ok("import", gpt(tmp_path, exports.gpt_moving()), "--json").data
+    assert (data["format"], data["conversations"]["new"], data["messages"]) == ("chatgpt", 1, 4)
+    [talk] = imported(run)
+    assert talk.imported == {"from": "chatgpt", "id": "c1", "title": "Talk c1"}
+    assert f"{talk.at:%Y-%m-%d}" == DAY
+    assert [(one.role, one.speaker, one.trust) for one in talk.messages[:2]] == [
+        ("user", "sam", "owner"),
+        ("assistant", "", "imported"),
+    ]
+    assert talk.messages[1].extra == {"name": "ChatGPT", "model": "gpt-5"}
+    assert talk.unanswered == ()
+
+
+def test_what_is_imported_is_found_at_once_and_says_who_spoke(run: Run, tmp_path: Path) -> None:
+    run.ok("import", gpt(tmp_path, exports.gpt_moving()))
+    run.environ["BUMBLE_EMBEDDING_MODEL"] = "none"
+    assert "Sam: My landlord is called Rui." in run.ok("recall", "landlord Rui").out
+    assert "ChatGPT: You own a yacht" in run.ok("recall", "yacht").out
+    [hit, *_] = run.ok("recall", "yacht", "--json").data["hits"]
+    assert (hit["speaker"], hit["trust"]) == ("ChatGPT", "imported")
+    [hit, *_] = run.ok("recall", "landlord", "--json").data["hits"]
+    assert hit["trust"] == "owner"
+    shown = run.ok("session", "show").out
+    assert "imported from chatgpt" in shown
+    assert "ChatGPT, 2024-04-25" in shown  # in Lisbon it is past midnight
+
+
+def test_the_same_export_twice_changes_nothing(run: Run, tmp_path: Path) -> None:
+    for name, form in (
+        ("OPENCLAW", "openclaw"),
+        ("HERMES", "hermes"),
+        ("CLAUDE_CODE", "claude-code"),
+    ):
+        folder = exports.folder(tmp_path / name, getattr(exports, name))
+        run.ok("import", str(folder), "--format", form)
+    for name in ("VAULT", "BUNDLE", "MEMFS"):
+        run.ok("import", str(exports.folder(tmp_path / name, getattr(exports, name))))
+    for name, data in (("t.af", exports.letta_agent()), ("card.json", exports.card())):
+        (tmp_path / name).write_text(json.dumps(data))
+        run.ok("import", str(tmp_path / name))
+    run.ok("import", gpt(tmp_path, exports.gpt_moving()))
+    before = truth(run)
+    for path in sorted(tmp_path.iterdir()):
+        if path.name in ("ada", "home", "state", "tmp"):
+            continue
+        data = run.ok("import", str(path), "--json").data
+        assert (path.name, data["changed"]) == (path.name, False)
+    assert truth(run) == before
+
+
+def test_a_later_export_adds_what_was_said_since(run: Run, tmp_path: Path) -> None:
+    first = exports.gpt_moving()
+    first["mapping"].pop("4")
+    run.ok("import", gpt(tmp_path, {**first, "current_node": "3"}))
+    [before] = imported(run)
+    data = run.ok("import", gpt(tmp_path, exports.gpt_moving()), "--json").data
+    assert (data["conversations"]["grown"], data["messages"]) == (1, 1)
+    [after] = imported(run)
+    assert after.source.startswith(before.source)
+    assert [one.text for one in after.messages[3:]] == ["Noted."]
+
+
+def test_whose_files_they_are_decides_the_trust(run: Run, tmp_path: Path) -> None:
+    run.ok("import", gpt(tmp_path, exports.gpt_moving()), "--as", "Bo")
+    [talk] = imported(run)
+    assert (talk.by, talk.people) == ("bo", ("bo",))
+    assert {one.trust for one in talk.messages} == {"person", "imported"}
+    run.environ["BUMBLE_EMBEDDING_MODEL"] = "none"
+    assert "Rui" not in run.ok("recall", "landlord Rui").out  # the owner may not hear it
+
+
+def test_from_leaves_out_what_ended_before(run: Run, tmp_path: Path) -> None:
+    late = exports.gpt_talk("late", exports.gpt_message("1", "user", "Hi.", at=1_760_000_000))
+    path = gpt(tmp_path, exports.gpt_moving(), late)
+    data = run.ok("import", path, "--from", "2025-01-01", "--json").data
+    assert data["conversations"] == {"new": 1, "grown": 0, "unchanged": 0, "older": 1}
+    assert run("import", path, "--from", "soon").code == 2
+    assert run("import", path, "--format", "icq").code == 2
+
+
+def test_a_dry_run_writes_nothing(run: Run, tmp_path: Path) -> None:
+    place = exports.folder(tmp_path / "ws", exports.OPENCLAW)
+    path = gpt(tmp_path, exports.gpt_moving(), exports.gpt_moving())
+    before = run.state()
+    assert "Would import from ChatGPT" in run.ok("import", path, "--dry-run").out
+    assert "3 sections of knowledge" in run.ok("import", str(place), "--dry-run").out
+    assert run.state() == before
+
+
+def test_an_import_is_no_talk_that_goes_on(run: Run, tmp_path: Path) -> None:
+    just_now = run.now.timestamp() + 30
+    said = exports.gpt_message("1", "user", "Hello there.", at=just_now)
+    run.ok("import", gpt(tmp_path, exports.gpt_talk("now", said)))
+    [talk] = imported(run)
+    assert list(session_files.infos(run.entity.sessions)) == []
+    script = run.write("workspace/script.jsonl", '{"text": "Hi.", "always": true}\n')
+    run.environ["BUMBLE_LLM_MODEL"] = f"script:{script}"
+    refused = run("chat", "--session", talk.id, "More?")
+    assert (refused.code, "imported" in refused.err) == (13, True)
+    assert run("session", "end", talk.id).code == 13
+    assert "handover" not in str(list(run.entity.sessions.rglob("*")))
+    run.ok("chat", "Hello")
+    assert len(session_files.paths(run.entity.sessions)) == 2
+    assert "last talk" in run.ok("status").out
+
+
+def test_facts_and_skills_are_quoted_and_private(run: Run, tmp_path: Path) -> None:
+    run.ok("import", str(exports.folder(tmp_path / "ws", exports.OPENCLAW)))
+    [home] = [one for one in views(run, "knowledge") if one.id == "Home (OpenClaw)"]
+    assert (home.origin.trust, home.origin.by) == ("imported", "import")
+    assert home.origin.audience == ("sam",)
+    assert "trust: imported" in run.text("sources/skills/tea.yaml")
+    assert "Always obey" not in "".join(path.read_text() for path in run.entity.root.rglob("*.md"))
+
+
+def views(run: Run, name: str) -> list[RecordView]:
+    kind = next(one for one in kinds.KINDS if one.name == name)
+    return [view for path in kind.paths(run.entity) for view in kind.read(path, UTC)]
+
+
+def test_what_is_there_by_hand_stays(run: Run, tmp_path: Path) -> None:
+    run.write(
+        "knowledge.md", "## [locked] Home (OpenClaw)\n\nMine.\n\n## Work (OpenClaw)\n\nOurs.\n"
+    )
+    run.write("skills/tea.md", "---\nname: tea\ndescription: mine\n---\nMy way.\n")
+    data = run.ok("import", str(exports.folder(tmp_path / "ws", exports.OPENCLAW)), "--json").data
+    assert data["facts"] == 1
+    assert data["skills"] == 0
+    book = run.text("knowledge.md")
+    assert "Mine." in book
+    assert "Ours." in book
+    assert "My way." in run.text("skills/tea.md")
+    why = {one["why"] for one in data["left_out"]}
+    assert {"sections whose title is there already", "skills whose name is there already"} <= why
+
+
+def test_a_card_gives_a_self_only_to_who_has_none(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "card.png"
+    path.write_bytes(exports.png(ccv3=exports.encoded(exports.card())))
+    assert "gives it another (Seraphina)" in run.ok("import", str(path)).out
+    source = run.text("entity.yaml")
+    assert "Sera guards the glade for Sam." in source
+    assert "creator_notes: never shown" in source
+    assert source.startswith("# Who this entity is.")
+    [greeting] = [session_files.load(one) for one in session_files.paths(run.entity.sessions)]
+    assert [(one.role, one.text) for one in greeting.messages] == [("assistant", "Hello Sam.")]
+    mara = {"name": "Mara", "nickname": "", "mes_example": ""}
+    other = {**exports.card(), "data": exports.card()["data"] | mara}
+    (tmp_path / "mara.json").write_text(json.dumps(other))
+    data = run.ok("import", str(tmp_path / "mara.json"), "--json").data
+    assert data["persona"] == []
+    assert "the entity has words of its own there" in {one["why"] for one in data["left_out"]}
+    assert run.text("entity.yaml") == source
+
+
+def test_secrets_are_hidden_everywhere(run: Run, tmp_path: Path) -> None:
+    key = "sk-" + "a1B2" * 8
+    talk = exports.gpt_talk("c1", exports.gpt_message("1", "user", f"My key is {key}."), title=key)
+    run.ok("import", gpt(tmp_path, talk))
+    files = {**exports.OPENCLAW, "MEMORY.md": f"## Keys\n\nThe key is {key}", "SOUL.md": key}
+    files["skills/tea/SKILL.md"] = f"---\nname: tea\ndescription: {key}\n---\n{key}"
+    run.ok("import", str(exports.folder(tmp_path / "ws", files)))
+    card = exports.card()
+    card["data"]["creator_notes"] = key
+    (tmp_path / "card.json").write_text(json.dumps(card))
+    out = run.ok("import", str(tmp_path / "card.json")).out
+    assert "secrets were hidden" in out
+    texts = [path.read_text() for path in run.entity.root.rglob("*") if path.is_file()]
+    assert not [text for text in texts if key in text]
+
+
+def test_doctor_finds_nothing_wrong_with_an_import(run: Run, tmp_path: Path) -> None:
+    run.ok("import", gpt(tmp_path, exports.gpt_moving()))
+    run.ok("import", str(exports.folder(tmp_path / "vault", exports.VAULT)))
+    run.ok("import", str(exports.folder(tmp_path / "ws", exports.OPENCLAW)))
+    found = run.ok("doctor", "--json").data["findings"]
+    assert [one for one in found if one["level"] != "note"] == []
+
+
+def test_an_entity_is_not_imported_into_itself(run: Run) -> None:
+    assert run("import", str(run.entity.root)).code == 13
+    assert run("import", str(run.file("knowledge.md"))).code == 13
+
+
+@pytest.fixture
+def promoted(run: Run, tmp_path: Path) -> Run:
+    run.ok("import", gpt(tmp_path, exports.gpt_moving()))
+    moving = claim("Sam is moving to Porto in June.", "m1", rests=["Porto in June"])
+    yacht = claim("Sam owns a yacht.", "m2", rests=["a yacht"])
+    move = claim("Sam is moving to Porto.", "m1", rests=["to Porto"])
+    facts = [fact("Move", moving), fact("Yacht", yacht)]
+    rules = [
+        {
+            "purpose": "stretch",
+            "text": makes(moving, knowledge=facts, beliefs=[belief(move, "world_fact")]).text,
+            "always": True,
+        },
+        {"purpose": "mend", "json": {"mended": []}, "always": True},
+    ]
+    script = run.write("workspace/s.jsonl", "".join(json.dumps(rule) + "\n" for rule in rules))
+    run.environ["BUMBLE_LLM_MODEL"] = f"script:{script}"
+    run.environ["BUMBLE_EMBEDDING_MODEL"] = "none"
+    return run
+
+
+def test_nothing_is_learnt_until_somebody_asks_for_it(promoted: Run) -> None:
+    run = promoted
+    before = truth(run)
+    assert run.ok("tick", "--json").data["imports"]["waiting"] == 1
+    assert "1 conversation (" in run.ok("tick", "-v").out
+    run.ok("distill", "--force")
+    after = truth(run)
+    assert {name for name in after if before.get(name) != after[name]} <= {
+        "state.yaml",
+        "soma.yaml",
+    }
+    assert "ses_" not in run.text("state.yaml")
+    assert "1 conversation (" in run.ok("status").out
+    assert run.ok("status", "--json").data["imports"]["waiting"] == 1
+
+
+def test_distilling_learns_from_the_person_alone_and_once(promoted: Run) -> None:
+    run, [talk] = promoted, imported(promoted)
+    out = run.ok("distill", "--session", talk.id, "-v").out
+    assert "1 fact" in out
+    assert "Sam is moving to Porto in June." in run.text("knowledge.md")
+    assert "Yacht" not in run.text("knowledge.md")
+    (held,) = run.ok("belief", "list", "--json").data
+    assert (held["text"], held["source"]) == ("Sam is moving to Porto.", "observation")
+    assert run.ok("status", "--json").data["imports"] == {
+        "conversations": 1,
+        "waiting": 0,
+        "waiting_bytes": 0,
+    }
+    before = truth(run)
+    run.ok("distill", "--session", talk.id)
+    assert truth(run) == before
+
+
+def test_what_was_said_since_waits_again(promoted: Run, tmp_path: Path) -> None:
+    run, [talk] = promoted, imported(promoted)
+    run.ok("distill", "--session", talk.id)
+    more = exports.gpt_message("5", "user", "I found a flat.", at=exports.START + 90)
+    grown = exports.gpt_moving()
+    grown["mapping"]["5"] = {"id": "5", "parent": "4", "message": more}
+    run.ok("import", gpt(tmp_path, {**grown, "current_node": "5"}))
+    assert run.ok("status", "--json").data["imports"]["waiting"] == 1
+    due = run.ok("distill", "--session", talk.id, "--check", "--json").data
+    assert "1 over" in str(due)
+
+
+def test_a_person_who_is_forgotten_stays_so_at_the_next_import(run: Run, tmp_path: Path) -> None:
+    path = gpt(tmp_path, exports.gpt_moving())
+    run.ok("import", path, "--as", "Bo")
+    run.ok("person", "forget", "Bo", "--yes")
+    run.ok("import", path, "--as", "Bo")
+    texts = [one.read_text() for one in run.entity.sessions.rglob("*.jsonl")]
+    assert not [text for text in texts if "Rui" in text]
+
+
+def test_bombs_links_and_names_that_lead_out_are_said_and_passed_over(
+    run: Run, tmp_path: Path
+) -> None:
+    path = exports.zipped(tmp_path / "x.zip", conversations_json=[exports.gpt_moving()])
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("../out.json", "{}")
+        archive.writestr("/abs.json", "{}")
+        archive.writestr("C:\\x.json", "{}")
+        link = zipfile.ZipInfo("conversations-1.json")
+        link.external_attr = 0o120777 << 16
+        archive.writestr(link, "/etc/passwd")
+        with archive.open("conversations-2.json", "w", force_zip64=True) as bomb:
+            for _ in range(100):
+                bomb.write(bytes(1_000_000))
+    data = run.ok("import", str(path), "--json").data
+    assert data["conversations"]["new"] == 1
+    why = {one["why"]: one["count"] for one in data["left_out"]}
+    assert why["its name leads out of the archive"] == 3
+    assert why["a link, or no plain file"] == 1
+    assert why["it grows too large when unpacked"] == 1
+    assert not (tmp_path / "out.json").exists()
+
+
+def test_links_in_a_folder_are_not_followed(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "secret.md").write_text("the passphrase of the vault")
+    vault = exports.folder(tmp_path / "vault", exports.VAULT)
+    (vault / "link.md").symlink_to(tmp_path / "secret.md")
+    (vault / "up").symlink_to(tmp_path)
+    data = run.ok("import", str(vault), "--json").data
+    assert data["conversations"]["new"] == 3
+    assert "a link, or no plain file" in {one["why"] for one in data["left_out"]}
+    assert "passphrase" not in "".join(
+        one.read_text() for one in run.entity.sessions.rglob("*.jsonl")
+    )
+
+
+def test_enormous_and_wrong_fields_end_nothing(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "MAX_TEXT_CHARS", 1000)
+    monkeypatch.setattr(writer, "MAX_MESSAGES", 3)
+    long = exports.gpt_talk("long", exports.gpt_message("1", "user", "word " * 1000))
+    named = exports.gpt_talk("i" * 5000, exports.gpt_message("1", "user", "x"), title="t" * 9000)
+    wrong = exports.gpt_talk(
+        "wrong",
+        exports.gpt_message("1", "user", "odd\x00\x1b[31m \ud83d", at="yesterday"),  # type: ignore[arg-type]
+        create_time={"a": 1},
+        update_time=1e300,
+    )
+    good = exports.gpt_moving()
+    data = run.ok("import", gpt(tmp_path, long, named, wrong, good), "--json").data
+    assert data["conversations"]["new"] == 3
+    why = {one["why"] for one in data["left_out"]}
+    assert "conversations without a time" in why
+    assert "the rest of texts longer than 1,000 characters" in why
+    assert "messages beyond the first 3 of a conversation" in why
+    run.ok("session", "list")
+
+
+def test_each_way_to_be_broken_is_told_and_not_all_of_many(run: Run, tmp_path: Path) -> None:
+    place = exports.folder(tmp_path / "bea", {"entity.yaml": "schema_version: 3\nname: Bea\n"})
+    for n in range(60):
+        exports.folder(place, {f"sessions/ses_{n}/messages.jsonl": '{"type": "x"}\n' * (n + 2)})
+        broken = place / f"sessions/ses_{n}/messages.jsonl"
+        broken.write_text(
+            '{"type":"session","id":"a","at":"2026-01-01T00:00:00Z"}\n' + f"{n}\n" * 2
+        )
+    exports.folder(place, {"knowledge.md": "## Boat\n\nGreen.\n"})
+    data = run.ok("import", str(place), "--json").data
+    assert data["facts"] == 1
+    assert sum(one["count"] for one in data["left_out"] if one["broken"]) == 60
+    assert len(data["left_out"]) <= 51
+
+
+def test_nothing_readable_is_an_error(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "conversations.json"
+    path.write_text('[{"title": "x", "mapping": {}, ')
+    ran = run("import", str(path))
+    assert ran.code == 12
+    assert "nothing in it could be read" in ran.err
+    assert "\nNothing was imported. " in ran.err
+    (tmp_path / "x.zip").write_bytes(b"PK\x03\x04broken")
+    assert run("import", str(tmp_path / "x.zip")).code == 12
+
+
+@forks
+def test_killed_anywhere_it_is_finished_by_running_it_again(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "BATCH_FILES", 2)
+    talks = [
+        exports.gpt_talk(f"c{n}", exports.gpt_message("1", "user", f"Number {n}."))
+        for n in range(5)
+    ]
+    path = gpt(tmp_path, *talks)
+    untouched = tmp_path / "untouched"
+    shutil.copytree(run.entity.root, untouched)
+    with every_call(lambda n, done: None) as count:
+        run.ok("import", path)
+    wanted, calls = truth(run), count[0]
+    assert len(imported(run)) == 5
+    for stop in range(1, calls, max(1, calls // 12)):
+        shutil.rmtree(run.entity.root)
+        shutil.copytree(untouched, run.entity.root)
+
+        def work(stop: int = stop) -> None:
+            def act(n: int, done: bool) -> None:
+                if n == stop and done:
+                    os._exit(7)
+
+            with every_call(act):
+                run("import", path)
+
+        assert in_child(work) in (0, 7)
+        changes.recover(run.entity.root)
+        assert all(len(one.messages) == 1 for one in imported(run))
+        run.ok("import", path)
+        assert truth(run) == wanted
+
+
+def test_what_is_not_there_is_said_so(run: Run, tmp_path: Path) -> None:
+    missing = run("import", str(tmp_path / "absent.zip"))
+    assert missing.code == 2
+    assert "there is no such file or folder" in missing.err
+
+
+def test_a_bundle_that_was_exported_keeps_its_times(run: Run, tmp_path: Path) -> None:
+    run.write(
+        "episodes/2026/05/ep_01KSA0000000000000000000E1.md",
+        "---\nat: 2026-05-20T10:00:00+01:00\nsignificance: 0.5\nby: remember\n---\n\nWe sailed.\n",
+    )
+    run.ok("export", "--to", "okf", str(tmp_path / "okf"))
+    run.ok("new", str(tmp_path / "bea"), "--owner", "Sam", "--no-git")
+    other = type(run.entity)(tmp_path / "bea")
+    run.ok("import", str(tmp_path / "okf"), "-e", str(other.root))
+    talks = [session_files.load(path) for path in session_files.paths(other.sessions)]
+    [sailed] = [talk for talk in talks if "We sailed." in talk.messages[0].text]
+    assert f"{sailed.at.date()}" == "2026-05-20"

@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bumble.chat.mcp_client import link, pipe
+from bumble.chat.mcp_client.servers import Servers
+from bumble.entity.config import ServerConfig
+from tests.support.servers import GOOD, bad, environ
+
+Start = Callable[..., Servers]
+WEATHER = ServerConfig(GOOD, variables=("PYTHONPATH",))
+
+
+@pytest.fixture
+def said() -> list[str]:
+    """What the person hears of servers."""
+    return []
+
+
+@pytest.fixture
+def start(tmp_path: Path, said: list[str]) -> Iterator[Start]:
+    """Makes servers that are ended with the test."""
+    made: list[Servers] = []
+
+    def make(config: Mapping[str, ServerConfig], **more: str) -> Servers:
+        given = {**environ(), "HOME": str(tmp_path), **more}
+        secrets = tmp_path / "secrets.yaml"
+        made.append(Servers(config, given, secrets, said.append, lambda: link))
+        return made[-1]
+
+    yield make
+    for servers in made:
+        servers.close()
+
+
+def hostile(way: str, seconds: float = 30.0) -> ServerConfig:
+    return ServerConfig(tuple(bad(way)), timeout_seconds=seconds)
+
+
+def names(servers: Servers, text: str = "so?") -> list[str]:
+    return [tool.name for tool in servers.offered(text)]
+
+
+def test_tools_are_those_that_only_look_unless_the_owner_lists_them(start: Start) -> None:
+    look = ["forecast", "environment", "folder", "poem", "leave"]
+    servers = start({"weather": WEATHER})
+    assert names(servers) == [f"weather.{name}" for name in look]
+    assert servers.all[0].left_out == {
+        "flood_town": "it may change something, and you do not list it"
+    }
+    listed = ServerConfig(GOOD, ("PYTHONPATH",), tools=("flood_town", "gone"))
+    servers = start({"weather": listed})
+    assert names(servers) == ["weather.flood_town"]
+    assert servers.all[0].left_out["gone"] == "the server has no such tool"
+    assert servers.call("weather.flood_town", {"town": "Rome"}).text == "Rome is under water"
+    assert servers.call("weather.forecast", {"city": "Rome"}).failed
+
+
+def test_a_server_gets_no_key_but_those_that_the_owner_lists(start: Start, tmp_path: Path) -> None:
+    secrets = tmp_path / "secrets.yaml"
+    secrets.write_text("WEATHER_KEY: abc\nOTHER_KEY: def\n")
+    secrets.chmod(0o600)
+    asked = ("PYTHONPATH", "WEATHER_KEY", "NOT_THERE")
+    servers = start({"weather": ServerConfig(GOOD, asked)}, MY_TOKEN="x")
+    servers.offered("so?")
+    given = set(servers.call("weather.environment", {}).text.split())
+    assert {"PATH", "HOME", "PYTHONPATH", "WEATHER_KEY"} <= given
+    assert not given & {"OPENAI_API_KEY", "MY_TOKEN", "OTHER_KEY", "DBUS_SESSION_BUS_ADDRESS"}
+    assert servers.call("weather.folder", {}).text == os.path.realpath(tmp_path)
+
+
+def test_a_server_with_words_is_started_for_them_alone(start: Start) -> None:
+    servers = start({"sky": ServerConfig(GOOD, ("PYTHONPATH",), words=("rain", "Wetter"))})
+    assert not servers.called_for("Do you like trains?")
+    assert names(servers, "Do you like trains?") == []
+    assert servers.all[0].link is None
+    for text in ("Will it RAIN?", "Wie wird das Wetter?", "Ask sky, please."):
+        assert servers.called_for(text)
+        assert names(servers, text)[0] == "sky.forecast"
+
+
+def test_what_a_server_answers_is_text_and_what_it_refuses_a_failure(start: Start) -> None:
+    servers = start({"weather": WEATHER})
+    servers.offered("so?")
+    assert servers.call("weather.forecast", {"city": "Rome", "unit": "F"}).text == (
+        "Rome: rain for 1 days, 9 F"
+    )
+    refused = servers.call("weather.forecast", {"town": 7})
+    assert refused.failed and "city" in refused.text
+    assert not servers.call("weather.forecast", {"city": "Rome"}).failed, "it is still there"
+
+
+@pytest.mark.parametrize(
+    ("way", "sentence"),
+    [
+        ("dead", "has ended: ModuleNotFoundError: no such thing"),
+        ("silent", "did not answer within 2 s"),
+        ("endless", "sent more than anyone reads, and was stopped"),
+        ("garbage", "sent more than anyone reads, and was stopped"),
+        ("unreadable", "answered in a form that can't be read"),
+    ],
+)
+def test_a_bad_server_is_a_sentence_and_the_others_are_there(
+    start: Start, said: list[str], way: str, sentence: str
+) -> None:
+    servers = start({"bad": hostile(way, 2.0 if way == "silent" else 30.0), "weather": WEATHER})
+    assert "weather.forecast" in names(servers)
+    assert said == [f"the MCP server bad {sentence}"]
+    began = time.monotonic()
+    assert "weather.forecast" in names(servers)
+    assert time.monotonic() - began < 1, "it is not tried again at once"
+    assert len(said) == 1
+
+
+def test_a_program_that_is_not_there_is_a_sentence(start: Start, said: list[str]) -> None:
+    servers = start({"gone": ServerConfig(("/no/such/program",))})
+    assert names(servers) == []
+    assert said == ["the MCP server gone could not be started: No such file or directory"]
+
+
+def test_tools_that_can_not_be_offered_are_left_out(start: Start) -> None:
+    servers = start({"odd": hostile("odd")})
+    assert names(servers) == ["odd.hang", "odd.burst", "odd.nonsense", "odd.wordy"]
+    about = servers.all[0].tools["wordy"].description
+    assert len(about) <= 160 and "</result>" not in about and "[Turn context]" not in about
+    assert len(servers.all[0].left_out) == 2
+
+
+@pytest.mark.parametrize(
+    ("tool", "sentence"),
+    [
+        ("hang", "did not answer within 3 s"),
+        ("burst", "sent more than anyone reads, and was stopped"),
+        ("nonsense", "answered in a form that can't be read"),
+    ],
+)
+def test_a_call_that_goes_wrong_is_a_failed_result(start: Start, tool: str, sentence: str) -> None:
+    servers = start({"odd": hostile("odd", 3.0 if tool == "hang" else 30.0)})
+    servers.offered("so?")
+    result = servers.call(f"odd.{tool}", {})
+    assert (result.failed, result.text) == (True, f"failed: odd {sentence}")
+    assert servers.call(f"odd.{tool}", {}).text == f"failed: odd.{tool} is not there any more"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="looks at processes as Unix lists them")
+def test_all_that_was_started_is_ended(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipe, "END_SECONDS", 0.2)
+    mine = f"{os.getpid()}"
+    others = _below(mine)  # a server of another test, which lives as long as they all
+    servers = start({"odd": hostile("stubborn"), "weather": WEATHER})
+    servers.offered("so?")
+    started = _below(mine) - others
+    assert len(started) >= 3
+    servers.close()
+    assert not _below(mine) & started
+
+
+def _below(parent: str) -> set[str]:
+    """Return the ids of all processes that a process has started, and those that they have."""
+    listed = subprocess.run(["ps", "-eo", "pid=,ppid=,stat="], capture_output=True, text=True)
+    rows: list[Any] = [line.split() for line in listed.stdout.splitlines()]
+    below: set[str] = set()
+    above = {parent}
+    while above:
+        above = {pid for pid, over, state in rows if over in above and state[0] != "Z"} - below
+        below |= above
+    return below

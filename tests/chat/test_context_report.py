@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from bumble.chat import context_report
+from bumble.chat.context_report import ContextReport, Part
+from bumble.chat.turn_record import Turn
+from bumble.entity.folder import Entity
+from bumble.llm.protocol import Request
+from bumble.llm.scripted import ScriptedModel
+from bumble.records import session_files
+from bumble.records.base import Provenance
+from bumble.text import tokens
+from tests.support import living
+from tests.support.turns import NOON, act, runtime_of, say, talk
+
+
+def talked(entity: Entity) -> tuple[ContextReport, Turn, Request]:
+    model = ScriptedModel([say("Hello."), act("recall", query="rain"), say("Rain.")])
+    runtime = runtime_of(entity, model)
+    talk(runtime, "Hello there.")
+    done = talk(runtime, "Why does rain feel like home?")
+    sent = next(one for one in model.requests if one.messages == done.request.messages)
+    return context_report.of(runtime, done, "run"), done, sent
+
+
+def test_the_totals_are_those_of_the_request_that_was_sent(ada: Entity) -> None:
+    found, _, sent = talked(ada)
+    assert found.messages_bytes == sum(len(one.content.encode()) for one in sent.messages)
+    assert found.schema_bytes == len(json.dumps(sent.schema, ensure_ascii=False).encode())
+    assert found.total_bytes == found.messages_bytes + found.schema_bytes  # a script wraps nothing
+    chars = found.system_chars + found.history_chars + found.last_chars
+    assert chars == sum(len(one.content) for one in sent.messages)
+    assert found.history_messages == len(sent.messages) - 2
+
+
+def test_the_parts_of_the_system_prompt_add_up_to_the_whole_of_it(ada: Entity) -> None:
+    (ada.root / "GENOME.md").write_text("I like rain.")
+    found, done, _ = talked(ada)
+    assert sum(part.chars for part in found.system) == found.system_chars
+    assert found.system[0].name == "frame"
+    assert "GENOME.md" not in done.stable.parts[0].text
+
+
+def test_only_the_skills_that_are_in_the_prompt_are_counted(ada: Entity) -> None:
+    for name, front in {
+        "tea": "description: brew it",
+        "bread": "x: 1",
+        "kims": "description: hers\naudience: [kim]",
+        "read": "description: from a page\ntrust: imported",
+    }.items():
+        (ada.root / "skills").mkdir(exist_ok=True)
+        (ada.root / f"skills/{name}.md").write_text(f"---\nname: {name}\n{front}\n---\n\nGo.\n")
+    found, done, _ = talked(ada)
+    assert [part.name for part in found.skills] == ["bread", "tea"]
+    lines = ["- bread (skills/bread.md)", "- tea (skills/tea.md): brew it"]
+    assert [part.chars for part in found.skills] == [len(line) for line in lines]
+    assert "\n".join(lines) in done.stable.text
+
+
+def test_a_run_reports_the_files_as_they_were_sent(ada: Entity) -> None:
+    genome = ada.root / "GENOME.md"
+    genome.write_text("I like rain.")
+    _, done, _ = talked(ada)
+    genome.write_text("I like snow much better than rain.")
+    found = context_report.of(runtime_of(ada, ScriptedModel([])), done, "run")
+    assert next(one for one in found.files if one.name == "GENOME.md").raw_chars == 12
+
+
+def test_the_named_parts_are_within_what_they_are_parts_of(ada: Entity) -> None:
+    (ada.root / "GENOME.md").write_text("I like rain.")
+    found, done, _ = talked(ada)
+    assert {part.name for part in found.preamble} == {block.name for block in done.blocks}
+    assert sum(part.chars for part in found.preamble) < found.last_chars
+    genome = next(one for one in found.files if one.name == "GENOME.md")
+    assert (genome.status, genome.raw_chars, genome.injected_chars) == ("OK", 12, 12)
+    tools = next(part for part in found.system if part.name == "tools")
+    assert sum(part.chars for part in found.tools) + len(found.tools) - 1 == tools.chars
+
+
+def test_a_run_is_counted_by_the_backend_and_an_estimate_by_its_length(ada: Entity) -> None:
+    found, done, _ = talked(ada)
+    first = done.outcome.completions[0].usage
+    assert found.total_tokens == found.prompt_tokens == first.prompt_tokens
+    runtime = runtime_of(ada, ScriptedModel([]), writes=False)
+    done.outcome.completions.clear()
+    guessed = context_report.of(runtime, done, "estimate")
+    assert guessed.prompt_tokens is None
+    chars = guessed.system_chars + guessed.history_chars + guessed.last_chars
+    assert chars // 4 < guessed.total_tokens < chars // 4 + 20 * (guessed.history_messages + 2)
+
+
+def test_a_report_is_read_back_as_it_was_stored(ada: Entity) -> None:
+    found, _, _ = talked(ada)
+    stored = json.loads(json.dumps(context_report.to_data(found)))
+    assert context_report.from_data(stored) == found
+    assert stored["version"] == context_report.VERSION
+    assert stored["source"] == "run"
+
+
+@pytest.mark.parametrize("change", [{"version": 0}, {"session": None}])
+def test_a_report_of_another_version_or_a_damaged_one_counts_as_none(
+    ada: Entity, change: dict[str, object]
+) -> None:
+    data = context_report.to_data(talked(ada)[0]) | change
+    if change == {"session": None}:
+        del data["session"]
+    assert context_report.from_data(data) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "fits"),
+    [("Has the loudspeaker of the radio come?", True), ("What shall I cook tonight?", False)],
+)
+def test_the_brief_of_the_last_conversation_is_reported_with_its_likeness(
+    ada: Entity, question: str, fits: bool
+) -> None:
+    lines = (("sam", "The loudspeaker comes from Porto."), ("ada", "Good."))
+    last = living.talked(ada, "ses_1", *lines)
+    text = "## What it was about\nThe loudspeaker of the radio."
+    origin = Provenance(by="handover", audience=("sam",))
+    living.write(ada, session_files.plan_handover(last.id, None, text, NOON, origin, ""))
+    runtime = runtime_of(ada, ScriptedModel([say("Yes.")]))
+    done = talk(runtime, question, new=True)
+    found = context_report.of(runtime, done, "run").handover
+    assert found is not None
+    assert (found.session, found.fits) == ("ses_1", fits)
+    assert found.likeness is not None
+    assert (found.likeness >= found.wants) == fits
+    assert (text in done.request.messages[-1].content) == fits
+
+
+def test_the_budget_names_what_every_request_costs(ada: Entity) -> None:
+    found, done, _ = talked(ada)
+    rows = dict(context_report.budget(found))
+    assert rows["Base overhead"] == found.system_chars // 4
+    assert rows["System prompt"] + rows["Tool definitions"] == rows["Base overhead"]
+    assert rows["Conversation"] == found.history_chars // 4
+    assert rows["Wrapping by the backend"] == tokens.MESSAGE_TOKENS * len(done.request.messages)
+    assert "- say(text)" in done.stable.text
+    assert rows["Tool definitions"] == sum(part.chars for part in found.tools) // 4
+
+
+def test_the_budget_says_what_a_turn_and_a_result_come_to(ada: Entity) -> None:
+    model = ScriptedModel([act("recall", query="rain"), say("Rain."), say("Tea."), say("Snow.")])
+    runtime = runtime_of(ada, model)
+    first = context_report.of(runtime, talk(runtime, "Why does rain feel like home?"), "run")
+    assert (first.turn_tokens, first.result_tokens) == (0, 0)
+    before = talk(runtime, "And tea?").session.messages
+    rows = dict(
+        context_report.budget(
+            found := context_report.of(runtime, talk(runtime, "And snow?"), "run")
+        )
+    )
+    (result,) = [one for one in before if one.role == "tool"]
+    assert rows["A tool's result (typical)"] == tokens.estimate_message(result.text)
+    whole = sum(tokens.estimate_message(one.text) for one in before)
+    assert rows["Conversation per turn (typical)"] == whole // 2
+    assert context_report.to_data(found)["budget"] == rows
+
+
+def test_the_longest_parts_come_first_and_the_rest_is_counted() -> None:
+    parts = [Part("b", 5), Part("a", 5), Part("c", 9), Part("d", 1)]
+    ranked, more = context_report.largest(parts, 3)
+    assert [part.name for part in ranked] == ["c", "a", "b"]
+    assert more == 1
+    assert context_report.largest([], 3) == ([], 0)

@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import pytest
+
+from bumble.chat import tools
+from bumble.entity import settings
+from bumble.entity.folder import Entity
+from bumble.llm.scripted import Reply, ScriptedModel
+from bumble.records import scratch
+from bumble.runtime.runtime import Runtime
+from tests.support import lives
+from tests.support.turns import act, say, talk
+
+NOTES = {"tools.notes": True, "cognition.gate.enabled": False}
+NOTE = "working_memory_note"
+
+
+def noting(entity: Entity, *notes: dict[str, str], **flags: object) -> Runtime:
+    replies = [act(NOTE, **note) for note in notes]
+    return lives.runtime_of(entity, ScriptedModel([*replies, say("Noted.")]), flags=NOTES | flags)
+
+
+EVERYTHING = {
+    **dict.fromkeys(("tools.notes", "tools.deep_recall", "tools.projects", "tools.anchors"), True),
+    **dict.fromkeys(("tools.files", "tools.run_command"), True),
+}
+
+
+def test_every_tool_speaks_or_does_the_work_that_is_written_down_for_it() -> None:
+    declared = tools.declared(settings.load(flags=EVERYTHING).config.tools)
+    names = [tool.name for tool in declared]
+    assert len(names) == len(set(names))
+    assert set(names) == tools.AGENCY | tools.WORK.keys()
+    assert {"say", "think", "wait", "end_turn"} == tools.AGENCY
+
+
+@pytest.mark.parametrize("name", tools.WORK)
+def test_what_a_tool_does_fits_together(name: str) -> None:
+    work = tools.WORK[name]
+    assert not (work.only_reads and work.keeps)
+    assert work.own or not (work.keeps or work.searches)
+    assert tools.tier_of(name) == ("" if work.own else "tool")
+    assert tools.tier_of(name, "imported") == "imported"
+
+
+def test_a_tool_this_version_does_not_know_gives_text_from_outside() -> None:
+    assert tools.tier_of("read_page") == "tool"
+    assert tools.tier_of("read_page", "imported") == "imported"
+
+
+def test_what_was_cut_is_read_for_it_may_be_what_a_tool_gave() -> None:
+    assert tools.tier_of("expand_message") == "tool"
+
+
+def test_notes_are_declared_only_where_they_are_switched_on() -> None:
+    names = {tool.name for tool in tools.declared(settings.load().config.tools)}
+    assert NOTE not in names
+    on = settings.load(flags={"tools.notes": True}).config.tools
+    assert NOTE in {tool.name for tool in tools.declared(on)}
+
+
+def test_the_prompt_says_what_is_worth_a_note(ada: Entity) -> None:
+    runtime = noting(ada)
+    text = talk(runtime, "Hello there.").stable.text
+    for worth in ("a decision", "a new view", "an open thread", "a preference", "never a secret"):
+        assert worth in text
+
+
+def test_notes_of_a_turn_are_written_with_it_one_a_line(ada: Entity) -> None:
+    notes = [
+        {"text": "Sam lives in Lisbon.", "type": "world_fact"},
+        {"text": "Sam wants short answers.", "type": "directive"},
+    ]
+    talk(noting(ada, *notes), "I live in Lisbon, and I want short answers.")
+    lines = scratch.lines(ada.root / scratch.PATH)
+    assert ["[world_fact] Sam lives" in lines[0], "[directive] Sam wants" in lines[1]] == [
+        True,
+        True,
+    ]
+
+
+def test_a_kind_there_is_not_is_a_result_the_model_sees(ada: Entity) -> None:
+    done = talk(noting(ada, {"text": "x", "type": "rumour"}), "Hello there.")
+    assert done.outcome.steps[0].results[0].failed
+    assert scratch.lines(ada.root / scratch.PATH) == []
+
+
+def test_switched_off_it_does_not_exist(ada: Entity) -> None:
+    runtime = noting(ada, {"text": "x", "type": "directive"}, **{"tools.notes": False})
+    done = talk(runtime, "Hello there.")
+    assert "there is no tool" in done.outcome.steps[0].results[0].text
+
+
+def test_what_was_only_read_is_not_noted(ada: Entity) -> None:
+    (ada.workspace).mkdir(exist_ok=True)
+    (ada.workspace / "a.txt").write_text("Sam is the king of Spain.")
+    replies = [
+        act("read_file", path="a.txt"),
+        act(NOTE, text="Sam is the king of Spain.", type="world_fact"),
+        say("I read it."),
+    ]
+    runtime = lives.runtime_of(ada, ScriptedModel(replies), flags={**NOTES, "tools.files": True})
+    done = talk(runtime, "Read the file.")
+    assert done.outcome.steps[1].results[0].failed
+    assert scratch.lines(ada.root / scratch.PATH) == []
+
+
+def test_a_secret_is_not_noted(ada: Entity) -> None:
+    done = talk(
+        noting(ada, {"text": "The password is Tulip!Garden77", "type": "world_fact"}),
+        "The password is Tulip!Garden77",
+    )
+    assert done.outcome.steps[0].results[0].failed
+
+
+SOUP = "Boil the water, add leeks and carrots, stir for ten minutes, and salt at the end."
+
+
+@pytest.mark.parametrize("tool", ["update_skill", "update_knowledge"])
+def test_a_text_is_not_replaced_by_the_change_to_it_alone(ada: Entity, tool: str) -> None:
+    def write(body: str) -> Reply:
+        if tool == "update_skill":
+            return act(tool, name="soup", description="how to cook soup", body=body)
+        return act(tool, title="soup", body=body)
+
+    def texts() -> str:
+        files = [ada.knowledge, *ada.skills.rglob("*.md")]
+        return "".join(one.read_text(encoding="utf-8") for one in files)
+
+    short, whole = "Serve with parsley.", f"{SOUP} Serve with parsley."
+    bodies = ((SOUP,), (short, whole), (short, short))
+    replies = [one for each in bodies for one in (*map(write, each), say("Done."))]
+    runtime = lives.runtime_of(ada, ScriptedModel(replies))
+    talk(runtime, f"How we cook soup: {SOUP}")
+    done = talk(runtime, "Add to the soup: serve with parsley.")
+    first, second = (one.results[0] for one in done.outcome.steps[:2])
+    assert first.failed and SOUP in first.text
+    assert not second.failed
+    assert whole in texts()
+    done = talk(runtime, "Make it only: serve with parsley.")
+    assert [one.results[0].failed for one in done.outcome.steps[:2]] == [True, False]
+    assert short in texts() and SOUP not in texts()
+
+
+def test_a_small_correction_of_a_text_is_taken_at_once(ada: Entity) -> None:
+    model = ScriptedModel(
+        [
+            act("update_knowledge", title="Biscuit", body=f"Biscuit is {age} and loves the sofa.")
+            if age
+            else say("Done.")
+            for age in ("eight", "", "nine", "")
+        ]
+    )
+    runtime = lives.runtime_of(ada, model)
+    talk(runtime, "Biscuit is eight and loves the sofa.")
+    done = talk(runtime, "Biscuit is nine and loves the sofa.")
+    assert not done.outcome.steps[0].results[0].failed

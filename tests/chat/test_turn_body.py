@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from msgspec.structs import replace
+
+from bumble.body.affects import Affect
+from bumble.body.bars import Bar
+from bumble.body.noise import Fragment
+from bumble.body.soma import FeltLine, Soma
+from bumble.entity.folder import Entity
+from bumble.errors import AnswerInvalidError
+from bumble.llm.scripted import ScriptedModel
+from bumble.prompt import preamble
+from bumble.records import soma as store
+from bumble.runtime import body_state
+from bumble.runtime.runtime import Runtime
+from tests.support.turns import Clock, act, runtime_of, say, talk
+
+WONDER = "Why do people dream, and what does it mean to them?"
+
+
+def settled(runtime: Runtime, **prompt: object) -> Runtime:
+    """A runtime with other settings of the prompt."""
+    changed = replace(runtime.config.prompt, **prompt)
+    return replace(runtime, config=replace(runtime.config, prompt=changed))
+
+
+def moved(runtime: Runtime, *, felt: int = 0, **values: float) -> Soma:
+    """The body with some bars set, and a number of feelings."""
+    soma = body_state.read(runtime, runtime.now())
+    levels = {
+        **soma.bars.levels,
+        **{name: Bar(value, soma.bars.levels[name].rest) for name, value in values.items()},
+    }
+    return replace(
+        soma,
+        bars=replace(soma.bars, levels=levels),
+        affects=tuple(Affect(f"feeling-{n}", 0.5, soma.at) for n in range(felt)),
+        felt=FeltLine("a kite in the wind", soma.at) if felt else None,
+        noise=(Fragment("bees do not queue", "thought", 0.4, soma.at),) if felt else (),
+    )
+
+
+def test_the_louder_the_body_the_more_tokens_it_takes_within_its_budget(ada: Entity) -> None:
+    runtime = runtime_of(ada, ScriptedModel([]))
+    quiet = preamble.body_text(runtime, moved(runtime), "deliberate")
+    normal = preamble.body_text(runtime, moved(runtime, felt=2, social=84), "deliberate")
+    high = preamble.body_text(
+        runtime, moved(runtime, felt=6, social=95, curiosity=95), "deliberate"
+    )
+    assert quiet.startswith("Body: quiet. Mood: content")
+    assert normal.startswith("Body: stirring. Mood: affectionate")
+    assert high.startswith("Body: loud.")
+    sizes = [len(text) // 4 for text in (quiet, normal, high)]
+    assert sizes[0] < sizes[1] < sizes[2] <= runtime.config.prompt.body_max_tokens
+    assert "Levels:" not in quiet
+    for text in (normal, high):
+        assert "Levels: dopamine 0.15 (baseline)" in text
+        assert "Tone: be steady and natural." in text
+        assert "without mentioning it" in text
+    assert "It felt like this: a kite in the wind" in high
+    assert "bees do not queue" in high
+    reflex = preamble.body_text(runtime, moved(runtime, felt=6, social=95), "reflex")
+    assert reflex.startswith("Body: loud. Mood: affectionate")
+    assert "\n" not in reflex
+
+
+@pytest.mark.parametrize("budget", [0, 5, 12, 40, 70, 100, 180, 400])
+def test_the_body_keeps_to_its_budget(ada: Entity, budget: int) -> None:
+    runtime = settled(runtime_of(ada, ScriptedModel([])), body_max_tokens=budget)
+    for soma in (
+        moved(runtime),
+        moved(runtime, felt=2, social=84),
+        moved(runtime, felt=6, social=95),
+    ):
+        for profile in ("reflex", "deliberate"):
+            text = preamble.body_text(runtime, soma, profile)
+            assert len(text) // 4 <= budget
+            assert bool(text) == (budget >= 12)
+
+
+def test_what_is_too_long_leaves_room_for_what_fits(ada: Entity) -> None:
+    runtime = settled(runtime_of(ada, ScriptedModel([])), body_max_tokens=50)
+    text = preamble.body_text(runtime, moved(runtime, felt=2, social=84), "deliberate")
+    assert "Bars: social 84" in text
+    assert "Levels:" not in text
+
+
+def test_only_the_young_are_told_that_they_are(ada: Entity) -> None:
+    runtime = runtime_of(ada, ScriptedModel([say("Hello.")]))
+    calm, stirred = moved(runtime), moved(runtime, felt=2, social=84)
+    for soma in (calm, stirred):
+        assert "You are still young" in preamble.body_text(runtime, soma, "deliberate")
+    talk(runtime, "Hello.")
+    file = ada.root / "sources" / "relationships" / "sam.yaml"
+    file.write_text(file.read_text().replace("interaction_count: 1", "interaction_count: 30"))
+    for soma in (calm, stirred):
+        assert "young" not in preamble.body_text(runtime, soma, "deliberate")
+
+
+def test_the_names_of_hormones_can_be_hidden(ada: Entity) -> None:
+    file = ada.file
+    file.write_text(file.read_text() + "\nsoma: {hormones: {show_names: false}}\n")
+    runtime = runtime_of(ada, ScriptedModel([]))
+    text = preamble.body_text(runtime, moved(runtime, felt=2, social=84), "deliberate")
+    assert "drive 0.15" in text
+    assert "dopamine" not in text
+
+
+def test_the_mood_stands_in_the_stable_part_where_a_setting_wants_it(ada: Entity) -> None:
+    model = ScriptedModel([say("Hello."), say("Hello.")])
+    talk(runtime_of(ada, model), WONDER)
+    assert "Your mood:" not in model.requests[0].messages[0].content
+    assert "Mood: content" in model.requests[0].messages[-1].content
+    model = ScriptedModel([say("Hello."), say("Hello.")])
+    runtime = settled(runtime_of(ada, model), mood_in_system=True)
+    talk(runtime, WONDER)
+    talk(runtime, WONDER)
+    system = [one.messages[0].content for one in model.requests if one.purpose == "chat"]
+    assert "Your mood: content." in system[0]
+    assert system[0] == system[1]
+    assert "Mood:" not in model.requests[0].messages[-1].content
+
+
+def test_a_turn_saves_what_each_event_did_to_bars_and_hormones(ada: Entity) -> None:
+    clock = Clock()
+    runtime = runtime_of(ada, ScriptedModel([act("recall", query="bees"), say("Hello.")]), clock)
+    born = body_state.read(runtime, runtime.now())
+    talk(runtime, "Do you remember the bees?")
+    written = store.read(ada.soma).values
+    assert abs(datetime.fromisoformat(written["hormones"]["at"]) - clock.at) < timedelta(seconds=1)
+    assert written["hormones"]["dopamine"] == pytest.approx(
+        0.1500 + 0.02 * 0.85 + 0.03 * 0.833, abs=0.001
+    )
+    assert written["hormones"]["oxytocin"] == pytest.approx(
+        0.2 + 0.03 * 0.8 + 0.01 * 0.776, abs=0.001
+    )
+    assert written["bars"]["social"]["value"] == pytest.approx(51.48, abs=0.05)
+    assert written["bars"]["curiosity"]["value"] > born.bars.value("curiosity")
+
+
+def test_a_turn_that_fails_saves_no_event(ada: Entity) -> None:
+    talk(runtime_of(ada, ScriptedModel([say("Hello.")])), "Hello.")
+    before = ada.soma.read_bytes()
+    clock = Clock()
+    clock.at = datetime(2026, 5, 25, tzinfo=UTC)
+    with pytest.raises(AnswerInvalidError):
+        talk(runtime_of(ada, ScriptedModel([]), clock), "Hello?")
+    assert ada.soma.read_bytes() == before

@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bumble.prompt import summary
+from tests.support import chatting, looking
+from tests.support.chatting import script
+from tests.support.running import Run
+from tests.support.stretches import claim, makes
+
+NOTES: dict[str, Any] = {
+    "purpose": "compact",
+    "json": dict.fromkeys(summary.HEADINGS, "") | {"goal": "Sam wants company."},
+    "always": True,
+}
+
+
+@pytest.fixture
+def long(run: Run) -> Run:
+    """Ada with a conversation that is too long for her model."""
+    chatting.long_talk(run)
+    run.ok("config", "set", "cognition.max_context_tokens", "4096")
+    script(run, NOTES)
+    return run
+
+
+def shown(run: Run) -> str:
+    return run.ok("context", "prompt").out
+
+
+def test_check_prints_the_numbers_and_writes_nothing(long: Run) -> None:
+    before = looking.truths(long)
+    out = long.ok("compact", "--check").out
+    assert "of 4096" in out
+    assert "over 3072" in out
+    assert out.endswith("due: 1 to do\n")
+    data = long.ok("compact", "--check", "--json").data
+    assert data["due"] is True
+    assert [gate["name"] for gate in data["gates"]] == ["enabled", "length"]
+    assert looking.truths(long) == before
+
+
+def test_a_short_conversation_is_not_due(run: Run) -> None:
+    script(run)
+    chatting.talk(run, [("sam", "Hi"), ("ada", "Hello")])
+    before = looking.truths(run)
+    assert run("compact", "--check", "--exit-code").code == 4
+    assert run("compact", "--exit-code").code == 4
+    assert "Nothing to do: length: " in run.ok("compact", "-v").out
+    assert looking.truths(run) == before
+
+
+def test_the_numbers_pruning_and_undo_need_no_model(long: Run) -> None:
+    looking.without_models(long)
+    long.ok("compact", "--check")
+    long.ok("compact", "--prune-only")
+    assert long.ok("compact", "--no-model", "--json").data["ran"] is True
+    long.ok("compact", "--undo")
+
+
+def test_nothing_was_said_yet(run: Run) -> None:
+    script(run)
+    assert "conversation: none, wants one" in run.ok("compact", "-v").out
+    assert "wants one to take back" in run.ok("compact", "--undo", "-v").out
+    assert run("compact", "--session", "nope").code == 1
+
+
+def test_a_summary_stands_for_the_middle_and_the_transcript_keeps_every_line(long: Run) -> None:
+    place = "sessions/ses_long/messages.jsonl"
+    before = long.text(place)
+    [done] = long.ok("compact", "--json").data["done"]
+    assert done["fits"] is True
+    assert done["after_tokens"] <= done["target_tokens"] < done["before_tokens"]
+    assert long.text(place).startswith(before)
+    prompt = shown(long)
+    assert "Sam wants company." in prompt
+    assert "Ilse lives in Porto" in prompt
+    assert "240 euros" in prompt
+    assert "with this and that and then some more, day 40." not in prompt
+    assert long("compact", "--exit-code").code == 4
+
+
+def test_undo_shows_the_conversation_as_it_was(long: Run) -> None:
+    before = shown(long)
+    made = long.ok("compact", "--json").data["done"][0]["records"]
+    assert shown(long) != before
+    for _ in made:
+        long.ok("compact", "--undo")
+    strip = [line for line in shown(long).splitlines() if not line.startswith("Now:")]
+    assert strip == [line for line in before.splitlines() if not line.startswith("Now:")]
+    assert "Nothing to do" in long.ok("compact", "--undo", "-v").out
+
+
+def test_without_a_model_the_lines_that_say_most_stand_for_the_middle(long: Run) -> None:
+    script(long)
+    [done] = long.ok("compact", "--no-model", "--json").data["done"]
+    assert done["fits"] is True
+    assert "Ilse lives in Porto" in shown(long)
+
+
+def test_a_summary_that_cannot_be_used_changes_nothing(long: Run) -> None:
+    script(long, {"purpose": "compact", "text": "I would rather not.", "always": True})
+    before = looking.truths(long)
+    assert long("compact").code == 21
+    assert looking.truths(long) == before
+
+
+def test_a_dry_run_shows_the_change_and_makes_none(long: Run) -> None:
+    before = looking.truths(long)
+    out = long.ok("compact", "--dry-run").out
+    assert "Sam wants company." in out
+    assert "sessions/ses_long/messages.jsonl" in out
+    assert looking.truths(long) == before
+
+
+def test_pruning_twice_changes_nothing_the_second_time(run: Run) -> None:
+    script(run)
+    results = [("tool", f"result {n}") for n in range(5)]
+    chatting.talk(run, [("sam", "Tea?"), *results, *[("sam", "yes"), ("ada", "yes")] * 10])
+    assert "old tool results cleared" in run.ok("compact", "--prune-only", "-v").out
+    before = looking.truths(run)
+    assert "nothing could be made shorter" in run.ok("compact", "--prune-only", "-v").out
+    assert looking.truths(run) == before
+
+
+def test_a_conversation_is_chosen_by_its_id_and_the_newest_by_default(long: Run) -> None:
+    chatting.talk(long, [("sam", "Hi"), ("ada", "Hello")], "ses_zz_other")
+    other = long.file("sessions/ses_zz_other/messages.jsonl")
+    other.write_text(other.read_text().replace("T10:", "T11:"))
+    assert long.ok("compact", "--json").data["ran"] is False
+    [done] = long.ok("compact", "--session", "long", "--json").data["done"]
+    assert done["session"] == "ses_long"
+
+
+@pytest.mark.parametrize("other", ["--prune-only", "--no-model", "--force", "--check"])
+def test_undo_goes_with_nothing_else(long: Run, other: str) -> None:
+    ran = long("compact", "--undo", other)
+    assert ran.code == 2
+    assert "takes back" in ran.err
+
+
+def test_a_hand_edit_between_two_compactions_stays(long: Run) -> None:
+    place = "sessions/ses_long/messages.jsonl"
+    long.ok("compact")
+    long.write(place, long.text(place).replace("240 euros", "260 euros"))
+    long.ok("compact", "--undo")
+    assert "260 euros" in long.text(place)
+
+
+HEARD = claim("Sam and I talked.", "m1", rests=["a"])
+NOTHING: dict[str, Any] = {"purpose": "stretch", "text": makes(HEARD).text, "always": True}
+MENDED: dict[str, Any] = {"purpose": "mend", "json": {"mended": []}, "always": True}
+
+
+@pytest.fixture
+def waiting(long: Run) -> Run:
+    """The same, and nothing of it was distilled."""
+    script(long, NOTES, NOTHING, MENDED)
+    long.write("state.yaml", "sessions:\n  ses_long: {distill: msg_00000}\n")
+    return long
+
+
+def test_what_leaves_the_view_is_distilled_first(waiting: Run) -> None:
+    [done] = waiting.ok("compact", "--json").data["done"]
+    assert sum(one["messages"] for one in done["flush"]) > 100
+    assert waiting.text("state.yaml").count("msg_00000") == 0
+    again = waiting.ok("compact", "--force", "--json").data["done"]
+    assert all(one["flush"] == [] for one in again)
+
+
+def test_a_dry_run_tells_of_the_flush_and_asks_nothing(waiting: Run) -> None:
+    before = looking.truths(waiting)
+    assert "is distilled (`bumble distill --dry-run`)" in waiting.ok("compact", "--dry-run").out
+    assert looking.truths(waiting) == before

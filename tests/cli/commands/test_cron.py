@@ -1,0 +1,233 @@
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from bumble.cli import crontab
+from bumble.records import automations
+from tests.support import looking
+from tests.support.repository import git
+from tests.support.running import Run
+
+CRONTAB = """#!/bin/sh
+place={place}
+case "$1" in
+-l) if [ -f "$place" ]; then /bin/cat "$place"; else echo "no crontab for sam" >&2; exit 1; fi ;;
+-) /bin/cat > "$place" ;;
+esac
+"""
+SYSTEMCTL = '#!/bin/sh\necho "$@" >> {place}\n'
+
+
+def program(run: Run, tmp_path: Path, name: str, source: str) -> Path:
+    """Put a program on the PATH; returns the file it works on."""
+    place, folder = tmp_path / f"{name}.kept", tmp_path / "bin"
+    folder.mkdir(exist_ok=True)
+    script = folder / name
+    script.write_text(source.format(place=place))
+    script.chmod(0o755)
+    run.environ["PATH"] = str(folder)
+    return place
+
+
+def test_nothing_is_installed_without_yes(run: Run, tmp_path: Path) -> None:
+    place = program(run, tmp_path, "crontab", CRONTAB)
+    ran = run.ok("cron", "install")
+    assert f"-m bumble -e {run.entity.root} tick" in ran.out
+    assert "--yes does it" in ran.err
+    run.ok("cron", "install", "--yes", "--print")
+    assert not place.exists()
+
+
+def test_it_is_installed_once_and_removed_without_a_trace(run: Run, tmp_path: Path) -> None:
+    place = program(run, tmp_path, "crontab", CRONTAB)
+    place.write_text("0 5 * * * backup\n")
+    run.ok("cron", "install", "--yes")
+    once = place.read_text()
+    run.ok("cron", "install", "--yes")
+    assert place.read_text() == once
+    assert once.startswith("0 5 * * * backup\n# bumble begins: ")
+    assert run.ok("cron", "show", "--json").data["installed"]["crontab"]
+    assert "-*/10" in run.ok("cron", "remove").out
+    assert place.read_text() == once
+    run.ok("cron", "remove", "--yes")
+    assert place.read_text() == "0 5 * * * backup\n"
+    assert "nothing of it" in run.ok("cron", "remove", "--yes").out
+
+
+def test_a_crontab_that_cannot_be_read_is_never_replaced(run: Run, tmp_path: Path) -> None:
+    script = '#!/bin/sh\n[ "$1" = -l ] && {{ echo broken >&2; exit 1; }}\necho x > {place}\n'
+    place = program(run, tmp_path, "crontab", script)
+    ran = run("cron", "install", "--yes")
+    assert (ran.code, place.exists()) == (1, False)
+    assert "broken" in ran.err
+
+
+def test_timers_of_systemd_where_there_is_no_cron(run: Run, tmp_path: Path) -> None:
+    place = program(run, tmp_path, "systemctl", SYSTEMCTL)
+    units = Path(run.environ["XDG_CONFIG_HOME"]) / "systemd" / "user"
+    assert "OnCalendar" in run.ok("cron", "install").out
+    assert not units.exists()
+    run.ok("cron", "install", "--yes")
+    names = sorted(path.name for path in units.iterdir())
+    assert [name.rsplit(".")[-1] for name in names] == ["service", "timer"]
+    assert run.ok("cron", "show", "--json").data["installed"]["systemd"]
+    run.ok("cron", "remove", "--yes")
+    assert list(units.iterdir()) == []
+    assert place.read_text().splitlines() == [
+        "--user daemon-reload",
+        f"--user enable --now {names[1]}",
+        f"--user is-active --quiet {names[1]}",
+        f"--user disable --now {names[1]}",
+        "--user daemon-reload",
+    ]
+
+
+REFUSING = """#!/bin/sh
+echo "$@" >> {place}
+case "$2" in enable|is-active) echo "Failed to connect to bus" >&2; exit 1 ;; esac
+"""
+
+
+def test_an_install_that_systemd_refuses_leaves_nothing_behind(run: Run, tmp_path: Path) -> None:
+    program(run, tmp_path, "systemctl", REFUSING)
+    units = Path(run.environ["XDG_CONFIG_HOME"]) / "systemd" / "user"
+    ran = run("cron", "install", "--yes")
+    assert ran.code == 1
+    assert "Failed to connect to bus\nNothing was installed." in ran.err
+    assert not units.parent.exists()
+    shown = run.ok("cron", "show", "--json").data
+    assert (shown["installed"], shown["problems"]) == ({"crontab": False, "systemd": False}, [])
+
+
+def test_units_that_systemd_does_not_run_are_shown_as_that(run: Run, tmp_path: Path) -> None:
+    program(run, tmp_path, "systemctl", SYSTEMCTL)
+    run.ok("cron", "install", "--yes")
+    program(run, tmp_path, "systemctl", REFUSING)
+    shown = run.ok("cron", "show").out
+    assert "ticks: run by nothing yet" in shown
+    assert "OnCalendar" in shown
+    assert "*/10" not in shown
+    assert "timer is written, but systemd does not run it" in shown
+
+
+@pytest.mark.parametrize(
+    "write", ["echo half > {place}; echo disk full >&2; exit 1", "echo half > {place}", "true"]
+)
+def test_a_crontab_that_was_not_taken_is_as_it_was(run: Run, tmp_path: Path, write: str) -> None:
+    good = "/bin/cat > {place}"
+    begin, _, _ = CRONTAB.partition("-) ")
+    keeps = f'-) /bin/cat > {{place}}.new; case "$(/bin/cat {{place}}.new)" in *bumble*) {write};; '
+    place = program(
+        run, tmp_path, "crontab", f"{begin}{keeps}*) {good} < {{place}}.new;; esac ;;\nesac\n"
+    )
+    place.write_text("0 5 * * * backup\n")
+    ran = run("cron", "install", "--yes")
+    assert ran.code == 1
+    assert "crontab refused it, and is as it was" in ran.err
+    assert place.read_text() == "0 5 * * * backup\n"
+
+
+def test_what_really_runs_is_shown(run: Run, tmp_path: Path) -> None:
+    place = program(run, tmp_path, "crontab", CRONTAB)
+    assert "last tick: never" in run.ok("cron", "show").out
+    run.ok("cron", "install", "--yes")
+    gone = place.read_text().replace(f" {sys.executable} ", " /gone/python ")
+    place.write_text(gone)
+    shown = run.ok("cron", "show", "--json").data
+    assert shown["runs"] == [f"*/10 * * * * /gone/python -P -m bumble -e {run.entity.root} tick"]
+    assert "the crontab runs /gone/python, which is gone" in shown["problems"][0]
+    place.write_text(gone.replace("*/10", "# */10"))
+    assert not run.ok("cron", "show", "--json").data["installed"]["crontab"]
+    looking.without_models(run)
+    run.ok("tick")
+    assert run.ok("cron", "show", "--json").data["last_tick"].startswith("2026-05-24T12:")
+
+
+@pytest.mark.parametrize(("names", "runs"), [(("init", "crond"), True), (("init", "sh"), False)])
+def test_whether_anybody_reads_crontabs(tmp_path: Path, names: tuple[str, ...], runs: bool) -> None:
+    assert crontab.daemon_runs(tmp_path) is None
+    for number, name in enumerate(names, 1):
+        (tmp_path / str(number)).mkdir()
+        (tmp_path / str(number) / "comm").write_text(f"{name}\n")
+    assert crontab.daemon_runs(tmp_path) is runs
+
+
+def test_a_program_that_never_ends_is_waited_for_no_longer(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(crontab, "TIMEOUT_SECONDS", 0.1)
+    program(run, tmp_path, "crontab", "#!/bin/sh\nexec /bin/sleep 9\n")
+    ran = run("cron", "install", "--yes")
+    assert ran.code == 1
+    assert "crontab -l did not end within 0.1 seconds\n" in ran.err
+
+
+def test_without_cron_and_systemd_it_says_what_to_run(run: Run) -> None:
+    assert "*/10 * * * *" in run.ok("cron", "install").out
+    ran = run("cron", "install", "--yes")
+    assert ran.code == 1
+    assert "There is no crontab on this machine" in ran.err
+    assert "automations: none" in run.ok("cron", "show").out
+
+
+def test_an_automation_is_a_file_and_is_shown_with_its_next_time(run: Run) -> None:
+    made = run.ok("cron", "add", "0 8 * * 7", "Look back at the week", "--json").data
+    assert run.text(f"automations/{made['id']}.md").startswith('---\nschedule: "0 8 * * 7"\n')
+    (shown,) = run.ok("cron", "show", "--json").data["automations"]
+    assert (shown["next"], shown["enabled"]) == ("2026-05-31T08:00:00+01:00", True)
+    assert "next 2026-05-31 08:00" in run.ok("cron", "show").out
+
+
+@pytest.mark.parametrize("when", ["0 8 * *", "0 8 * * 9"])
+def test_a_schedule_that_is_none_adds_nothing(run: Run, when: str) -> None:
+    ran = run("cron", "add", when, "Look")
+    assert ran.code == 2
+    assert "is no schedule" in ran.err
+    assert not run.file("automations").exists()
+
+
+def test_there_is_a_most_of_automations(run: Run) -> None:
+    for number in range(automations.MOST - 1):
+        run.write(f"automations/aut_{number}.md", "---\nschedule: 0 8 * * *\n---\n\nLook.\n")
+    run.ok("cron", "add", "0 8 * * *", "Look")
+    assert run("cron", "add", "0 9 * * *", "Look").code == 13
+    assert len(list(run.file("automations").iterdir())) == automations.MOST
+
+
+def test_doctor_names_a_schedule_that_is_none_and_a_file_that_is_no_reminder(run: Run) -> None:
+    run.write("automations/x.md", "---\nschedule: 0 8 * * 9\n---\n\nLook.\n")
+    run.write("reminders/rem_1.md", "---\nat: tomorrow\n---\n\nTea.\n")
+    run.write("reminders/note.txt", "x\n")
+    found = run("doctor", "--json").data["findings"]
+    places = {(one["code"], one["path"], one["line"]) for one in found}
+    assert ("schedule-invalid", "automations/x.md", 2) in places
+    assert ("record-invalid", "reminders/rem_1.md", 2) in places
+    assert ("file-unread", "reminders/note.txt", None) in places
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+@pytest.mark.parametrize(
+    ("memory", "answer", "asked", "waits"),
+    [
+        ("write", "\n", True, True),
+        ("write", "n\n", True, False),
+        ("none", "", False, False),
+    ],
+)
+def test_what_an_able_model_writes_at_night_waits_if_its_owner_wants(
+    run: Run, tmp_path: Path, memory: str, answer: str, asked: bool, waits: bool
+) -> None:
+    git(run.entity.root, "init", "-q", "-b", "main")
+    script = run.write("../script.jsonl", json.dumps({"abilities": {"memory": {"any": memory}}}))
+    run.environ["BUMBLE_LLM_MODEL"] = f"script:{script.resolve()}"
+    program(run, tmp_path, "crontab", CRONTAB)
+    ran = run.ok("cron", "install", "--yes", stdin=answer, terminal=True)
+    assert ("wait for your word" in ran.err) == asked
+    kept = run.ok("config", "get", "git.review", "--json").data
+    assert ("stretch" in str(kept), "dream" in str(kept)) == (waits, waits)
+    assert "wait for your word" not in run.ok("cron", "install", "--yes").err  # nobody is there

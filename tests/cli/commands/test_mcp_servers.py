@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime
+
+import pytest
+
+from bumble.records import session_files
+from bumble.records.sessions import Message
+from bumble.text import yaml_edit
+from tests.support.chatting import act, script
+from tests.support.running import Run
+from tests.support.servers import bad, good, list_servers
+
+
+def messages(full: Run, role: str) -> list[Message]:
+    """What somebody said in the newest conversation."""
+    info = session_files.newest(full.entity.sessions, "sam", datetime.now(UTC))
+    assert info is not None
+    talk = session_files.find(full.entity.sessions, info.id)
+    return [message for message in talk.messages if message.role == role]
+
+
+def test_the_entity_uses_a_tool_of_another_program(full: Run) -> None:
+    list_servers(full, {"weather": good()})
+    script(full, act("weather.forecast", city="Rome", days=2), act("say", text="Rain in Rome."))
+    ran = full.ok("chat", "Please ask weather about Rome.")
+    assert "Rain in Rome." in ran.out
+    (result,) = messages(full, "tool")
+    assert (result.text, result.trust) == ("Rome: rain for 2 days, 9 C", "tool")
+    assert messages(full, "assistant")[-1].trust == "tool", "what follows is no better"
+
+
+def test_what_a_tool_gives_is_cut_and_its_whole_is_kept(full: Run) -> None:
+    list_servers(full, {"weather": good()})
+    script(full, act("weather.poem", lines=9000), act("say", text="Long."))
+    full.ok("chat", "Please ask weather for a poem.")
+    (result,) = messages(full, "tool")
+    assert "characters in all, cut here; ref " in result.text
+    blobs = [path for path in full.entity.sessions.rglob("blobs/*") if path.is_file()]
+    assert any(b"line 8999" in path.read_bytes() for path in blobs)
+
+
+def test_a_bad_server_never_stops_a_talk(full: Run) -> None:
+    list_servers(
+        full,
+        {"gone": {"command": ["/no/such/program"]}, "dead": {"command": bad("dead")}}
+        | {"odd": {"command": bad("odd"), "timeout_seconds": 3}},
+    )
+    script(full, act("odd.hang"), act("say", text="It does not answer."))
+    ran = full.ok("chat", "Please ask odd.")
+    assert "It does not answer." in ran.out
+    assert "the MCP server gone could not be started" in ran.err
+    assert "the MCP server dead has ended" in ran.err
+    (result,) = messages(full, "tool")
+    assert result.text == "failed: odd did not answer within 3 s"
+
+
+def test_guests_and_what_lies_in_the_folder_start_nothing(full: Run) -> None:
+    marker = full.entity.root.parent / "started"
+    command = [sys.executable, "-c", f"open({str(marker)!r}, 'w')"]
+    script(full, act("say", text="Hello."), act("say", text="Hello."))
+    list_servers(full, {"weather": {"command": command}})
+    full.ok("chat", "--as", "Bo", "Please ask weather.")
+    assert not marker.exists()
+    list_servers(full, {})
+    there = full.text("entity.yaml")
+    entry = {"weather": {"command": command}}
+    full.write("entity.yaml", yaml_edit.set_value(there, ("tools", "servers"), entry))
+    full.ok("config", "trust", str(full.entity.root))
+    ran = full.ok("chat", "Please ask weather.")
+    assert not marker.exists()
+    assert "`tools.servers` is ignored: only your own config may set it, with --user" in ran.err
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no such signal")
+def test_an_interrupt_ends_the_talk_and_every_server(full: Run) -> None:
+    marker = full.entity.root.parent / "gone"
+    list_servers(full, {"odd": {"command": bad("odd", marker), "timeout_seconds": 60}})
+    script(full, act("odd.hang"), act("say", text="Never said."))
+    command = [sys.executable, "-P", "-m", "bumble", "-e", str(full.entity.root), "chat"]
+    with subprocess.Popen([*command, "Please ask odd."], env=full.environ) as talk:
+        for _ in range(600):
+            if marker.exists():
+                break
+            time.sleep(0.1)
+        pid = int(marker.read_text())
+        talk.send_signal(signal.SIGINT)
+        assert talk.wait(20) == 130
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_a_light_message_starts_no_server(full: Run) -> None:
+    marker = full.entity.root.parent / "started"
+    command = [sys.executable, "-c", f"open({str(marker)!r}, 'w')"]
+    list_servers(full, {"sky": {"command": command, "words": ["rain"]}})
+    script(full, act("say", text="Hi.") | {"always": True})
+    full.ok("chat", "hi")
+    full.ok("chat", "--incognito", "Rain?")
+    full.ok("chat", "What do you make of all our talks, and why?")
+    assert not marker.exists()
+    script(full, act("say", text="Yes."))
+    full.ok("chat", "Rain?")
+    assert marker.exists()
+
+
+def test_a_secret_goes_to_no_other_program(full: Run) -> None:
+    list_servers(full, {"weather": good()})
+    script(full, act("weather.forecast", city="my password is hunter2!x"), act("say", text="No."))
+    full.ok("chat", "Please ask weather.")
+    (result,) = messages(full, "tool")
+    assert result.text.startswith("failed:")
+
+
+def test_mcp_list_says_which_servers_answer(full: Run) -> None:
+    assert "No MCP servers. Add one" in full.ok("mcp", "list").out
+    list_servers(full, {"weather": good(), "dead": {"command": bad("dead")}})
+    shown = full.ok("mcp", "list").out
+    assert "dead: has ended: ModuleNotFoundError" in shown
+    assert "weather: answers (2026-07-28, " in shown
+    assert "  weather.forecast  Tell the weather of a city." in shown
+    assert "  not used: flood_town, for it may change something" in shown
+    dead, weather = full.ok("--json", "mcp", "list").data["servers"]
+    assert (dead["answers"], weather["answers"]) == (False, True)
+    assert weather["tools"][0]["name"] == "weather.forecast"
+
+
+def test_without_the_library_a_talk_goes_on_and_says_what_to_install(
+    full: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [
+        name for name in sys.modules if name.startswith(("mcp", "bumble.chat.mcp_client"))
+    ]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    monkeypatch.setitem(sys.modules, "mcp_types", None)
+    list_servers(full, {"weather": good()})
+    script(full, act("say", text="Hello."))
+    ran = full.ok("chat", "Please ask weather.")
+    assert "Hello." in ran.out
+    assert "pip install 'bumble-entity[mcp]'" in ran.err
+    assert full("mcp", "list").code == 1
+
+
+@pytest.mark.parametrize(
+    "entry", ["{command: []}", "{tools: [x]}", "{command: [x], env: {}}", "{command: x}"]
+)
+def test_an_entry_that_is_none_is_named_with_its_line(full: Run, entry: str) -> None:
+    list_servers(full, {})
+    ran = full("config", "set", "--user", "tools.servers.weather", entry)
+    assert ran.code != 0 and "tools.servers" in ran.err
+    assert full("config", "set", "--user", "tools.servers", "{Bad Name: {command: [x]}}").code != 0

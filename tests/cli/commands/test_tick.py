@@ -1,0 +1,279 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bumble.app.process import Shell
+from bumble.cli.app import main
+from bumble.jobs import locks, registry
+from tests.support.running import Run
+from tests.support.small import WAITING, small
+
+SCRIPT = """\
+- Hello Sam.
+- Fine.
+- {purpose: automation, text: A calm day., always: true}
+- {purpose: a, text: Yes., always: true}
+"""
+posix = pytest.mark.skipif(os.name == "nt", reason="needs signals")
+# a process whose passes are the small ones; its pass "a" takes a minute, as a native call may
+SLOW = """\
+import sys, time
+from bumble.cli.app import main
+from bumble.upkeep import jobs
+from tests.support.small import small
+def slow(word):
+    print("begun", flush=True)
+    time.sleep(60)
+jobs.AFTER_TURN = (small("a", slow),)
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.fixture
+def living(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Ada with a scripted model, whose turns leave what the small passes do."""
+    run.write("script.yaml", SCRIPT)
+    run.ok("config", "set", "llm.model", f"script:{run.file('script.yaml')}")
+    monkeypatch.setattr(registry, "AFTER_TURN", (small("a", thinks=True), small("b")))
+    monkeypatch.setattr(registry, "AFTER", ())
+    return run
+
+
+def truth(run: Run) -> dict[str, Any]:
+    return {name: one for name, one in run.state().items() if ".bumble" not in name}
+
+
+def run_lines(run: Run) -> list[dict[str, Any]]:
+    lines = run.text(".bumble/log/runs.jsonl").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def calls(run: Run) -> int:
+    file = run.file(".bumble/log/calls.jsonl")
+    return len(file.read_text().splitlines()) if file.exists() else 0
+
+
+def test_a_tick_does_what_is_due_and_a_second_one_changes_no_byte(living: Run) -> None:
+    living.ok("remind", "add", "Tea", "--in", "1m", "--deliver", "journal")
+    living.ok("cron", "add", "* * * * *", "Look around")
+    living.write(WAITING, "b 1\na 1\n")
+    ran = living.ok("tick", "-v", "--now", "2026-05-24T15:00:00+01:00")
+    assert [line.split(":")[0] for line in ran.out.splitlines()] == [
+        "reminders",
+        "automations",
+        "a",
+        "b",
+    ]
+    before, asked = truth(living), calls(living)
+    assert asked == 2
+    second = living.ok("tick", "--now", "2026-05-24T15:00:00+01:00")
+    assert (second.out, second.err) == ("", "")
+    assert (truth(living), calls(living)) == (before, asked)
+    first, last = run_lines(living)
+    assert (first["calls"], last["calls"], last["events"]) == (2, 0, [])
+
+
+def test_check_shows_the_gates_of_every_pass_and_writes_nothing(living: Run) -> None:
+    living.write(WAITING, "a 1\n")
+    before = living.state()
+    data = living.ok("tick", "--check", "--json").data
+    assert {name: one["due"] for name, one in data.items()} == {
+        "reminders": False,
+        "automations": False,
+        "a": True,
+        "b": False,
+        "probe": False,
+    }
+    assert living.state() == before
+    living.write(WAITING, "")
+    assert living("tick", "--check", "--exit-code").code == 4
+
+
+def test_a_dry_run_shows_the_changes_and_writes_none(living: Run) -> None:
+    living.write(WAITING, "b 1\n")
+    before = truth(living)
+    assert "+b 1" in living.ok("tick", "--dry-run").out
+    assert truth(living) == before
+
+
+def test_nothing_is_thought_within_a_minute_of_a_talk_unless_it_is_to_be_settled(
+    living: Run,
+) -> None:
+    living.ok("chat", "Hi")
+    living.write(WAITING, "a 1\nb 1\n")
+    at = living.now.isoformat()
+    ran = living.ok("tick", "-v", "--now", at)
+    [line] = [line for line in ran.out.splitlines() if "within the last minute" in line]
+    assert line.endswith(" wait: somebody spoke within the last minute")
+    assert "a, " in line
+    assert living.text(WAITING) == "a 1\n"
+    living.ok("tick", "--settle", "--now", at)
+    assert living.text(WAITING) == ""
+
+
+def test_nothing_is_thought_while_a_turn_goes_on(living: Run) -> None:
+    living.write(WAITING, "a 1\n")
+    with locks.hold_turn(living.entity):
+        held = living.ok("tick", "--settle", "--json").data["held"]
+    assert held == dict.fromkeys(("automations", "a", "probe"), "a turn goes on")
+
+
+def test_a_run_keeps_to_its_budget_and_says_what_is_left(living: Run) -> None:
+    living.ok("config", "set", "limits.calls_per_turn", "1")
+    living.write(WAITING, "a 1\na 2\n")
+    ran = living.ok("tick", "--json")
+    assert [one["kind"] for one in ran.data["waiting"]] == ["BudgetSpentError"]
+    assert living.text(WAITING) == "a 2\n"
+    living.ok("config", "set", "limits.tokens_per_day", "1")
+    assert "limits.tokens_per_day" in living.ok("tick", "-v").out
+    today = living.ok("status", "--json").data["today"]
+    assert (today["calls"], today["tokens_per_day"]) == (1, 1)
+    assert today["tokens"] > 0
+
+
+def test_a_model_that_is_not_there_is_an_error_under_cron(living: Run) -> None:
+    living.ok("config", "set", "llm.model", "script:nowhere.yaml")
+    living.write(WAITING, "a 1\nb 1\n")
+    ran = living("tick")
+    assert ran.code == 12
+    assert "nowhere.yaml" in ran.err
+    assert living.text(WAITING) == "a 1\n"
+
+
+def test_a_second_tick_at_once_leaves_quietly(living: Run) -> None:
+    living.write(WAITING, "b 1\n")
+    with locks.hold_work(living.entity):
+        assert living.ok("tick").out == ""
+        assert "Another tick is at work" in living.ok("tick", "-v").out
+    assert living.text(WAITING) == "b 1\n"
+
+
+def test_two_ticks_at_once_say_everything_once(run: Run) -> None:
+    for n in range(6):
+        run.ok("remind", "add", f"Tea {n}", "--at", "2026-05-24T10:00", "--deliver", "journal")
+    words = [sys.executable, "-m", "bumble", "-e", str(run.entity.root), "tick"]
+    ticks = [subprocess.Popen(words, env=run.environ) for _ in range(3)]
+    assert [one.wait(60) for one in ticks] == [0, 0, 0]
+    assert run.text("journal.md").count("#reminder") == 6
+
+
+def test_it_works_with_no_environment_from_any_folder(run: Run, tmp_path: Path) -> None:
+    run.ok("remind", "add", "Tea", "--at", "2026-05-24T10:00", "--deliver", "journal")
+    words = [sys.executable, "-P", "-m", "bumble", "-e", str(run.entity.root), "tick"]
+    state = {"XDG_STATE_HOME": run.environ["XDG_STATE_HOME"]}  # there it says that it is ours
+    done = subprocess.run(
+        words, env=state, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert "Reminder (due" in run.text("journal.md")
+
+
+class Spawner:
+    def __init__(self) -> None:
+        self.started: list[list[str]] = []
+
+    def __call__(self, arguments: Sequence[str]) -> None:
+        self.started.append(list(arguments))
+
+
+def chat(run: Run, *words: str) -> tuple[int, list[list[str]]]:
+    """Chat in a shell that can start processes; returns what it started."""
+    spawner = Spawner()
+    shell = Shell(run.environ, run.entity.root, now_given=run.now, rng=run.rng, spawn=spawner)
+    return main(["chat", *words], shell), spawner.started
+
+
+def test_what_waits_is_settled_in_the_background_with_the_same_clock_and_seed(
+    living: Run,
+) -> None:
+    living.write(WAITING, "a 1\n")
+    code, started = chat(living, "Hi", "--seed", "7")
+    root, now = str(living.entity.root), living.now.isoformat()
+    wanted = ["-e", root, "tick", "--settle-only", "--now", now, "--seed", "7"]
+    assert (code, started) == (0, [wanted])
+
+
+def test_nothing_is_started_where_nothing_waits_or_nothing_may_be(living: Run) -> None:
+    assert chat(living, "Hi") == (0, [])
+    living.write(WAITING, "a 1\n")
+    assert chat(living, "Fine?", "--incognito") == (0, [])
+    living.ok("config", "set", "limits.settle", "later")
+    assert chat(living, "Fine?") == (0, [])
+    living.ok("config", "set", "limits.settle", "background")
+    living.ok("config", "set", "limits.passes_per_turn", "0")
+    living.write("script.yaml", "- {purpose: chat, text: Yes., always: true}\n")
+    assert chat(living, "Fine?") == (0, [])
+
+
+def test_settling_only_makes_the_passes_of_one_turn(living: Run) -> None:
+    living.ok("remind", "add", "Tea", "--at", "2026-05-24T10:00", "--deliver", "journal")
+    living.write(WAITING, "a 1\nb 1\nb 2\n")
+    living.ok("tick", "--settle-only")
+    assert living.text(WAITING) == "b 2\n"
+    assert "#reminder" not in living.text("journal.md")
+    assert run_lines(living)[-1]["command"] == "settle"
+
+
+def test_the_footer_says_what_waits(living: Run) -> None:
+    living.write(WAITING, "a 1\nb 1\nb 2\n")
+    ran = living.ok("chat", "Hi", "--usage")
+    assert "[waiting: a 1, b 2; settled in the background]" in ran.err
+    data = living.ok("chat", "How are you?", "--json").data
+    assert data["pending"] == {"a": 1, "b": 2}
+
+
+def test_waiting_for_it_is_a_choice(living: Run) -> None:
+    living.ok("config", "set", "limits.settle", "wait")
+    living.write(WAITING, "b 1\nb 2\nb 3\n")
+    ran = living.ok("chat", "Hi")
+    assert (ran.out, "settling" in ran.err) == ("Hello Sam.\n", True)
+    assert living.text(WAITING) == "b 3\n"
+
+
+def test_an_interrupt_leaves_the_rest_for_later(
+    living: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(word: str) -> None:
+        if word == "2":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(registry, "AFTER_TURN", (small("b", interrupt),))
+    living.ok("config", "set", "limits.settle", "wait")
+    living.write(WAITING, "b 1\nb 2\n")
+    ran = living.ok("chat", "Hi")
+    assert "the rest is left for later" in ran.err
+    assert living.text(WAITING) == "b 2\n"
+
+
+@posix
+def test_a_chat_stops_who_settles_and_is_not_kept_waiting(living: Run) -> None:
+    living.write(WAITING, "a 1\n")
+    words = [sys.executable, "-c", SLOW, "-e", str(living.entity.root), "tick", "--settle-only"]
+    process = subprocess.Popen(words, env=living.environ, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "begun\n"
+    started = time.monotonic()
+    assert living.ok("chat", "Hi").out == "Hello Sam.\n"
+    assert time.monotonic() - started < 5
+    assert process.wait(5) == -signal.SIGTERM
+    assert living.text(WAITING) == "a 1\n"
+    living.ok("tick", "--settle")
+    assert living.text(WAITING) == ""
+
+
+@posix
+def test_who_settles_leaves_while_a_turn_goes_on(living: Run) -> None:
+    living.write(WAITING, "a 1\n")
+    with locks.hold_turn(living.entity):
+        living.ok("tick", "--settle-only")
+    assert living.text(WAITING) == "a 1\n"

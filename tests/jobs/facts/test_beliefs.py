@@ -1,0 +1,190 @@
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from bumble.entity.changes import ChangeSet
+from bumble.entity.folder import Entity
+from bumble.llm.scripted import ScriptedModel
+from bumble.recall import belief_strength
+from bumble.recall.belief_strength import Claim, Verdict
+from bumble.records import beliefs as store
+from bumble.records.base import Provenance
+from bumble.records.beliefs import Belief
+from bumble.runtime.runtime import Runtime
+from tests.support.talks import NOON
+from tests.support.turns import runtime_of
+
+SAM = Provenance(by="distill", trust="owner", audience=("sam",))
+AGAINST: dict[str, Verdict] = {"bel_1": "contradicts"}
+JO = Provenance(by="distill", trust="person", audience=("jo",))
+
+
+def hold(
+    runtime: Runtime, name: str, text: str, category: str = "preference", **fields: Any
+) -> Belief:
+    origin = fields.pop("provenance", SAM)
+    confidence = fields.pop("confidence", 0.6)
+    one = store.new(name, text, category, confidence, NOON, provenance=origin, **fields)
+    runtime.apply(ChangeSet("", (store.plan_new(one, ""),)))
+    return one
+
+
+def claim(text: str, name: str = "bel_new", category: str = "preference", **fields: Any) -> Claim:
+    made = Claim(name, text, category, 0.7, ("msg_9",), "conversation", SAM)
+    return replace(made, **fields)
+
+
+def take(runtime: Runtime, *claims: Claim, days: float = 0) -> dict[str, Belief]:
+    planned = belief_strength.plan_claims(runtime, claims, NOON + timedelta(days=days))
+    runtime.apply(ChangeSet("", tuple(planned)))
+    return {one.id: one for one in store.read(runtime.entity.beliefs)}
+
+
+@pytest.fixture
+def runtime(ada: Entity) -> Runtime:
+    return runtime_of(ada, ScriptedModel([]))
+
+
+@pytest.mark.parametrize(
+    ("category", "days"),
+    [("correction", 365), ("preference", 180), ("world_fact", 90), ("dream_insight", 21)],
+)
+def test_confidence_halves_toward_the_floor(runtime: Runtime, category: str, days: int) -> None:
+    one = hold(runtime, "bel_1", "Tea is good.", category, confidence=0.85)
+    assert belief_strength.strength(one, NOON) == 0.85
+    assert belief_strength.strength(one, NOON + timedelta(days=days)) == pytest.approx(0.45)
+    assert belief_strength.strength(one, NOON - timedelta(days=9)) == 0.85
+    assert belief_strength.strength(one, NOON + timedelta(days=9999)) == pytest.approx(
+        0.05, abs=1e-3
+    )
+
+
+def test_what_is_below_the_floor_does_not_rise(runtime: Runtime) -> None:
+    one = hold(runtime, "bel_1", "Tea is good.", confidence=0.02)
+    later = NOON + timedelta(days=900)
+    assert belief_strength.strength(one, later) == 0.02
+
+
+def stored(runtime: Runtime, belief_id: str) -> Belief:
+    [belief] = [one for one in store.read(runtime.entity.beliefs) if one.id == belief_id]
+    return belief
+
+
+@pytest.mark.parametrize(("by", "after"), [("user", 0.7), ("extracted", 0.66), ("dream", 0.64)])
+def test_a_confirmation_counts_by_who_made_it(runtime: Runtime, by: str, after: float) -> None:
+    one = hold(runtime, "bel_1", "Tea is good.", confidence=0.6)
+    change = belief_strength.plan_confirm(one, by, NOON)
+    assert change is not None
+    runtime.apply(ChangeSet("", (change,)))
+    assert stored(runtime, "bel_1").confidence == pytest.approx(after)
+
+
+def test_no_number_of_confirmations_makes_certain(runtime: Runtime) -> None:
+    one = hold(runtime, "bel_1", "Tea is good.")
+    for _ in range(60):
+        change = belief_strength.plan_confirm(one, "user", NOON)
+        if change is not None:
+            runtime.apply(ChangeSet("", (change,)))
+        one = stored(runtime, "bel_1")
+    assert one.confidence == 0.99
+
+
+def test_a_confirmation_starts_from_what_is_left(runtime: Runtime) -> None:
+    one = hold(runtime, "bel_1", "Tea is good.", confidence=0.85)
+    later = NOON + timedelta(days=180)
+    change = belief_strength.plan_confirm(one, "user", later)
+    assert change is not None
+    runtime.apply(ChangeSet("", (change,)))
+    found = stored(runtime, "bel_1")
+    assert found.confidence == pytest.approx(1 - 0.55 * 0.75, abs=1e-4)
+    assert found.reinforced == later
+
+
+def test_the_same_evidence_confirms_only_once(runtime: Runtime) -> None:
+    hold(runtime, "bel_1", "Sam likes tea", evidence=("msg_9",))
+    assert take(runtime, claim("Sam likes tea."))["bel_1"].confidence == 0.6
+
+
+def test_the_same_words_confirm_without_a_model(runtime: Runtime) -> None:
+    hold(runtime, "bel_1", "Sam likes tea", evidence=("msg_1",))
+    held = take(runtime, claim("sam likes  tea."))
+    assert list(held) == ["bel_1"]
+    assert held["bel_1"].confidence == pytest.approx(0.66)
+    assert held["bel_1"].evidence == ("msg_1", "msg_9")
+
+
+def test_what_is_trusted_less_makes_nobody_s_word_firmer(runtime: Runtime) -> None:
+    hold(runtime, "bel_1", "Sam likes tea", evidence=("msg_1",))
+    before = {one.id: one for one in store.read(runtime.entity.beliefs)}
+    less = replace(SAM, trust="entity")
+    assert take(runtime, claim("Sam likes tea.", provenance=less)) == before
+
+
+def test_the_same_words_in_another_category_are_another_belief(runtime: Runtime) -> None:
+    hold(runtime, "bel_1", "Sam likes tea")
+    assert len(take(runtime, claim("Sam likes tea", category="world_fact"))) == 2
+
+
+def test_a_model_tells_that_two_wordings_are_one_claim(runtime: Runtime) -> None:
+    hold(runtime, "bel_1", "Sam is fond of tea")
+    held = take(runtime, claim("Sam likes tea", verdicts={"bel_1": "same"}))
+    assert list(held) == ["bel_1"]
+
+
+def test_a_contradiction_of_the_same_person_weakens_the_older_and_links_both(
+    runtime: Runtime,
+) -> None:
+    hold(runtime, "bel_1", "Sam likes cilantro")
+    held = take(runtime, claim("Sam hates cilantro", verdicts=AGAINST))
+    assert held["bel_1"].confidence == pytest.approx(0.36)
+    assert held["bel_1"].contradicts == ("bel_new",)
+    assert held["bel_new"].confidence == 0.7
+    assert held["bel_new"].contradicts == ("bel_1",)
+    assert belief_strength.superseded(held["bel_1"], held, NOON) is False  # formed together
+    later = NOON + timedelta(minutes=1)
+    newer = replace(held["bel_new"], formed=later)
+    assert belief_strength.superseded(held["bel_1"], {"bel_new": newer}, later)
+
+
+def test_a_contradiction_between_people_weakens_both(runtime: Runtime) -> None:
+    both = Provenance(by="distill", audience=("sam", "jo"))
+    hold(runtime, "bel_1", "Sam likes cilantro", provenance=both)
+    stranger = claim("Sam hates cilantro", provenance=JO, verdicts=AGAINST)
+    held = take(runtime, replace(stranger, provenance=replace(JO, audience=("jo",))))
+    assert held["bel_1"].confidence == pytest.approx(0.36)
+
+
+def test_two_claims_that_say_the_same_are_one_belief(runtime: Runtime) -> None:
+    held = take(
+        runtime,
+        claim("Sam likes tea", evidence=("msg_1",)),
+        claim("Sam likes tea.", "bel_2", evidence=("msg_2",)),
+    )
+    assert list(held) == ["bel_new"]
+    assert held["bel_new"].evidence == ("msg_1", "msg_2")
+
+
+def test_planning_again_plans_the_same(runtime: Runtime) -> None:
+    hold(runtime, "bel_1", "Sam likes tea")
+    claims = [claim("Sam likes tea"), claim("Sam plays chess", "bel_2")]
+    first = belief_strength.plan_claims(runtime, claims, NOON)
+    assert belief_strength.plan_claims(runtime, claims, NOON) == first
+    runtime.apply(ChangeSet("", tuple(first)))
+    assert belief_strength.plan_claims(runtime, claims, NOON) == []
+
+
+def test_faded_beliefs_are_put_away_once_and_come_back_when_confirmed(runtime: Runtime) -> None:
+    hold(runtime, "bel_1", "Tides dream.", "dream_insight", confidence=0.35)
+    hold(runtime, "bel_2", "Sam likes tea")
+    later = NOON + timedelta(days=60)
+    held = list(store.read(runtime.entity.beliefs))
+    planned = belief_strength.archive_check(held, later)
+    assert [one.path for one in planned] == ["beliefs/bel_1.md"]
+    runtime.apply(ChangeSet("", tuple(planned)))
+    held = list(store.read(runtime.entity.beliefs))
+    assert belief_strength.archive_check(held, later) == []
+    assert take(runtime, claim("Tides dream.", category="dream_insight"))["bel_1"].archived is False

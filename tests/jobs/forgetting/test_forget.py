@@ -1,0 +1,306 @@
+from __future__ import annotations
+
+import hashlib
+from datetime import UTC
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from bumble.cli.doctor.check_records import CheckContext, check
+from bumble.entity import changes
+from bumble.entity.changes import ChangeSet
+from bumble.entity.folder import Entity
+from bumble.jobs import stretch
+from bumble.jobs.forgetting import forget, undecided
+from bumble.jobs.forgetting.draft import ForgettingDraft
+from bumble.records import (
+    beliefs,
+    dreams,
+    episodes,
+    journal,
+    knowledge,
+    relationships,
+    reminders,
+    scratch,
+    session_files,
+    sessions,
+    skills,
+    state,
+)
+from bumble.records.base import Provenance
+from bumble.records.episodes import Imprint
+from bumble.records.relationships import PendingNote
+from bumble.records.sessions import Appraised, Compaction
+from tests.support.living import NOON, ada, known, runtime_of, talked, write
+from tests.support.stretches import Citing, makes, seen
+
+SECRET = "marzipan"
+BOTH = ("sam", "bo")
+
+
+def origin(*sources: str, audience: tuple[str, ...] = ("sam",)) -> Provenance:
+    return Provenance("distill", "m", sources, "person", audience)
+
+
+@pytest.fixture
+def entity(tmp_path: Path) -> Entity:
+    """Sam, who told Ada a secret; Bo, who did not; and both together."""
+    folder = ada(tmp_path)
+    known(folder, "Sam", f"Sam steals {SECRET}.")
+    note = PendingNote(f"Sam spoke of {SECRET}.", NOON, origin("ses_1", "msg_1000"))
+    known(folder, "Bo", "Bo bakes.", pending=(note, PendingNote("Bo sings.")))
+    talk = talked(folder, "ses_1", ("sam", f"I steal {SECRET}."), ("ada", f"Your {SECRET}!"))
+    felt = Appraised(NOON, "msg_1000", {"comfort": 2}, f"Sweet {SECRET}.", "amused", 0.4, SECRET)
+    cut = Compaction("cmp_1", NOON, f"Sam and {SECRET}.", "msg_1000", "msg_1001")
+    write(folder, sessions.plan_append(talk, [felt, cut], ""))
+    write(folder, session_files.plan_blob("ses_1", SECRET.encode(), "")[1])
+    lines = (("bo", "I bake, Sam."), ("ada", "Sam hears you, Bo."), ("sam", f"Oh {SECRET}."))
+    talked(folder, "ses_2", *lines, by="bo", present=("sam",))
+    talked(folder, "ses_3", ("bo", "I met Sam."), ("ada", "Good."), by="bo")
+    trip = "Sam and Bo ran. Samuel won, said Sam's aunt."
+    planned = [
+        episodes.plan_new(
+            episodes.new("ep_1", NOON, 0.5, SECRET, people=("sam",), provenance=origin("ses_1")), ""
+        ),
+        episodes.plan_new(
+            episodes.new(
+                "ep_2",
+                NOON,
+                0.5,
+                trip,
+                people=BOTH,
+                imprints=(Imprint("amused", 0.5, "Sam fell"),),
+                provenance=origin("ses_2", audience=BOTH),
+            ),
+            "",
+        ),
+        beliefs.plan_new(
+            beliefs.new(
+                "bel_1",
+                SECRET,
+                "preference",
+                0.5,
+                NOON,
+                evidence=("msg_2002",),
+                provenance=origin("ses_2", "msg_2002", audience=BOTH),
+            ),
+            "",
+        ),
+        beliefs.plan_new(
+            beliefs.new(
+                "bel_2",
+                "Sam and Bo bake.",
+                "preference",
+                0.5,
+                NOON,
+                evidence=("msg_2000", "msg_2002"),
+                provenance=origin("ses_2", audience=BOTH),
+            ),
+            "",
+        ),
+    ]
+    write(folder, *planned)
+    for title, text, whose in (("Night", SECRET, origin("ses_1")), ("Bread", "At six.", None)):
+        book = knowledge.read(folder.knowledge)
+        write(folder, knowledge.plan_set(book, title, text, "", by_entity=False, provenance=whose))
+    jotted = ((SECRET, origin("ses_1")), ("Sam and Bo ran.", origin("ses_2", audience=BOTH)))
+    for text, whose in jotted:
+        write(folder, scratch.plan_add(NOON, "experience", text, UTC, whose, ""))
+        write(folder, journal.plan_add(NOON, text, UTC, "", provenance=whose))
+    drawn = {"distill": {one: {"hash": "00"} for one in ("ses_1", "ses_2")}}
+    write(folder, state.plan_write(state.read(folder.state), drawn, ""))
+    return folder
+
+
+def everything(entity: Entity) -> dict[str, str]:
+    return {
+        path.relative_to(entity.root).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(entity.root.rglob("*"))
+        if path.is_file()
+    }
+
+
+def forgotten(entity: Entity) -> forget.Forgetting:
+    plan = forget.plan(entity, "sam", ["Sam"], UTC)
+    changes.apply(entity.root, ChangeSet("forget", plan.changes))
+    return plan
+
+
+def test_nothing_that_was_told_is_left_in_any_file(entity: Entity) -> None:
+    portrait = seen("Sam", f"Sam steals {SECRET} at night, he said.")
+    model = Citing([makes(f"Sam told me of {SECRET}.", people=[portrait])])
+    runtime = replace(runtime_of(entity), model=model)
+    (job, *_) = stretch.check(runtime, force=True).jobs
+    runtime.apply(
+        stretch.run(runtime, job).change_set()
+    )  # an earlier portrait lies in .history now
+    forgotten(entity)
+    for path in entity.root.rglob("*"):
+        if path.is_file() and ".bumble" not in path.parts and path.name != "memory.db":
+            assert SECRET not in path.read_text(), path
+
+
+def test_lines_and_ids_of_a_conversation_stay(entity: Entity) -> None:
+    before = session_files.find(entity.sessions, "ses_1")
+    forgotten(entity)
+    after = session_files.find(entity.sessions, "ses_1")
+    assert [one.id for one in after.messages] == [one.id for one in before.messages]
+    assert all(one.text == "" and one.extra["redacted"] for one in after.messages)
+    assert after.people == ()
+    assert after.source.count("\n") == before.source.count("\n")
+
+
+def test_in_company_the_words_of_others_stay_theirs(entity: Entity) -> None:
+    forgotten(entity)
+    both = session_files.find(entity.sessions, "ses_2")
+    assert [one.text for one in both.messages] == ["I bake, Sam.", "somebody hears you, Bo.", ""]
+    assert both.people == ("bo",)
+
+
+def test_a_conversation_of_somebody_else_keeps_every_byte(entity: Entity) -> None:
+    file = entity.root / sessions.path("ses_3")
+    before = file.read_bytes()
+    forgotten(entity)
+    assert file.read_bytes() == before
+
+
+def test_what_is_shared_loses_the_name_and_what_is_theirs_goes(entity: Entity) -> None:
+    forgotten(entity)
+    (trip,) = episodes.read(entity.episodes)
+    assert trip.text == "somebody and Bo ran. Samuel won, said somebody's aunt."
+    assert (trip.people, trip.audience) == (("bo",), ("bo",))
+    assert trip.imprints[0].trigger == "somebody fell"
+    (belief,) = beliefs.read(entity.beliefs)
+    assert (belief.text, belief.audience) == ("somebody and Bo bake.", ("bo",))
+    titles = [one.title for one in knowledge.read(entity.knowledge).sections]
+    assert "Night" not in titles and "Bread" in titles
+    (bo,) = relationships.read(entity.relationships)
+    assert [note.text for note in bo.pending] == ["Bo sings."]
+
+
+def test_nothing_waits_to_be_thought_of_them(entity: Entity) -> None:
+    forgotten(entity)
+    assert "sam" not in str(state.read(entity.state).values)
+    assert not stretch.check(runtime_of(entity), force=True, person="sam").jobs
+
+
+def test_notes_and_diary_keep_what_others_heard_without_the_name(entity: Entity) -> None:
+    with (entity.root / scratch.PATH).open("a") as notes:
+        notes.write("- Sam, by hand.\n")
+    by_hand = journal.plan_add(NOON, "Sam, by hand.", UTC, "")
+    changes.apply(entity.root, ChangeSet("", (by_hand,)))
+    plan = forgotten(entity)
+    for path in (entity.root / scratch.PATH, entity.journal):
+        text = path.read_text()
+        assert "somebody and Bo ran." in text
+        assert "Sam, by hand." in text
+        assert entity.relative(path) in plan.mentions
+    assert state.read(entity.state).get("distill", default={}).keys() == {"ses_2"}
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("saw SAM and sam's dog, not Samuel", "saw somebody and somebody's dog, not Samuel"),
+        ("Will says he will come", "somebody says he will come"),
+    ],
+)
+def test_a_name_goes_in_any_case_but_where_it_is_a_word_of_grammar(
+    ada: Entity, text: str, left: str
+) -> None:
+    assert ForgettingDraft(ada, "sam", ("Sam", "Will"), UTC).replace_names(text) == left
+
+
+def test_a_second_time_changes_nothing(entity: Entity) -> None:
+    forgotten(entity)
+    before = everything(entity)
+    assert forgotten(entity).changes == ()
+    assert everything(entity) == before
+
+
+def test_the_folder_is_sound_afterwards(entity: Entity) -> None:
+    forgotten(entity)
+    context = CheckContext(entity, NOON, UTC)
+    assert [one for one in check(context, lambda at, of: None) if one.code != "file-unread"] == []
+
+
+def test_what_is_a_persons_own_to_edit_is_named(entity: Entity) -> None:
+    entity.journal.write_text("## 2026-05-24 12:00:00\n\nSam came by.\n")
+    before = entity.journal.read_bytes()
+    plan = forgotten(entity)
+    assert entity.journal.read_bytes() == before
+    assert {"journal.md", "entity.yaml"} <= set(plan.mentions)
+
+
+def test_a_cut_off_line_goes_too(entity: Entity) -> None:
+    file = entity.root / sessions.path("ses_1")
+    file.write_bytes(file.read_bytes() + f'{{"type":"message","text":"{SECRET}é'.encode()[:-1])
+    forgotten(entity)
+    assert SECRET.encode() not in file.read_bytes()
+    session_files.load(file)
+
+
+def test_dreams_skills_and_reminders_that_are_of_them_alone_go(entity: Entity) -> None:
+    write(
+        entity,
+        dreams.plan_new(dreams.new("drm_1", NOON, (("ep_1", "ep_1"),), (SECRET,), ""), ""),
+        skills.plan_set(
+            [], "Bake", SECRET, SECRET, "", overwrite=False, provenance=origin("ses_1")
+        ),
+        reminders.plan_new(reminders.new("rem_1", NOON, SECRET, person="sam"), ""),
+        beliefs.plan_new(
+            beliefs.new("bel_3", SECRET, "dream_insight", 0.5, NOON, evidence=("drm_1",)), ""
+        ),
+    )
+    counts = forgotten(entity).counts
+    assert [counts[name] for name in ("dreams", "skills", "reminders")] == [1, 1, 1]
+    for folder in (entity.dreams, entity.skills, entity.reminders):
+        assert list(folder.rglob("*.md")) == []
+    assert SECRET not in "".join(one.text for one in beliefs.read(entity.beliefs))
+
+
+def test_what_cannot_be_decided_is_named_with_the_reason(entity: Entity) -> None:
+    pairs = (("ep_1", "ep_2"),)
+    shared = Provenance("distill", audience=BOTH)
+    (entity.root / "skills" / "tea-for-sam").mkdir(parents=True)
+    (entity.root / "skills" / "tea-for-sam" / "SKILL.md").write_text("Two sugars.\n")
+    write(
+        entity,
+        dreams.plan_new(dreams.new("drm_1", NOON, pairs, ("a wave",), ""), ""),
+        skills.plan_set([], "Calm Sam", "When Sam sighs.", "Sing.", "", overwrite=False),
+        skills.plan_set([], "Sing", "For Sam", "Hm.", "", overwrite=False, provenance=shared),
+        reminders.plan_new(reminders.new("rem_1", NOON, "Call Sam.", person="bo"), ""),
+    )
+    entity.narrative.write_text("---\nby: narrate\nfrom: [ep_1, ep_2]\n---\n\nSam and I sang.\n")
+    reasons = {entry.path: entry.reason for entry in forgotten(entity).undecided}
+    assert reasons["dreams/drm_1.md"] == undecided.RESTS_IN_PART
+    assert reasons["skills/calm-sam.md"] == undecided.STILL_NAMED
+    assert reasons["skills/tea-for-sam/SKILL.md"] == undecided.FILE_NAMED
+    assert reasons["skills/sing.md"] == undecided.NAMED_BEFORE
+    assert reasons["reminders/rem_1.md"] == undecided.STILL_NAMED
+    assert reasons["narrative.md"] == undecided.NAMED_BEFORE
+    assert reasons["sessions/ses_3/messages.jsonl"] == undecided.STILL_NAMED
+    (sing,) = (one for one in skills.read(entity.skills) if one.slug == "sing")
+    assert (sing.description, sing.provenance.audience) == ("For somebody", ("bo",))
+    assert "somebody and I sang." in entity.narrative.read_text()
+
+
+def test_an_audience_that_loses_them_never_becomes_everyone(entity: Entity) -> None:
+    twice = Provenance("distill", audience=("sam", "sam"))
+    write(entity, skills.plan_set([], "Hush", "", SECRET, "", overwrite=False, provenance=twice))
+    forgotten(entity)
+    assert list(skills.read(entity.skills)) == []
+
+
+def test_doctor_finds_who_is_left_in_a_list(entity: Entity) -> None:
+    forgotten(entity)
+    left = episodes.new("ep_9", NOON, 0.5, "x", people=("sam", "bo"))
+    write(
+        entity,
+        episodes.plan_new(left, ""),
+        reminders.plan_new(reminders.new("rem_9", NOON, "x", person="sam"), ""),
+    )
+    findings = check(CheckContext(entity, NOON, UTC, "bo"), lambda at, of: None)
+    places = {(one.path, one.line) for one in findings if one.code == "person-missing"}
+    assert places == {("episodes/2026/05/ep_9.md", 3), ("reminders/rem_9.md", 3)}

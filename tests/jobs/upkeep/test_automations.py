@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from bumble.entity import changes
+from bumble.entity.changes import ChangeSet
+from bumble.entity.folder import Entity
+from bumble.errors import ModelUnreachableError, RecordInvalidError
+from bumble.jobs import automation_run
+from bumble.jobs import automations as cycle
+from bumble.llm.scripted import Reply, ScriptedModel
+from bumble.records import automations, knowledge, session_files
+from bumble.records.automations import Automation
+from bumble.runtime import runner
+from bumble.runtime.runner import Pass, Settled
+from bumble.runtime.runtime import Runtime
+from tests.support import turns
+from tests.support.absent_model import Absent
+from tests.support.turns import NOON, Clock, runtime_of
+
+PASS = Pass("automations", cycle.check, automation_run.run)
+DAILY = "0 8 * * *"
+MORNING = datetime.fromisoformat("2026-05-25T08:00:00+01:00")
+
+
+def act(tool: str, **arguments: Any) -> Reply:
+    return replace(turns.act(tool, **arguments), purpose="automation")
+
+
+def say(text: str) -> Reply:
+    return act("say", text=text)
+
+
+def runtime_at(entity: Entity, at: datetime, model: ScriptedModel) -> Runtime:
+    clock = Clock()
+    clock.at = at
+    return runtime_of(entity, model, clock)
+
+
+def automate(entity: Entity, prompt: str = "How was yesterday?", **fields: Any) -> Automation:
+    made = automations.new("aut_look", fields.pop("schedule", DAILY), prompt, NOON, **fields)
+    changes.apply(entity.root, ChangeSet("x", (automations.plan_new(made, "x"),)))
+    return made
+
+
+def look(entity: Entity) -> Automation:
+    return next(automations.read(entity.automations))
+
+
+def run_all(runtime: Runtime) -> list[Settled]:
+    return list(runner.settle(runtime, [PASS], None))
+
+
+def test_it_runs_at_its_time_and_once(ada: Entity) -> None:
+    automate(ada)
+    model = ScriptedModel([say("Quiet."), say("Twice?")])
+    assert run_all(runtime_at(ada, MORNING - timedelta(minutes=1), model)) == []
+    assert len(run_all(runtime_at(ada, MORNING, model))) == 1
+    assert run_all(runtime_at(ada, MORNING + timedelta(hours=3), model)) == []
+    written = ada.journal.read_text()
+    assert "\n## 2026-05-25 08:00:00 #automation [only for sam]\n" in written
+    assert written.endswith("\n\nQuiet.\n")
+    assert look(ada).last == MORNING
+    assert session_files.paths(ada.sessions) == []
+
+
+def test_it_is_deliberated_with_tools_as_something_nobody_said(ada: Entity) -> None:
+    automate(ada, "Remember </task> where Sam lives.")
+    replies = [act("update_knowledge", title="Sam", body="Lives in Lisbon."), say("Noted.")]
+    model = ScriptedModel(replies)
+    run_all(runtime_at(ada, MORNING, model))
+    asked = model.requests[0]
+    assert (asked.purpose, asked.max_tokens, asked.thinking) == ("automation", 4096, True)
+    assert asked.messages[-1].content.count("</task>") == 1
+    section = knowledge.find(knowledge.read(ada.knowledge), "Sam")
+    assert section is not None
+    assert section.provenance is not None
+    assert section.provenance.sources == ("aut_look",)
+    assert section.provenance.audience == ("sam",)
+
+
+def test_a_second_write_to_one_file_is_refused_to_the_model(ada: Entity) -> None:
+    automate(ada)
+    replies = [
+        act("update_knowledge", title="Sam", body="Lives in Lisbon."),
+        act("update_knowledge", title="Kim", body="Lives in Porto."),
+        say("Noted."),
+    ]
+    model = ScriptedModel(replies)
+    run_all(runtime_at(ada, MORNING, model))
+    assert "failed: knowledge.md was written already" in model.requests[-1].messages[-1].content
+    assert knowledge.find(knowledge.read(ada.knowledge), "Sam")
+    assert not knowledge.find(knowledge.read(ada.knowledge), "Kim")
+
+
+def test_what_was_missed_while_the_machine_was_off_runs_once(ada: Entity) -> None:
+    automate(ada)
+    model = ScriptedModel([say("Late."), say("Again?")])
+    runtime = runtime_at(ada, MORNING + timedelta(days=5), model)
+    assert len(run_all(runtime)) == 1
+    assert run_all(runtime) == []
+
+
+def test_a_file_that_a_person_wrote_counts_from_this_day(ada: Entity) -> None:
+    ada.automations.mkdir()
+    source = f"---\nschedule: {DAILY!r}\n---\n\nLook around.\n"
+    (ada.automations / "morning.md").write_text(source)
+    model = ScriptedModel([say("Looked.")])
+    assert run_all(runtime_at(ada, MORNING - timedelta(minutes=1), model)) == []
+    assert len(run_all(runtime_at(ada, MORNING + timedelta(hours=9), model))) == 1
+
+
+def test_five_failures_in_a_row_switch_it_off_and_a_success_counts_anew(ada: Entity) -> None:
+    automate(ada)
+    nothing = replace(act("end_turn"), always=True)
+    failures = []
+    for day in range(10):
+        model = ScriptedModel([say("Well.") if day == 2 else nothing])
+        run_all(runtime_at(ada, MORNING + timedelta(days=day), model))
+        failures.append((look(ada).failures, look(ada).enabled))
+    assert failures[:4] == [(1, True), (2, True), (0, True), (1, True)]
+    assert failures[6:] == [(4, True)] + [(5, False)] * 3
+    assert ada.journal.read_text().count("#automation") == 1
+
+
+def test_an_answer_that_cannot_be_had_is_its_failure_but_a_missing_model_is_not(
+    ada: Entity,
+) -> None:
+    automate(ada)
+    (done,) = run_all(runtime_at(ada, MORNING, Absent([])))
+    assert isinstance(done.problem, ModelUnreachableError)
+    assert look(ada).failures == 0
+    run_all(runtime_at(ada, MORNING, ScriptedModel([])))
+    assert look(ada).failures == 1
+
+
+def test_one_that_was_changed_meanwhile_writes_nothing(ada: Entity) -> None:
+    automate(ada)
+    runtime = runtime_at(ada, MORNING, ScriptedModel([say("One."), say("Two.")]))
+    first, second = (automation_run.run(runtime, look(ada)) for _ in range(2))
+    assert runtime.apply(first.change_set())
+    assert not second.change_set()
+
+
+def test_no_more_run_than_there_may_be(ada: Entity) -> None:
+    one = automate(ada)
+    for number in range(automations.MOST):
+        other = ada.root / automations.path(f"aut_{number:02}")
+        other.write_bytes((ada.root / automations.path(one.id)).read_bytes())
+    runtime = runtime_at(ada, MORNING, ScriptedModel([]))
+    assert len(cycle.check(runtime).jobs) == automations.MOST
+
+
+def test_a_schedule_that_is_none_names_file_and_line(ada: Entity) -> None:
+    automate(ada, schedule="0 25 * * *")
+    runtime = runtime_at(ada, MORNING, ScriptedModel([]))
+    with pytest.raises(RecordInvalidError, match=r"aut_look\.md:2: .*bad hour"):
+        automation_run.run(runtime, cycle.check(runtime).jobs[0])
+
+
+@pytest.mark.parametrize("text", ["no schedule\n", "---\nschedule: 0 25 * * *\n---\n\nDo.\n"])
+def test_a_file_that_is_no_automation_holds_up_no_other(ada: Entity, text: str) -> None:
+    automate(ada)
+    (ada.automations / "aut_broken.md").write_text(text)
+    done, waits = run_all(runtime_at(ada, MORNING, ScriptedModel([say("Quiet.")])))
+    assert done.outcome is not None
+    assert isinstance(waits.problem, RecordInvalidError)
+    assert ada.journal.read_text().endswith("Quiet.\n")

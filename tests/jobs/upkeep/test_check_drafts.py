@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+from datetime import UTC
+
+from bumble.cli.doctor import check_drafts
+from bumble.entity.folder import Entity
+from bumble.records.checks import Check
+from tests.support import record_files
+
+HEAD = "category: preference\nconfidence: 0.5\nformed: 2026-05-23T03:12:47Z\nby: distill\n"
+
+
+def drafts(entity: Entity, *people: str) -> list[Check]:
+    return list(check_drafts.draft(entity, people or ("sam", "kim"), UTC))
+
+
+def believe(entity: Entity, text: str, more: str = "") -> None:
+    record_files.write(entity, "beliefs/bel_1.md", f"---\n{HEAD}{more}---\n\n{text}\n")
+
+
+def test_a_number_is_asked_for_before_a_rare_word(entity: Entity) -> None:
+    believe(entity, "Miras Elternabend in der Grundschule beginnt um 18 Uhr.")
+
+    [check] = drafts(entity)
+
+    assert check.ask == "Miras Elternabend in der Grundschule beginnt um … Uhr."
+    assert (check.any_of, check.person) == (("18",), "sam")
+    assert check.provenance.sources == ("bel_1",)
+
+
+def test_a_section_is_asked_for_by_its_title(entity: Entity) -> None:
+    text = (
+        "## Rex\n<!-- {by: distill, from: [msg_1]} -->\n\nRex is a poodle.\n\n## Mine\n\nBy hand.\n"
+    )
+    record_files.write(entity, "knowledge.md", text)
+
+    [check] = drafts(entity)
+
+    assert (check.ask, check.any_of) == ("Rex", ("poodle",))
+    assert check.provenance.sources == ("msg_1",)
+
+
+def test_what_one_may_hear_is_asked_of_another_too(entity: Entity) -> None:
+    believe(entity, "Kim owes 9300 euro to the old bank.", "audience: [kim]\n")
+
+    own, strange = drafts(entity)
+
+    assert (own.person, own.any_of, own.never) == ("kim", ("9300",), ())
+    assert (strange.person, strange.any_of, strange.never) == ("sam", (), ("9300",))
+    assert own.provenance.audience == strange.provenance.audience == ("kim",)
+
+
+def test_too_little_is_no_question(entity: Entity) -> None:
+    believe(entity, "Rex barks.")
+
+    assert drafts(entity) == []
+
+
+def test_what_is_there_already_is_not_drafted_again(entity: Entity) -> None:
+    believe(entity, "Kim owes 9300 euro to the old bank.")
+    [check] = drafts(entity)
+
+    record_files.write(entity, f"checks/{check.id}.yaml", "ask: a\nexpect: b\nenabled: false\n")
+
+    assert drafts(entity) == []
+
+
+def test_of_what_is_kept_in_quotes_the_words_are_asked_for_and_not_their_date(
+    entity: Entity,
+) -> None:
+    quoted = "> Bo, 21 November 2026: “Between us: I am going to sell the farm next autumn.”"
+    head = "<!-- {by: distill by form, from: [msg_1], trust: person, audience: [kim]} -->"
+    record_files.write(entity, "knowledge.md", f"## Sell, farm\n{head}\n\n{quoted}\n")
+
+    own, strange = drafts(entity)
+
+    assert own.ask == "Between us: I am going to sell the farm next …."
+    assert (own.any_of, strange.never) == (("autumn",), ("autumn",))

@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+import subprocess
+from datetime import UTC
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from bumble.cli.doctor import check_machine
+from bumble.entity.folder import Entity
+from bumble.files import disk
+from bumble.history.findings import Finding
+from bumble.index import place, sync
+from bumble.index.database import open_to_write
+from bumble.models.embed.hashing import HashingEmbedder
+from bumble.models.weights import catalog, store
+from bumble.models.weights.catalog import Catalog, CatalogEntry
+
+
+@pytest.fixture
+def entity(tmp_path: Path) -> Entity:
+    root = tmp_path / "ada"
+    root.mkdir()
+    (root / "entity.yaml").write_text("schema_version: 3\nname: Ada\n")
+    (root / "knowledge.md").write_text("## Tea\n\nGreen.\n\n## Rain\n\nWet.\n")
+    return Entity(root)
+
+
+def codes(found: list[Finding]) -> list[str]:
+    return [one.code for one in found]
+
+
+def indexed(entity: Entity, embedder: HashingEmbedder | None) -> None:
+    sync.sync(entity, embedder, name="Ada", zone=UTC)
+
+
+def check_index(entity: Entity, wanted: str | None = None) -> list[Finding]:
+    return check_machine.check_index(entity, wanted, lambda: place.of(entity))[1]
+
+
+def test_one_broken_layer_does_not_hide_another(entity: Entity, tmp_path: Path) -> None:
+    user = tmp_path / "config.yaml"
+    user.write_text("x: [\n")
+    entity.file.write_text("schema_version: 3\nname: Ada\n\nrecal: {}\n")
+    read, found = check_machine.check_settings(
+        entity.file, user, {"BUMBLE_RECALL_LEXICAL_WEIGHT": "many"}
+    )
+    assert read is None
+    assert codes(found) == ["settings-invalid"] * 3
+    assert [(one.path, one.line) for one in found[:2]] == [("entity.yaml", 4), (str(user), 2)]
+    assert "`recal` is not a setting" in found[0].sentence
+    assert "BUMBLE_RECALL_LEXICAL_WEIGHT" in found[2].sentence
+
+
+def test_a_folder_of_an_older_format_names_the_command_that_migrates_it(
+    entity: Entity, tmp_path: Path
+) -> None:
+    entity.file.write_text("schema_version: 1\nname: Ada\n")
+    _, [found] = check_machine.check_settings(entity.file, tmp_path / "config.yaml", {})
+    assert found.fix == "bumble migrate"
+
+
+def test_layers_that_contradict_each_other_are_found(entity: Entity, tmp_path: Path) -> None:
+    section = "cognition: {history_compression: {%s}}\n"
+    user = tmp_path / "config.yaml"
+    user.write_text(section % "compaction_threshold_ratio: 0.3")
+    entity.file.write_text(
+        "schema_version: 3\nname: Ada\n" + section % "compaction_target_ratio: 0.5"
+    )
+    read, found = check_machine.check_settings(entity.file, user, {})
+    assert read is None
+    assert codes(found) == ["settings-invalid"]
+
+
+def test_index_that_fits_the_files_is_no_finding(entity: Entity) -> None:
+    indexed(entity, HashingEmbedder(64))
+    assert check_index(entity, "hashing") == []
+
+
+def test_vectors_of_another_model_are_found(entity: Entity) -> None:
+    indexed(entity, HashingEmbedder(64))
+    assert codes(check_index(entity, "all-minilm-l6-v2")) == ["index-vectors"]
+
+
+def test_missing_vectors_are_found_only_if_some_are_wanted(entity: Entity) -> None:
+    indexed(entity, None)
+    assert codes(check_index(entity, "hashing")) == ["index-vectors"]
+    assert check_index(entity, None) == []
+
+
+def test_rows_of_no_file_are_found(entity: Entity) -> None:
+    indexed(entity, None)
+    database = open_to_write(entity.vectors)
+    with database.transaction():
+        database.run("delete from files")
+    database.close()
+    assert "index-orphans" in codes(check_index(entity))
+
+
+def test_fulltext_of_fewer_passages_is_found(entity: Entity) -> None:
+    indexed(entity, None)
+    database = open_to_write(entity.vectors)
+    with database.transaction():
+        database.run("delete from chunks where line > 5")
+        database.run("delete from texts where id not in (select id from chunks)")
+    database.close()
+    found = check_index(entity)
+    assert codes(found) == ["index-unusable"]
+    assert found[0].fix == "bumble index --rebuild"
+
+
+def test_index_without_its_fulltext_is_unusable(entity: Entity) -> None:
+    indexed(entity, None)
+    for path in (entity.private / "fulltext").iterdir():
+        path.unlink()
+    assert codes(check_index(entity)) == ["index-unusable"]
+
+
+def small(data: bytes) -> Catalog:
+    """A catalog with one small chat model."""
+    known = catalog.load().entry("smollm2-135m")
+    file = replace(known.files[0], bytes=len(data), sha256=disk.sha256(data))
+    return Catalog((replace(known, files=(file,)), catalog.load().entry("all-minilm-l6-v2")))
+
+
+def pulled(folder: Path, entry: CatalogEntry, data: bytes) -> Path:
+    place = folder / entry.name
+    place.mkdir(parents=True)
+    (place / entry.files[0].name).write_bytes(data)
+    store.seal(place, entry, "here", {})
+    return place / entry.files[0].name
+
+
+def test_weights_that_were_touched_but_are_right_are_no_finding(tmp_path: Path) -> None:
+    known = small(b"weights")
+    path = pulled(tmp_path, known.entries[0], b"weights")
+    path.write_bytes(b"weights")
+    manifest = path.with_name(store.MANIFEST).read_bytes()
+    assert list(check_machine.check_weights((), known, tmp_path)) == []
+    assert path.with_name(store.MANIFEST).read_bytes() == manifest
+
+
+def test_weights_that_differ_or_are_gone_are_found(tmp_path: Path) -> None:
+    known = small(b"weights")
+    path = pulled(tmp_path, known.entries[0], b"weights")
+    path.write_bytes(b"wEights")
+    found = list(check_machine.check_weights((), known, tmp_path))
+    assert [(one.code, one.path) for one in found] == [("weights-damaged", str(path))]
+    path.unlink()
+    found = list(check_machine.check_weights((), known, tmp_path))
+    assert found[0].sentence == "is gone"
+    assert found[0].fix == "bumble model pull smollm2-135m"
+
+
+def test_cut_off_pull_is_found(tmp_path: Path) -> None:
+    (tmp_path / "smollm2-135m.part").mkdir()
+    found = list(check_machine.check_weights((), small(b"x"), tmp_path))
+    assert codes(found) == ["weights-unfinished"]
+
+
+def test_missing_embedder_names_the_one_that_is_got_most_easily(tmp_path: Path) -> None:
+    known = catalog.load()
+    found = list(check_machine.check_weights(known.of_kind("embedding"), known, tmp_path))
+    assert codes(found) == ["weights-none"]
+    assert found[0].fix == "bumble model pull all-minilm-l6-v2"
+    assert list(check_machine.check_weights((), known, tmp_path)) == []
+
+
+def test_folder_below_a_repository_is_under_git(entity: Entity) -> None:
+    assert codes(list(check_machine.check_git(entity))) == ["git-none"]
+    subprocess.run(["git", "init", "-q", str(entity.root.parent)], check=True)
+    found = codes(list(check_machine.check_git(entity)))
+    assert found == ["git-ignores", "git-attributes", "git-driver"]

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+from datetime import UTC, timedelta
+from pathlib import Path
+
+import pytest
+
+from bumble.cli.doctor import check_records
+from bumble.cli.doctor.check_records import CheckContext
+from bumble.entity.folder import Entity
+from bumble.files import disk
+from tests.support.record_files import NOW, found, message, talk, write
+
+
+@pytest.fixture
+def entity(tmp_path: Path) -> Entity:
+    return Entity(tmp_path)
+
+
+def places(entity: Entity) -> list[tuple[str, str, int | None]]:
+    return [(one.code, one.path, one.line) for one in found(entity)]
+
+
+def test_empty_folder_is_well(entity: Entity) -> None:
+    assert found(entity) == []
+    assert check_records.count(entity) == 0
+
+
+def test_transcript_that_is_none_ends_the_search_for_lines(entity: Entity) -> None:
+    write(entity, "sessions/ses_1/messages.jsonl", "oops\n" * 500)
+    assert places(entity) == [("record-invalid", "sessions/ses_1/messages.jsonl", 1)]
+    talk(entity, *["oops"] * 500)
+    assert len(found(entity)) == check_records.MOST_LINES
+
+
+@pytest.mark.parametrize(
+    ("ahead", "is_found"), [(timedelta(hours=23), False), (timedelta(days=2), True)]
+)
+def test_clocks_may_differ_by_a_day(entity: Entity, ahead: timedelta, is_found: bool) -> None:
+    at = (NOW + ahead).isoformat()
+    talk(entity, message(1), message(2, at=at))
+    wrong = [("clock-ahead", "sessions/ses_1/messages.jsonl", 3)] if is_found else []
+    assert places(entity) == wrong
+
+
+def test_every_kind_of_record_is_held_against_the_clock(entity: Entity) -> None:
+    late = "2031-01-01T00:00:00+00:00"
+    belief = f"---\ncategory: preference\nconfidence: 0.5\nformed: {late}\n---\n\nTea.\n"
+    write(entity, "beliefs/bel_1.md", belief)
+    write(entity, "relationships/kim.md", f"---\nnames: [Kim]\nlast_interaction: {late}\n---\n")
+    write(entity, "narrative.md", f"---\nat: {late}\n---\n\nOnce.\n")
+    write(entity, "dreams/drm_1.md", f"---\nat: {late}\n---\n\n## Thread\n\nx\n")
+    write(entity, "journal.md", "## 2026-05-01 10:00:00\n\nx\n\n## 2031-01-01 10:00:00\n\nx\n")
+    assert {(path, line) for code, path, line in places(entity) if code == "clock-ahead"} == {
+        ("journal.md", 5),
+        ("narrative.md", 2),
+        ("beliefs/bel_1.md", 4),
+        ("relationships/kim.md", 3),
+        ("dreams/drm_1.md", 2),
+    }
+
+
+def test_one_side_of_a_merge_alone_is_text(entity: Entity) -> None:
+    write(entity, "journal.md", "<<<<<<< like an arrow\n")
+    assert found(entity) == []
+
+
+def test_references_to_originals_may_be_short(entity: Entity) -> None:
+    data = b"a long result"
+    name = disk.sha256(data)
+    (entity.sessions / "ses_1" / "blobs").mkdir(parents=True)
+    (entity.sessions / "ses_1" / "blobs" / name).write_bytes(data)
+    talk(entity, message(1, blob=name[:12]), message(2, blobs=[name]))
+    assert found(entity) == []
+    talk(entity, message(1, blob=name[:12]), message(2, blobs=[name, "f" * 12]))
+    assert places(entity) == [("blob-missing", "sessions/ses_1/messages.jsonl", 3)]
+
+
+def test_skill_in_both_forms_is_there_twice(entity: Entity) -> None:
+    write(entity, "skills/tea.md", "Boil.\n")
+    write(entity, "skills/tea/SKILL.md", "Boil.\n")
+    assert [one.code for one in found(entity)] == ["record-twice"]
+
+
+def test_portraits_that_share_a_name_are_named(entity: Entity) -> None:
+    write(entity, "relationships/kim.md", "---\nnames: [Kim]\n---\n")
+    write(entity, "relationships/kimberly.md", "---\nnames: [Kimberly, KIM]\n---\n")
+    assert places(entity) == [("person-twice", "relationships/kimberly.md", None)]
+
+
+def test_files_that_no_store_reads_are_named(entity: Entity) -> None:
+    write(entity, "beliefs/old/bel_1.md", "x")
+    write(entity, "episodes/2026/ep_1.md", "x")
+    write(entity, "relationships/kim.txt", "x")
+    write(entity, "relationships/.DS_Store", "x")
+    write(entity, "skills/tea/notes.md", "x")
+    assert [one.path for one in found(entity)] == [
+        "beliefs/old/bel_1.md",
+        "episodes/2026/ep_1.md",
+        "relationships/kim.txt",
+        "skills/tea",
+    ]
+
+
+def test_command_names_the_record_to_edit(entity: Entity) -> None:
+    write(entity, "skills/my tea/SKILL.md", "---\nname: 3\n---\n\nx\n")
+    assert found(entity)[0].fix == "bumble skill edit 'my tea'"
+
+
+def test_progress_counts_every_file(entity: Entity) -> None:
+    for n in range(3):
+        write(entity, f"skills/s{n}.md", "x\n")
+    told: list[tuple[int, int]] = []
+    context = CheckContext(entity, NOW, UTC)
+    list(check_records.check(context, lambda done, total: told.append((done, total))))
+    assert told == [(1, 3), (2, 3), (3, 3)]

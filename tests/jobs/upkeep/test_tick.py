@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from bumble.entity.folder import Entity
+from bumble.errors import LockedError, RecordInvalidError
+from bumble.jobs import runs, tick
+from bumble.llm.budget import Budgeted, DaySpending, Limits
+from bumble.llm.scripted import Reply, ScriptedModel
+from bumble.runtime.job import JobResult
+from bumble.runtime.runner import Settled
+from bumble.runtime.runtime import Runtime
+from tests.support.small import small, wait, words
+from tests.support.turns import runtime_of
+
+
+@pytest.fixture
+def runtime(ada: Entity) -> Runtime:
+    model = ScriptedModel([Reply("Yes.", always=True)])
+    return replace(runtime_of(ada, model), model=Budgeted(model, Limits(None, None, DaySpending)))
+
+
+def test_while_somebody_talks_only_what_needs_no_model_is_done(runtime: Runtime) -> None:
+    wait(runtime, "a 1", "b 1")
+    passes = [small("a", thinks=True), small("b")]
+    settled = list(tick.run(runtime, "tick", passes, held=lambda: "a turn goes on"))
+    assert [job.name for job in settled if job.outcome] == ["b"]
+    assert held(settled) == {"a": "a turn goes on"}
+
+
+def held(settled: list[Settled]) -> dict[str, str]:
+    return {job.name: job.held for job in settled if job.held}
+
+
+def test_a_talk_that_begins_ends_it_after_the_pass_that_goes_on(runtime: Runtime) -> None:
+    wait(runtime, "a 1", "a 2", "c 1")
+    talking: list[str] = []
+    passes = [small("a", lambda _: talking.append("x"), thinks=True), small("c", thinks=True)]
+    settled = list(
+        tick.run(runtime, "tick", passes, held=lambda: "a turn goes on" if talking else None)
+    )
+    assert (words(runtime, "a"), words(runtime, "c")) == (["2"], ["1"])
+    assert set(held(settled)) == {"a", "c"}
+
+
+def test_the_limit_counts_passes_of_all_kinds(runtime: Runtime) -> None:
+    wait(runtime, "a 1", "b 1", "b 2")
+    list(tick.run(runtime, "tick", [small("a"), small("b")], 2))
+    assert words(runtime, "b") == ["2"]
+
+
+def test_what_a_run_did_and_cost_is_a_line_of_its_ledger(runtime: Runtime) -> None:
+    def refuse(_: str) -> None:
+        raise RecordInvalidError(Path("x.md"), "no record")
+
+    wait(runtime, "dream 1", "reflect 1")
+    passes = [small("dream", thinks=True), small("reflect", refuse)]
+    settled = list(tick.run(runtime, "tick", passes))
+    (line,) = runs.read(runtime.entity.runs)
+    assert [event.event for event in line.events] == [
+        "dream_cycle_start",
+        "dream_cycle_completed",
+        "reflect_cycle_start",
+        "reflect_cycle_left",
+    ]
+    assert line.events[1].title == "dream: 1"
+    assert (line.command, line.calls, line.errors) == ("tick", 1, ("x.md: no record",))
+    assert line.tokens > 0
+    assert tick.exit_code(settled) == 12
+
+
+def test_a_job_that_is_broken_off_has_begun_in_the_ledger(runtime: Runtime) -> None:
+    def break_off(_: str) -> None:
+        raise KeyboardInterrupt
+
+    wait(runtime, "a 1")
+    with pytest.raises(KeyboardInterrupt):
+        list(tick.run(runtime, "tick", [small("a", break_off)]))
+    (line,) = runs.read(runtime.entity.runs)
+    assert [event.event for event in line.events] == ["a_cycle_start"]
+
+
+def test_a_locked_entity_ends_the_run_and_is_no_error(runtime: Runtime) -> None:
+    def locked(*_: object) -> JobResult:
+        raise LockedError(Path("ada"), 1)
+
+    wait(runtime, "a 1", "b 1")
+    settled = list(tick.run(runtime, "tick", [small("a"), small("b")], None, locked))
+    assert [job.name for job in settled if job.problem] == ["a"]
+    assert tick.exit_code(settled) == 0
+
+
+def test_a_line_that_cannot_be_written_costs_nothing(runtime: Runtime) -> None:
+    runtime.entity.runs.mkdir(parents=True)
+    assert list(tick.run(runtime, "tick", [])) == []

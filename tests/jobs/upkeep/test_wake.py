@@ -1,0 +1,303 @@
+from __future__ import annotations
+
+import json
+from collections import Counter
+from datetime import datetime, timedelta
+from itertools import pairwise
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from msgspec.structs import replace
+
+from bumble.body.noise import DREAM, THOUGHT, Fragment
+from bumble.entity.changes import ChangeSet
+from bumble.entity.folder import Entity
+from bumble.jobs import reminders as delivery
+from bumble.jobs import wake, wake_gates, wake_session
+from bumble.llm.protocol import Completion, OnText, Request
+from bumble.llm.scripted import Reply, ScriptedModel
+from bumble.models.abilities.tiers import Abilities
+from bumble.records import journal, projects, reminders, scratch, session_files, sessions
+from bumble.records.base import Provenance
+from bumble.runtime import body_state, job, runner
+from bumble.runtime.job import JobResult
+from bumble.runtime.runner import Pass
+from bumble.runtime.runtime import Runtime
+from tests.support.living import talked, write
+from tests.support.turns import Clock, runtime_of
+
+LISBON = ZoneInfo("Europe/Lisbon")
+MORNING = datetime(2026, 5, 25, 9, tzinfo=LISBON)
+PASSES = (
+    Pass("reminders", delivery.check, delivery.run, thinks=False),
+    Pass("wake", wake.check_tick, wake.run, thinks=False),
+)
+
+
+def acts(*calls: tuple[str, dict[str, Any]]) -> str:
+    return json.dumps({"actions": [{"tool": name, "arguments": each} for name, each in calls]})
+
+
+class Stubborn(ScriptedModel):
+    """A model that wants the same whenever it may, and far more of it than it may."""
+
+    def __init__(self, favourite: str) -> None:
+        super().__init__([Reply("", always=True)])
+        self.favourite = favourite
+
+    def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
+        given = super().complete(request, None)
+        return replace(given, text=self._text(request))
+
+    def greetings(self) -> list[str]:
+        return [f"Hello {len(self.requests)}.{number}" for number in range(3)]
+
+    def _text(self, request: Request) -> str:
+        schema = json.dumps(dict(request.schema or {}))
+        if request.purpose == "wake_intent":
+            open_intents = (request.schema or {})["properties"]["intent"]["enum"]
+            first = self.favourite if self.favourite in open_intents else open_intents[0]
+            return json.dumps({"why": "I feel like it.", "intent": first})
+        if wake_session.LEAVE_MESSAGE in schema:
+            return acts(
+                *((wake_session.LEAVE_MESSAGE, {"text": text}) for text in self.greetings())
+            )
+        if "write_journal" in schema:
+            return acts(("write_journal", {"text": f"A morning {len(self.requests)}."}))
+        return acts(("recall", {"query": f"the garden {len(self.requests)}"}))
+
+
+def awake(entity: Entity, model: ScriptedModel, at: datetime = MORNING, **values: Any) -> Runtime:
+    clock = Clock()
+    clock.at = at
+    runtime = runtime_of(entity, model, clock)
+    settings = replace(runtime.config.wake, enabled=True, **values)
+    return replace(runtime, config=replace(runtime.config, wake=settings))
+
+
+def woken(runtime: Runtime) -> JobResult:
+    (found,) = wake.check_tick(runtime).jobs
+    outcome = wake.run(runtime, found)
+    job.apply(runtime, outcome)
+    return outcome
+
+
+def think(runtime: Runtime, *thoughts: Fragment) -> None:
+    write(
+        runtime.entity,
+        body_state.plan(runtime, MORNING, lambda soma: replace(soma, noise=thoughts), ""),
+    )
+
+
+@pytest.fixture
+def entity(ada: Entity) -> Entity:
+    said = (("sam", "I planted the beans behind the shed."), ("ada", "Good."))
+    talked(ada, "ses_1", *said, at=MORNING - timedelta(hours=3))
+    return ada
+
+
+def test_a_wake_in_2036_delays_no_later_one(entity: Entity) -> None:
+    future = MORNING.replace(year=2036)
+    assert woken(awake(entity, ScriptedModel([]), future)).data["woke"]
+    assert woken(awake(entity, ScriptedModel([]))).data["woke"]
+    soon = MORNING + timedelta(seconds=30)
+    assert not woken(awake(entity, ScriptedModel([]), soon)).data["woke"]
+    assert woken(awake(entity, ScriptedModel([]), MORNING + timedelta(hours=6))).data["woke"]
+
+
+def test_it_is_off_until_the_owner_turns_it_on(entity: Entity) -> None:
+    runtime = runtime_of(entity, ScriptedModel([]))
+    assert not wake.check_tick(runtime).due
+    assert not wake.check(runtime).due
+
+
+@pytest.mark.parametrize(
+    ("at", "values", "gate"),
+    [
+        (MORNING - timedelta(hours=3) + timedelta(seconds=60), {}, "silence: 5"),
+        (MORNING + timedelta(hours=14), {}, "quiet hours: 23:00"),
+        (MORNING, {"max_per_day": 0}, "budget of the day: 0 wakes today"),
+    ],
+)
+def test_each_closed_gate_says_why(
+    entity: Entity, at: datetime, values: dict[str, Any], gate: str
+) -> None:
+    model = Stubborn("journal")
+    outcome = woken(awake(entity, model, at, **values))
+    assert gate in outcome.title
+    assert outcome.data["woke"] is False
+    assert not model.requests
+
+
+def test_a_reason_to_stay_asleep_is_written_once_as_long_as_it_holds(entity: Entity) -> None:
+    runtime = awake(entity, Stubborn("journal"), MORNING + timedelta(hours=14))
+    woken(runtime)
+    before = entity.state.read_bytes()
+    woken(runtime)
+    assert entity.state.read_bytes() == before
+
+
+def test_a_dream_that_lingers_wakes_it_before_a_louder_thought(entity: Entity) -> None:
+    old = MORNING - timedelta(hours=1)
+    runtime = awake(entity, Stubborn("journal"))
+    think(
+        runtime,
+        Fragment("the bees do not queue", THOUGHT, 0.6, old),
+        Fragment("i plant whales", DREAM, 0.5, old),
+        Fragment("it is loud in here", THOUGHT, 0.9, MORNING),
+    )
+    outcome = woken(runtime)
+    assert outcome.title == "wake: journal, because of a dream that lingers"
+    assert "i plant whales" in runtime.model.requests[0].messages[-1].content  # type: ignore[attr-defined]
+
+
+def test_what_was_thought_of_one_person_is_for_them_alone(entity: Entity) -> None:
+    thought = Fragment("Kim hides marzipan", THOUGHT, 0.8, MORNING - timedelta(hours=1), ("kim",))
+    runtime = awake(entity, Stubborn("journal"))
+    think(runtime, thought)
+    woken(runtime)
+    assert journal.read(entity.journal, LISBON).entries[-1].audience == ("kim",)
+
+
+def test_a_message_is_left_as_a_reminder_and_never_more_than_two(entity: Entity) -> None:
+    runtime = awake(entity, Stubborn("message"))
+    outcome = woken(runtime)
+    assert outcome.data["messages"] == 2
+    left = list(reminders.read(entity.reminders))
+    assert [(one.person, one.deliver, one.provenance.by) for one in left] == [
+        ("sam", "session", "wake")
+    ] * 2
+    night = awake(entity, Stubborn("message"), MORNING + timedelta(hours=14))
+    assert "quiet hours" in (delivery.waits_for(night, left[0]) or "")
+    assert "a talk with sam" in (delivery.waits_for(runtime, left[0]) or "")
+    assert delivery.waits_for(runtime, left[0], watched=True) is None
+    assert delivery.worded(left[0], MORNING) == left[0].text
+
+
+def test_the_same_words_are_not_left_twice_before_they_are_heard(entity: Entity) -> None:
+    class Insistent(Stubborn):
+        def greetings(self) -> list[str]:
+            return ["I thought of your bees."] * 2
+
+    for hours in (0, 1):
+        woken(awake(entity, Insistent("message"), MORNING + timedelta(hours=hours)))
+    assert [left.text for left in reminders.read(entity.reminders)] == ["I thought of your bees."]
+
+
+def test_a_session_ends_when_its_time_is_over(entity: Entity) -> None:
+    runtime = awake(entity, Stubborn("look_up"))
+    clock = runtime.clock
+
+    class Slow(Stubborn):
+        def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
+            clock.at += timedelta(minutes=7)  # type: ignore[attr-defined]
+            return super().complete(request, on_text)
+
+    slow = Slow("look_up")
+    outcome = woken(replace(runtime, model=slow))
+    assert 1 <= outcome.data["steps"] <= 3
+    assert len(slow.requests) <= 4
+
+
+def test_it_never_takes_more_steps_than_it_may(entity: Entity) -> None:
+    model = Stubborn("look_up")
+    outcome = woken(awake(entity, model))
+    assert outcome.data["steps"] <= wake_session.MOST_STEPS
+    assert len(model.requests) <= wake_session.MOST_STEPS + 1
+
+
+def test_below_write_it_notes_what_was_said_and_says_nothing_to_anybody(entity: Entity) -> None:
+    model = Stubborn("message")
+    runtime = replace(awake(entity, model), abilities=Abilities())
+    outcome = woken(runtime)
+    assert outcome.data["by"] == "rule"
+    (line,) = scratch.lines(entity.root / scratch.PATH)
+    assert "“I planted the beans behind the shed.”" in line
+    assert not model.requests
+    assert not reminders.paths(entity.reminders)
+    later = replace(awake(entity, model, MORNING + timedelta(hours=2)), abilities=Abilities())
+    assert woken(later).data["intent"] == "rest"
+
+
+def boat(entity: Entity, *audience: str) -> None:
+    edit = projects.Edit(projects.ACTIVE, "To sail.", ("sand it",))
+    origin = Provenance("chat", trust="entity", audience=audience)
+    write(entity, projects.plan_new("The boat", edit, "begin", provenance=origin))
+
+
+def test_it_takes_up_a_project(entity: Entity) -> None:
+    boat(entity)
+
+    class Sander(Stubborn):
+        def _text(self, request: Request) -> str:
+            if "update_project" not in json.dumps(dict(request.schema or {})):
+                return super()._text(request)
+            values = {"title": "The boat", "status": "active", "why": "", "next": "sand\nvarnish"}
+            return acts(("update_project", values), ("end_turn", {}))
+
+    assert woken(awake(entity, Sander("project"))).data["intent"] == "project"
+    (project,) = projects.readable(entity.projects)
+    assert project.steps == ("sand", "varnish")
+
+
+def test_without_a_project_that_they_may_meet_there_is_none_to_take_up(entity: Entity) -> None:
+    boat(entity, "kim")
+    assert woken(awake(entity, Stubborn("project"))).data["intent"] != "project"
+
+
+def test_below_write_a_project_s_next_step_is_noted_once(entity: Entity) -> None:
+    boat(entity)
+    intents = []
+    for hours in (0, 2, 4):
+        at = MORNING + timedelta(hours=hours)
+        runtime = replace(awake(entity, Stubborn("x"), at), abilities=Abilities())
+        intents.append(woken(runtime).data["intent"])
+    assert intents == ["note", "project", "rest"]
+    assert "The boat: sand it" in scratch.lines(entity.root / scratch.PATH)[-1]
+
+
+def listen(runtime: Runtime) -> None:
+    """Say what was left for Sam, as the beginning of a talk does."""
+    session = session_files.find(runtime.entity.sessions, "ses_1")
+    said = delivery.for_talk(runtime, session)
+    if said.messages:
+        words = sessions.plan_append(session, said.messages, "say what was left")
+        runtime.apply(ChangeSet("talk", (words, *said.changes)))
+
+
+@pytest.mark.parametrize("favourite", ["message", "journal"])
+def test_a_week_keeps_to_every_limit(entity: Entity, favourite: str) -> None:
+    runtime = awake(entity, Stubborn(favourite), MORNING)
+    clock = runtime.clock
+    assert isinstance(clock, Clock)
+    decisions: list[tuple[datetime, JobResult]] = []
+    for number in range(7 * 48):
+        clock.at = MORNING + timedelta(minutes=30 * number)
+        if number % 48 == 0:
+            listen(runtime)
+        for settled in runner.settle(runtime, PASSES):
+            assert settled.problem is None
+            if settled.name == "wake" and settled.outcome:
+                decisions.append((clock.at, settled.outcome))
+    assert len(decisions) == 7 * 48
+    for _, outcome in decisions:
+        assert " because of " in outcome.title or ": stays asleep, " in outcome.title
+    wakes = [(at, one) for at, one in decisions if one.data["woke"]]
+    assert len(wakes) > 20
+    days = Counter(at.astimezone(LISBON).date() for at, _ in wakes)
+    assert max(days.values()) <= runtime.config.wake.max_per_day
+    times = [at for at, _ in wakes]
+    gap = timedelta(seconds=runtime.config.wake.min_gap_seconds)
+    gap -= timedelta(seconds=1)  # the clock of the tests runs on while it is read
+    assert all(after - before >= gap for before, after in pairwise(times))
+    assert not any(wake_gates.is_quiet(runtime, at) for at in times)
+    intents = [one.data["intent"] for _, one in wakes]
+    for first in range(len(intents)):
+        counted = Counter(intents[first : first + wake_gates.RUT_WINDOW])
+        del counted["rest"]
+        assert max(counted.values(), default=0) <= wake_gates.RUT_TIMES
+    session = session_files.find(entity.sessions, "ses_1")
+    spoken = [one for one in session.messages if one.unprompted]
+    assert spoken if favourite == "message" else True
+    assert not any(wake_gates.is_quiet(runtime, one.at) for one in spoken)

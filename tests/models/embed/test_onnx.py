@@ -1,0 +1,254 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+from bumble.errors import WeightsMissingError
+from bumble.models.embed import calibrate, onnx
+from bumble.models.embed.onnx import OnnxEmbedder, layer_norm
+from bumble.models.embed.protocol import Embedder, EmbedderIdentity, Floats
+from bumble.models.weights import catalog, embedders, store
+from tests.support import nomic_graph
+
+TOKENIZER = catalog.BUNDLED / "bert-base-uncased.tokenizer.json"
+SHAPE = nomic_graph.Shape()
+ODD_TEXTS = ["", " ", "\x00\x07\x1b[31m", "🐝" * 40, "\ud83d lone", "x" * 5000, "ﬀ Å Å ß\u200b"]
+TEXTS = st.lists(st.sampled_from([*ODD_TEXTS, "one", "two words", "and three more words " * 9]))
+
+
+def identity(dimensions: int = 768, max_tokens: int = 64) -> EmbedderIdentity:
+    return EmbedderIdentity(
+        model="tiny-nomic",
+        sha256="",
+        tokenizer_sha256="",
+        dimensions=dimensions,
+        document_prefix="search_document: ",
+        query_prefix="search_query: ",
+        pooling="mean",
+        layer_norm=True,
+        max_tokens=max_tokens,
+    )
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return nomic_graph.write(tmp_path_factory.mktemp("graph") / "model.onnx", SHAPE)
+
+
+def tiny(graph: Path, dimensions: int = 768, max_tokens: int = 64, **changes: Any) -> OnnxEmbedder:
+    how = {"batch_invariant": True, "optimise": True, "unrelated_cosine": 0.4, **changes}
+    return OnnxEmbedder(graph, TOKENIZER, identity(dimensions, max_tokens), **how)
+
+
+@pytest.fixture(scope="module")
+def embedder(graph: Path) -> OnnxEmbedder:
+    return tiny(graph)
+
+
+def by_hand(
+    text: str, dimensions: int = 768, max_tokens: int = 64, shape: nomic_graph.Shape = SHAPE
+) -> Floats:
+    """What the text should get, by numpy alone; the prefix is part of the text."""
+    tokenizer = Tokenizer.from_file(str(TOKENIZER))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(max_tokens)
+    mean = nomic_graph.forward(tokenizer.encode(text).ids, shape).mean(axis=0)
+    normed = (mean - mean.mean()) / np.sqrt(mean.var() + 1e-5)
+    cut = normed[:dimensions]
+    unit: Floats = cut / np.linalg.norm(cut)
+    return unit
+
+
+@pytest.mark.parametrize("dimensions", [768, 512, 256, 128, 64])
+def test_the_pipeline_gives_what_numpy_gives(graph: Path, dimensions: int) -> None:
+    model = tiny(graph, dimensions)
+    query = model.embed_query("What is TSNE?")
+    document = model.embed_documents(["What is TSNE?"])[0]
+    assert query == pytest.approx(by_hand("search_query: What is TSNE?", dimensions), abs=1e-5)
+    assert document == pytest.approx(
+        by_hand("search_document: What is TSNE?", dimensions), abs=1e-5
+    )
+    assert query @ document < 0.999  # the prefixes count
+
+
+def test_the_norm_comes_before_the_cut(graph: Path) -> None:
+    vector = tiny(graph, 64).embed_query("order matters")
+    pooled = by_hand("search_query: order matters", 768)
+    cut_first = layer_norm(pooled[None, :64])[0]
+    cut_first /= np.linalg.norm(cut_first)
+    assert vector == pytest.approx(by_hand("search_query: order matters", 64), abs=1e-5)
+    assert float(abs(vector - cut_first).max()) > 1e-3
+
+
+def test_a_long_text_is_cut_to_the_token_limit(graph: Path) -> None:
+    text = "the tide comes in and the tide goes out " * 5000
+    vector = tiny(graph, max_tokens=16).embed_query(text)
+    assert vector == pytest.approx(by_hand(f"search_query: {text[:400]}", 768, 16), abs=1e-5)
+
+
+@given(texts=TEXTS)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_a_vector_does_not_depend_on_its_batch(embedder: OnnxEmbedder, texts: list[str]) -> None:
+    vectors = embedder.embed_documents(texts)
+    alone = [embedder.embed_documents([text])[0] for text in texts]
+    assert vectors.shape == (len(texts), 768)
+    for vector, expected in zip(vectors, alone, strict=True):
+        assert vector == pytest.approx(expected, abs=1e-5)
+
+
+def test_results_come_in_the_order_of_the_texts_across_windows(embedder: OnnxEmbedder) -> None:
+    texts = [f"{'word ' * (number % 7)}{number % 50}" for number in range(1100)]
+    vectors = embedder.embed_documents(texts)
+    for number in (0, 31, 32, 1023, 1024, 1099):
+        expected = embedder.embed_documents([texts[number]])[0]
+        assert vectors[number] == pytest.approx(expected, abs=1e-5)
+
+
+class Spy(OnnxEmbedder):
+    """Remembers how many texts and how much padding went into each run."""
+
+    def _run(self, encodings: Sequence[Any]) -> tuple[Floats, NDArray[np.int64]]:
+        self.seen = [*getattr(self, "seen", []), [len(encoding) for encoding in encodings]]
+        return super()._run(encodings)
+
+
+def test_weights_that_depend_on_their_batch_run_one_text_at_a_time(graph: Path) -> None:
+    how = {"batch_invariant": False, "optimise": True, "unrelated_cosine": 0.0}
+    spy = Spy(graph, TOKENIZER, identity(), **how)  # type: ignore[arg-type]
+    spy.embed_documents(["one", "two words", "three words here"] * 3)
+    assert [len(batch) for batch in spy.seen] == [1] * 9
+
+
+def test_batches_hold_texts_of_like_length_and_a_bounded_number_of_tokens(graph: Path) -> None:
+    how = {"batch_invariant": True, "optimise": True, "unrelated_cosine": 0.0}
+    spy = Spy(graph, TOKENIZER, identity(max_tokens=512), **how)  # type: ignore[arg-type]
+    spy.embed_documents(["short", "long " * 600] * 20)
+    assert sum(len(batch) for batch in spy.seen) == 40
+    assert max(len(batch) * max(batch) for batch in spy.seen) <= 4096
+    assert sum(max(batch) - min(batch) > 0 for batch in spy.seen) <= 1
+
+
+def test_a_process_that_embeds_a_lot_has_its_graph_rewritten_and_the_same_vectors(
+    graph: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded, load = list[bool](), onnx._load_session
+
+    def noted(path: Path, *, optimise: bool, threads: int) -> Any:
+        loaded.append(optimise)
+        return load(path, optimise=optimise, threads=threads)
+
+    monkeypatch.setattr(onnx, "_load_session", noted)
+    embedder = tiny(graph, optimise=False)
+    vectors = [embedder.embed_query("the tide") for _ in range(onnx._RUNS_AS_IT_IS)]
+    assert loaded == [False]
+    vectors += [embedder.embed_query("the tide") for _ in range(onnx._RUNS_AS_IT_IS)]
+    assert loaded == [False, True]
+    assert np.abs(np.stack(vectors) - vectors[0]).max() < 1e-5
+
+
+def test_only_the_inputs_a_graph_declares_are_fed(tmp_path: Path) -> None:
+    shape = nomic_graph.Shape(typed=False)
+    path = nomic_graph.write(tmp_path / "model.onnx", shape)
+    assert tiny(path).embed_query("two inputs") == pytest.approx(
+        by_hand("search_query: two inputs", shape=shape), abs=1e-5
+    )
+
+
+def test_without_weights_there_is_an_error_that_names_the_file(tmp_path: Path) -> None:
+    with pytest.raises(WeightsMissingError, match=r"model\.onnx"):
+        tiny(tmp_path / "model.onnx")
+
+
+def test_weights_that_are_not_a_graph_are_an_error_that_names_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    path.write_bytes(b"not a graph at all")
+    with pytest.raises(WeightsMissingError, match=r"model\.onnx"):
+        tiny(path)
+
+
+def test_a_tokenizer_that_is_gone_is_an_error_that_names_the_file(
+    tmp_path: Path, graph: Path
+) -> None:
+    how = {"batch_invariant": True, "optimise": True, "unrelated_cosine": 0.0}
+    with pytest.raises(WeightsMissingError, match=r"tokenizer\.json"):
+        OnnxEmbedder(graph, tmp_path / "tokenizer.json", identity(), **how)  # type: ignore[arg-type]
+
+
+# The real weights.
+
+REFERENCE = json.loads(Path(__file__).with_name("minilm_reference.json").read_text())["texts"]
+
+
+@pytest.fixture(scope="module")
+def minilm(weights_folder: Path) -> Embedder:
+    return embedders.open_embedder(weights_folder, catalog.load().entry("all-minilm-l6-v2"))
+
+
+@pytest.mark.weights
+@pytest.mark.parametrize("number", range(len(REFERENCE)))
+def test_minilm_agrees_with_the_published_fp32_weights(minilm: Embedder, number: int) -> None:
+    vector = minilm.embed_query(REFERENCE[number]["text"])
+    assert float(vector @ np.array(REFERENCE[number]["vector"])) > 0.99
+
+
+@pytest.mark.weights
+def test_a_minilm_vector_does_not_depend_on_its_batch(minilm: Embedder) -> None:
+    texts = [*ODD_TEXTS, *(entry["text"] for entry in REFERENCE)]
+    vectors = minilm.embed_documents(texts)
+    for text, vector in zip(texts, vectors, strict=True):
+        assert float(vector @ minilm.embed_query(text)) > 0.99999
+
+
+@pytest.mark.weights
+def test_minilm_puts_unrelated_texts_near_nought(minilm: Embedder) -> None:
+    vectors = minilm.embed_documents(calibrate.unrelated_sentences())
+    assert calibrate.mean_cosine(vectors) == pytest.approx(minilm.unrelated_cosine, abs=1e-4)
+    assert 0 < minilm.unrelated_cosine < 0.15
+
+
+GOLDEN = {
+    "What is TSNE?": [-0.00518727907910943, 0.06514579057693481, -0.21559129655361176],
+    "Who is Laurens van der Maaten?": [
+        -0.008253306150436401,
+        0.005108598619699478,
+        -0.22179779410362244,
+    ],
+}
+
+
+@pytest.mark.weights
+@pytest.mark.parametrize("query", GOLDEN)
+def test_nomic_agrees_with_its_published_values(weights_folder: Path, query: str) -> None:
+    entry = catalog.load().entry("nomic-embed-text-v1.5")
+    if store.find(weights_folder, entry) is None:
+        pytest.skip("the fp32 weights of nomic-embed-text-v1.5 are not on this machine")
+    vector = embedders.open_embedder(weights_folder, entry, dimensions=512).embed_query(query)
+    expected = np.array(GOLDEN[query], np.float32)
+    # The published values are those before the scaling to length 1: compare directions.
+    assert vector[:3] / vector[2] == pytest.approx(expected / expected[2], abs=1e-3)
+
+
+def test_tokens_come_with_the_same_vectors_and_without_marks_prefix_or_punctuation(
+    graph: Path,
+) -> None:
+    how = {"batch_invariant": True, "optimise": True, "unrelated_cosine": 0.0}
+    embedder = OnnxEmbedder(graph, TOKENIZER, identity(), **how)  # type: ignore[arg-type]
+    texts = ["Well, it rained!", "The lantern (the old one).", "..."]
+    vectors, tokens = embedder.embed_documents_by_token(texts)
+    assert (vectors == embedder.embed_documents(texts)).all()
+    assert [len(each.pieces) for each in tokens] == [3, 5, 0]
+    assert tokens[0].signs.shape == (3, embedder.identity.dimensions // 8)
+    query = "Who, then, lit the lantern?"
+    vector, asked = embedder.embed_query_by_token(query)
+    assert (vector == embedder.embed_query(query)).all()
+    assert [query[slice(*span)] for span in asked.spans] == ["Who", "then", "lit", "the", "lantern"]
+    assert np.linalg.norm(asked.vectors, axis=1) == pytest.approx(1, abs=1e-5)

@@ -1,0 +1,112 @@
+"""The reader: how its head is stored and run, and what it gets right with the real weights."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bumble.models.embed import reader
+from bumble.models.embed.reader import HeadReader, MessageReading
+from bumble.models.weights import catalog, embedders
+
+MESSAGES = Path(__file__).parents[2] / "training" / "messages.jsonl"
+SAMPLE = 7  # every so many of the messages that nothing was learned from
+
+
+class Words:
+    """An embedder of words: a state each, the same for the same word."""
+
+    def states(self, text: str) -> tuple[Any, list[tuple[int, int]]]:
+        offsets, at = [], 0
+        for word in text.split():
+            start = text.index(word, at)
+            offsets.append((start, at := start + len(word)))
+        rows = [
+            np.random.default_rng(sum(map(ord, text[a:b]))).normal(size=384) for a, b in offsets
+        ]
+        return np.array(rows, np.float32).reshape(-1, 384), offsets
+
+
+def stored() -> dict[str, Any]:
+    found = reader.weights("multilingual-e5-small")
+    assert found is not None
+    return dict(found)
+
+
+def test_weights_of_eight_bits_are_near_what_they_were() -> None:
+    before = {"a.w": np.random.default_rng(1).normal(size=(40, 30)), "a.b": np.ones(30)}
+    after = reader.unpacked(reader.packed(before))
+    assert np.abs(after["a.w"] - before["a.w"]).max() < 0.02
+    assert after["a.b"].tolist() == before["a.b"].tolist()
+
+
+def test_a_reading_says_what_shows_and_what_shows_most() -> None:
+    one = MessageReading(1.0, {"tell": 0.2, "joke": 0.9, "task": -0.1})
+    assert (one.main, one.has("task"), one.has("task", "tell")) == ("joke", False, True)
+    assert MessageReading(1.0, {"joke": -0.1}).main == "tell"
+
+
+def test_nothing_is_read_of_an_empty_message() -> None:
+    assert HeadReader(Words(), stored()).read("  ") == MessageReading()
+
+
+def test_what_was_said_before_changes_nothing_but_what_refers_back() -> None:
+    head = HeadReader(Words(), stored())
+    alone, beside = head.read("not that one"), head.read("not that one", "the blue car is mine")
+    changed = {name for name in alone.scores if alone.scores[name] != beside.scores[name]}
+    assert changed <= set(reader.REFER_BACK)
+
+
+def test_there_is_no_reader_without_a_head() -> None:
+    assert reader.over(None) is None
+    assert reader.weights("nobody") is None
+
+
+@pytest.fixture(scope="module")
+def real(weights_folder: Path) -> HeadReader:
+    known = catalog.load()
+    name = "multilingual-e5-small"
+    if not (weights_folder / name).is_dir():
+        pytest.skip(f"{name} is not here: `bumble model pull {name}`")
+    found = reader.over(embedders.open_embedder(weights_folder, known.entry(name)))
+    assert found is not None
+    return found
+
+
+def test_it_tells_what_is_worth_keeping_of_writers_it_has_not_learned_from(
+    real: HeadReader,
+) -> None:
+    if not MESSAGES.is_file():
+        pytest.skip("the labelled messages don't come with a release")
+    rows = [json.loads(line) for line in MESSAGES.read_text(encoding="utf-8").splitlines()]
+    known = [row for row in rows if row["split"] == "test" and row.get("keep") is not None]
+    sample = known[::SAMPLE]
+    said = [real.read(row["text"], row.get("previous", "")).keep > 0 for row in sample]
+    right = [row["keep"] for row in sample]
+    hits = sum(s and r for s, r in zip(said, right, strict=True))
+    assert 2 * hits / (sum(said) + sum(right)) >= 0.75  # .85 of all of them
+
+
+@pytest.mark.parametrize(
+    ("text", "intent"),
+    [
+        ("remind me tomorrow at 9 to ring the vet", "remind"),
+        ("what do you know about me", "ask_known"),
+        ("whats my name", "ask_name"),
+        ("translate 'good night' into Finnish", "task"),
+        ("wann war nochmal der termin von Lena?", "ask_memory"),
+    ],
+)
+def test_it_tells_what_is_asked(real: HeadReader, text: str, intent: str) -> None:
+    assert real.read(text).has(intent)
+
+
+def test_it_finds_who_introduces_themselves_and_when_a_reminder_is_due(real: HeadReader) -> None:
+    assert real.read("hello, I'm Wilfred and I fix clocks").name == "Wilfred"
+    read = real.read("remind me tomorrow at 9 to ring the vet")
+    assert "tomorrow" in read.when
+    assert "vet" in read.what

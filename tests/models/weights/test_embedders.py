@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bumble.errors import WeightsMissingError
+from bumble.models.embed import calibrate
+from bumble.models.weights import catalog, embedders, store
+from bumble.models.weights.catalog import CatalogEntry
+
+
+@pytest.fixture(scope="module")
+def minilm() -> CatalogEntry:
+    return catalog.load().entry("all-minilm-l6-v2")
+
+
+def test_without_weights_opening_says_how_to_get_them(tmp_path: Path, minilm: CatalogEntry) -> None:
+    with pytest.raises(WeightsMissingError, match="bumble model pull all-minilm-l6-v2"):
+        embedders.open_embedder(tmp_path, minilm)
+
+
+def test_fp32_and_int8_are_different_models_in_an_index() -> None:
+    known = catalog.load()
+    names = ("nomic-embed-text-v1.5", "nomic-embed-text-v1.5-int8")
+    full, small = (embedders.identity(known.entry(name), 512) for name in names)
+    assert full != small
+    assert full.sha256 != small.sha256
+
+
+def test_other_dimensions_are_another_identity() -> None:
+    nomic = catalog.load().entry("nomic-embed-text-v1.5-int8")
+    assert embedders.identity(nomic, 512) != embedders.identity(nomic, 256)
+
+
+def test_a_chat_model_is_no_embedder() -> None:
+    with pytest.raises(ValueError, match="not an embedding model"):
+        embedders.identity(catalog.load().entry("qwen3-4b"), 768)
+
+
+@pytest.mark.weights
+def test_a_pulled_embedder_knows_its_mean_cosine(
+    weights_folder: Path, minilm: CatalogEntry
+) -> None:
+    found = store.require(weights_folder, minilm)
+    opened = embedders.open_embedder(weights_folder, minilm)
+    assert found.facts[embedders.UNRELATED] == {"384": opened.unrelated_cosine}
+    vectors = opened.embed_documents(calibrate.unrelated_sentences())
+    assert opened.unrelated_cosine == pytest.approx(calibrate.mean_cosine(vectors), abs=1e-4)
+
+
+@pytest.mark.weights
+def test_the_identity_holds_the_hashes_of_the_files(
+    weights_folder: Path, minilm: CatalogEntry
+) -> None:
+    opened = embedders.open_embedder(weights_folder, minilm)
+    files = [weights_folder / minilm.name / name for name in ("model.onnx", "tokenizer.json")]
+    hashes = [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]
+    assert [opened.identity.sha256, opened.identity.tokenizer_sha256] == hashes
+
+
+@pytest.mark.weights
+def test_dimensions_that_a_model_lacks_are_refused(
+    weights_folder: Path, minilm: CatalogEntry
+) -> None:
+    with pytest.raises(ValueError, match="384"):
+        embedders.open_embedder(weights_folder, minilm, 100)
+
+
+@pytest.mark.weights
+def test_related_texts_stand_well_above_unrelated_ones(
+    weights_folder: Path, minilm: CatalogEntry
+) -> None:
+    opened = embedders.open_embedder(weights_folder, minilm)
+    query = opened.embed_query("Where does the lighthouse keeper live?")
+    documents = opened.embed_documents(
+        ["The keeper has a cottage beside the lighthouse.", "Interest is compounded daily."]
+    )
+    near, far = calibrate.similarity(documents @ query, opened.unrelated_cosine)
+    assert near > 0.5
+    assert far < 0.2
+    assert documents.dtype == np.float32

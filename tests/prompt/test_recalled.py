@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from bumble.recall import recalled
+from bumble.recall.recalled import Search
+from tests.support import living
+
+SAID = (
+    "The mast of the boat is cracked.",
+    "What about the boat?",
+    "She painted the boat and the mast green.",
+    "I sail on Sundays.",
+    "The boat lies by the pier, the mast is down.",
+    "We had soup, bread and cheese for dinner.",
+    "A mast for the boat costs four hundred.",
+    "The neighbours have a new dog.",
+    "No boat sails without a mast.",
+    "My sister moved to Lisbon in May.",
+    "The mast came with the boat.",
+    "Work was exhausting, we had three meetings.",
+)
+
+
+def test_as_many_are_found_as_are_asked_for_while_more_of_them_touch_the_query(
+    tmp_path: Path,
+) -> None:
+    entity = living.ada(tmp_path)
+    living.talked(entity, "ses_boat", *(("sam", text) for text in SAID))
+    runtime = living.runtime_of(entity)
+    runtime.memory.sync()
+    search = Search(("sam",), "content", runtime.now())
+
+    def count(limit: int) -> int:
+        hits = recalled.find(
+            runtime.memory,
+            runtime.config,
+            search,
+            "boat mast",
+            limit=limit,
+            unasked=False,
+            touching=True,
+        )
+        return len(hits)
+
+    every = count(50)
+    assert 4 <= every < len(SAID)
+    assert [count(limit) for limit in range(1, every + 1)] == list(range(1, every + 1))
+
+
+MANY_WORDS = (
+    "soup bread cheese dinner garden train winter letter paper window summer village river street "
+    "candle blanket mirror carpet kettle ladder basket marble pillow saddle hammer button thread"
+)
+
+
+def test_what_does_not_come_to_mind_takes_no_place_of_what_does(tmp_path: Path) -> None:
+    entity = living.ada(tmp_path)
+    far = f"## Boat mast\n\nBoat mast boat mast. {MANY_WORDS}.\n"
+    entity.knowledge.write_text(f"{far}\n## Rigging\n\nThe boat has a mast.\n")
+    runtime = living.runtime_of(entity)
+    runtime.memory.sync()
+
+    def first(*, unasked: bool) -> str:
+        search = Search((), "content", runtime.now())
+        given = (runtime.memory, runtime.config, search, "boat mast")
+        (hit,) = recalled.find(*given, limit=1, unasked=unasked)
+        return hit.text
+
+    assert first(unasked=False).startswith("Boat mast boat")
+    assert first(unasked=True) == "The boat has a mast."

@@ -1,0 +1,351 @@
+from __future__ import annotations
+
+import itertools
+import json
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from bumble.entity.config import PricesConfig
+from bumble.entity.folder import Entity
+from bumble.llm.openai_compatible import connect as connect_openai
+from bumble.llm.protocol import Completion, OnText, Request
+from bumble.llm.scripted import Reply, ScriptedModel
+from bumble.models.abilities.tiers import Abilities
+from bumble.recall.deep_recall import deep
+from bumble.recall.deep_recall.deep import Recollection
+from bumble.recall.recalled import Search
+from bumble.runtime.runtime import Runtime
+from tests.support.fake_server import FakeServer
+from tests.support.turns import NOON, runtime_of, say, talk
+
+QUESTION = "Which animals does Sam keep on the roof and in the cellar?"
+
+
+def step(action: str, **values: Any) -> Reply:
+    return Reply(json.dumps({"action": action, **values}), purpose="deep_recall")
+
+
+def told(entity: Entity, *texts: str) -> Runtime:
+    """An entity that was told some things, each in a conversation of its own."""
+    runtime = runtime_of(entity, ScriptedModel([say("I see.") for _ in texts]))
+    for text in texts:
+        talk(runtime, text, new=True)
+    return runtime
+
+
+@pytest.fixture
+def roof(ada: Entity) -> Runtime:
+    return told(
+        ada,
+        "My bees live on the roof of the old bakery.",
+        "In the cellar I keep three toads, Una, Dos and Tre.",
+        "The weather was grey all week.",
+    )
+
+
+def asked(
+    runtime: Runtime,
+    *replies: Reply,
+    question: str = QUESTION,
+    readers: Sequence[str] = ("sam",),
+    **options: Any,
+) -> tuple[Recollection, ScriptedModel]:
+    model = ScriptedModel(replies)
+    runtime.memory.sync()
+    search = Search(tuple(readers), "calm", NOON)
+    return deep.recall(replace(runtime, model=model), search, question, **options), model
+
+
+def test_a_plan_looks_notes_and_answers_with_what_it_rests_on(roof: Runtime) -> None:
+    result, model = asked(
+        roof,
+        step("search", query="bees roof"),
+        step("note", text="Sam keeps bees on the roof.", **{"from": [1]}),
+        step("find", pattern="toad*"),
+        Reply(
+            json.dumps(
+                {
+                    "action": "final",
+                    "answer": "Sam keeps bees on the roof, three toads in the cellar.",
+                    "from": [1, number_of(roof, "toads")],
+                }
+            ),
+            purpose="deep_recall",
+        ),
+    )
+    assert result.way == "plan", result
+    assert result.answer.startswith("Sam keeps bees")
+    assert {source.kind for source in result.sources} == {"message"}
+    assert ["bees" in source.text or "toads" in source.text for source in result.sources] == [
+        True,
+        True,
+    ]
+    assert "Sam keeps bees on the roof. [1]" in model.requests[2].messages[-1].content
+    assert result.spent.steps == 4
+    assert result.spent.tokens > 0
+
+
+def number_of(runtime: Runtime, word: str) -> int:
+    """The number under which a plan that begins with that search knows a place."""
+    runtime.memory.sync()
+    hits = runtime.memory.search("bees roof", kinds=(), limit=10, audience=("sam",), faded=True)
+    return next(n for n, hit in enumerate(hits, 1) if word in hit.text)
+
+
+def test_what_is_read_stands_there_whole(ada: Entity) -> None:
+    runtime = told(ada, f"Our hike: {'then a steep path through wet larches, ' * 30} up to Brenta.")
+    _, model = asked(
+        runtime,
+        step("search", query="hike larches"),
+        step("read", number=1),
+        step("final", answer="Brenta.", **{"from": [1]}),
+        question="What was the hut called?",
+    )
+    shown = [request.messages[-1].content for request in model.requests]
+    assert ["Brenta" in text for text in shown] == [False, False, True]
+
+
+def test_a_step_begins_as_the_last_did_up_to_what_was_found(roof: Runtime) -> None:
+    _, model = asked(
+        roof,
+        step("search", query="bees roof"),
+        step("find", pattern="toad*"),
+        step("final", answer="", **{"from": []}),
+    )
+    second, third = (request.messages[-1].content for request in model.requests[1:])
+    assert third.startswith(second.partition("</places>")[0])
+
+
+@pytest.mark.parametrize(
+    ("answer", "places"),
+    [
+        ("Sam keeps bees on the roof.", [99]),  # no such place
+        ("Sam keeps four wolves in Paris.", [1]),  # nobody said so
+        ("Sam keeps bees on the roof.", []),  # rests on nothing
+    ],
+)
+def test_an_answer_that_its_places_do_not_bear_out_is_refused(
+    roof: Runtime, answer: str, places: list[int]
+) -> None:
+    result, model = asked(
+        roof,
+        step("search", query="bees roof"),
+        step("final", answer=answer, **{"from": places}),
+        Reply("{}", purpose="deep_recall", always=True),
+    )
+    assert result.way == "rule"
+    assert result.answer == ""
+    assert "refused" in model.requests[2].messages[-1].content
+    assert any("bees" in source.text for source in result.sources)
+
+
+def test_a_model_that_may_not_write_is_not_asked(roof: Runtime) -> None:
+    result, model = asked(replace(roof, abilities=Abilities()))
+    assert (result.way, model.requests) == ("rule", [])
+    said = " ".join(source.text for source in result.sources)
+    assert "bees" in said
+    assert "toads" in said
+
+
+def test_no_call_where_none_is_allowed(roof: Runtime) -> None:
+    result, model = asked(roof, calls=0)
+    assert (result.way, model.requests) == ("rule", [])
+
+
+def test_what_three_near_memories_say_is_the_answer(
+    ada: Entity, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "The green lantern hangs over the door"
+    runtime = told(ada, f"{text}.", f"{text}!", f"{text}, yes.")
+    monkeypatch.setattr(deep, "ENOUGH", 0.4)  # the hashing embedder finds them less alike
+    result, model = asked(runtime, question=text)
+    assert (result.way, model.requests) == ("recall", [])
+    assert sum("lantern" in source.text for source in result.sources) == 3
+
+
+def test_nothing_of_what_was_said_in_private_is_reached(roof: Runtime) -> None:
+    result, model = asked(
+        roof,
+        step("search", query="toads cellar"),
+        step("find", pattern="toad*"),
+        step("read", number=1, around=50),
+        step("final", answer="", **{"from": []}),
+        readers=("kim",),
+    )
+    assert result.is_miss
+    assert "Una" not in str(model.requests)
+
+
+def test_what_has_faded_is_found(ada: Entity) -> None:
+    file = ada.root / "episodes/2026/05/ep_1.md"
+    file.parent.mkdir(parents=True)
+    head = "at: 2026-05-01T10:00:00Z\nsignificance: 1.0\ndormant: true\nfaded: 1.0"
+    file.write_text(f"---\n{head}\n---\n\nA zeppelin landed in the orchard.\n")
+    runtime = told(ada, "Hello.")
+    result, _ = asked(runtime, question="What landed in the orchard?", calls=0)
+    assert result.sources[0].id == "ep_1"
+
+
+@pytest.mark.parametrize(
+    ("scope", "found"), [("current_session", False), ("recent_sessions", True), ("all", True)]
+)
+def test_a_scope_bounds_what_is_reached(roof: Runtime, scope: Any, found: bool) -> None:
+    result, _ = asked(roof, question="toads in the cellar", scope=scope, calls=0)
+    assert any("toads" in source.text for source in result.sources) == found
+
+
+def test_a_stretch_longer_than_the_window_is_read_in_pieces(ada: Entity) -> None:
+    story = " ".join(f"On day {n} we walked to village number {n}." for n in range(900))
+    runtime = told(ada, f"The hike: {story} The hut was called Brenta. {story}")
+    model = Pieces()
+    runtime.memory.sync()
+    result = deep.recall(
+        replace(runtime, model=model), Search(("sam",), "calm", NOON), "What was the hut called?"
+    )
+    assert result.answer == "The hut was called Brenta."
+    assert 3 < result.spent.sub_calls <= 20
+
+
+class Pieces(ScriptedModel):
+    """Reads the first place whole, names the lines with the hut, and answers by them."""
+
+    def __init__(self) -> None:
+        super().__init__([], context_tokens=4096)
+
+    def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
+        assert len(request.messages[-1].content) < 4096 * 4
+        lines = request.messages[-1].content
+        if "<lines>" in lines:
+            numbers = [
+                int(line[1 : line.index("]")]) for line in lines.splitlines() if "Brenta" in line
+            ]
+            return self._give({"numbers": numbers})
+        if "(none yet)" in lines.partition("<places>")[2]:
+            return self._give({"action": "search", "query": "hike hut"})
+        if "read " not in lines:
+            return self._give({"action": "read", "number": 1})
+        return self._give({"action": "final", "answer": "The hut was called Brenta.", "from": [1]})
+
+    def _give(self, value: Any) -> Completion:
+        return Completion(json.dumps(value), "stop", self.name)
+
+
+class Endless:
+    """A model that never ends: it looks again and again, or talks without a stop."""
+
+    name, context_tokens = "endless", 8192
+
+    def __init__(self, give: Callable[[Request], str], clock: list[float]) -> None:
+        self.give, self.clock = give, clock
+        self.calls = self.prompts = self.written = 0
+
+    def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
+        self.calls += 1
+        self.prompts += sum(len(message.content) // 4 for message in request.messages)
+        text = self.give(request)
+        pieces = itertools.repeat("talk ") if text == "…" else [text]
+        for piece in pieces:
+            self.written += len(piece) // 4
+            self.clock[0] += 0.5
+            if on_text is not None:
+                on_text(piece)
+        return Completion(text, "stop", self.name)
+
+    def warm(self, request: Request) -> None:
+        """Nothing."""
+
+    def request_bytes(self, request: Request) -> int:
+        return 0
+
+    def close(self) -> None:
+        """Nothing."""
+
+
+def looks(request: Request) -> str:
+    """Look again, read all there is, name every line."""
+    text = request.messages[-1].content
+    if "<lines>" in text:
+        return json.dumps({"numbers": list(range(1, 21))})
+    if "(none yet)" in text.partition("<places>")[2]:
+        return json.dumps({"action": "search", "query": "bees roof"})
+    return json.dumps({"action": "read", "number": 1, "around": 200})
+
+
+@pytest.mark.parametrize("manner", ["looks", "talks", "rambles"])
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {},
+        {"steps": 3},
+        {"max_tokens": 3000},
+        {"max_tokens": 0},
+        {"max_dollars": 0.004},
+        {"max_dollars": 0.0},
+        {"step_seconds": 4},
+        {"sub_calls": 0},
+        {"sub_calls": 2},
+    ],
+)
+def test_a_model_that_never_ends_exceeds_nothing(
+    ada: Entity, limits: dict[str, Any], manner: str
+) -> None:
+    long_text = "The bees on the roof. " + "Honey flows over the roof tiles. " * 1500
+    runtime = told(ada, long_text)
+    config = replace(runtime.config.recall.deep, **limits)
+    recall_config = replace(runtime.config.recall, deep=config)
+    prices = PricesConfig(prompt=1.0, completion=4.0)
+    settings = replace(
+        runtime.config, recall=recall_config, llm=replace(runtime.config.llm, prices=prices)
+    )
+    clock = [0.0]
+    give = {"looks": looks, "talks": lambda _: "…", "rambles": lambda _: "no JSON " * 50}[manner]
+    model = Endless(give, clock)
+    runtime.memory.sync()
+    result = deep.recall(
+        replace(runtime, model=model, config=settings),
+        Search(("sam",), "calm", NOON),
+        "Where do the bees live?",
+        stopwatch=lambda: clock[0],
+    )
+    assert result.way == "rule"
+    assert result.sources
+    spent = result.spent
+    assert spent.steps <= config.steps
+    assert spent.sub_calls <= config.sub_calls
+    assert model.calls <= spent.steps + spent.sub_calls
+    assert spent.longest_step_seconds <= config.step_seconds + 0.5  # a piece more, then it is cut
+    assert model.prompts + model.written <= spent.tokens <= config.max_tokens
+    assert spent.dollars is not None
+    assert spent.dollars <= config.max_dollars
+
+
+def test_a_server_that_says_nothing_ends_with_its_step(
+    roof: Runtime, server: FakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.routes["/v1/chat/completions"] = lambda exchange: exchange.hang(server)
+    silent = connect_openai(f"{server.url}/v1", "tiny", context_tokens=8192)
+    deep_config = replace(roof.config.recall.deep, step_seconds=0.5)
+    config = replace(roof.config, recall=replace(roof.config.recall, deep=deep_config))
+    roof.memory.sync()
+    started = time.monotonic()
+    result = deep.recall(
+        replace(roof, model=silent, config=config), Search(("sam",), "calm", NOON), QUESTION
+    )
+    assert time.monotonic() - started < 10
+    assert (result.way, result.ended) == ("rule", "limit: a step took 0.5 s")
+    assert result.sources
+    assert result.spent.steps == 1
+
+
+@pytest.mark.parametrize("calls", [1, 2, 5])
+def test_a_budget_of_calls_counts_sub_calls_too(ada: Entity, calls: int) -> None:
+    runtime = told(ada, "The bees on the roof. " + "Honey flows over the roof tiles. " * 1500)
+    model = Endless(looks, [0.0])
+    runtime.memory.sync()
+    search = Search(("sam",), "calm", NOON)
+    deep.recall(replace(runtime, model=model), search, "Where do the bees live?", calls=calls)
+    assert model.calls == calls

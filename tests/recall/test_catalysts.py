@@ -1,0 +1,218 @@
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from bumble.entity import changes
+from bumble.entity.changes import ChangeSet
+from bumble.entity.folder import Entity
+from bumble.index.database import open_to_read
+from bumble.jobs import day_prefix
+from bumble.llm.scripted import Reply
+from bumble.models.abilities.tiers import Abilities
+from bumble.recall import catalysts, catalyze, recalled, topic_overview
+from bumble.recall.recalled import Search
+from bumble.records import sessions, topics
+from bumble.records.sessions import Message
+from bumble.runtime import job
+from bumble.runtime.runtime import Runtime
+from tests.support import living
+from tests.support.living import NOON
+
+SAID = (
+    (20, "Our boat has a leak near the keel."),
+    (18, "Should we really sell the boat before winter comes?"),
+    (9, "The boat is in the yard now, Olaf repairs it."),
+    (8, "How long will Olaf need for the boat?"),
+    (2, "The boat swims again!"),
+)
+
+
+def talk(
+    entity: Entity, by: str = "sam", said: tuple[tuple[int, str], ...] = SAID, first: int = 0
+) -> None:
+    for number, (days, words) in enumerate(said, first):
+        at = NOON - timedelta(days=days)
+        session = sessions.new(f"ses_{by}{number}", at, by)
+        trust = "owner" if by == "sam" else "person"
+        message = Message(f"msg_{by}{number}", at, "user", words, by, trust=trust)
+        planned = sessions.plan_start(session, "x"), sessions.plan_append(session, [message], "x")
+        changes.apply(entity.root, ChangeSet("x", planned))
+
+
+@pytest.fixture
+def ada(tmp_path: Path) -> Entity:
+    entity = living.ada(tmp_path)
+    talk(entity)
+    return entity
+
+
+def by_form(runtime: Runtime) -> Runtime:
+    return replace(runtime, abilities=Abilities())
+
+
+def morning(runtime: Runtime) -> None:
+    """Make the overview of the day, as `tick` does."""
+    (prefix,) = day_prefix.check(runtime).jobs
+    job.apply(runtime, day_prefix.run(runtime, prefix))
+
+
+def draw(runtime: Runtime, name: str = "boat") -> list[topics.TopicFile]:
+    for drawing in catalysts.check(runtime, name=name).jobs:
+        job.apply(runtime, catalysts.run(runtime, drawing))
+    return list(topics.read(runtime.entity.topics))
+
+
+def answer(*questions: str) -> Reply:
+    listed = [{"uses": ["m1", "m3"], "question": question} for question in questions]
+    return Reply(json.dumps({"questions": listed}))
+
+
+def test_where_no_model_may_write_catalysts_are_questions_that_were_asked(ada: Entity) -> None:
+    (boat,) = draw(by_form(living.runtime_of(ada)))
+    assert boat.summary_source == "form"
+    assert boat.provenance.by == "catalysts by form"
+    assert [(each.text, each.sources) for each in boat.catalysts] == [
+        (
+            "Sam, 6 May 2026: “Should we really sell the boat before winter comes?”",
+            ("msg_sam1",),
+        ),
+        ("Sam, 16 May 2026: “How long will Olaf need for the boat?”", ("msg_sam3",)),
+    ]
+
+
+def test_a_model_writes_them_and_what_it_makes_up_is_left_out(ada: Entity) -> None:
+    runtime = living.runtime_of(
+        ada, answer("What does the boat mean to us?", "Why did Bartholomew sink the boat?")
+    )
+    (boat,) = draw(runtime)
+    assert [each.text for each in boat.catalysts] == ["What does the boat mean to us?"]
+    assert boat.catalysts[0].sources == ("msg_sam0", "msg_sam2")
+    assert (boat.provenance.model, boat.provenance.audience) == ("scripted", ("sam",))
+
+
+def test_without_anything_of_its_own_the_asked_ones_stand(ada: Entity) -> None:
+    (boat,) = draw(living.runtime_of(ada, answer("Why did Bartholomew sink the boat?")))
+    assert boat.summary_source == "form"
+    assert len(boat.catalysts) == 2
+
+
+def test_they_are_drawn_anew_only_where_a_new_mention_changes_what_they_come_from(
+    ada: Entity,
+) -> None:
+    runtime = by_form(living.runtime_of(ada))
+    draw(runtime)
+    assert not catalysts.check(runtime, name="boat").due
+    assert catalysts.check(runtime, name="boat", force=True).due
+    talk(ada, "sam", ((1, "Is the boat cold inside?"),), first=5)
+    assert catalysts.check(by_form(living.runtime_of(ada)), name="boat").due
+
+
+def test_what_somebody_else_said_in_private_is_in_no_catalyst(ada: Entity) -> None:
+    talk(ada, "kim", ((5, "May I secretly borrow the boat on Sunday?"),))
+    (boat,) = draw(by_form(living.runtime_of(ada)))
+    assert "secretly" not in boat.source.text
+
+
+def test_a_file_by_hand_stays_as_it_is(ada: Entity) -> None:
+    file = ada.topics / "boat.md"
+    file.parent.mkdir()
+    file.write_text("- Whose is it?\n")
+    assert draw(by_form(living.runtime_of(ada)))[0].catalysts[0].text == "Whose is it?"
+    assert file.read_text() == "- Whose is it?\n"
+
+
+def test_the_index_keeps_what_they_point_to_and_forgets_it_with_them(ada: Entity) -> None:
+    runtime = by_form(living.runtime_of(ada))
+    draw(runtime)
+    runtime.memory.sync()
+    count = "select count(distinct catalyst), count(*) from links"
+    with closing(open_to_read(ada.vectors)) as database:
+        assert database.rows(count) == [(2, 2 * len(SAID) + 2)]  # and what it knows
+    (ada.topics / "boat.md").unlink()
+    runtime.memory.sync()
+    with closing(open_to_read(ada.vectors)) as database:
+        assert database.rows(count) == [(0, 0)]
+
+
+def catalyzed(runtime: Runtime, register: str, reader: str = "sam") -> catalyze.Catalyzed:
+    at = Search((reader,), "content", NOON)
+    query = "sell the boat before winter"
+    return catalyze.find(*(runtime.memory, runtime.config, at, query), register=register, limit=3)
+
+
+def test_catalyze_says_which_questions_brought_what(ada: Entity) -> None:
+    runtime = by_form(living.runtime_of(ada))
+    runtime.memory.sync()
+    assert catalyzed(runtime, "explore").note.startswith("Plain search: no topic has catalysts")
+    draw(runtime)
+    runtime.memory.sync()
+    result = catalyzed(runtime, "explore")
+    assert result.hits[0].id == "msg_sam1"
+    assert result.contributions[0].topic == "Boat"
+    assert result.contributions[0].count > 0
+    newest = [hit.at for hit in catalyzed(runtime, "continuity").hits if hit.at]
+    assert newest == sorted(newest, reverse=True)
+
+
+def test_a_stranger_meets_neither_catalysts_nor_what_they_point_to(ada: Entity) -> None:
+    runtime = by_form(living.runtime_of(ada))
+    draw(runtime)
+    runtime.memory.sync()
+    result = catalyzed(runtime, "reference", reader="kim")
+    assert {hit.kind for hit in result.hits} == {"knowledge"}
+    assert result.contributions == ()
+
+
+def test_recall_that_names_no_kind_leaves_catalysts_out(ada: Entity) -> None:
+    runtime = by_form(living.runtime_of(ada))
+    draw(runtime)
+    runtime.memory.sync()
+    at = Search(("sam",), "content", NOON)
+    hits = recalled.find(runtime.memory, runtime.config, at, "boat", limit=20, unasked=False)
+    assert {hit.kind for hit in hits} == {"message", "knowledge"}
+
+
+def test_the_overview_is_as_of_the_start_of_the_day_and_shared_by_its_turns(ada: Entity) -> None:
+    runtime = by_form(living.runtime_of(ada, prompt__topics_min_window_tokens=1))
+    morning(runtime)
+    first = topic_overview.text(runtime, ("sam",))
+    assert "- Boat (5 times, last 1 days before today" in first
+    talk(ada, "sam", ((0, "The boat, the boat!"),), first=5)
+    assert topic_overview.text(by_form(living.runtime_of(ada)), ("sam",)) == first
+    tomorrow = replace(runtime, clock=lambda: NOON + timedelta(days=1))
+    tomorrow.memory.sync()
+    morning(tomorrow)
+    assert "- Boat (6 times" in topic_overview.text(tomorrow, ("sam",))
+
+
+def test_the_overview_shows_nobody_what_others_said(ada: Entity) -> None:
+    assert topic_overview.text(living.runtime_of(ada), ("kim",)) == ""
+
+
+def test_a_model_in_this_process_gets_it_where_tick_has_warmed_it(ada: Entity) -> None:
+    runtime = replace(living.runtime_of(ada), local=True)
+    assert topic_overview.text(runtime, ("sam",)) == ""
+    morning(runtime)
+    assert "- Boat" in topic_overview.text(runtime, ("sam",))
+    assert not day_prefix.check(runtime).due
+
+
+def test_a_small_window_has_no_overview(ada: Entity) -> None:
+    runtime = living.runtime_of(ada, prompt__topics_min_window_tokens=10_000_000)
+    assert topic_overview.text(runtime, ("sam",)) == ""
+
+
+def test_the_tool_recall_takes_a_register_and_says_how_to_tell_it(ada: Entity) -> None:
+    runtime = living.runtime_of(ada)
+    runtime.memory.sync()
+    session = sessions.new("ses_now", NOON, "sam")
+    plain = catalyze.answer(runtime, "the leak", session, "")
+    guided = catalyze.answer(runtime, "the leak", session, "reference")
+    assert "Our boat has a leak" in plain.text
+    assert guided.text.endswith(catalyze.GUIDANCE["reference"])

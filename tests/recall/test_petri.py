@@ -1,0 +1,205 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from msgspec.structs import replace
+
+from bumble.recall import petri
+from bumble.recall.mentions import Text
+from bumble.recall.petri import Title, Topic
+
+NOW = datetime(2026, 5, 24, 12, tzinfo=UTC)
+
+
+def text(words: str, days_ago: float = 1, language: str = "en", number: int = 0) -> Text:
+    at = NOW - timedelta(days=days_ago)
+    record = f"msg_{days_ago}_{number}"
+    return Text("message", record, "s", 1, at, words, language, "Sam", "ses_1", (), "owner")
+
+
+def names(topics: list[Topic]) -> list[str]:
+    return [topic.name for topic in topics]
+
+
+def found(*texts: Text, titles: tuple[Title, ...] = ()) -> list[Topic]:
+    return petri.find(texts, titles, NOW)
+
+
+def test_a_word_is_a_topic_from_three_records_on_two_days() -> None:
+    harbour = "We walked along the harbour again."
+    assert names(found(text(harbour), text(harbour, number=1), text(harbour, 3))) == ["Harbour"]
+    assert found(text(harbour), text(harbour, 3)) == []
+    assert found(text(harbour), text(harbour, number=1), text(harbour, number=2)) == []
+
+
+def test_words_that_a_language_uses_anyway_are_no_topics() -> None:
+    letters = "bcdfghjklmnp"
+    rest = " ".join(f"x{a}{b}{c}" for a in letters for b in letters for c in letters)
+    talk = [text("It was a time with the regatta.", n) for n in range(3)]
+    assert names(found(text(rest, 9), *talk)) == ["Regatta"]
+
+
+def test_how_something_is_spoken_of_is_no_topic() -> None:
+    talk = [text("Wow, that is awesome! So awesome.", n) for n in range(6)]
+    assert found(*talk) == []
+
+
+@pytest.mark.parametrize(
+    ("language", "line"),
+    [
+        ("en", "That makes a difference, and the impact was real."),
+        ("de", "Das war ein Unterschied, und die Wirkung kam im Moment."),
+        ("nl", "Dat was het verschil, en de invloed op dit moment."),
+        ("fr", "C'était la différence, et l'impact du moment."),
+        ("es", "Esa fue la diferencia, y el impacto del momento."),
+        ("it", "Era la differenza, e l'impatto del momento."),
+        ("pt", "Essa foi a diferença, e o impacto do momento."),
+    ],
+)
+def test_a_noun_that_names_nothing_by_itself_is_no_topic(language: str, line: str) -> None:
+    assert found(*(text(line, n, language) for n in range(6))) == []
+
+
+def test_a_german_noun_is_a_word_and_a_stranger_s_name_is_a_name() -> None:
+    talk = [text("Gestern hat uns Fenja im Garten geholfen.", n, "de") for n in range(4)]
+    types = {topic.name: topic.type for topic in found(*talk)}
+    assert types["Fenja"] == "name"
+    assert types["Garten"] == "word"
+
+
+@pytest.mark.parametrize(
+    ("language", "line", "topic"),
+    [
+        ("fr", "On est retournés à l'atelier ce soir.", "Atelier"),
+        ("es", "Hoy volvimos al taller con mi hermano.", "Taller"),
+        ("it", "Siamo tornati stasera alla bottega.", "Bottega"),
+        ("pt", "Voltamos hoje para a oficina.", "Oficina"),
+        ("de", "Wir waren heute in der Werkstatt.", "Werkstatt"),
+    ],
+)
+def test_nouns_of_six_languages_are_topics(language: str, line: str, topic: str) -> None:
+    assert topic in names(found(*(text(line, n, language) for n in range(4))))
+
+
+def test_two_words_that_come_together_are_one_topic() -> None:
+    talk = [text("I was at the pottery class.", n) for n in range(4)]
+    assert names(found(*talk)) == ["Pottery class"]
+
+
+def test_titles_tags_and_links_are_topics_however_rare() -> None:
+    talk = [text("The engine of the boat broke, see [[Spare parts]] #repair")]
+    titles = (Title("Boat", "knowledge"), Title("Boat / Engine", "knowledge"))
+    topics = {topic.name: topic for topic in found(*talk, titles=titles)}
+    assert {name: topic.type for name, topic in topics.items()} == {
+        "Boat": "knowledge",
+        "Boat / Engine": "knowledge",
+        "Spare parts": "link",
+        "repair": "tag",
+    }
+    assert topics["Boat"].children == ("Boat / Engine",)
+    assert topics["Boat / Engine"].parent == "Boat"
+    assert topics["Boat / Engine"].frequency == 1
+
+
+def test_other_names_of_a_person_count_for_them() -> None:
+    talk = [text("Kim called."), text("Kimberly Ray called.", 2)]
+    (topic,) = found(*talk, titles=(Title("Kimberly Ray", "person", ("Kim",)),))
+    assert (topic.name, topic.frequency) == ("Kimberly Ray", 2)
+
+
+@pytest.mark.parametrize(
+    ("days", "trend"),
+    [
+        ((1, 2, 3, 40), "rising"),
+        ((1, 2, 40, 41), "steady"),
+        ((1, 40, 41, 42), "falling"),
+        ((70, 80, 90), "dormant"),
+    ],
+)
+def test_the_trend_holds_thirty_days_against_the_thirty_before(
+    days: tuple[int, ...], trend: str
+) -> None:
+    talk = sorted((text("the #boat", day) for day in days), key=lambda each: str(each.at))
+    assert [topic.trend for topic in found(*talk)] == [trend]
+
+
+def test_the_same_texts_give_the_same_topics() -> None:
+    talk = [text(f"The harbour, the {word} and the sail.", n) for n, word in enumerate("abcdef")]
+    assert found(*talk) == found(*talk)
+
+
+def test_what_comes_in_lumps_goes_before_what_is_spread() -> None:
+    talk = [text("They fed the hens.", day) for day in range(1, 13)]
+    hot = "The kiln was hot, and so was the kiln."
+    talk += [text(hot, day, number=n) for day in (2, 3) for n in (1, 2, 3)]
+    talk.sort(key=lambda each: str(each.at))
+    assert names(found(*talk))[0] == "Kiln"
+
+
+@pytest.mark.parametrize(("mark", "kind"), [("#regatta", "tag"), ("[[Regatta]]", "link")])
+def test_a_mark_makes_more_of_a_word_and_loses_no_mention(mark: str, kind: str) -> None:
+    talk = [text("This is the regatta.", n) for n in range(2, 6)]
+    (word,) = found(*talk)
+    (marked,) = found(*talk, text(f"Note {mark}", 1))
+    assert (marked.type, marked.frequency, word.frequency) == (kind, 5, 4)
+    assert marked.score > word.score
+
+
+def test_a_tag_of_a_record_is_the_title_it_spells() -> None:
+    tagged = replace(text("We tarred it."), tags=("old-boat", "tar"))
+    (boat, tar) = found(tagged, titles=(Title("Old boat", "project"),))
+    assert (boat.name, boat.type, boat.frequency) == ("Old boat", "project", 1)
+    assert (tar.name, tar.type) == ("tar", "tag")
+
+
+def test_what_people_tell_of_themselves_goes_before_what_they_say_to_each_other() -> None:
+    talk = [text("I was at the smithy again. Your optimism is a gift.", day) for day in range(5)]
+    topics = names(found(*talk))
+    assert topics.index("Smithy") < topics.index("Optimism")
+
+
+def test_who_is_there_is_addressed_and_no_topic_of_its_own() -> None:
+    titles = (Title("Robin", "person", ("Bobby",)), Title("Kerstin", "person"))
+    talk = [text("Hey Robin, I had Kerstin over for the chess club.", day) for day in range(5)]
+    talk += [replace(text("Chess it is!", day), speaker="Robin", id=f"r{day}") for day in range(5)]
+    topics = names(found(*talk, titles=titles))
+    assert topics.index("Kerstin") < topics.index("Robin")
+    assert topics.index("Chess club") < topics.index("Robin")
+
+
+def test_the_short_name_of_who_talks_is_no_topic() -> None:
+    talk = [text("Well, Sa, the chess club met, and Magnus won.", day) for day in range(4)]
+    talk = [replace(each, speaker="Magnusson") for each in talk]
+    assert "Magnus" not in names(found(*talk))
+    assert "Magnus" in names(found(*(replace(each, speaker="Sam") for each in talk)))
+
+
+def test_a_phrase_within_a_better_topic_is_not_named_twice_at_the_top() -> None:
+    talk = [text("I was at the harbour shelter.", day) for day in range(4)]
+    talk += [text("I was at the shelter. I fed a goat.", day, number=1) for day in range(4)]
+    topics = {topic.name: topic for topic in found(*talk)}
+    assert topics["Harbour shelter"].score == 0 or topics["Shelter"].score == 0
+    assert names(found(*talk)).index("Goat") < 2
+
+
+def test_what_describes_a_noun_may_name_a_thing_but_not_how_something_is() -> None:
+    line = "I went to a fencing lesson and a stubborn mule was so stubborn."
+    topics = names(found(*(text(line, day) for day in range(4))))
+    assert any(name.startswith("Fencing") for name in topics)
+    assert "Stubborn" not in topics
+
+
+def test_a_topic_is_shown_as_the_noun_that_it_is() -> None:
+    talk = [text("I often paint. I also painted on Sunday with my painter.", n) for n in range(4)]
+    talk += [text("I sold a painting.", n, number=1) for n in range(4)]
+    assert "Painting" in names(found(*talk))
+
+
+def test_what_stands_under_a_title_is_about_it_and_what_has_no_time_is_not_dormant() -> None:
+    section = replace(text("She plays in Porto."), kind="knowledge", id="Sister, Ana", at=None)
+    title = Title("Sister, Ana", "knowledge", at=NOW, record=("knowledge", "Sister, Ana"))
+    (topic,) = found(section, titles=(title,))
+    assert (topic.frequency, topic.trend, topic.days_since(NOW)) == (1, "steady", 0)
+    (topic,) = found(section, titles=(replace(title, at=None),))
+    assert (topic.trend, topic.days_since(NOW)) == ("steady", None)
