@@ -24,7 +24,7 @@ from bumble.body import appraisal
 from bumble.body import soma as body_soma
 from bumble.bridges.exports import restore
 from bumble.bridges.imports import card, formats, json_stream, lorebook, notes, source
-from bumble.bridges.imports.items import ImportContext
+from bumble.bridges.imports.ledger import ImportContext
 from bumble.chat import context_report
 from bumble.chat.tool_cache import ToolCache
 from bumble.cli import directives

@@ -15,7 +15,7 @@ from typing import Any
 from bumble.bridges.exports import png
 from bumble.bridges.exports.memories import Pages, safe
 from bumble.bridges.imports import card, lenient, lorebook
-from bumble.bridges.imports.items import Fact, ImportedPersona, Recipe
+from bumble.bridges.imports.ledger import Fact, ImportedPersona, Recipe
 from bumble.entity.config import Identity
 from bumble.records import kinds
 

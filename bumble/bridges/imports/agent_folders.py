@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import PurePosixPath
 
 from bumble.bridges.imports import lenient, notes
-from bumble.bridges.imports.items import OTHER, Fact, ImportContext, ImportedPersona, Item, LeftOut
+from bumble.bridges.imports.ledger import OTHER, Fact, ImportContext, ImportedPersona, Item, LeftOut
 from bumble.bridges.imports.source import ImportSource
 
 OPENCLAW, HERMES = "OpenClaw", "Hermes"

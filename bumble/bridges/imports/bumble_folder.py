@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from bumble.bridges.imports import lenient, notes
-from bumble.bridges.imports.items import (
+from bumble.bridges.imports.ledger import (
     GUEST,
     OTHER,
     PERSON,

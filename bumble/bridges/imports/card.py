@@ -19,7 +19,7 @@ from typing import Any
 from msgspec import Struct
 
 from bumble.bridges.imports import chat_export, lenient, lorebook
-from bumble.bridges.imports.items import ImportContext, ImportedPersona, Item, LeftOut
+from bumble.bridges.imports.ledger import ImportContext, ImportedPersona, Item, LeftOut
 from bumble.bridges.imports.lorebook import Lorebook
 from bumble.bridges.imports.source import ImportSource
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from bumble.bridges.imports import json_stream, lenient
-from bumble.bridges.imports.items import Item, LeftOut
 from bumble.bridges.imports.json_stream import HEAD_BYTES, JsonShape, Unread
+from bumble.bridges.imports.ledger import Item, LeftOut
 from bumble.bridges.imports.source import UNREADABLE, ImportSource, reason
 from bumble.errors import UnsafePathError
 

@@ -12,9 +12,17 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bumble.bridges.imports import blocks, chat_export, lenient
-from bumble.bridges.imports.blocks import ImportedBlock, ImportedMessage
-from bumble.bridges.imports.items import OTHER, PERSON, ImportContext, ImportedTurn, Item, LeftOut
+from bumble.bridges.imports import chat_export, ledger, lenient
+from bumble.bridges.imports.ledger import (
+    OTHER,
+    PERSON,
+    ImportContext,
+    ImportedBlock,
+    ImportedMessage,
+    ImportedTurn,
+    Item,
+    LeftOut,
+)
 from bumble.bridges.imports.source import ImportSource
 
 ASSISTANT = "ChatGPT"
@@ -24,12 +32,12 @@ CANVAS = "canmore."  # tools that write a document beside the talk
 CODE = ("python", "container", "code_interpreter")  # tools that run code, or what begins so
 RESEARCH = "research"  # a task of `metadata.async_task_type`
 _LEFT = {  # kinds of content that nobody said to the person
-    **dict.fromkeys(("thoughts", "reasoning_recap"), blocks.THOUGHTS),
+    **dict.fromkeys(("thoughts", "reasoning_recap"), ledger.THOUGHTS),
     **dict.fromkeys(
-        ("user_editable_context", "model_editable_context", "app_pairing_content"), blocks.SYSTEM
+        ("user_editable_context", "model_editable_context", "app_pairing_content"), ledger.SYSTEM
     ),
-    **dict.fromkeys(("tether_browsing_display", "tether_quote", "sonic_webpage"), blocks.RESULTS),
-    "system_error": blocks.ERRORS,
+    **dict.fromkeys(("tether_browsing_display", "tether_quote", "sonic_webpage"), ledger.RESULTS),
+    "system_error": ledger.ERRORS,
 }
 _TEXTS = ("text", "multimodal_text", "code", "execution_output", "")
 _INSIDE = ("parts", "thoughts")  # lists of pieces; else the whole content is one
@@ -73,7 +81,7 @@ def _conversation(data: Mapping[str, Any]) -> Iterator[Item]:
         raise ValueError("a conversation without messages")
     at = lenient.moment(data.get("create_time")) or lenient.moment(data.get("update_time"))
     model = lenient.text(data.get("default_model_slug"))
-    yield from blocks.talk(talk_id, title, at, _said(nodes, data.get("current_node"), model))
+    yield from ledger.talk(talk_id, title, at, _said(nodes, data.get("current_node"), model))
 
 
 def _said(nodes: Mapping[str, Any], current: object, model: str) -> Iterator[ImportedMessage]:
@@ -86,7 +94,7 @@ def _said(nodes: Mapping[str, Any], current: object, model: str) -> Iterator[Imp
         yield ImportedMessage(_head(node_id, message, model), _blocks(message, document))
     for node_id in (one for one in nodes if one not in set(branch)):
         message = _message(nodes[node_id])
-        yield blocks.aside(_head(node_id, message, model), _blocks(message, _document(message)))
+        yield ledger.aside(_head(node_id, message, model), _blocks(message, _document(message)))
 
 
 def _message(node: object) -> Mapping[str, Any]:
@@ -167,7 +175,7 @@ def _blocks(message: Mapping[str, Any], document: str) -> list[ImportedBlock]:
     }
     return [
         _picture(piece, names)
-        if why == blocks.RESULTS and _is_picture(piece)
+        if why == ledger.RESULTS and _is_picture(piece)
         else ImportedBlock(why=why)
         if why
         else _block(message, piece, document, names)
@@ -186,12 +194,12 @@ def _unsaid(message: Mapping[str, Any]) -> str:
     if kind in _LEFT:
         return _LEFT[kind]
     if meta.get("is_visually_hidden_from_conversation") is True:
-        return blocks.HIDDEN
+        return ledger.HIDDEN
     if role == "assistant" and recipient != "all" and not _is_made(recipient):
-        return blocks.CALLS
+        return ledger.CALLS
     if role == "tool" and not (_is_report(meta) or kind == "execution_output"):
-        return blocks.RESULTS
-    return "" if role in ("user", "assistant", "tool") else blocks.SYSTEM
+        return ledger.RESULTS
+    return "" if role in ("user", "assistant", "tool") else ledger.SYSTEM
 
 
 def _role(message: Mapping[str, Any]) -> str:
@@ -220,15 +228,15 @@ def _block(
     kind = lenient.text(data.get("content_type"))
     if "attachment" in data:
         one = lenient.mapping(data["attachment"])
-        return blocks.mark("file", lenient.text(one.get("name")) or lenient.text(one.get("id")))
+        return ledger.mark("file", lenient.text(one.get("name")) or lenient.text(one.get("id")))
     if _is_picture(piece):
         return _picture(piece, names)
     if ("audio" in kind and kind != "audio_transcription") or "video" in kind:
-        return ImportedBlock(why=blocks.MEDIA)
+        return ImportedBlock(why=ledger.MEDIA)
     text = lenient.text(piece) if isinstance(piece, str) else lenient.text(data.get("text"))
     content = lenient.text(lenient.mapping(message.get("content")).get("content_type"))
     if not text.strip() or (kind not in ("audio_transcription", *_TEXTS) or content not in _TEXTS):
-        return blocks.unknown(kind or content)
+        return ledger.unknown(kind or content)
     shown = _CITED.sub("", text)
     return _made(message, text, document) or ImportedBlock(shown if shown.strip() else text)
 
@@ -241,7 +249,7 @@ def _picture(piece: object, names: Mapping[str, str]) -> ImportedBlock:
     meta = lenient.mapping(lenient.mapping(piece).get("metadata"))
     dalle = lenient.mapping(meta.get("dalle"))
     drawn = lenient.text(dalle.get("serialization_title")) or lenient.text(dalle.get("prompt"))
-    return blocks.mark("picture", names.get(_asset(piece), "") or drawn[:200] or _asset(piece))
+    return ledger.mark("picture", names.get(_asset(piece), "") or drawn[:200] or _asset(piece))
 
 
 def _made(message: Mapping[str, Any], text: str, document: str) -> ImportedBlock | None:
@@ -256,11 +264,11 @@ def _made(message: Mapping[str, Any], text: str, document: str) -> ImportedBlock
     if recipient.startswith(CANVAS):
         return _written(recipient, text, document)
     if _is_report(meta):
-        return blocks.titled("report", lenient.text(meta.get("async_task_title")), text)
+        return ledger.titled("report", lenient.text(meta.get("async_task_title")), text)
     if kind == "execution_output":
-        return ImportedBlock(f"{blocks.marked('output')}\n{blocks.fenced(text)}")
+        return ImportedBlock(f"{ledger.marked('output')}\n{ledger.fenced(text)}")
     if kind == "code" or recipient.startswith(CODE):
-        return ImportedBlock(blocks.fenced(text, lenient.text(content.get("language"))))
+        return ImportedBlock(ledger.fenced(text, lenient.text(content.get("language"))))
     return None
 
 
@@ -285,17 +293,17 @@ def _written(recipient: str, text: str, document: str) -> ImportedBlock:
     name = document or lenient.text(data.get("name"))
     whole = lenient.text(data.get("content"))
     if whole.strip():
-        return blocks.titled("document", name, whole)
+        return ledger.titled("document", name, whole)
     changed = [
         lenient.text(one.get("replacement")) for one in lenient.mappings(data.get("updates"))
     ]
     if any(map(str.strip, changed)):
-        return blocks.titled("document changed", name, "\n\n".join(filter(str.strip, changed)))
+        return ledger.titled("document changed", name, "\n\n".join(filter(str.strip, changed)))
     remarks = [lenient.text(one.get("comment")) for one in lenient.mappings(data.get("comments"))]
     if any(map(str.strip, remarks)):
         listed = "\n".join(f"- {remark}" for remark in remarks if remark.strip())
-        return blocks.titled("remarks on", name, listed)
-    return blocks.titled("document", name, blocks.fenced(text))
+        return ledger.titled("remarks on", name, listed)
+    return ledger.titled("document", name, ledger.fenced(text))
 
 
 def _told(entries: object, key: str) -> list[str]:

@@ -10,13 +10,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from bumble.bridges.imports import blocks, chat_export, lenient
-from bumble.bridges.imports.blocks import ImportedBlock, ImportedMessage
-from bumble.bridges.imports.items import (
+from bumble.bridges.imports import chat_export, ledger, lenient
+from bumble.bridges.imports.ledger import (
     OTHER,
     PERSON,
     Fact,
     ImportContext,
+    ImportedBlock,
+    ImportedMessage,
     ImportedTurn,
     Item,
     LeftOut,
@@ -100,7 +101,7 @@ def _conversation(data: Mapping[str, Any]) -> Iterator[Item]:
     if not talk_id:
         raise ValueError("a conversation without an id")
     title, at = lenient.text(data.get("name")), lenient.moment(data.get("created_at"))
-    yield from blocks.talk(talk_id, title, at, _said(data))
+    yield from ledger.talk(talk_id, title, at, _said(data))
 
 
 def _said(data: Mapping[str, Any]) -> Iterator[ImportedMessage]:
@@ -117,7 +118,7 @@ def _said(data: Mapping[str, Any]) -> Iterator[ImportedMessage]:
     for number in shown:
         yield ImportedMessage(_head(messages[number]), _blocks(messages[number], code))
     for number in (one for one in range(len(messages)) if one not in set(shown)):
-        yield blocks.aside(_head(messages[number]), _blocks(messages[number], code))
+        yield ledger.aside(_head(messages[number]), _blocks(messages[number], code))
 
 
 def _branch(messages: Sequence[Mapping[str, Any]], data: Mapping[str, Any]) -> list[int]:
@@ -181,14 +182,14 @@ def _blocks(message: Mapping[str, Any], code: Collection[str]) -> list[ImportedB
 def _file(data: Mapping[str, Any]) -> ImportedBlock:
     """Read what was attached: its name, and its text where that is there."""
     if not data:
-        return blocks.unknown("")
+        return ledger.unknown("")
     inside = lenient.text(data.get("extracted_content"))
     named = next(
         (name for key in ("file_name", "name", "title") if (name := lenient.text(data.get(key)))),
         "",
     )
     name = named.strip() or ("pasted text" if inside.strip() else "unnamed")
-    return ImportedBlock(blocks.marked("file", name), file=name, inside=inside, is_mark=True)
+    return ImportedBlock(ledger.marked("file", name), file=name, inside=inside, is_mark=True)
 
 
 def _block(data: Mapping[str, Any], code: Collection[str]) -> ImportedBlock:
@@ -198,16 +199,16 @@ def _block(data: Mapping[str, Any], code: Collection[str]) -> ImportedBlock:
         shown = _UNSHOWN.sub("", said)
         return ImportedBlock(shown.strip("\n")) if shown.strip() else ImportedBlock(why=UNSHOWN)
     if kind in ("thinking", "redacted_thinking", "token_budget", "flag"):
-        return ImportedBlock(why=blocks.THOUGHTS if "thinking" in kind else blocks.SYSTEM)
+        return ImportedBlock(why=ledger.THOUGHTS if "thinking" in kind else ledger.SYSTEM)
     if kind == "image":
-        return blocks.mark("picture", lenient.text(data.get("file_name")))
+        return ledger.mark("picture", lenient.text(data.get("file_name")))
     if kind in ("document", "local_resource", "knowledge"):
-        return blocks.mark("file", lenient.text(data.get("name") or data.get("title")))
+        return ledger.mark("file", lenient.text(data.get("name") or data.get("title")))
     if isinstance(kind, str) and kind.endswith("tool_use"):
         return _made(lenient.text(data.get("name")), lenient.mapping(data.get("input")))
     if isinstance(kind, str) and kind.endswith("tool_result"):
         return _output(data, code)
-    return blocks.unknown(kind)
+    return ledger.unknown(kind)
 
 
 def _runs_code(block: Mapping[str, Any]) -> bool:
@@ -220,12 +221,12 @@ def _made(tool: str, given: Mapping[str, Any]) -> ImportedBlock:
     name = name or lenient.text(given.get("id"))
     whole = lenient.text(given.get("content")) or lenient.text(given.get("file_text"))
     if tool in MAKERS and whole.strip():
-        return blocks.titled("document", name, whole)
+        return ledger.titled("document", name, whole)
     if tool in (*MAKERS, *CHANGERS) and (new := lenient.text(given.get("new_str"))).strip():
-        return blocks.titled("document changed", name, new)
+        return ledger.titled("document changed", name, new)
     if tool in CODE and (ran := lenient.text(given.get("code") or given.get("command"))).strip():
-        return ImportedBlock(blocks.fenced(ran))
-    return ImportedBlock(why=blocks.CALLS)
+        return ImportedBlock(ledger.fenced(ran))
+    return ImportedBlock(why=ledger.CALLS)
 
 
 def _output(data: Mapping[str, Any], code: Collection[str]) -> ImportedBlock:
@@ -234,8 +235,8 @@ def _output(data: Mapping[str, Any], code: Collection[str]) -> ImportedBlock:
     texts = [lenient.text(one.get("text")) for one in lenient.mappings(inside)]
     text = "\n".join(filter(str.strip, texts)) or lenient.text(inside)
     if lenient.text(data.get("tool_use_id")) in code and text.strip():
-        return ImportedBlock(f"{blocks.marked('output')}\n{blocks.fenced(text)}")
-    return ImportedBlock(why=blocks.ERRORS if data.get("is_error") is True else blocks.RESULTS)
+        return ImportedBlock(f"{ledger.marked('output')}\n{ledger.fenced(text)}")
+    return ImportedBlock(why=ledger.ERRORS if data.get("is_error") is True else ledger.RESULTS)
 
 
 def _remembered(data: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[Item]:
@@ -257,7 +258,7 @@ def _project(data: Mapping[str, Any]) -> Iterator[Item]:
         raise ValueError("a project without an id")
     at = lenient.moment(data.get("created_at"))
     if said := list(_of_project(data, at)):
-        yield from blocks.talk(f"project {project_id}", f"Project {name}", at, said)
+        yield from ledger.talk(f"project {project_id}", f"Project {name}", at, said)
 
 
 def _of_project(data: Mapping[str, Any], at: datetime | None) -> Iterator[ImportedMessage]:

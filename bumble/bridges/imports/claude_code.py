@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from bumble.bridges.imports import lenient, notes
-from bumble.bridges.imports.items import OTHER, Fact, ImportContext, Item, LeftOut
+from bumble.bridges.imports.ledger import OTHER, Fact, ImportContext, Item, LeftOut
 from bumble.bridges.imports.notes import NoteFile
 from bumble.bridges.imports.source import ImportSource
 from bumble.text.words import one_line

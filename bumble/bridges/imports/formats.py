@@ -21,7 +21,7 @@ from bumble.bridges.imports import (
     obsidian,
     okf,
 )
-from bumble.bridges.imports.items import ImportContext, Item, LeftOut
+from bumble.bridges.imports.ledger import ImportContext, Item, LeftOut
 from bumble.bridges.imports.source import ImportSource
 from bumble.errors import ImportInvalidError, UsageError
 

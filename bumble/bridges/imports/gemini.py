@@ -13,12 +13,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from bumble.bridges.imports import blocks, chat_export, lenient
-from bumble.bridges.imports.blocks import ImportedBlock, ImportedMessage
-from bumble.bridges.imports.items import (
+from bumble.bridges.imports import chat_export, ledger, lenient
+from bumble.bridges.imports.ledger import (
     OTHER,
     PERSON,
     ImportContext,
+    ImportedBlock,
+    ImportedMessage,
     ImportedTalk,
     ImportedTurn,
     Item,
@@ -102,7 +103,7 @@ def _record(data: Mapping[str, Any]) -> Iterator[Item]:
     answer = ImportedMessage(
         ImportedTurn(f"{key} answer", at, OTHER, "", ASSISTANT), [*answers, *told]
     )
-    for item in blocks.talk("", "", at, (own, answer)):
+    for item in ledger.talk("", "", at, (own, answer)):
         yield replace(item, what=title[:60]) if isinstance(item, LeftOut) else item
 
 
@@ -117,7 +118,7 @@ def _details(data: Mapping[str, Any]) -> tuple[list[ImportedBlock], list[Importe
     for one in lenient.mappings(data.get("details")):
         if (text := lenient.text(one.get("value"))).strip():
             (asked if one.get("name") == "Request" else told).append(ImportedBlock(text))
-    told += [blocks.unknown("userInteraction")] * len(lenient.listed(data.get("userInteractions")))
+    told += [ledger.unknown("userInteraction")] * len(lenient.listed(data.get("userInteractions")))
     return asked, told
 
 
@@ -127,7 +128,7 @@ def _attached(data: Mapping[str, Any]) -> Iterator[ImportedBlock]:
         value = data.get(key)
         for one in value if isinstance(value, list) else [value] if value else []:
             name = lenient.text(one) or lenient.text(lenient.mapping(one).get("name"))
-            yield blocks.mark(what, name)
+            yield ledger.mark(what, name)
 
 
 def plain(html: str) -> str:
@@ -153,7 +154,7 @@ class _Plain(HTMLParser):
         self.parts += ["\n"] * (tag in _BLOCKS) + ["- "] * (tag == "li")
         if tag == "img":
             shown = dict(attrs)
-            self.parts.append(blocks.marked("picture", shown.get("alt") or shown.get("src") or ""))
+            self.parts.append(ledger.marked("picture", shown.get("alt") or shown.get("src") or ""))
 
     def handle_endtag(self, tag: str) -> None:
         self.unseen = max(0, self.unseen - (tag in _UNSEEN))

@@ -6,21 +6,29 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from bumble.bridges.imports import blocks, chat_export, lenient
-from bumble.bridges.imports.blocks import ImportedBlock, ImportedMessage
-from bumble.bridges.imports.items import OTHER, PERSON, ImportContext, ImportedTurn, Item, LeftOut
+from bumble.bridges.imports import chat_export, ledger, lenient
+from bumble.bridges.imports.ledger import (
+    OTHER,
+    PERSON,
+    ImportContext,
+    ImportedBlock,
+    ImportedMessage,
+    ImportedTurn,
+    Item,
+    LeftOut,
+)
 from bumble.bridges.imports.source import ImportSource
 
 ASSISTANT = "Grok"
 FILES = ("prod-grok*.json", "*grok*.json")
 PICTURES, ATTACHED = ("generated_image_urls",), ("file_attachments",)
 LEFT = {  # what else stands in an answer
-    **dict.fromkeys(("thinking_trace", "agent_thinking_traces", "steps"), blocks.THOUGHTS),
+    **dict.fromkeys(("thinking_trace", "agent_thinking_traces", "steps"), ledger.THOUGHTS),
     **dict.fromkeys(
         ("web_search_results", "xpost_ids", "webpage_urls", "card_attachments_json"),
-        blocks.RESULTS,
+        ledger.RESULTS,
     ),
-    "error": blocks.ERRORS,
+    "error": ledger.ERRORS,
 }
 BESIDE = ("projects", "tasks", "media_posts")  # lists of the file, beside the conversations
 
@@ -62,7 +70,7 @@ def _conversation(data: Mapping[str, Any]) -> Iterator[Item]:
         raise ValueError("a conversation without an id")
     at, title = lenient.moment(head.get("create_time")), lenient.text(head.get("title"))
     listed = lenient.listed(data.get("responses"))
-    yield from blocks.talk(talk_id, title, at, (_said(one, n) for n, one in enumerate(listed)))
+    yield from ledger.talk(talk_id, title, at, (_said(one, n) for n, one in enumerate(listed)))
 
 
 def _said(item: object, number: int) -> ImportedMessage:
@@ -76,7 +84,7 @@ def _said(item: object, number: int) -> ImportedMessage:
         name="" if own else ASSISTANT,
         model="" if own else lenient.text(response.get("model")),
     )
-    return ImportedMessage(head, list(_blocks(response)) if response else [blocks.unknown("")])
+    return ImportedMessage(head, list(_blocks(response)) if response else [ledger.unknown("")])
 
 
 def _blocks(response: Mapping[str, Any]) -> Iterator[ImportedBlock]:
@@ -85,11 +93,11 @@ def _blocks(response: Mapping[str, Any]) -> Iterator[ImportedBlock]:
     if lenient.text(message).strip():
         yield ImportedBlock(lenient.text(message))
     elif message and not isinstance(message, str):
-        yield blocks.unknown("message")
+        yield ledger.unknown("message")
     for what, keys in (("picture", PICTURES), ("file", ATTACHED)):
         for one in (one for key in keys for one in lenient.listed(response.get(key))):
             name = lenient.text(one) or lenient.text(lenient.mapping(one).get("file_name"))
-            yield blocks.mark(what, name.rpartition("/")[2])
+            yield ledger.mark(what, name.rpartition("/")[2])
     for key, why in LEFT.items():
         value = response.get(key)
         for _ in value if isinstance(value, list) else [value] if value else []:

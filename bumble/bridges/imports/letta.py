@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from bumble.bridges.imports import blocks, chat_export, lenient, notes
-from bumble.bridges.imports.blocks import ImportedBlock, ImportedMessage
-from bumble.bridges.imports.items import (
+from bumble.bridges.imports import chat_export, ledger, lenient, notes
+from bumble.bridges.imports.ledger import (
     OTHER,
     PERSON,
     Fact,
     ImportContext,
+    ImportedBlock,
+    ImportedMessage,
     ImportedPersona,
     ImportedTurn,
     Item,
@@ -72,7 +73,7 @@ def _agent(data: Mapping[str, Any]) -> Iterator[Item]:
     at = lenient.moment(data.get("created_at"))
     said = [_said(lenient.mapping(one), number, name) for number, one in enumerate(messages)]
     if messages:
-        yield from blocks.talk(f"{agent_id} {name}", name, at, said)
+        yield from ledger.talk(f"{agent_id} {name}", name, at, said)
 
 
 def _said(message: Mapping[str, Any], number: int, name: str) -> ImportedMessage:
@@ -92,7 +93,7 @@ def _said(message: Mapping[str, Any], number: int, name: str) -> ImportedMessage
 
 def _content(message: Mapping[str, Any]) -> Iterator[ImportedBlock]:
     role, content = message.get("role"), message.get("content")
-    why = blocks.RESULTS if role == "tool" else blocks.SYSTEM
+    why = ledger.RESULTS if role == "tool" else ledger.SYSTEM
     for piece in content if isinstance(content, list) else [content] if content else []:
         yield _piece(piece, role) if role in ("user", "assistant") else ImportedBlock(why=why)
 
@@ -101,13 +102,13 @@ def _piece(piece: object, role: object) -> ImportedBlock:
     data = {"type": "text", "text": piece} if isinstance(piece, str) else lenient.mapping(piece)
     text, kind = lenient.text(data.get("text")), lenient.text(data.get("type"))
     if "reasoning" in kind:
-        return ImportedBlock(why=blocks.THOUGHTS)
+        return ImportedBlock(why=ledger.THOUGHTS)
     if kind == "image":
-        return blocks.mark("picture")
+        return ledger.mark("picture")
     if kind != "text":
-        return blocks.unknown(kind)
+        return ledger.unknown(kind)
     shown = _spoken(text) if role == "user" else text
-    return ImportedBlock(shown) if shown.strip() else ImportedBlock(why=blocks.SYSTEM)
+    return ImportedBlock(shown) if shown.strip() else ImportedBlock(why=ledger.SYSTEM)
 
 
 def _spoken(text: str) -> str:
@@ -133,7 +134,7 @@ def _call(call: object) -> ImportedBlock:
             arguments = {}
         if (text := lenient.text(arguments.get("message"))).strip():
             return ImportedBlock(text)
-    return ImportedBlock(why=blocks.CALLS)
+    return ImportedBlock(why=ledger.CALLS)
 
 
 def _block(data: Mapping[str, Any]) -> Iterator[Item]:

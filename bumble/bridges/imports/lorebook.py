@@ -12,8 +12,8 @@ from typing import Any
 from msgspec import Struct
 
 from bumble.bridges.imports import chat_export, lenient
-from bumble.bridges.imports.items import Fact, ImportContext, Item, LeftOut, Recipe
 from bumble.bridges.imports.json_stream import HEAD_BYTES
+from bumble.bridges.imports.ledger import Fact, ImportContext, Item, LeftOut, Recipe
 from bumble.bridges.imports.source import ImportSource
 from bumble.text.words import one_line, shorten
 

@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.bridges.imports import lenient
-from bumble.bridges.imports.items import Fact, ImportedTalk, ImportedTurn, Item, LeftOut, Recipe
+from bumble.bridges.imports.ledger import Fact, ImportedTalk, ImportedTurn, Item, LeftOut, Recipe
 from bumble.bridges.imports.source import ImportSource
 from bumble.text import markdown, yaml_read
 from bumble.text.words import one_line

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bumble.bridges.imports import lenient, notes
-from bumble.bridges.imports.items import OTHER, PERSON, ImportContext, Item, LeftOut
+from bumble.bridges.imports.ledger import OTHER, PERSON, ImportContext, Item, LeftOut
 from bumble.bridges.imports.notes import NoteFile
 from bumble.bridges.imports.source import ImportSource
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.bridges.imports import chat_export, lenient, notes
-from bumble.bridges.imports.items import OTHER, Fact, ImportContext, Item, LeftOut, Recipe
+from bumble.bridges.imports.ledger import OTHER, Fact, ImportContext, Item, LeftOut, Recipe
 from bumble.bridges.imports.notes import NoteFile
 from bumble.bridges.imports.source import ImportSource
 from bumble.text.words import one_line

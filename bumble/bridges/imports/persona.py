@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from bumble.bridges.imports import lenient
-from bumble.bridges.imports.items import ImportedPersona, LeftOut
+from bumble.bridges.imports.ledger import ImportedPersona, LeftOut
 from bumble.entity import changes, create
 from bumble.entity.changes import Change
 from bumble.entity.folder import ENTITY_FILE, Entity

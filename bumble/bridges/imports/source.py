@@ -20,7 +20,7 @@ from typing import BinaryIO, Protocol, cast
 
 from msgspec import Struct, field
 
-from bumble.bridges.imports.items import LeftOut
+from bumble.bridges.imports.ledger import LeftOut
 from bumble.errors import ImportInvalidError, UnsafePathError
 from bumble.files import disk
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from bumble.bridges.imports import blocks, card, formats, source
-from bumble.bridges.imports.items import GUEST, OTHER, PERSON, ImportedPersona, LeftOut, Recipe
+from bumble.bridges.imports import card, formats, ledger, source
+from bumble.bridges.imports.ledger import GUEST, OTHER, PERSON, ImportedPersona, LeftOut, Recipe
 from bumble.entity import changes, create
 from bumble.entity.changes import ChangeSet
 from bumble.entity.create import NewEntity
@@ -103,11 +103,11 @@ def test_chatgpt_shows_the_branch_shown_last_and_nothing_internal(tmp_path: Path
     assert talks(read)[0].turns[-1].model == "gpt-6"
     aside = {item.why: item.count for item in read if isinstance(item, LeftOut)}
     assert aside == {
-        blocks.SYSTEM: 1,
-        blocks.CALLS: 1,
-        blocks.RESULTS: 1,
-        blocks.HIDDEN: 1,
-        blocks.ASIDE: 1,
+        ledger.SYSTEM: 1,
+        ledger.CALLS: 1,
+        ledger.RESULTS: 1,
+        ledger.HIDDEN: 1,
+        ledger.ASIDE: 1,
     }
 
 

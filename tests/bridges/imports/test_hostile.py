@@ -23,7 +23,8 @@ from bumble.bridges.imports import (
     notes,
     source,
 )
-from bumble.bridges.imports.items import (
+from bumble.bridges.imports.json_stream import Unread
+from bumble.bridges.imports.ledger import (
     Fact,
     ImportContext,
     ImportedPersona,
@@ -31,7 +32,6 @@ from bumble.bridges.imports.items import (
     LeftOut,
     Recipe,
 )
-from bumble.bridges.imports.json_stream import Unread
 from bumble.errors import ImportInvalidError
 from tests.support import exports
 
