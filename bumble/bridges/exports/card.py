@@ -14,7 +14,7 @@ from typing import Any
 
 from bumble.bridges.exports import png
 from bumble.bridges.exports.memories import Pages, safe
-from bumble.bridges.imports import card, lenient, lorebook
+from bumble.bridges.imports import card, lenient
 from bumble.bridges.imports.ledger import Fact, ImportedPersona, Recipe
 from bumble.entity.config import Identity
 from bumble.records import kinds
@@ -77,9 +77,9 @@ def _book(name: str, origin: Mapping[str, Any], pages: Pages, owner: str) -> dic
     """Return the lorebook: the card's own entries, then what the entity knows beside."""
     own = lenient.mapping(origin.get("character_book"))
     entries = lenient.mappings(own.get("entries"))
-    items = lorebook.items(lorebook.parse(own)) if own else ()
+    items = card.lore_items(card.lorebook(own)) if own else ()
     there = {item.title for item in items if isinstance(item, Fact)}
-    there |= {item.name for item in lorebook.items(lorebook.parse(own)) if isinstance(item, Recipe)}
+    there |= {item.name for item in card.lore_items(card.lorebook(own)) if isinstance(item, Recipe)}
     order = len(entries)
     added: list[Mapping[str, Any]] = []
     for page in pages.pages:
@@ -132,7 +132,7 @@ def _version_2(fields: Mapping[str, Any]) -> dict[str, Any]:
     entries = [
         {
             **{key: value for key, value in entry.items() if key not in ENTRY_ONLY_V3},
-            "content": lorebook.without_decorators(lenient.text(entry.get("content"))),
+            "content": card.without_decorators(lenient.text(entry.get("content"))),
         }
         for entry in lenient.mappings(book.get("entries"))
     ]

@@ -13,15 +13,117 @@ import json
 import re
 import struct
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
 
-from bumble.bridges.imports import chat_export, lenient, lorebook
-from bumble.bridges.imports.ledger import ImportContext, ImportedPersona, Item, LeftOut
-from bumble.bridges.imports.lorebook import Lorebook
+from bumble.bridges.imports import chat_export, lenient
+from bumble.bridges.imports.json_stream import HEAD_BYTES
+from bumble.bridges.imports.ledger import (
+    Fact,
+    ImportContext,
+    ImportedPersona,
+    Item,
+    LeftOut,
+    Recipe,
+)
 from bumble.bridges.imports.source import ImportSource
+from bumble.text.words import one_line, shorten
+
+SPEC = "lorebook_v3"
+_DECORATOR = re.compile(r"@@@?[A-Za-z_]+(?:[ \t].*)?\n?")
+_KEYS_CHARS = 200  # of the words that bring an entry to mind, as a description
+
+
+class LorebookEntry(Struct, frozen=True):
+    """A piece of a world."""
+
+    title: str
+    keys: tuple[str, ...]  # the words that bring it to mind
+    text: str  # without decorators
+    enabled: bool = True
+    constant: bool = False  # always told
+
+
+class Lorebook(Struct, frozen=True):
+    """The entries of a world."""
+
+    name: str
+    entries: tuple[LorebookEntry, ...]
+
+
+def lorebook(data: Mapping[str, Any]) -> Lorebook:
+    """Read a lorebook, of a card or alone; entries may be a list, or a mapping by number."""
+    inner = lenient.mapping(data.get("data")) if data.get("spec") == SPEC else data
+    entries = inner.get("entries")
+    listed = list(entries.values()) if isinstance(entries, dict) else entries
+    return Lorebook(
+        one_line(lenient.text(inner.get("name"))),
+        tuple(_entry(item, number) for number, item in enumerate(lenient.mappings(listed), 1)),
+    )
+
+
+def _entry(data: Mapping[str, Any], number: int) -> LorebookEntry:
+    keys = lenient.texts(data.get("keys", data.get("key")))
+    keys = [one_line(key) for key in keys if key.strip()]
+    named = lenient.text(data.get("name")) or lenient.text(data.get("comment"))
+    title = one_line(named) or (keys[0] if keys else f"entry {number}")
+    disabled = data.get("enabled") is False or data.get("disable") is True
+    text = without_decorators(lenient.text(data.get("content")))
+    return LorebookEntry(title, tuple(keys), text, not disabled, data.get("constant") is True)
+
+
+def without_decorators(content: str) -> str:
+    """Return the content of an entry without the lines at its head that steer other programs."""
+    while match := _DECORATOR.match(content.lstrip()):
+        content = content.lstrip()[match.end() :]
+    return content.strip()
+
+
+def lore_items(book: Lorebook, filled: Callable[[str], str] = str) -> Iterator[Item]:
+    """Make facts of what is always told, and recipes, found by their keys, of the rest.
+
+    Args:
+        book: The lorebook.
+        filled: Puts names in the place of macros.
+    """
+    names = f" ({book.name})" if book.name else ""
+    for entry in book.entries:
+        if not entry.enabled:
+            yield LeftOut(entry.title, "entries that are switched off")
+        elif not entry.text:
+            yield LeftOut(entry.title, "entries without a text")
+        elif entry.constant or not entry.keys:
+            yield Fact(f"{entry.title}{names}", filled(entry.text), public=True)
+        else:
+            keys = shorten(", ".join(entry.keys), _KEYS_CHARS)
+            yield Recipe(f"{entry.title}{names}", keys, filled(entry.text))
+
+
+def fits_lorebook(source: ImportSource) -> bool:
+    """Whether the only file is a lorebook."""
+    if len(source.members) != 1:
+        return False
+    [name] = source.names
+    keys = chat_export.shape(source, name).keys
+    if {"spec", "data"} <= keys:
+        return SPEC.encode() in source.head(name, HEAD_BYTES)
+    return "entries" in keys
+
+
+def read_lorebook(source: ImportSource, context: ImportContext) -> Iterator[Item]:
+    """Read the entries."""
+    for name in source.names:
+        data = chat_export.load(source, name)
+        if isinstance(data, LeftOut):
+            yield data
+            continue
+        book = lorebook(lenient.mapping(data))
+        if not book.entries:
+            yield LeftOut(name, "a lorebook without entries", broken=True)
+        yield from lore_items(book)
+
 
 PNG = b"\x89PNG\r\n\x1a\n"
 CHUNKS = ("ccv3", "chara")  # keywords of the texts that hold a card, the better one first
@@ -82,7 +184,7 @@ def parse(data: Mapping[str, Any]) -> Card:
         greeting=lenient.text(inner.get("first_mes")),
         examples=tuple(part.strip() for part in examples if part.strip()),
         system_prompt=lenient.text(inner.get("system_prompt")),
-        book=lorebook.parse(book) if isinstance(book, dict) else None,
+        book=lorebook(book) if isinstance(book, dict) else None,
         data=inner,
     )
 
@@ -230,7 +332,7 @@ def read(source: ImportSource, context: ImportContext) -> Iterator[Item]:
     for keyword in broken:
         yield LeftOut(keyword, "copies of the card that can't be read", broken=True)
     if card.book is not None:
-        yield from lorebook.items(card.book, lambda text: card.filled(text, context.person))
+        yield from lore_items(card.book, lambda text: card.filled(text, context.person))
     assets = [name for name in source.names if name != CARD_FILE and len(source.members) > 1]
     if assets:
         yield LeftOut(assets[0], "pictures and other assets of the card", count=len(assets))

@@ -17,7 +17,6 @@ from bumble.bridges.imports import (
     gemini,
     grok,
     letta,
-    lorebook,
     obsidian,
     okf,
 )
@@ -42,7 +41,7 @@ FORMATS = (
     Format("grok", "Grok", grok.fits, grok.read),
     Format("gemini", "Gemini", gemini.fits, gemini.read),
     Format("card", "a character card", card.fits, card.read),
-    Format("lorebook", "a lorebook", lorebook.fits, lorebook.read),
+    Format("lorebook", "a lorebook", card.fits_lorebook, card.read_lorebook),
     Format("bumble", "another entity", bumble_folder.fits, bumble_folder.read),
     Format("obsidian", "an Obsidian vault", obsidian.fits, obsidian.read),
     Format("hermes", "Hermes", agent_folders.fits_hermes, agent_folders.read_hermes),

@@ -13,16 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bumble.bridges.imports import (
-    card,
-    formats,
-    gemini,
-    json_stream,
-    lenient,
-    lorebook,
-    notes,
-    source,
-)
+from bumble.bridges.imports import card, formats, gemini, json_stream, lenient, notes, source
 from bumble.bridges.imports.json_stream import Unread
 from bumble.bridges.imports.ledger import (
     Fact,
@@ -224,7 +215,7 @@ def test_no_page_is_a_bug(html: str) -> None:
 
 @given(st.text(max_size=300))
 def test_no_decorator_or_front_matter_is_a_bug(text: str) -> None:
-    assert isinstance(lorebook.without_decorators(f"@@depth 4\n{text}"), str)
+    assert isinstance(card.without_decorators(f"@@depth 4\n{text}"), str)
     meta, body = notes.split(f"---\n{text}\n---\nbody")
     assert isinstance(body, str)
     assert isinstance(meta, dict)
