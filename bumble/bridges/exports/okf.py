@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from bumble.bridges.exports.memories import Page, Pages
-from bumble.bridges.imports.okf import VERSION
+from bumble.bridges.imports.notes import OKF_VERSION
 from bumble.recall.belief_strength import fades_on
 from bumble.records import base, beliefs, kinds
 from bumble.records.provenance import Reader
@@ -96,7 +96,7 @@ def _resource(source: str, pages: Pages) -> str:
 
 
 def _index(pages: Pages, name: str) -> str:
-    lines = ["---", f'okf_version: "{VERSION}"', "---", "", f"# What {_plain(name)} remembers"]
+    lines = ["---", f'okf_version: "{OKF_VERSION}"', "---", "", f"# What {_plain(name)} remembers"]
     kind = None
     for page in pages.pages:
         if page.kind is not kind:

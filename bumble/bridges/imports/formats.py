@@ -17,8 +17,7 @@ from bumble.bridges.imports import (
     gemini,
     grok,
     letta,
-    obsidian,
-    okf,
+    notes,
 )
 from bumble.bridges.imports.ledger import ImportContext, Item, LeftOut
 from bumble.bridges.imports.source import ImportSource
@@ -43,12 +42,12 @@ FORMATS = (
     Format("card", "a character card", card.fits, card.read),
     Format("lorebook", "a lorebook", card.fits_lorebook, card.read_lorebook),
     Format("bumble", "another entity", bumble_folder.fits, bumble_folder.read),
-    Format("obsidian", "an Obsidian vault", obsidian.fits, obsidian.read),
+    Format("obsidian", "an Obsidian vault", notes.fits_vault, notes.read_vault),
     Format("hermes", "Hermes", agent_folders.fits_hermes, agent_folders.read_hermes),
     Format("openclaw", "OpenClaw", agent_folders.fits_openclaw, agent_folders.read_openclaw),
     Format("letta", "Letta", letta.fits, letta.read),
     Format("claude-code", "Claude Code", claude_code.fits, claude_code.read),
-    Format("okf", "an OKF bundle", okf.fits, okf.read),
+    Format("okf", "an OKF bundle", notes.fits_okf, notes.read_okf),
 )
 NAMES = tuple(form.name for form in FORMATS)
 JSON_ENDINGS = (".json", ".af")

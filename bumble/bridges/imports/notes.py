@@ -15,8 +15,18 @@ from frontmatter.default_handlers import BaseHandler, JSONHandler, YAMLHandler
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.bridges.imports import lenient
-from bumble.bridges.imports.ledger import Fact, ImportedTalk, ImportedTurn, Item, LeftOut, Recipe
+from bumble.bridges.imports import chat_export, lenient
+from bumble.bridges.imports.ledger import (
+    OTHER,
+    PERSON,
+    Fact,
+    ImportContext,
+    ImportedTalk,
+    ImportedTurn,
+    Item,
+    LeftOut,
+    Recipe,
+)
 from bumble.bridges.imports.source import ImportSource
 from bumble.text import markdown, yaml_read
 from bumble.text.words import one_line
@@ -155,3 +165,133 @@ def facts(note: NoteFile, origin: str, by: str) -> Iterator[Item]:
 def _without_title(text: str) -> str:
     lines = text.strip().split("\n")
     return "\n".join(lines[1:] if lines[0].startswith("# ") else lines)
+
+
+CLIPPED = ("source", "url", "link")  # keys of notes that were clipped from the web
+
+
+def fits_vault(source: ImportSource) -> bool:
+    """Whether the files are a vault."""
+    return bool(source.below(".obsidian/*", "*/.obsidian/*"))
+
+
+def read_vault(source: ImportSource, context: ImportContext) -> Iterator[Item]:
+    """Read the notes."""
+    own = [name for name in source.names if ".obsidian" not in name.split("/")]
+    texts = [name for name in own if name.casefold().endswith((".md", ".markdown"))]
+    source.wanted = sum(source.members[name].size for name in texts)
+    for name in texts:
+        note = load(source, name)
+        if isinstance(note, LeftOut):
+            yield note
+        elif not note.body.strip():
+            yield LeftOut(name, "notes without a text")
+        elif clipped := _clipped(note):
+            yield from dated(note, OTHER, clipped)
+        else:
+            yield from dated(note, PERSON)
+    known = set(texts)
+    rest = [name for name in own if name not in known]
+    if rest:
+        yield LeftOut(rest[0], "files that are no Markdown", count=len(rest))
+
+
+def _clipped(note: NoteFile) -> str:
+    """Return where a note was clipped from; empty for the person's own words."""
+    for key in CLIPPED:
+        for address in lenient.texts(note.meta.get(key)):
+            if address.startswith(("http://", "https://")):
+                return address.split("/")[2][:80] or "the web"
+    return ""
+
+
+OKF_VERSION = "0.2"
+RESERVED = ("index.md", "log.md")
+OKF_FACTS = ("belief", "knowledge", "person")  # types that are held to be so
+OKF_SKILL = "skill"
+STATUSES = ("draft", "stable", "deprecated")
+_LOOKED_AT = 20  # files, to see whether a folder is a bundle
+
+
+class Concept(Struct, frozen=True):
+    """A file of a bundle."""
+
+    type: str
+    title: str
+    description: str
+    body: str
+    generated_by: str  # the actor; empty where nothing says so
+    status: str  # one of STATUSES, or empty
+    meta: Mapping[str, Any]  # all of the front matter
+
+
+def is_reserved(name: str) -> bool:
+    """Whether a file of that name is no concept."""
+    return PurePosixPath(name).name in RESERVED
+
+
+def concept(meta: Mapping[str, Any], body: str, stem: str) -> Concept:
+    """Read a concept.
+
+    Raises:
+        ValueError: If it has no type.
+    """
+    kind = one_line(lenient.text(meta.get("type")))
+    if not kind:
+        raise ValueError("it has no `type`")
+    status = lenient.text(meta.get("status"))
+    return Concept(
+        type=kind,
+        title=one_line(lenient.text(meta.get("title"))) or stem,
+        description=one_line(lenient.text(meta.get("description"))),
+        body=body,
+        generated_by=lenient.text(lenient.mapping(meta.get("generated")).get("by")),
+        status=status if status in STATUSES else "",
+        meta=meta,
+    )
+
+
+def fits_okf(source: ImportSource) -> bool:
+    """Whether the files are a bundle: its index says so, or its files have a type."""
+    for name in source.matching("index.md"):
+        if b"okf_version" in source.head(name, 2000):
+            return True
+    names = [name for name in source.matching("*.md") if not is_reserved(name)][:_LOOKED_AT]
+    loaded = [load(source, name) for name in names]
+    return bool(loaded) and all(
+        isinstance(note, NoteFile) and bool(lenient.text(note.meta.get("type"))) for note in loaded
+    )
+
+
+def read_okf(source: ImportSource, context: ImportContext) -> Iterator[Item]:
+    """Read the concepts."""
+    names = source.matching("*.md")
+    for name in names:
+        if is_reserved(name):
+            continue
+        note = load(source, name)
+        if isinstance(note, LeftOut):
+            yield note
+            continue
+        try:
+            concept = concept(note.meta, note.body, PurePosixPath(name).stem)
+        except ValueError as error:
+            yield LeftOut(name, str(error), broken=True)
+            continue
+        yield from _okf_items(note, concept)
+    yield from chat_export.others(source, names)
+
+
+def _okf_items(note: NoteFile, concept: Concept) -> Iterator[Item]:
+    text = "\n\n".join(part for part in (concept.description, concept.body.strip()) if part)
+    if concept.status == "deprecated":
+        yield LeftOut(note.name, "what its bundle calls deprecated")
+    elif not text:
+        yield LeftOut(note.name, "notes without a text")
+    elif concept.type.casefold() == OKF_SKILL and concept.body.strip():
+        yield Recipe(concept.title, concept.description, concept.body)
+    elif concept.type.casefold() in OKF_FACTS and len(text) <= MAX_FACT_CHARS:
+        yield Fact(f"{concept.title} ({concept.type})", text)
+    else:
+        at = lenient.moment(lenient.mapping(concept.meta.get("generated")).get("at")) or note.at
+        yield from dated(replace(note, at=at), OTHER, concept.generated_by or concept.type)

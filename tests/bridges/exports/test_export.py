@@ -11,7 +11,7 @@ import pyrage
 import pytest
 
 from bumble.bridges.exports import memories
-from bumble.bridges.imports import card, notes, okf
+from bumble.bridges.imports import card, notes
 from bumble.bridges.imports.source import opened
 from bumble.entity.folder import Entity
 from bumble.records.provenance import EVERYTHING
@@ -192,17 +192,17 @@ def test_okf_gives_the_records_with_their_sources(lived: Run, tmp_path: Path) ->
     place = tmp_path / "okf"
     lived.ok("export", "--to", "okf", str(place))
     with opened(place) as source:
-        assert okf.fits(source)
+        assert notes.fits_okf(source)
         read = [
             notes.load(source, name)
             for name in source.matching("*.md")
-            if not okf.is_reserved(name)
+            if not notes.is_reserved(name)
         ]
     concepts = {
         concept.meta["id"]: concept
         for note in read
         if isinstance(note, notes.NoteFile)
-        for concept in [okf.parse(note.meta, note.body, note.name)]
+        for concept in [notes.concept(note.meta, note.body, note.name)]
     }
     zone = lived.now.tzinfo
     assert zone is not None
