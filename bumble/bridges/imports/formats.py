@@ -7,16 +7,14 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 
 from bumble.bridges.imports import (
-    agent_folders,
+    agents,
     bumble_folder,
     card,
     chat_export,
     chatgpt,
     claude,
-    claude_code,
     gemini,
     grok,
-    letta,
     notes,
 )
 from bumble.bridges.imports.ledger import ImportContext, Item, LeftOut
@@ -43,10 +41,10 @@ FORMATS = (
     Format("lorebook", "a lorebook", card.fits_lorebook, card.read_lorebook),
     Format("bumble", "another entity", bumble_folder.fits, bumble_folder.read),
     Format("obsidian", "an Obsidian vault", notes.fits_vault, notes.read_vault),
-    Format("hermes", "Hermes", agent_folders.fits_hermes, agent_folders.read_hermes),
-    Format("openclaw", "OpenClaw", agent_folders.fits_openclaw, agent_folders.read_openclaw),
-    Format("letta", "Letta", letta.fits, letta.read),
-    Format("claude-code", "Claude Code", claude_code.fits, claude_code.read),
+    Format("hermes", "Hermes", agents.fits_hermes, agents.read_hermes),
+    Format("openclaw", "OpenClaw", agents.fits_openclaw, agents.read_openclaw),
+    Format("letta", "Letta", agents.fits_letta, agents.read_letta),
+    Format("claude-code", "Claude Code", agents.fits_claude_code, agents.read_claude_code),
     Format("okf", "an OKF bundle", notes.fits_okf, notes.read_okf),
 )
 NAMES = tuple(form.name for form in FORMATS)
