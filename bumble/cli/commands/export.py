@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from bumble.app import opening, output
 from bumble.app.opening import Opened
-from bumble.bridges.exports import bundle, card, destination, memories, okf, png, reading_copy
+from bumble.bridges.exports import bundle, card, destination, memories, png
 from bumble.bridges.exports.memories import Pages
 from bumble.bridges.imports import lenient
 from bumble.cli import passphrases, people
@@ -108,14 +108,14 @@ def _told(pages: Pages) -> tuple[dict[str, Any], list[str]]:
 def _okf(opened: Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
     pages = _pages(opened, asked.reader)
     owner = relationships.person_id(opened.identity.owner.name or "you")
-    texts = okf.bundle(pages, opened.identity.name, owner, asked.reader, opened.shell.now())
+    texts = memories.bundle(pages, opened.identity.name, owner, asked.reader, opened.shell.now())
     destination.put_folder(asked.dest, texts)
     return _told(pages)
 
 
 def _markdown(opened: Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
     pages = _pages(opened, asked.reader)
-    destination.put_folder(asked.dest, reading_copy.copy(pages, opened.identity.name))
+    destination.put_folder(asked.dest, memories.copy(pages, opened.identity.name))
     return _told(pages)
 
 
