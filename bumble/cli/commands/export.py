@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from bumble.app import opening, output
 from bumble.app.opening import Opened
-from bumble.bridges.exports import bundle, card, destination, memories, png
+from bumble.bridges.exports import bundle, card, destination, memories
 from bumble.bridges.exports.memories import Pages
 from bumble.bridges.imports import lenient
 from bumble.cli import passphrases, people
@@ -139,7 +139,7 @@ def _card(opened: Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[st
 
 def _drawn(opened: Opened, asked: ExportRequest, fields: dict[str, Any]) -> bytes:
     if asked.picture is None:
-        return card.as_png(fields, png.plain())
+        return card.as_png(fields, card.plain())
     source = opened.shell.path(asked.picture)
     try:
         return card.as_png(fields, disk.read(source))
