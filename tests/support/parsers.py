@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from bumble.body import appraisal
 from bumble.body import soma as body_soma
-from bumble.bridges.exports import restore
+from bumble.bridges.exports import bundle
 from bumble.bridges.imports import card, formats, json_stream, notes, source
 from bumble.bridges.imports.ledger import ImportContext
 from bumble.chat import context_report
@@ -246,7 +246,7 @@ def _detected(path: Path) -> object:
 
 def _restored(path: Path) -> object:
     with tempfile.TemporaryDirectory(dir=path.parent) as place:
-        return restore.unpack(path, Path(place) / "ada")
+        return bundle.unpack(path, Path(place) / "ada")
 
 
 def _zip(name: str, text: str) -> bytes:
