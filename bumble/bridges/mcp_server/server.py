@@ -16,7 +16,6 @@ from mcp_types import ToolAnnotations
 
 from bumble import __version__
 from bumble.bridges.mcp_server import desk as reading
-from bumble.bridges.mcp_server import writing
 from bumble.bridges.mcp_server.desk import Desk
 from bumble.errors import RecordMissingError, UserError
 
@@ -111,13 +110,13 @@ def _add_writing(server: MCPServer[Any], desk: Desk) -> None:
     async def remember(text: str, title: str = "") -> dict[str, Any]:
         """Leave a note with the entity. It stays a quotation until its owner says it is so."""
         with _for_tools():
-            return writing.remember(desk, text, title)
+            return desk.remember(desk, text, title)
 
     @server.tool(annotations=ADDS)
     async def remind(text: str, at: str) -> dict[str, Any]:
         """Have something said in the next talk after a time like 2026-05-24T18:00."""
         with _for_tools():
-            return writing.remind(desk, text, at)
+            return desk.remind(desk, text, at)
 
 
 def _add_resources(server: MCPServer[Any], desk: Desk) -> None:
