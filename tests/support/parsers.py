@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from bumble.body import appraisal
 from bumble.body import soma as body_soma
 from bumble.bridges.exports import bundle
-from bumble.bridges.imports import card, formats, json_stream, notes, source
+from bumble.bridges.imports import card, foreign, formats, notes, source
 from bumble.bridges.imports.ledger import ImportContext
 from bumble.chat import context_report
 from bumble.chat.tool_cache import ToolCache
@@ -386,10 +386,10 @@ READERS: Mapping[str, Reader] = {
         [exports.png(ccv3=exports.encoded(exports.card()), chara=b"x")],
         lambda data, _: card.from_png(data),
     ),
-    "lorebook": of_json(card.lorebook, exports.card()["data"]["character_book"]),
+    "lorebook": of_json(card.lore, exports.card()["data"]["character_book"]),
     "stream": Reader(
         [json.dumps(exports.gpt_moving()).encode()],
-        lambda data, _: list(json_stream.items(io.BytesIO(data))),
+        lambda data, _: list(foreign.items(io.BytesIO(data), "")),
     ),
     "note": of_text(notes.split, "---\ntags: [a]\n---\nbody\n"),
     "import chatgpt": _imported(

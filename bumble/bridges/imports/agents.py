@@ -1,4 +1,7 @@
-"""Letta: an agent file (`.af`, JSON), and the folder of Markdown in which newer agents remember."""
+"""Agents' memories: the folders of OpenClaw, Hermes and Claude Code, Letta's files and folders.
+
+What tells an agent how to work in its program is left out: here it would be an instruction.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,15 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
 
-from bumble.bridges.imports import chat_export, ledger, lenient, notes
+from bumble.bridges.imports import foreign, ledger, notes
+from bumble.bridges.imports.foreign import Files, first, listed, mapping, moment, several, text
 from bumble.bridges.imports.ledger import (
     OTHER,
-    PERSON,
     Fact,
     ImportContext,
     ImportedBlock,
     ImportedMessage,
     ImportedPersona,
-    ImportedTurn,
     Item,
     LeftOut,
     Recipe,
@@ -26,11 +28,15 @@ from bumble.bridges.imports.notes import NoteFile
 from bumble.bridges.imports.source import ImportSource
 from bumble.text.words import one_line
 
-OPENCLAW, HERMES = "OpenClaw", "Hermes"
+OPENCLAW, HERMES, CLAUDE_CODE, LETTA = "OpenClaw", "Hermes", "Claude Code", "Letta"
 SOUL = ("SOUL.md", "IDENTITY.md")
-MEMORY = ("MEMORY.md", "USER.md")
+INDEX, ABOUT = "MEMORY.md", "USER.md"
 INSTRUCTIONS = ("AGENTS.md", "TOOLS.md", "HEARTBEAT.md", "BOOTSTRAP.md", "BOOT.md")
-SEPARATOR = "§"  # between the entries of Hermes's memory
+SEPARATOR = "\n§\n"  # between the entries of Hermes's memory
+TYPES = ("user", "feedback", "project", "reference")  # of Claude Code's memories
+PERSONA = "persona"  # the label of Letta's block that says who the agent is
+ALWAYS = "system"  # Letta's folder of notes that always count
+SAYS = "send_message"  # the tool by which Letta's older agents speak
 
 
 def fits_openclaw(source: ImportSource) -> bool:
@@ -41,281 +47,207 @@ def fits_openclaw(source: ImportSource) -> bool:
 
 def fits_hermes(source: ImportSource) -> bool:
     """Whether the files are Hermes's folder."""
-    memories = source.below("memories/MEMORY.md", "memories/USER.md", "*/memories/MEMORY.md")
-    return bool(memories)
+    return bool(source.below("memories/MEMORY.md", "memories/USER.md", "*/memories/MEMORY.md"))
 
 
-def _read_workspace(source: ImportSource, context: ImportContext, *, origin: str) -> Iterator[Item]:
+def _workspace(source: ImportSource, context: ImportContext, *, origin: str) -> Iterator[Item]:
     """Read the workspaces in a folder; each has a SOUL.md or a MEMORY.md at its top."""
-    tops = _tops(source, SOUL)
-    souls = [notes.load(source, name) for name in tops]
-    yield from (note for note in souls if isinstance(note, LeftOut))
-    bodies = [note for note in souls if isinstance(note, notes.NoteFile) and note.body.strip()]
-    if bodies:
-        text = "\n\n".join(note.body.strip() for note in bodies)
-        yield ImportedPersona(_agent_name(bodies), text)
-    for name in source.matching("*.md"):
-        if name not in tops:
-            yield from _workspace_note(source, name, origin)
-    rest = [name for name in source.names if not name.casefold().endswith(".md")]
-    if rest:
-        yield LeftOut(rest[0], "files that are no Markdown", count=len(rest))
-
-
-read_openclaw = partial(_read_workspace, origin=OPENCLAW)
-read_hermes = partial(_read_workspace, origin=HERMES)
-
-
-def _tops(source: ImportSource, names: tuple[str, ...]) -> list[str]:
-    """Return the files of some names that lie nearest to the top, in the order of the names."""
-    found = source.matching(*names)
+    found = source.matching(*SOUL)
     depth = min((name.count("/") for name in found), default=0)
-    nearest = {PurePosixPath(name).name: name for name in found if name.count("/") == depth}
-    return [nearest[name] for name in names if name in nearest]
+    tops = sorted((n for n in found if n.count("/") == depth), key=lambda n: n[-7:] != SOUL[0])
+    souls = [notes.load(source, name) for name in tops]
+    bodies = [note.body for note in souls if isinstance(note, NoteFile) and note.body.strip()]
+    yield from (note for note in souls if isinstance(note, LeftOut))
+    if bodies:
+        whole = "\n\n".join(body.strip() for body in bodies)
+        yield ImportedPersona(_agent_name(bodies), whole)
+    markdown = source.matching("*.md")
+    for name in markdown:
+        if name not in tops:
+            yield from _note(source, name, origin)
+    yield from foreign.others(source, markdown, "files that are no Markdown")
 
 
-def _agent_name(souls: list[notes.NoteFile]) -> str:
+read_openclaw = partial(_workspace, origin=OPENCLAW)
+read_hermes = partial(_workspace, origin=HERMES)
+
+
+def _agent_name(bodies: list[str]) -> str:
     """Find what the agent is called: OpenClaw keeps it as `- **Name:** Molty`."""
-    for note in souls:
-        for line in note.body.splitlines()[:40]:
-            label, _, value = line.replace("*", "").strip(" -").partition(":")
-            if label.strip().casefold() == "name" and value.strip():
-                return lenient.text(value).strip()[:80]
+    for line in (line for body in bodies for line in body.splitlines()[:40]):
+        label, _, value = line.replace("*", "").strip(" -").partition(":")
+        if label.strip().casefold() == "name" and value.strip():
+            return value.strip()[:80]
     return ""
 
 
-def _workspace_note(source: ImportSource, name: str, origin: str) -> Iterator[Item]:
+def _note(source: ImportSource, name: str, origin: str) -> Iterator[Item]:
     place = PurePosixPath(name)
+    note = notes.load(source, name)
     if place.name in INSTRUCTIONS:
         yield LeftOut(name, "instructions for another program")
-        return
-    note = notes.load(source, name)
-    if isinstance(note, LeftOut):
+    elif isinstance(note, LeftOut):
         yield note
     elif place.name == "SKILL.md":
         yield notes.recipe(note)
     elif "skills" in place.parts[:-1]:
         yield LeftOut(name, "files beside a skill")
-    elif place.name in MEMORY:
-        yield from _remembered(note, origin)
+    elif place.name in (INDEX, ABOUT) and SEPARATOR in note.body:
+        parts = [part.strip() for part in note.body.split(SEPARATOR) if part.strip()]
+        title = "About the person" if place.name == ABOUT else "Memory"
+        yield Fact(f"{title} ({origin})", "\n".join(f"- {part}" for part in parts))
+    elif place.name in (INDEX, ABOUT):
+        yield from notes.facts(note, origin, OTHER)
     else:
         yield from notes.dated(note, OTHER, origin)
 
 
-def _remembered(note: notes.NoteFile, origin: str) -> Iterator[Item]:
-    if f"\n{SEPARATOR}\n" not in note.body:
-        yield from notes.facts(note, origin, OTHER)
-        return
-    parts = [part.strip() for part in note.body.split(f"\n{SEPARATOR}\n") if part.strip()]
-    title = "About the person" if note.title == "USER" else "Memory"
-    yield Fact(f"{title} ({origin})", "\n".join(f"- {part}" for part in parts))
-
-
-ORIGIN = "Claude Code"
-INDEX = "MEMORY.md"
-TYPES = ("user", "feedback", "project", "reference")
-
-
 def fits_claude_code(source: ImportSource) -> bool:
-    """Whether the files are such a memory."""
-    folders = {str(PurePosixPath(name).parent) for name in source.matching(INDEX)}
-    if any(PurePosixPath(folder).name == "memory" for folder in folders):
-        return not source.matching("SOUL.md")
-    return bool(folders) and any(
-        _type(note)
-        for name in _memory_notes(source)
-        if isinstance(note := notes.load(source, name), NoteFile)
+    """Whether the files are Claude Code's memory: a folder with an index and notes beside it."""
+    folders = {PurePosixPath(name).parent for name in source.matching(INDEX)}
+    if any(folder.name == "memory" for folder in folders):
+        return not source.matching(SOUL[0])
+    loaded = (notes.load(source, name) for name in _beside_index(source)) if folders else ()
+    return any(
+        (text(note.meta, "metadata", "type") or text(note.meta, "type")) in TYPES
+        for note in loaded
+        if isinstance(note, NoteFile)
     )
 
 
-def _memory_notes(source: ImportSource) -> list[str]:
-    folders = {str(PurePosixPath(name).parent) for name in source.matching(INDEX)}
+def _beside_index(source: ImportSource) -> list[str]:
+    indices = source.matching(INDEX)
+    folders = {PurePosixPath(name).parent for name in indices}
     return [
         name
         for name in source.matching("*.md")
-        if str(PurePosixPath(name).parent) in folders and PurePosixPath(name).name != INDEX
+        if PurePosixPath(name).parent in folders and name not in indices
     ]
-
-
-def _type(note: NoteFile) -> str:
-    kind = lenient.mapping(note.meta.get("metadata")).get("type", note.meta.get("type"))
-    return kind if kind in TYPES else ""
 
 
 def read_claude_code(source: ImportSource, context: ImportContext) -> Iterator[Item]:
     """Read the memories; an index that has notes beside it says nothing of its own."""
-    names = _memory_notes(source)
-    folders = {str(PurePosixPath(name).parent) for name in names}
-    for name in source.matching(INDEX):
-        if str(PurePosixPath(name).parent) in folders:
-            yield LeftOut(name, "an index of the notes beside it")
-        else:
-            note = notes.load(source, name)
-            yield from [note] if isinstance(note, LeftOut) else notes.facts(note, ORIGIN, OTHER)
-    for name in names:
+    names, indices = _beside_index(source), source.matching(INDEX)
+    folders = {PurePosixPath(name).parent for name in names}
+    for name in (*indices, *names):
         note = notes.load(source, name)
-        yield from [note] if isinstance(note, LeftOut) else _memory(note)
-    known = {*names, *source.matching(INDEX)}
-    rest = [name for name in source.names if name not in known]
-    if rest:
-        yield LeftOut(rest[0], "files that are no memory", count=len(rest))
-
-
-def _memory(note: NoteFile) -> Iterator[Item]:
-    if not note.body.strip():
-        return
-    if len(note.body) > notes.MAX_FACT_CHARS:
-        yield from notes.dated(note, OTHER, ORIGIN)
-        return
-    description = one_line(lenient.text(note.meta.get("description")))
-    text = f"{description}\n\n{note.body.strip()}" if description else note.body.strip()
-    yield Fact(f"{note.title} ({ORIGIN})", text)
-
-
-ASSISTANT = "Letta"
-PERSONA = "persona"  # the label of the block that says who the agent is
-SAYS = "send_message"  # the tool by which older agents speak
+        if name in indices and PurePosixPath(name).parent in folders:
+            yield LeftOut(name, "an index of the notes beside it")
+        elif isinstance(note, LeftOut):
+            yield note
+        elif name in indices:
+            yield from notes.facts(note, CLAUDE_CODE, OTHER)
+        elif len(note.body) > notes.MAX_FACT_CHARS:
+            yield from notes.dated(note, OTHER, CLAUDE_CODE)
+        elif note.body.strip():
+            parts = (one_line(text(note.meta, "description")), note.body.strip())
+            yield Fact(f"{note.title} ({CLAUDE_CODE})", "\n\n".join(filter(None, parts)))
+    yield from foreign.others(source, [*names, *indices], "files that are no memory")
 
 
 def fits_letta(source: ImportSource) -> bool:
     """Whether the files are an agent, or an agent's memory folder."""
-    return bool(_agent_files(source)) or bool(_folder(source))
+    return any(part.shown(source) for part in AGENT_FILES) or bool(_memory_folder(source))
 
 
-def _agent_files(source: ImportSource) -> list[str]:
-    looks = chat_export.shapes(source, "*.af")
-    return [
-        name
-        for name, shape in looks.items()
-        if {"agents", "blocks"} <= shape.keys
-        or "core_memory" in shape.keys
-        or {"block_ids", "system"} <= shape.item("agents")
-    ]
-
-
-def _folder(source: ImportSource) -> list[str]:
-    """Return the notes of a memory folder: one that has notes in `system/`, which always count."""
-    tops = source.matching("*.md")
-    inside = [name for name in tops if "system" in PurePosixPath(name).parts[:-1][:2]]
-    return tops if inside and len(source.matching("SOUL.md", "entity.yaml")) == 0 else []
+def _memory_folder(source: ImportSource) -> list[str]:
+    """Return the notes of a memory folder: one that has notes in `system/`."""
+    found = source.matching("*.md")
+    inside = [name for name in found if ALWAYS in PurePosixPath(name).parts[:-1][:2]]
+    return found if inside and not source.matching(SOUL[0], "entity.yaml") else []
 
 
 def read_letta(source: ImportSource, context: ImportContext) -> Iterator[Item]:
     """Read agents with their blocks, messages and skills; or the notes of a memory folder."""
-    names = _agent_files(source)
-    for name in names:
-        if "core_memory" in chat_export.shape(source, name).keys:
-            why = "the retired form of an agent file: export the agent anew"
-            yield LeftOut(name, why, broken=True)
-            continue
-        yield from chat_export.read(source, [name], _agent, "agents")
-        yield from chat_export.read(source, [name], _block, "blocks")
-        yield from chat_export.read(source, [name], _skill, "skills")
-    for name in _folder(source) if not names else []:
-        yield from _letta_note(source, name)
+    if any(part.shown(source) for part in AGENT_FILES):
+        yield from foreign.read(source, *AGENT_FILES)
+        return
+    for name in _memory_folder(source):
+        place, note = PurePosixPath(name), notes.load(source, name)
+        if isinstance(note, LeftOut):
+            yield note
+        elif place.name == "SKILL.md":
+            yield notes.recipe(note)
+        elif ALWAYS not in place.parts[:-1]:
+            yield from notes.dated(note, OTHER, LETTA)
+        else:
+            yield from _block({"label": place.stem, "value": note.body})
+
+
+def _retired(data: Mapping[str, Any]) -> Iterator[Item]:
+    yield LeftOut(
+        first(data, "name"), "the retired form of an agent file: export the agent anew", broken=True
+    )
 
 
 def _agent(data: Mapping[str, Any]) -> Iterator[Item]:
-    name = lenient.text(data.get("name")) or ASSISTANT
-    agent_id = lenient.text(data.get("id")) or name
-    messages = lenient.listed(data.get("messages"))
-    at = lenient.moment(data.get("created_at"))
-    said = [_said(lenient.mapping(one), number, name) for number, one in enumerate(messages)]
+    name = first(data, "name") or LETTA
+    messages = listed(data, "messages")
+    said = (_said(mapping(one), number, name) for number, one in enumerate(messages))
     if messages:
-        yield from ledger.talk(f"{agent_id} {name}", name, at, said)
+        talk_id = f"{first(data, 'id') or name} {name}"
+        yield from ledger.talk(talk_id, name, moment(data, "created_at"), said)
 
 
 def _said(message: Mapping[str, Any], number: int, name: str) -> ImportedMessage:
-    own = message.get("role") == "user"
-    head = ImportedTurn(
-        id=lenient.text(message.get("id")) or str(number),
-        at=lenient.moment(message.get("created_at")),
-        by=PERSON if own else OTHER,
-        text="",
-        name="" if own else name,
-        model="" if own else lenient.text(message.get("model")),
-    )
-    return ImportedMessage(
-        head, [*_content(message), *map(_call, lenient.listed(message.get("tool_calls")))]
-    )
+    role, turn_id = text(message, "role"), first(message, "id") or str(number)
+    at, own = moment(message, "created_at"), role == "user"
+    head = ledger.head(turn_id, at, name, text(message, "model"), own=own)
+    pieces = several(message, "content")
+    if role in ("user", "assistant"):
+        blocks = [_piece(piece, own=own) for piece in pieces]
+    else:
+        blocks = [ledger.left(ledger.RESULTS if role == "tool" else ledger.SYSTEM)] * len(pieces)
+    return ImportedMessage(head, [*blocks, *map(_call, listed(message, "tool_calls"))])
 
 
-def _content(message: Mapping[str, Any]) -> Iterator[ImportedBlock]:
-    role, content = message.get("role"), message.get("content")
-    why = ledger.RESULTS if role == "tool" else ledger.SYSTEM
-    for piece in content if isinstance(content, list) else [content] if content else []:
-        yield _piece(piece, role) if role in ("user", "assistant") else ImportedBlock(why=why)
-
-
-def _piece(piece: object, role: object) -> ImportedBlock:
-    data = {"type": "text", "text": piece} if isinstance(piece, str) else lenient.mapping(piece)
-    text, kind = lenient.text(data.get("text")), lenient.text(data.get("type"))
+def _piece(piece: object, *, own: bool) -> ImportedBlock:
+    kind = "text" if isinstance(piece, str) else text(piece, "type")
     if "reasoning" in kind:
-        return ImportedBlock(why=ledger.THOUGHTS)
-    if kind == "image":
-        return ledger.mark("picture")
+        return ledger.left(ledger.THOUGHTS)
     if kind != "text":
-        return ledger.unknown(kind)
-    shown = _spoken(text) if role == "user" else text
-    return ImportedBlock(shown) if shown.strip() else ImportedBlock(why=ledger.SYSTEM)
+        return ledger.mark("picture") if kind == "image" else ledger.unknown(kind)
+    words = text(piece) or text(piece, "text")
+    wrapped = _json(words) if own and words.startswith("{") else {}
+    if {"type", "time"} <= set(wrapped):  # by some versions, what nobody said likewise
+        words = text(wrapped, "message") if wrapped["type"] == "user_message" else ""
+    return ImportedBlock(words) if words.strip() else ledger.left(ledger.SYSTEM)
 
 
-def _spoken(text: str) -> str:
-    """Return what a person said; some versions wrap it, and wrap what nobody said likewise."""
-    if not text.startswith("{"):
-        return text
+def _json(words: str) -> Mapping[str, Any]:
     try:
-        data = lenient.mapping(json.loads(text))
+        return mapping(json.loads(words))
     except (ValueError, RecursionError):
-        return text
-    if "type" not in data or "time" not in data:
-        return text
-    return lenient.text(data.get("message")) if data["type"] == "user_message" else ""
+        return {}
 
 
 def _call(call: object) -> ImportedBlock:
     """Read what an older agent said by a tool; no other call says anything."""
-    function = lenient.mapping(lenient.mapping(call).get("function")) or lenient.mapping(call)
-    if function.get("name") == SAYS:
-        try:
-            arguments = lenient.mapping(json.loads(lenient.text(function.get("arguments"))))
-        except (ValueError, RecursionError):
-            arguments = {}
-        if (text := lenient.text(arguments.get("message"))).strip():
-            return ImportedBlock(text)
-    return ImportedBlock(why=ledger.CALLS)
+    function = mapping(call, "function") or mapping(call)
+    said = first(_json(text(function, "arguments")), "message")
+    is_said = function.get("name") == SAYS and said
+    return ImportedBlock(said) if is_said else ledger.left(ledger.CALLS)
 
 
 def _block(data: Mapping[str, Any]) -> Iterator[Item]:
-    label, value = lenient.text(data.get("label")), lenient.text(data.get("value"))
-    if not value.strip():
-        return
-    if label == PERSONA:
+    label, value = text(data, "label"), text(data, "value")
+    if value.strip() and label == PERSONA:
         yield ImportedPersona("", value)
-        return
-    yield Fact(f"{label or 'Memory'} (Letta)", value)
+    elif value.strip():
+        yield Fact(f"{label or 'Memory'} (Letta)", value)
 
 
 def _skill(data: Mapping[str, Any]) -> Iterator[Item]:
-    name, text = lenient.text(data.get("name")), lenient.text(data.get("content"))
-    files = lenient.mapping(data.get("files"))
-    text = text or lenient.text(files.get("SKILL.md"))
-    if not name or not text.strip():
+    name, whole = text(data, "name"), first(data, "content") or text(data, "files", "SKILL.md")
+    if not name or not whole.strip():
         raise ValueError("a skill without a name or a text")
-    description, body = notes.described(text)
-    yield Recipe(name, lenient.text(data.get("description")) or description, body)
+    meta, body = notes.split(whole)
+    yield Recipe(name, first(data, "description") or one_line(text(meta, "description")), body)
 
 
-def _letta_note(source: ImportSource, name: str) -> Iterator[Item]:
-    note = notes.load(source, name)
-    if isinstance(note, LeftOut):
-        yield note
-    elif PurePosixPath(name).name == "SKILL.md":
-        yield notes.recipe(note)
-    elif "system" in PurePosixPath(name).parts[:-1]:
-        if PurePosixPath(name).stem == PERSONA:
-            yield ImportedPersona("", note.body)
-        elif note.body.strip():
-            yield Fact(f"{note.title} (Letta)", note.body)
-    else:
-        yield from notes.dated(note, OTHER, ASSISTANT)
+_READERS = {"agents": _agent, "blocks": _block, "skills": _skill}
+AGENT_FILES = (
+    Files(("*.af",), frozenset(["core_memory"]), {"": _retired}),
+    Files(("*.af",), frozenset(["agents", "blocks"]), _READERS),
+    Files(("*.af",), frozenset(["agents", "block_ids"]), _READERS),
+)

@@ -10,9 +10,9 @@ from bumble.bridges.imports import (
     agents,
     bumble_folder,
     card,
-    chat_export,
     chatgpt,
     claude,
+    foreign,
     gemini,
     grok,
     notes,
@@ -92,6 +92,6 @@ def _refuse_broken(source: ImportSource) -> None:
     [name, *others] = source.names
     if others or not name.casefold().endswith(JSON_ENDINGS):
         return
-    loaded = chat_export.load(source, name)
+    loaded = foreign.load(source, name)
     if isinstance(loaded, LeftOut):
         raise ImportInvalidError(source.path, loaded.why)

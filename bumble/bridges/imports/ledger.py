@@ -1,4 +1,10 @@
-"""What is read of other programs' files, and the ledger of it: each block taken, or left out and counted."""
+"""What is read of other programs' files, and the ledger of it.
+
+Values only, the same for every format; they say what stands in a file, not where it goes. A reader
+makes an `ImportedBlock` of each piece of a message, also of what it doesn't know; `talk` is the one
+way from blocks to what is imported, so that every block is taken, or left out for a reason and
+counted.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +16,6 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct, field
 from msgspec.structs import asdict, replace
-
-from bumble.bridges.imports import lenient
 
 PERSON, OTHER, GUEST = "person", "other", "guest"
 
@@ -119,10 +123,33 @@ def aside(head: ImportedTurn, blocks: Sequence[ImportedBlock]) -> ImportedMessag
     return ImportedMessage(head, kept, is_aside=True)
 
 
-def unknown(kind: object) -> ImportedBlock:
+def unknown(kind: str) -> ImportedBlock:
     """Leave out what nobody knows, by the name of its kind."""
-    name = " ".join(lenient.text(kind).split())[:MAX_KIND_CHARS]
+    name = " ".join(kind.split())[:MAX_KIND_CHARS]
     return ImportedBlock(why=f"blocks of a kind that is not known: {name or 'without a name'}")
+
+
+def left(why: str) -> ImportedBlock:
+    """Leave out a piece, for a reason worded the same for all of a kind."""
+    return ImportedBlock(why=why)
+
+
+def head(
+    turn_id: str, at: datetime | None, assistant: str, model: str = "", *, own: bool
+) -> ImportedTurn:
+    """Make the head of a message: the person's own, or the assistant's."""
+    if own:
+        return ImportedTurn(turn_id, at, PERSON, "")
+    return ImportedTurn(turn_id, at, OTHER, "", assistant, model)
+
+
+def branch(parents: Mapping[str, str], leaf: str) -> dict[str, None]:
+    """Return the ids that lead from a root to a leaf, in order; a circle ends where it closes."""
+    way: dict[str, None] = {}
+    while leaf in parents and leaf not in way:
+        way[leaf] = None
+        leaf = parents[leaf]
+    return dict.fromkeys(reversed(way))
 
 
 def mark(what: str, name: str = "") -> ImportedBlock:

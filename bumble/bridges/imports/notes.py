@@ -1,4 +1,7 @@
-"""Markdown of other programs: front matter read leniently, dates found, sections as facts."""
+"""Folders of Markdown: notes of any program, Obsidian's vaults, bundles of Open Knowledge.
+
+Front matter is read leniently, dates are found, sections become facts.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,8 @@ from frontmatter.default_handlers import BaseHandler, JSONHandler, YAMLHandler
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.bridges.imports import chat_export, lenient
+from bumble.bridges.imports import foreign
+from bumble.bridges.imports.foreign import text
 from bumble.bridges.imports.ledger import (
     OTHER,
     PERSON,
@@ -34,6 +38,12 @@ from bumble.text.words import one_line
 DATES = ("created", "date", "created_at", "at", "day", "timestamp")  # keys of front matter
 MAX_FACT_CHARS = 12_000  # longer ones are dated texts, so that knowledge stays short
 UNDATED = datetime(2000, 1, 1, tzinfo=UTC)  # of what nothing dates, so that it is the same again
+CLIPPED = ("source", "url", "link")  # keys of notes that were clipped from the web
+OKF_VERSION = "0.2"
+OKF_FACTS = ("belief", "knowledge", "person")  # types that are held to be so
+OKF_SKILL = "skill"
+OKF_RESERVED = ("index.md", "log.md")
+_LOOKED_AT = 20  # files, to see whether a folder is a bundle
 _DAY = re.compile(r"(?<!\d)((?:19|20)\d\d)-?([01]\d)-?([0-3]\d)(?!\d)")
 
 
@@ -51,14 +61,18 @@ class NoteFile(Struct, frozen=True):
 def load(source: ImportSource, name: str) -> NoteFile | LeftOut:
     """Read a Markdown file."""
     try:
-        text = lenient.cleaned(source.text(name))
+        meta, body = split(foreign.cleaned(source.text(name)))
     except ValueError as error:
         return LeftOut(name, str(error), broken=True)
-    meta, body = split(text)
-    title = one_line(lenient.text(meta.get("title")) or lenient.text(meta.get("name")))
-    at = _at(meta, name) or source.members[name].modified
-    key = f"{source.path.resolve().stem}/{name}"
-    return NoteFile(name, key, title or PurePosixPath(name).stem, meta, body, at)
+    title = one_line(foreign.first(meta, "title", "name")) or PurePosixPath(name).stem
+    times = (foreign.moment(meta, key) for key in DATES)
+    at = next(filter(None, times), None) or _day_of(name) or source.members[name].modified
+    return NoteFile(name, f"{source.path.resolve().stem}/{name}", title, meta, body, at)
+
+
+def _day_of(name: str) -> datetime | None:
+    match = _DAY.search(PurePosixPath(name).stem)
+    return foreign.moment(f"{match[1]}-{match[2]}-{match[3]}T12:00Z") if match else None
 
 
 class _Yaml(YAMLHandler):
@@ -81,43 +95,22 @@ class _Toml(BaseHandler):
 HANDLERS = (_Yaml(), _Toml(), JSONHandler())
 
 
-def split(text: str) -> tuple[Mapping[str, Any], str]:
+def split(source: str) -> tuple[Mapping[str, Any], str]:
     """Return front matter, of YAML, TOML or JSON, and body; what is none, or broken, is text."""
-    handler = frontmatter.detect_format(text, HANDLERS)
+    handler = frontmatter.detect_format(source, HANDLERS)
     try:
-        meta, body = frontmatter.parse(text, handler=handler) if handler else ({}, text)
+        meta, body = frontmatter.parse(source, handler=handler) if handler else ({}, source)
     except (ValueError, RecursionError):
-        return {}, text
-    return (meta, body) if meta else ({}, text)  # a text between two rules is no front matter
-
-
-def described(text: str) -> tuple[str, str]:
-    """Return the description that a skill's text brings in front matter, and the rest."""
-    meta, body = split(text)
-    return one_line(lenient.text(meta.get("description"))), body
+        return {}, source
+    return (meta, body) if meta else ({}, source)  # a text between two rules is no front matter
 
 
 def recipe(note: NoteFile) -> Recipe:
     """Read a skill, in the form that agents share."""
     place = PurePosixPath(note.name)
-    name = lenient.text(note.meta.get("name")) or (
-        place.parent.name if place.name.casefold() == "skill.md" else place.stem
-    )
-    return Recipe(one_line(name), one_line(lenient.text(note.meta.get("description"))), note.body)
-
-
-def _at(meta: Mapping[str, Any], name: str) -> datetime | None:
-    for key in DATES:
-        at = lenient.moment(meta.get(key))
-        if at is not None:
-            return at
-    match = _DAY.search(PurePosixPath(name).stem)
-    if match is None:
-        return None
-    try:
-        return datetime(int(match[1]), int(match[2]), int(match[3]), 12, tzinfo=UTC)
-    except ValueError:
-        return None
+    stem = place.parent.name if place.name.casefold() == "skill.md" else place.stem
+    name = one_line(text(note.meta, "name") or stem)
+    return Recipe(name, one_line(text(note.meta, "description")), note.body)
 
 
 def dated(note: NoteFile, by: str, author: str = "") -> Iterator[Item]:
@@ -129,16 +122,15 @@ def dated(note: NoteFile, by: str, author: str = "") -> Iterator[Item]:
         author: Their name, if they are not the person's.
     """
     if note.body.strip():
-        text = (
-            note.body if note.body.lstrip().startswith("# ") else f"# {note.title}\n\n{note.body}"
-        )
-        turn = ImportedTurn(f"text {hash_of(text)}", note.at, by, text, author)
+        has_title = note.body.lstrip().startswith("# ")
+        whole = note.body if has_title else f"# {note.title}\n\n{note.body}"
+        turn = ImportedTurn(f"text {hash_of(whole)}", note.at, by, whole, author)
         yield ImportedTalk(f"note {note.key}", note.title, note.at, (turn,))
 
 
-def hash_of(text: str) -> str:
+def hash_of(words: str) -> str:
     """Return what tells one wording of a note from another."""
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:24]
+    return hashlib.sha256(words.encode("utf-8", "replace")).hexdigest()[:24]
 
 
 def facts(note: NoteFile, origin: str, by: str) -> Iterator[Item]:
@@ -150,35 +142,25 @@ def facts(note: NoteFile, origin: str, by: str) -> Iterator[Item]:
         by: Whose words they are where they are too long for a fact.
     """
     before, sections = markdown.sections(note.body)
-    parts = [(note.title, _without_title(before))]
-    parts += [(section.title, section.body) for section in sections]
-    for title, text in parts:
-        if not text.strip():
-            continue
-        if len(text) > MAX_FACT_CHARS:
-            long = replace(note, key=f"{note.key}#{title}", title=title, body=text)
+    lines = before.strip().split("\n")
+    before = "\n".join(lines[1:] if lines[0].startswith("# ") else lines)
+    for title, words in ((note.title, before), *((part.title, part.body) for part in sections)):
+        if len(words) > MAX_FACT_CHARS:
+            long = replace(note, key=f"{note.key}#{title}", title=title, body=words)
             yield from dated(long, by, origin)
-        else:
-            yield Fact(f"{one_line(title)} ({origin})", text.strip())
-
-
-def _without_title(text: str) -> str:
-    lines = text.strip().split("\n")
-    return "\n".join(lines[1:] if lines[0].startswith("# ") else lines)
-
-
-CLIPPED = ("source", "url", "link")  # keys of notes that were clipped from the web
+        elif words.strip():
+            yield Fact(f"{one_line(title)} ({origin})", words.strip())
 
 
 def fits_vault(source: ImportSource) -> bool:
-    """Whether the files are a vault."""
+    """Whether the files are an Obsidian vault."""
     return bool(source.below(".obsidian/*", "*/.obsidian/*"))
 
 
 def read_vault(source: ImportSource, context: ImportContext) -> Iterator[Item]:
-    """Read the notes."""
-    own = [name for name in source.names if ".obsidian" not in name.split("/")]
-    texts = [name for name in own if name.casefold().endswith((".md", ".markdown"))]
+    """Read a vault, or any folder of Markdown: the person's own notes, each a dated text."""
+    settings = [name for name in source.names if ".obsidian" in name.split("/")]
+    texts = [name for name in source.matching("*.md", "*.markdown") if name not in settings]
     source.wanted = sum(source.members[name].size for name in texts)
     for name in texts:
         note = load(source, name)
@@ -186,112 +168,60 @@ def read_vault(source: ImportSource, context: ImportContext) -> Iterator[Item]:
             yield note
         elif not note.body.strip():
             yield LeftOut(name, "notes without a text")
-        elif clipped := _clipped(note):
-            yield from dated(note, OTHER, clipped)
         else:
-            yield from dated(note, PERSON)
-    known = set(texts)
-    rest = [name for name in own if name not in known]
-    if rest:
-        yield LeftOut(rest[0], "files that are no Markdown", count=len(rest))
+            clipped = _clipped(note)
+            yield from dated(note, OTHER if clipped else PERSON, clipped)
+    yield from foreign.others(source, [*texts, *settings], "files that are no Markdown")
 
 
 def _clipped(note: NoteFile) -> str:
     """Return where a note was clipped from; empty for the person's own words."""
-    for key in CLIPPED:
-        for address in lenient.texts(note.meta.get(key)):
-            if address.startswith(("http://", "https://")):
-                return address.split("/")[2][:80] or "the web"
+    for address in (one for key in CLIPPED for one in foreign.texts(note.meta, key)):
+        if address.startswith(("http://", "https://")):
+            return address.split("/")[2][:80] or "the web"
     return ""
 
 
-OKF_VERSION = "0.2"
-RESERVED = ("index.md", "log.md")
-OKF_FACTS = ("belief", "knowledge", "person")  # types that are held to be so
-OKF_SKILL = "skill"
-STATUSES = ("draft", "stable", "deprecated")
-_LOOKED_AT = 20  # files, to see whether a folder is a bundle
-
-
-class Concept(Struct, frozen=True):
-    """A file of a bundle."""
-
-    type: str
-    title: str
-    description: str
-    body: str
-    generated_by: str  # the actor; empty where nothing says so
-    status: str  # one of STATUSES, or empty
-    meta: Mapping[str, Any]  # all of the front matter
-
-
-def is_reserved(name: str) -> bool:
-    """Whether a file of that name is no concept."""
-    return PurePosixPath(name).name in RESERVED
-
-
-def concept(meta: Mapping[str, Any], body: str, stem: str) -> Concept:
-    """Read a concept.
-
-    Raises:
-        ValueError: If it has no type.
-    """
-    kind = one_line(lenient.text(meta.get("type")))
-    if not kind:
-        raise ValueError("it has no `type`")
-    status = lenient.text(meta.get("status"))
-    return Concept(
-        type=kind,
-        title=one_line(lenient.text(meta.get("title"))) or stem,
-        description=one_line(lenient.text(meta.get("description"))),
-        body=body,
-        generated_by=lenient.text(lenient.mapping(meta.get("generated")).get("by")),
-        status=status if status in STATUSES else "",
-        meta=meta,
-    )
-
-
 def fits_okf(source: ImportSource) -> bool:
-    """Whether the files are a bundle: its index says so, or its files have a type."""
-    for name in source.matching("index.md"):
-        if b"okf_version" in source.head(name, 2000):
-            return True
-    names = [name for name in source.matching("*.md") if not is_reserved(name)][:_LOOKED_AT]
-    loaded = [load(source, name) for name in names]
+    """Whether the files are a bundle of OKF: its index says so, or its files have a type."""
+    if any(b"okf_version" in source.head(name, 2000) for name in source.matching("index.md")):
+        return True
+    loaded = [load(source, name) for name in _concepts(source)[:_LOOKED_AT]]
     return bool(loaded) and all(
-        isinstance(note, NoteFile) and bool(lenient.text(note.meta.get("type"))) for note in loaded
+        isinstance(note, NoteFile) and bool(text(note.meta, "type")) for note in loaded
     )
+
+
+def _concepts(source: ImportSource) -> list[str]:
+    return [n for n in source.matching("*.md") if PurePosixPath(n).name not in OKF_RESERVED]
 
 
 def read_okf(source: ImportSource, context: ImportContext) -> Iterator[Item]:
-    """Read the concepts."""
-    names = source.matching("*.md")
-    for name in names:
-        if is_reserved(name):
-            continue
+    """Read a bundle of the Open Knowledge Format: a folder of Markdown, each file with a `type`.
+
+    Source: Open Knowledge Format 0.2.
+    """
+    for name in _concepts(source):
         note = load(source, name)
-        if isinstance(note, LeftOut):
-            yield note
-            continue
-        try:
-            concept = concept(note.meta, note.body, PurePosixPath(name).stem)
-        except ValueError as error:
-            yield LeftOut(name, str(error), broken=True)
-            continue
-        yield from _okf_items(note, concept)
-    yield from chat_export.others(source, names)
+        if isinstance(note, NoteFile) and not text(note.meta, "type").strip():
+            note = LeftOut(name, "it has no `type`", broken=True)
+        yield from [note] if isinstance(note, LeftOut) else _concept(note)
+    yield from foreign.others(source, source.matching("*.md"))
 
 
-def _okf_items(note: NoteFile, concept: Concept) -> Iterator[Item]:
-    text = "\n\n".join(part for part in (concept.description, concept.body.strip()) if part)
-    if concept.status == "deprecated":
+def _concept(note: NoteFile) -> Iterator[Item]:
+    kind = one_line(text(note.meta, "type"))
+    description = one_line(text(note.meta, "description"))
+    whole = "\n\n".join(filter(None, (description, note.body.strip())))
+    if text(note.meta, "status") == "deprecated":
         yield LeftOut(note.name, "what its bundle calls deprecated")
-    elif not text:
+    elif not whole:
         yield LeftOut(note.name, "notes without a text")
-    elif concept.type.casefold() == OKF_SKILL and concept.body.strip():
-        yield Recipe(concept.title, concept.description, concept.body)
-    elif concept.type.casefold() in OKF_FACTS and len(text) <= MAX_FACT_CHARS:
-        yield Fact(f"{concept.title} ({concept.type})", text)
+    elif kind.casefold() == OKF_SKILL and note.body.strip():
+        yield Recipe(note.title, description, note.body)
+    elif kind.casefold() in OKF_FACTS and len(whole) <= MAX_FACT_CHARS:
+        yield Fact(f"{note.title} ({kind})", whole)
     else:
-        at = lenient.moment(lenient.mapping(concept.meta.get("generated")).get("at")) or note.at
-        yield from dated(replace(note, at=at), OTHER, concept.generated_by or concept.type)
+        at = foreign.moment(note.meta, "generated", "at") or note.at
+        author = text(note.meta, "generated", "by") or kind
+        yield from dated(replace(note, at=at), OTHER, author)

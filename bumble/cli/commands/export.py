@@ -14,7 +14,7 @@ from bumble.app import opening, output
 from bumble.app.opening import Opened
 from bumble.bridges.exports import bundle, card, destination, memories
 from bumble.bridges.exports.memories import Pages
-from bumble.bridges.imports import lenient
+from bumble.bridges.imports import foreign
 from bumble.cli import passphrases, people
 from bumble.cli.entity_command import reads
 from bumble.cli.listing import counted
@@ -125,7 +125,7 @@ def _card(opened: Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[st
         raise UsageError("A card is a .png or a .json: name DEST so.")
     pages = _pages(opened, asked.reader if asked.reader.id else STRANGER)
     values = yaml_edit.parse_mapping(disk.read(opened.root / ENTITY_FILE).decode("utf-8-sig"))
-    origin = lenient.mapping(lenient.mapping(values.get("x")).get("card"))
+    origin = foreign.mapping(foreign.mapping(values.get("x")).get("card"))
     owner = opened.identity.owner.name or "you"
     fields = card.data(opened.identity, origin, pages, owner, opened.shell.now())
     whole = card.as_json(fields) if ending == ".json" else _drawn(opened, asked, fields)

@@ -17,7 +17,7 @@ from bumble.bridges.imports.ledger import ImportedTalk, Item, LeftOut
 from tests.support.importing import items, said
 from tests.support.running import Run
 
-CASES = Path(__file__).parent.parent / "data" / "imports"
+CASES = Path(__file__).parents[2] / "data" / "imports"
 WORDS = st.text("abc é\n{[", max_size=8)
 ODD = st.none() | st.booleans() | st.integers() | WORDS
 ID = st.sampled_from(["a", "b", "c", "d", "e"])
