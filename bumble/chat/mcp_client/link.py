@@ -27,7 +27,7 @@ from mcp_types import (
 )
 
 from bumble.chat.mcp_client.pipe import Pipe
-from bumble.chat.mcp_client.tool_answers import ListedTool, ServerFailedError, ToolAnswer
+from bumble.chat.mcp_client.servers import ListedTool, ServerFailedError, ToolAnswer
 from bumble.text.words import one_line, shorten
 
 T = TypeVar("T")
