@@ -38,7 +38,8 @@ from bumble.records.sessions import Session
 from bumble.text import markdown
 from bumble.text.words import one_line, shorten
 
-FORMS = ("card", "okf", "markdown", "bundle")  # that an export can have
+AGENTS = ("claude-code", "openclaw", "hermes", "letta")  # whose files an export can write
+FORMS = ("card", "okf", "markdown", "bundle", *AGENTS)  # that an export can have
 TITLE_CHARS = 80
 
 

@@ -122,9 +122,9 @@ def _moment(value: object) -> datetime | None:
         return _EPOCH + timedelta(seconds=seconds) if seconds else None
     if isinstance(value, datetime):
         return value if value.tzinfo else value.replace(tzinfo=UTC)
-    # YAML takes some for a day
-    is_day = isinstance(value, date)
-    return datetime(value.year, value.month, value.day, tzinfo=UTC) if is_day else None
+    if not isinstance(value, date):  # which YAML takes some for
+        return None
+    return datetime(value.year, value.month, value.day, tzinfo=UTC)
 
 
 class Files(Struct, frozen=True):
