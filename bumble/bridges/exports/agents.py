@@ -26,7 +26,7 @@ from bumble.text.words import one_line, shorten
 INDEX_LINES, INDEX_BYTES = 200, 25_000  # of its index that Claude Code reads at the start
 MEMORY_CHARS, ABOUT_CHARS = 2_200, 1_375  # that Hermes takes
 DESCRIPTION_CHARS = 150
-TYPES = {kinds.KNOWLEDGE: "reference", kinds.BELIEF: "user", kinds.PROJECT: "project"}
+TYPES = {kinds.BELIEF.name: "user", kinds.PROJECT.name: "project"}  # else "reference"
 
 
 class AgentFiles(Struct):
@@ -35,10 +35,10 @@ class AgentFiles(Struct):
     texts: dict[str, str] = field(default_factory=dict)
     left_out: int = 0
 
-    def add(self, name: str, text: str, **meta: Any) -> None:
+    def add(self, path: str, text: str, **meta: Any) -> None:
         """Take a file in; an empty one is none."""
         if text.strip():
-            self.texts[name] = (
+            self.texts[path] = (
                 markdown.render(meta, text.strip()).text if meta else f"{text.strip()}\n"
             )
 
@@ -109,7 +109,7 @@ def claude_code(own: Self) -> AgentFiles:
     made, lines = AgentFiles(), ["# Memory", ""]
     for page in own.of(kinds.PERSON, kinds.BELIEF, kinds.KNOWLEDGE, kinds.PROJECT):
         stem = _free(made, _slug(page.title))
-        kind = "user" if page.id == own.owner else TYPES.get(page.kind, "reference")
+        kind = "user" if page.id == own.owner else TYPES.get(page.kind.name, "reference")
         told = shorten(one_line(page.description or page.text), DESCRIPTION_CHARS, at_word=True)
         made.add(f"{stem}.md", quoted(page), name=stem, description=told, metadata={"type": kind})
         line = f"- [{page.title}]({stem}.md): {told}"
