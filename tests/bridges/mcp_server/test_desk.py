@@ -6,6 +6,7 @@ import pytest
 
 from bumble.app.opening import Opened
 from bumble.app.process import Shell
+from bumble.bridges.mcp_server import desk as reading
 from bumble.bridges.mcp_server.desk import Desk
 from bumble.chat import participants
 from bumble.cli.commands.mcp import _memory
@@ -111,7 +112,7 @@ def test_a_note_can_not_claim_to_come_from_somebody_else(full: Run) -> None:
 
 
 def test_notes_leave_room_for_the_owner(full: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(desk, "MAX_NOTES_BYTES", 300)
+    monkeypatch.setattr(reading, "MAX_NOTES_BYTES", 300)
     desk(full).remember("x" * 150)
     with pytest.raises(RefusedError, match="makes room"):
         desk(full).remember("y" * 150)
