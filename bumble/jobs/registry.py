@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from functools import partial
 
-from bumble.jobs import automation_run, automations, day_prefix, reminders, stretch, wake
-from bumble.jobs.sleep import consolidate, dream, evolve, living_memory, stray_thoughts
+from bumble.jobs import (
+    automation_run,
+    automations,
+    day_prefix,
+    dream,
+    evolve,
+    reminders,
+    stretch,
+    wake,
+)
+from bumble.jobs.sleep import consolidate, living_memory, stray_thoughts
 from bumble.prompt import handover
 from bumble.runtime.review_queue import OF_STRETCH
 from bumble.runtime.runner import Pass

@@ -34,8 +34,7 @@ from bumble.fallback import quotes
 from bumble.guard import claims, secrets
 from bumble.history import merge
 from bumble.index import chunks, form, fulltext, splitting
-from bumble.jobs import runs, schedule
-from bumble.jobs.sleep import dream_text
+from bumble.jobs import dream, runs, schedule
 from bumble.llm import actions, ledger, logprobs, openai_format, scripted, structured
 from bumble.llm import gguf as gguf_file
 from bumble.llm.say_stream import SayReader
@@ -365,7 +364,7 @@ READERS: Mapping[str, Reader] = {
     "structured answer": of_text(
         lambda text: structured.read(text, SCHEMA), '```json\n{"beliefs": ["I sail"]}\n```'
     ),
-    "dream": of_text(dream_text.parse, "## Fragments\n- a wave\n- a door\n## Thread\nAll returns."),
+    "dream": of_text(dream.parse, "## Fragments\n- a wave\n- a door\n## Thread\nAll returns."),
     "event": of_json(
         openai_format.read_event,
         {"choices": [{"delta": {"content": "a"}, "finish_reason": "stop"}], "usage": {}},

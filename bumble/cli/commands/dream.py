@@ -12,7 +12,8 @@ from bumble.app.opening import Opened
 from bumble.cli import listing, run_job
 from bumble.cli.entity_command import runs_job
 from bumble.cli.run_job import JobFlags
-from bumble.jobs.sleep import dream, dream_pool, living_memory
+from bumble.jobs import dream
+from bumble.jobs.sleep import living_memory
 from bumble.runtime.runtime import Runtime
 
 app = typer.Typer(rich_markup_mode=None)
@@ -55,7 +56,7 @@ def command(
 
 def _pairs(opened: Opened, runtime: Runtime) -> tuple[dict[str, object], str]:
     """Say how many pairs of memories there are to dream of."""
-    pool = dream_pool.find(runtime, runtime.now())
+    pool = dream.find(runtime, runtime.now())
     sentence = listing.counted(len(pool.pairs), "pair")
     line = f"{sentence} of memories may meet ({pool.similarity} similarity)"
     if pool.similarity == "none":

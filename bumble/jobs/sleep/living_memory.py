@@ -22,13 +22,8 @@ from bumble.errors import AnswerInvalidError
 from bumble.fallback import recent, sayings
 from bumble.guard import grounded
 from bumble.guard.speakers import Speakers
-from bumble.jobs.sleep import (
-    dream_gates,
-    living_by_rule,
-    living_guards,
-    narrative_sources,
-    scratch_to_journal,
-)
+from bumble.jobs import dream
+from bumble.jobs.sleep import living_by_rule, living_guards, narrative_sources, scratch_to_journal
 from bumble.jobs.sleep.living_by_rule import Lines
 from bumble.jobs.sleep.narrative_sources import StorySources
 from bumble.llm import prompts, structured
@@ -77,7 +72,7 @@ def check(runtime: Runtime, *, force: bool = False) -> Due[LivingJob]:
     at, last, seen = runtime.now(), _last(runtime), _seen(runtime)
     dreams = runtime.config.soma.dreams.enabled
     gates = GATES if dreams else GATES[:1]  # who doesn't dream has no hours for it
-    conditions = [gate for gate in dream_gates.conditions(runtime, at) if gate.name in gates]
+    conditions = [gate for gate in dream.gates(runtime, at) if gate.name in gates]
     hours = None if last is None else moments.gap(last, at).total_seconds() / 3600
     conditions.append(
         Condition(

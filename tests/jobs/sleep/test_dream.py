@@ -18,7 +18,7 @@ from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.errors import ModelUnreachableError
-from bumble.jobs.sleep import dream
+from bumble.jobs import dream
 from bumble.llm import prompts
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import base, beliefs, dreams, episodes, journal, questions, state

@@ -9,7 +9,7 @@ import pytest
 
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
-from bumble.jobs.sleep import dream
+from bumble.jobs import dream
 from bumble.llm.scripted import ScriptedModel
 from bumble.records import state
 from bumble.runtime.runtime import Runtime

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bumble.body import noise
-from bumble.jobs.sleep import dream_text
-from bumble.jobs.sleep.dream_text import FRAGMENT_MAX_CHARS, MAX_FRAGMENTS, THREAD_MAX_CHARS
+from bumble.jobs import dream
+from bumble.jobs.dream import FRAGMENT_MAX_CHARS, MAX_FRAGMENTS, THREAD_MAX_CHARS
 
 LINES = ("the stairs breathe", "i carry a lake in my coat", "somebody counts the moons")
 THREAD = "what is carried becomes the carrier"
@@ -37,7 +37,7 @@ STYLES = {
 
 @pytest.mark.parametrize("style", STYLES.values(), ids=STYLES)
 def test_both_parts_are_found_in_every_style(style: str) -> None:
-    found = dream_text.parse(style.format(*LINES, t=THREAD))
+    found = dream.parse(style.format(*LINES, t=THREAD))
     assert found.fragments == LINES
     assert found.thread == THREAD
     assert found.whole
@@ -57,19 +57,19 @@ def test_both_parts_are_found_in_every_style(style: str) -> None:
     ],
 )
 def test_a_part_that_is_not_there_is_empty(text: str, fragments: int, thread: str) -> None:
-    found = dream_text.parse(text)
+    found = dream.parse(text)
     assert (len(found.fragments), found.thread) == (fragments, thread)
     assert found.empty == (not fragments and not thread)
 
 
 def test_numbers_that_belong_to_a_line_stay() -> None:
-    found = dream_text.parse("FRAGMENTS\n- 3.5 moons\n- 12:30, no hands\n- 7 doors\nTHREAD: so")
+    found = dream.parse("FRAGMENTS\n- 3.5 moons\n- 12:30, no hands\n- 7 doors\nTHREAD: so")
     assert found.fragments == ("3.5 moons", "12:30, no hands", "7 doors")
 
 
 def test_too_many_and_too_long_is_cut() -> None:
     rows = "\n".join(f"- image {n} {'of water ' * 60}" for n in range(9))
-    found = dream_text.parse(f"FRAGMENTS\n{rows}\nTHREAD\n{'and on ' * 200}")
+    found = dream.parse(f"FRAGMENTS\n{rows}\nTHREAD\n{'and on ' * 200}")
     assert len(found.fragments) == MAX_FRAGMENTS
     assert max(map(len, found.fragments)) <= FRAGMENT_MAX_CHARS
     assert len(found.thread) <= THREAD_MAX_CHARS
@@ -77,8 +77,8 @@ def test_too_many_and_too_long_is_cut() -> None:
 
 
 def test_a_second_try_fills_only_what_is_lacking() -> None:
-    first = dream_text.parse("FRAGMENTS\n- a\n- b\n- c")
-    second = dream_text.parse("FRAGMENTS\n- x\n- y\n- z\n- w\nTHREAD\nso")
+    first = dream.parse("FRAGMENTS\n- a\n- b\n- c")
+    second = dream.parse("FRAGMENTS\n- x\n- y\n- z\n- w\nTHREAD\nso")
     assert first.filled(second).fragments == ("a", "b", "c")
     assert first.filled(second).thread == "so"
 
@@ -97,7 +97,7 @@ pieces = st.lists(
 
 @given(pieces)
 def test_any_answer_can_be_read_and_what_is_found_can_be_kept(parts: list[str]) -> None:
-    found = dream_text.parse("".join(parts))
+    found = dream.parse("".join(parts))
     assert len(found.fragments) <= MAX_FRAGMENTS
     for line in (*found.fragments, found.thread):
         assert "\n" not in line

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from bumble.entity import settings
 from bumble.entity.folder import Entity
-from bumble.jobs.sleep import evolve
+from bumble.jobs import evolve
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.models.abilities.tiers import Abilities
 from bumble.records import proposals, state
