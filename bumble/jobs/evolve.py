@@ -173,7 +173,7 @@ def _asked(runtime: Runtime, job: EvolveJob) -> Items:
     levels = [
         f"{name}: {persona.traits.get(name, persona_edits.NEUTRAL):g}" for name in _traits(runtime)
     ]
-    memories = narrative_sources.wording(runtime, job.sources, "", runtime.window_tokens // 2, 0)
+    memories = narrative_sources.slots(runtime, job.sources, "", runtime.window_tokens // 2, 0)
     slots = {
         "name": runtime.identity.name,
         "memories": memories["memories"],
@@ -193,8 +193,8 @@ def _asked(runtime: Runtime, job: EvolveJob) -> Items:
         "behaviours": [_item(value, labels) for value in answer["behaviours"]],
         "curiosity": [_item(value, labels) for value in answer["curiosity"]],
     }
-    grounds = narrative_sources.grounds(runtime, job.sources, "")
-    speakers = Speakers(narrative_sources.known_names(runtime, job.sources))
+    grounds = narrative_sources.source_texts(runtime, job.sources, "")
+    speakers = Speakers(narrative_sources.names_of(runtime, job.sources))
     return {
         name: [
             item

@@ -7,14 +7,16 @@ from functools import partial
 from bumble.jobs import (
     automation_run,
     automations,
+    consolidate,
     day_prefix,
     dream,
     evolve,
+    musings,
     reminders,
     stretch,
     wake,
+    working_memory,
 )
-from bumble.jobs.sleep import consolidate, living_memory, stray_thoughts
 from bumble.prompt import handover
 from bumble.runtime.review_queue import OF_STRETCH
 from bumble.runtime.runner import Pass
@@ -34,9 +36,9 @@ BEFORE: tuple[Pass, ...] = (
 AFTER: tuple[Pass, ...] = (
     Pass("consolidate", consolidate.check, consolidate.run, at_once=True, reviewed=True),
     Pass("dream", dream.check, dream.run, reviewed=True),
-    Pass("working memory", living_memory.check, living_memory.run, reviewed=True),
+    Pass("working memory", working_memory.check, working_memory.run, reviewed=True),
     Pass("evolve", evolve.check, evolve.run),
-    Pass("noise", partial(stray_thoughts.check, stirred=True), stray_thoughts.run),
+    Pass("noise", partial(musings.check_thoughts, stirred=True), musings.think),
     Pass("wake", wake.check_tick, wake.run, thinks=False),  # it minds silence by a gate of its own
 )
 

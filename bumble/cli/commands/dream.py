@@ -12,8 +12,7 @@ from bumble.app.opening import Opened
 from bumble.cli import listing, run_job
 from bumble.cli.entity_command import runs_job
 from bumble.cli.run_job import JobFlags
-from bumble.jobs import dream
-from bumble.jobs.sleep import living_memory
+from bumble.jobs import dream, working_memory
 from bumble.runtime.runtime import Runtime
 
 app = typer.Typer(rich_markup_mode=None)
@@ -41,8 +40,8 @@ def command(
     opened = models.dreaming(opened)
     with runtimes.open_runtime(opened, "dream", yes=flags.yes) as runtime:
         if memory:
-            look = partial(living_memory.check, force=force)
-            run_job.carry_out(opened, runtime, "dream", look, living_memory.run, flags)
+            look = partial(working_memory.check, force=force)
+            run_job.carry_out(opened, runtime, "dream", look, working_memory.run, flags)
             return
         due = partial(dream.check, force=force, seed=opened.shell.seed)
         if flags.check:

@@ -170,7 +170,7 @@ def _ask_story(runtime: Runtime, job: NarrateJob) -> StoryDraft:
     answer_tokens = max(LEAST_TOKENS, min(most * TOKENS_PER_WORD, runtime.window_tokens // 3))
     words = min(most, answer_tokens // TOKENS_PER_WORD)
     room = runtime.window_tokens - answer_tokens
-    slots = narrative_sources.wording(runtime, job.sources, before, room, words)
+    slots = narrative_sources.slots(runtime, job.sources, before, room, words)
     request = job_request.request(
         runtime, "narrate", slots, max_tokens=answer_tokens, temperature=TEMPERATURE
     )
@@ -218,8 +218,8 @@ def _supported(
     runtime: Runtime, job: NarrateJob, answer: Mapping[str, Any], before: str
 ) -> tuple[Parts, int]:
     """Drop the sentences that hold a name, number or date of their own. Returns how many."""
-    grounds = narrative_sources.grounds(runtime, job.sources, before)
-    known_names = narrative_sources.known_names(runtime, job.sources)
+    grounds = narrative_sources.source_texts(runtime, job.sources, before)
+    known_names = narrative_sources.names_of(runtime, job.sources)
     parts: Parts = {}
     dropped = 0
     for name in PARTS:

@@ -121,7 +121,7 @@ def _fingerprint(
     return hashlib.sha256(json.dumps(contents).encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def wording(
+def slots(
     runtime: Runtime, sources: StorySources, before: str, room_tokens: int, words: int
 ) -> dict[str, str]:
     """Fill the slots of the prompt; the less room there is, the shorter each memory.
@@ -173,7 +173,7 @@ def _line(text: str, cut: int) -> str:
     return tokens.cut(one_line(text), cut)
 
 
-def grounds(runtime: Runtime, sources: StorySources, before: str) -> list[str]:
+def source_texts(runtime: Runtime, sources: StorySources, before: str) -> list[str]:
     """Return the texts that a name or a number in the story may come from; dreams are none."""
     months = (f"{episode.at.astimezone(runtime.zone):%d %B %Y %A}" for episode in sources.episodes)
     return [
@@ -185,7 +185,7 @@ def grounds(runtime: Runtime, sources: StorySources, before: str) -> list[str]:
     ]
 
 
-def known_names(runtime: Runtime, sources: StorySources) -> list[str]:
+def names_of(runtime: Runtime, sources: StorySources) -> list[str]:
     """Return the names that need no source."""
     return [
         runtime.identity.name,

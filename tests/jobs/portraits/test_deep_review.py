@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.folder import Entity
+from bumble.jobs import consolidate
 from bumble.jobs.portraits import deep_review
 from bumble.jobs.portraits.deep_review import DeepReviewJob
-from bumble.jobs.sleep import consolidate
 from bumble.records import episodes, relationships
 from bumble.records.base import Provenance
 from bumble.runtime import job, people, review_queue

@@ -14,9 +14,8 @@ from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.errors import AnswerInvalidError, RecordInvalidError
-from bumble.jobs import registry
-from bumble.jobs.sleep import consolidate
-from bumble.jobs.sleep.consolidate import ConsolidationPart
+from bumble.jobs import consolidate, registry
+from bumble.jobs.consolidate import ConsolidationPart
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import beliefs, episodes, journal, narrative, state
 from bumble.runtime import job, runner

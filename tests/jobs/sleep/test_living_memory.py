@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from bumble.entity.folder import Entity
-from bumble.jobs.sleep import living_memory
+from bumble.jobs import working_memory
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.models.abilities.tiers import Abilities
 from bumble.records import episodes, journal, scratch, working
@@ -28,7 +28,7 @@ LINE = "the tomatoes behind the shed need water and somebody who looks after the
 
 
 def page(**sections: list[str]) -> dict[str, list[str]]:
-    return {key: sections.get(key, []) for key in living_memory.KEYS}
+    return {key: sections.get(key, []) for key in working_memory.KEYS}
 
 
 FULL = page(
@@ -62,15 +62,15 @@ def entity(tmp_path: Path) -> Entity:
 
 def asleep(entity: Entity, night: int, **answer: Any) -> Runtime:
     """The entity some nights on, with a model that writes that page."""
-    reply = Reply(json.dumps(answer), purpose=living_memory.PURPOSE, always=True)
+    reply = Reply(json.dumps(answer), purpose=working_memory.PURPOSE, always=True)
     at = NIGHT + timedelta(days=night)
     return nights.runtime_of(entity, [reply], at, overrides=nights.ON)
 
 
 def dreamt(runtime: Runtime) -> JobResult:
-    due = living_memory.check(runtime)
+    due = working_memory.check(runtime)
     assert due.due, due.conditions
-    outcome = living_memory.run(runtime, due.jobs[0])
+    outcome = working_memory.run(runtime, due.jobs[0])
     job.apply(runtime, outcome)
     return outcome
 
@@ -106,10 +106,10 @@ def test_a_night_that_would_spoil_the_page_leaves_it_and_says_why(
     assert entity.working_memory.read_bytes() == before
     assert reason in outcome.lines[0]
     assert reason in outcome.title  # as the history and the run ledger tell it
-    assert not living_memory.check(asleep(entity, 1, **answer)).due
-    assert not living_memory.check(asleep(entity, 2, **LONG)).due  # for the same, it would again
+    assert not working_memory.check(asleep(entity, 1, **answer)).due
+    assert not working_memory.check(asleep(entity, 2, **LONG)).due  # for the same, it would again
     remember(entity, 51, "Sam talked of owls.", NIGHT + timedelta(days=1, hours=9))
-    assert living_memory.check(asleep(entity, 2, **LONG)).due
+    assert working_memory.check(asleep(entity, 2, **LONG)).due
 
 
 def test_three_good_nights_keep_what_is_the_owners_and_take_in_what_is_new(entity: Entity) -> None:
@@ -218,18 +218,18 @@ def test_while_dreams_are_off_the_page_is_by_rule_at_any_quiet_hour(entity: Enti
     assert "by rule" in outcome.lines[0]
     assert "I planted the beans on Monday." in working.shown(text(entity), ["sam"])
     assert model.requests == []
-    assert not living_memory.check(nights.runtime_of(entity, model, noon)).due
+    assert not working_memory.check(nights.runtime_of(entity, model, noon)).due
     talked(entity, "ses_2", ("sam", "The beans are up."), at=noon + timedelta(hours=9))
-    assert not living_memory.check(
+    assert not working_memory.check(
         nights.runtime_of(entity, model, noon + timedelta(hours=9.5))
     ).due
-    assert living_memory.check(nights.runtime_of(entity, model, noon + timedelta(hours=11))).due
+    assert working_memory.check(nights.runtime_of(entity, model, noon + timedelta(hours=11))).due
 
 
 def test_a_page_of_a_model_stays_while_dreams_are_off(entity: Entity) -> None:
     dreamt(asleep(entity, 0, **FULL))
     remember(entity, 50, "Sam talked of whales.", NIGHT + timedelta(hours=9))
     day = nights.runtime_of(entity, [], NIGHT + timedelta(days=1))
-    due = living_memory.check(day)
+    due = working_memory.check(day)
     assert [gate.name for gate in due.conditions if not gate.passes] == ["page"]
-    assert living_memory.check(day, force=True).jobs[0].asks
+    assert working_memory.check(day, force=True).jobs[0].asks

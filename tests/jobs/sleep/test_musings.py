@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from bumble.entity.folder import Entity
-from bumble.jobs.sleep import consolidate, musings, stray_thoughts
+from bumble.jobs import consolidate, musings
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.models.abilities.tiers import Abilities
 from bumble.records import topics
@@ -62,8 +62,8 @@ def test_questions_of_all_topics_and_thoughts_are_one_request(ada: Entity) -> No
 
 def test_a_tick_asks_for_no_thoughts_of_its_own_where_a_model_may_write(ada: Entity) -> None:
     runtime = living.runtime_of(ada)
-    assert not stray_thoughts.check(runtime, stirred=True).jobs
+    assert not musings.check_thoughts(runtime, stirred=True).jobs
     weak = replace(runtime, abilities=Abilities("none"))
-    assert stray_thoughts.check(weak, stirred=True).jobs
+    assert musings.check_thoughts(weak, stirred=True).jobs
     assert not musings.check(weak).jobs
     assert not consolidate.catalysts_due(runtime).jobs

@@ -7,7 +7,7 @@ import pytest
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
-from bumble.jobs.sleep import consolidate, scratch_to_journal
+from bumble.jobs import consolidate
 from bumble.records import journal, scratch
 from bumble.records.base import Provenance
 from bumble.records.journal import JournalEntry
@@ -31,13 +31,13 @@ def note(entity: Entity, text: str, origin: Provenance) -> None:
 
 def noted(entity: Entity) -> list[JournalEntry]:
     entries = journal.read(entity.journal, runtime_of(entity).zone).entries
-    return [one for one in entries if scratch_to_journal.TAG in one.tags]
+    return [one for one in entries if consolidate.NOTE_TAG in one.tags]
 
 
 def moved(entity: Entity) -> None:
     runtime = runtime_of(entity)
-    for job in scratch_to_journal.check(runtime).jobs:
-        apply(runtime, scratch_to_journal.run(runtime, job))
+    for job in consolidate.check_notes(runtime).jobs:
+        apply(runtime, consolidate.move_notes(runtime, job))
 
 
 def test_notes_go_into_the_journal_word_for_word_with_where_they_come_from(folder: Entity) -> None:
@@ -72,7 +72,7 @@ def test_what_is_no_note_stays_and_nothing_is_done_twice(folder: Entity) -> None
     assert place.read_text() == "# Mine\n"
     assert {one.provenance.by for one in noted(folder)} == {"", "consolidate"}
     before = folder.journal.read_bytes()
-    assert not scratch_to_journal.check(runtime_of(folder)).due
+    assert not consolidate.check_notes(runtime_of(folder)).due
     moved(folder)
     assert folder.journal.read_bytes() == before
 
@@ -80,8 +80,8 @@ def test_what_is_no_note_stays_and_nothing_is_done_twice(folder: Entity) -> None
 def test_a_note_written_meanwhile_is_moved_too_or_stays_but_is_never_lost(folder: Entity) -> None:
     note(folder, "One.", SAMS)
     runtime = runtime_of(folder)
-    (job,) = scratch_to_journal.check(runtime).jobs
-    outcome = scratch_to_journal.run(runtime, job)
+    (job,) = consolidate.check_notes(runtime).jobs
+    outcome = consolidate.move_notes(runtime, job)
     note(folder, "Two.", SAMS)
     apply(runtime, outcome)
     assert [len(one.text.splitlines()) for one in noted(folder)] == [2]

@@ -9,7 +9,7 @@ from bumble.body.noise import Fragment
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
-from bumble.jobs.sleep import stray_thoughts
+from bumble.jobs import musings
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import dreams, episodes, narrative, relationships
 from bumble.records import soma as store
@@ -32,9 +32,9 @@ def ticked(
     """One tick, as a process of its own; returns what the model was asked, too."""
     model = ScriptedModel(list(replies))
     runtime = runtime_of(ada, model, clock)
-    found = stray_thoughts.check(runtime)
+    found = musings.check_thoughts(runtime)
     assert found.due
-    outcome = stray_thoughts.run(runtime, found.jobs[0])
+    outcome = musings.think(runtime, found.jobs[0])
     apply(runtime, outcome)
     return runtime, outcome, model.requests[0].messages[-1].content
 
@@ -72,9 +72,9 @@ def test_the_next_thought_waits_for_its_interval(ada: Entity) -> None:
     clock = Clock()
     ticked(ada, thoughts("do bees queue"), clock=clock)
     clock.at += timedelta(seconds=80)
-    assert not stray_thoughts.check(runtime_of(ada, ScriptedModel([]), clock)).due
+    assert not musings.check_thoughts(runtime_of(ada, ScriptedModel([]), clock)).due
     clock.at += timedelta(seconds=11)
-    assert stray_thoughts.check(runtime_of(ada, ScriptedModel([]), clock)).due
+    assert musings.check_thoughts(runtime_of(ada, ScriptedModel([]), clock)).due
 
 
 def test_what_was_thought_already_is_refused(ada: Entity) -> None:
@@ -124,7 +124,7 @@ def test_without_a_usable_answer_nothing_is_thought_and_the_interval_begins_anew
 ) -> None:
     runtime, outcome, _ = ticked(ada, *replies)
     assert ring(runtime) == []
-    assert not stray_thoughts.check(runtime).due
+    assert not musings.check_thoughts(runtime).due
     assert outcome.data["thoughts"] == []
 
 
@@ -161,7 +161,7 @@ def test_thoughts_of_one_persons_secrets_are_for_that_person(ada: Entity) -> Non
         model = ScriptedModel([thoughts(f"thought {'abcdefghijkl'[n]} is new")])
         runtime = runtime_of(ada, model, clock)
         runtime.rng.seed(n)
-        outcome = stray_thoughts.run(runtime, stray_thoughts.check(runtime).jobs[0])
+        outcome = musings.think(runtime, musings.check_thoughts(runtime).jobs[0])
         apply(runtime, outcome)
         asked = model.requests[0].messages[-1].content
         audience = tuple(outcome.data["audience"])
@@ -214,9 +214,9 @@ def test_old_meetings_do_not_colour_the_noise(ada: Entity) -> None:
 
 def test_the_faster_of_two_ticks_is_heard(ada: Entity) -> None:
     one, other = (runtime_of(ada, ScriptedModel([thoughts(text)])) for text in ("rain", "snow"))
-    job = stray_thoughts.check(one).jobs[0]
-    slow = stray_thoughts.run(other, job)
-    apply(one, stray_thoughts.run(one, job))
+    job = musings.check_thoughts(one).jobs[0]
+    slow = musings.think(other, job)
+    apply(one, musings.think(one, job))
     assert apply(other, slow).written == []
     assert [held.text for held in ring(one)] == ["rain"]
 

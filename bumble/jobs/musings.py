@@ -1,14 +1,12 @@
-"""Stray thoughts while nobody talks: when, from which memories, how many, how long.
+"""What comes to mind in a consolidation, in one request: questions of topics, and stray thoughts.
 
-What a thought began with may be private, and noise is read in prompts with anybody. So each tick
-keeps to what one person, or everyone, may meet: the material is gathered, one audience among those
-found is drawn, and only what is open to it is put before the model; the thoughts then carry that
-audience. The journal is not among the material, because its entries do not say whom they are for.
+All that is shown together may be met by the owner, and what comes of it is for nobody who may not
+meet all of it. Where no model may write, each is done by itself, by form.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -24,11 +22,14 @@ from bumble.fallback.sayings import Wording
 from bumble.guard import grounded
 from bumble.guard.speakers import Speakers
 from bumble.llm import prompts, structured
+from bumble.recall import catalysts
+from bumble.recall.catalysts import Drawing
+from bumble.recall.mentions import Text
 from bumble.records import base, dreams, episodes, narrative, questions, relationships
 from bumble.records.base import Provenance
 from bumble.records.provenance import is_untrusted
-from bumble.runtime import body_state, job_request, last_activity
-from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, traced
+from bumble.runtime import body_state, job_request, last_activity, people
+from bumble.runtime.job import NO_ANSWER, Condition, Due, JobPlan, JobResult, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments, tokens, words
 
@@ -38,8 +39,8 @@ PIECES = 3  # put before the model in one tick
 PIECE_TOKENS = 60
 THOUGHT_CHARS = 100  # fifteen words
 MOST_THOUGHTS = 3
-MAX_TOKENS = 128
-TEMPERATURE = 0.9  # it should wander
+THOUGHT_TOKENS = 128
+THOUGHT_TEMPERATURE = 0.9  # it should wander
 LEAST_SALIENCE, FELT_SALIENCE = 0.3, 0.4  # of a thought: the more is felt, the more it stands out
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -70,7 +71,7 @@ class ThoughtSeed(Struct, frozen=True):
     fresh: bool = False  # of a dream since the last thought, which comes up first
 
 
-def check(runtime: Runtime, *, stirred: bool = False) -> Due[StrayThoughtsJob]:
+def check_thoughts(runtime: Runtime, *, stirred: bool = False) -> Due[StrayThoughtsJob]:
     """Tell whether it is time for a new thought.
 
     Args:
@@ -109,7 +110,7 @@ def check(runtime: Runtime, *, stirred: bool = False) -> Due[StrayThoughtsJob]:
     return Due(conditions, (StrayThoughtsJob(ticked_at),))
 
 
-def run(runtime: Runtime, job: StrayThoughtsJob) -> JobResult:
+def think(runtime: Runtime, job: StrayThoughtsJob) -> JobResult:
     """Ask for a few stray thoughts; without a usable answer the ring stays as it is."""
     at = runtime.now()
     soma = body_state.read(runtime, at)
@@ -295,16 +296,16 @@ def _names(runtime: Runtime, audience: Sequence[str]) -> list[str]:
 
 def _asked(runtime: Runtime, soma: Soma, seeds: ThoughtSeeds) -> list[str]:
     """Ask for thoughts, with what those they are for may meet."""
-    slots = shown(runtime, soma, seeds)
+    slots = thought_slots(runtime, soma, seeds)
     request = job_request.request(
-        runtime, "noise", slots, max_tokens=MAX_TOKENS, temperature=TEMPERATURE
+        runtime, "noise", slots, max_tokens=THOUGHT_TOKENS, temperature=THOUGHT_TEMPERATURE
     )
     return [
         str(thought) for thought in structured.answer(runtime.model, request, SCHEMA)["thoughts"]
     ]
 
 
-def shown(runtime: Runtime, soma: Soma, seeds: ThoughtSeeds) -> dict[str, str]:
+def thought_slots(runtime: Runtime, soma: Soma, seeds: ThoughtSeeds) -> dict[str, str]:
     """Return what a model is shown to think of: the body, what lies around, earlier thoughts."""
     seen = shown_to(soma, seeds.audience)
     around = "\n".join(f"- {piece.text}" for piece in seeds.pieces)
@@ -334,3 +335,97 @@ def _report(fragments: Sequence[Fragment], count: int, problem: str | None) -> s
         return f"No thought came: {problem}"
     refused = f" ({count - len(fragments)} refused)" if count > len(fragments) else ""
     return ("; ".join(fragment.text for fragment in fragments) or "nothing new") + refused
+
+
+PURPOSE = "musings"
+TOPICS = 6  # of one request; the others have their turn the next time
+MAX_TOKENS, TEMPERATURE = 1200, 0.7
+
+
+class MusingsJob(Struct, frozen=True):
+    """The topics that need questions, and the thoughts that are due."""
+
+    drawings: tuple[Drawing, ...]
+    thoughts: StrayThoughtsJob | None
+
+
+def check(runtime: Runtime) -> Due[MusingsJob]:
+    """Find what there is to muse about; asks no model."""
+    if sayings.of_owner(runtime) is not None:
+        return Due((), ())
+    drawings, thoughts = catalysts.check(runtime), check_thoughts(runtime)
+    think = thoughts.due and (drawings.due or has_seeds(runtime))
+    job = MusingsJob(drawings.jobs[:TOPICS], thoughts.jobs[0] if think else None)
+    return Due((), (job,) if job.drawings or job.thoughts else ())
+
+
+def run(runtime: Runtime, job: MusingsJob) -> JobResult:
+    """Ask for the questions of some topics and for a few thoughts; writes no file.
+
+    Raises:
+        AnswerInvalidError: If the model's answer can't be used.
+    """
+    at = runtime.now()
+    soma = body_state.read(runtime, at)
+    owner = (people.owner_id(runtime.entity, runtime.identity),)
+    seeds = choose(runtime, soma, at, owner if job.drawings else None)
+    labels = {n: catalysts.labelled(each, f"t{n}") for n, each in enumerate(job.drawings, 1)}
+    slots = thought_slots(runtime, soma, seeds) | {
+        "name": runtime.identity.name,
+        "topics": _topics(runtime, job, labels),
+    }
+    request = job_request.request(
+        runtime, PURPOSE, slots, max_tokens=MAX_TOKENS, temperature=TEMPERATURE
+    )
+    answer = structured.answer(runtime.model, request, schema(labels))
+    shown = [text.audience for each in labels.values() for text in each.values()]
+    shown += [piece.audience for piece in seeds.pieces]
+    results = [
+        catalysts.drawn(
+            runtime, each, *catalysts.standing(runtime, each, labels[n], answer[f"t{n}"]), shown
+        )
+        for n, each in enumerate(job.drawings, 1)
+    ]
+    if job.thoughts is not None:
+        thoughts = [str(text) for text in answer["thoughts"]]
+        results.append(heard(runtime, job.thoughts, soma, at, seeds, thoughts, None, PURPOSE))
+    return _together(runtime, results)
+
+
+def schema(labels: Mapping[int, Mapping[str, Text]]) -> dict[str, Any]:
+    """Return what an answer looks like: questions by topic, and thoughts."""
+    fields = {f"t{n}": catalysts.questions(list(each)) for n, each in labels.items()}
+    fields["thoughts"] = SCHEMA["properties"]["thoughts"]
+    return {
+        "type": "object",
+        "properties": fields,
+        "required": list(fields),
+        "additionalProperties": False,
+    }
+
+
+def _topics(runtime: Runtime, job: MusingsJob, labels: Mapping[int, Mapping[str, Text]]) -> str:
+    blocks = [
+        f"t{n}: {prompts.harmless(each.topic.name)}\n"
+        + prompts.tagged("mentions", catalysts.mentioned(runtime, labels[n]))
+        for n, each in enumerate(job.drawings, 1)
+    ]
+    return "\n".join(blocks) or "(no topic)"
+
+
+def _together(runtime: Runtime, results: Sequence[JobResult]) -> JobResult:
+    """Make one result of several, in one change set."""
+
+    def plan() -> JobPlan:
+        plans = [result.whole_plan() for result in results]
+        late = tuple(line for each in plans for line in each.late)
+        return JobPlan([change for each in plans for change in each.changes], late)
+
+    trailers = dict.fromkeys(pair for result in results for pair in result.trailers)
+    return JobResult(
+        title=f"{PURPOSE}: what came to mind",
+        plan=plan,
+        lines=tuple(line for result in results for line in result.lines),
+        data={"done": [result.report for result in results]},
+        trailers=tuple(trailers) or traced([], runtime.model.name),
+    )

@@ -10,31 +10,187 @@ the journal.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bumble.body import noise
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
-from bumble.fallback import recent, sayings
+from bumble.fallback import quotes, recent, sayings
+from bumble.fallback.recent import Remark
 from bumble.guard import grounded
 from bumble.guard.speakers import Speakers
-from bumble.jobs import dream
-from bumble.jobs.sleep import living_by_rule, living_guards, narrative_sources, scratch_to_journal
-from bumble.jobs.sleep.living_by_rule import Lines
+from bumble.jobs import consolidate, dream
+from bumble.jobs.sleep import narrative_sources
 from bumble.jobs.sleep.narrative_sources import StorySources
 from bumble.llm import prompts, structured
-from bumble.records import base, journal, provenance, scratch, state, working
+from bumble.recall.belief_strength import strength
+from bumble.records import (
+    base,
+    beliefs,
+    episodes,
+    journal,
+    provenance,
+    relationships,
+    scratch,
+    skills,
+    state,
+    working,
+)
 from bumble.records.base import Provenance
+from bumble.records.episodes import Episode
 from bumble.records.narrative import EXCERPT
+from bumble.records.working import MemoryLine
 from bumble.runtime import job_request, people
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobPlan, JobResult, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments
 from bumble.text.words import one_line, shorten
+
+SELF = "self_insight"
+INSIGHTS, PEOPLE, QUESTIONS, NEWS, GAPS, SKILLS = 3, 5, 4, 6, 5, 5  # lines of a section
+NEWEST_POINTED, POINTER_CHARS = 10, 80
+
+Lines = Mapping[str, list[tuple[str, Provenance]]]
+
+
+def lines_by_rule(runtime: Runtime, notes: Iterable[tuple[str, Provenance]]) -> Lines:
+    """Return the lines of each section, with their origins."""
+    spoken = recent.remarks(runtime)
+    statements = [remark for remark in spoken if not remark.asks]
+    acquaintances = sorted(
+        relationships.read(runtime.entity.relationships),
+        key=lambda person: (-person.interaction_count, person.id),
+    )[:PEOPLE]
+    newest = {remark.person: remark for remark in reversed(statements)}
+    bond = [newest[person.id] for person in acquaintances if person.id in newest]
+    news = [remark for remark in statements if remark not in bond][:NEWS]
+    found = (
+        _insights(runtime),
+        [_quoted(remark) for remark in bond],
+        [_quoted(remark) for remark in spoken if remark.asks][:QUESTIONS],
+        [*notes, *(_quoted(remark) for remark in news)],
+        _pointers(runtime),
+        [
+            (f"{person.name}: {topic}", _origin(person.id, person.provenance, (person.id,)))
+            for person in acquaintances
+            for topic in person.unresolved
+        ][:GAPS],
+        _skills(runtime),
+    )
+    return {title: list(part) for title, part in zip(working.SECTIONS, found, strict=True)}
+
+
+def _quoted(remark: Remark) -> tuple[str, Provenance]:
+    sources, trust = (remark.quote.message,), remark.quote.trust
+    return remark.line, Provenance(working.BY, "", sources, trust, remark.audience)
+
+
+def _origin(source: str, there: Provenance, audience: tuple[str, ...] | None = None) -> Provenance:
+    """Return the origin of a line that repeats a record: for those who may meet that."""
+    trust = there.trust or "entity"
+    return Provenance(working.BY, "", (source,), trust, audience or there.audience)
+
+
+def _insights(runtime: Runtime) -> list[tuple[str, Provenance]]:
+    at = runtime.now()
+    held = [
+        belief
+        for belief in beliefs.read(runtime.entity.beliefs)
+        if belief.category == SELF
+        and not belief.archived
+        and not provenance.is_untrusted(belief.provenance.trust)
+    ]
+    strongest = sorted(held, key=lambda belief: (-strength(belief, at), belief.id))
+    return [(belief.text, _origin(belief.id, belief.provenance)) for belief in strongest[:INSIGHTS]]
+
+
+def _pointers(runtime: Runtime) -> list[tuple[str, Provenance]]:
+    newest = episodes.paths(runtime.entity.episodes)[-NEWEST_POINTED:]
+    records = [base.load(path, episodes.parse) for path in reversed(newest)]
+    return [
+        (pointer(record), _origin(record.id, record.provenance))
+        for record in records
+        if not provenance.is_untrusted(record.provenance.trust)
+    ]
+
+
+def pointer(episode: Episode) -> str:
+    """Write a link to an episode, and what it is about: an id alone tells nobody anything."""
+    about = quotes.plain(episode.telling.narrative or episode.text)
+    return f"[[{episode.id}]] {shorten(about, POINTER_CHARS, at_word=True)}"
+
+
+def _skills(runtime: Runtime) -> list[tuple[str, Provenance]]:
+    return [
+        (
+            f"{skill.name}: {skill.description}" if skill.description else skill.name,
+            _origin(skill.slug, skill.provenance),
+        )
+        for skill in skills.read(runtime.entity.skills)
+        if not provenance.is_untrusted(skill.provenance.trust)
+    ][:SKILLS]
+
+
+LONG_CHARS, LEAST_SHARE = 2000, 0.5  # a page this long may not lose more than half
+LEAST_SUBSTANCE = 50  # characters of letters and figures
+MOST_POINTERS = 20
+LEAST_BOND = 0.30  # of the words about those it is close to, by Jaccard
+BOND = "Bond"
+
+
+def problem(before: str, after: str, pointers: int) -> str | None:
+    """Return why a rewrite may not stand; None if it may.
+
+    Args:
+        before: The text of the file.
+        after: As it would become.
+        pointers: How many links to records the rewrite wants.
+    """
+    old_lines, new_lines = working.own(before), working.own(after)
+    substance = sum(len(re.findall(r"\w", line.text)) for line in new_lines)
+    if substance < LEAST_SUBSTANCE:
+        return f"it has {substance} characters of substance, fewer than {LEAST_SUBSTANCE}"
+    if pointers > MOST_POINTERS:
+        return f"it has {pointers} pointers, more than {MOST_POINTERS}"
+    if not old_lines:
+        return None  # the first time it only appends
+    return _shrinks(before, after, old_lines, new_lines) or _forgets_bond(before, after)
+
+
+def _shrinks(
+    before: str, after: str, old_lines: Iterable[MemoryLine], new_lines: Iterable[MemoryLine]
+) -> str | None:
+    """Compare the pages, and what the dream itself wrote of them: an owner's text hides no loss."""
+    sizes = [
+        (len(_bare(before)), len(_bare(after))),
+        (sum(len(line.text) for line in old_lines), sum(len(line.text) for line in new_lines)),
+    ]
+    for old, new in sizes:
+        if old > LONG_CHARS and new < old * LEAST_SHARE:
+            return f"only {new:,} of {old:,} characters would be left, less than {LEAST_SHARE:.0%}"
+    return None
+
+
+def _bare(source: str) -> str:
+    return "\n".join(scratch.shown(row) for row in source.splitlines())
+
+
+def _forgets_bond(before: str, after: str) -> str | None:
+    old, new = (
+        " ".join(line.text for line in working.parse(text) if line.section == BOND)
+        for text in (before, after)
+    )
+    likeness = noise.jaccard(old, new)
+    if noise.words(old) and likeness < LEAST_BOND:
+        return f"it keeps {likeness:.0%} of the words of {BOND}, less than {LEAST_BOND:.0%}"
+    return None
+
 
 STATE = "working"  # its section of `state.yaml`
 PURPOSE = "working_memory"
@@ -47,7 +203,7 @@ NOTES = 20  # the newest that are read
 MAX_TOKENS, TEMPERATURE = 900, 0.4
 
 
-class LivingJob(Struct, frozen=True):
+class WorkingMemoryJob(Struct, frozen=True):
     """One rewriting of the page."""
 
     at: datetime
@@ -67,7 +223,7 @@ class PageDraft(Struct, frozen=True):
     dropped: int = 0  # lines that said what nobody knows
 
 
-def check(runtime: Runtime, *, force: bool = False) -> Due[LivingJob]:
+def check(runtime: Runtime, *, force: bool = False) -> Due[WorkingMemoryJob]:
     """Tell whether it is time, and there is something new to take in."""
     at, last, seen = runtime.now(), _last(runtime), _seen(runtime)
     dreams = runtime.config.soma.dreams.enabled
@@ -102,7 +258,7 @@ def check(runtime: Runtime, *, force: bool = False) -> Due[LivingJob]:
         told = _by_model(source)
         writer = "of a model" if told else "by rule"
         conditions.append(Condition("page", writer, "by rule, while dreams are off", not told))
-    job = LivingJob(at, sources, notes, source, fingerprint, asks)
+    job = WorkingMemoryJob(at, sources, notes, source, fingerprint, asks)
     return Due(tuple(conditions), (job,))
 
 
@@ -125,7 +281,7 @@ def _notes(runtime: Runtime, since: datetime | None) -> tuple[tuple[str, Provena
     entries = [
         (row.removeprefix(scratch.MARK).strip(), entry.provenance)
         for entry in journal.read(runtime.entity.journal, runtime.zone).entries
-        if scratch_to_journal.TAG in entry.tags and (since is None or entry.at > since)
+        if consolidate.NOTE_TAG in entry.tags and (since is None or entry.at > since)
         for row in entry.text.splitlines()
         if row.strip()
     ]
@@ -141,7 +297,7 @@ def _notes(runtime: Runtime, since: datetime | None) -> tuple[tuple[str, Provena
     return tuple(notes[-NOTES:])
 
 
-def run(runtime: Runtime, job: LivingJob) -> JobResult:
+def run(runtime: Runtime, job: WorkingMemoryJob) -> JobResult:
     """Write the page; what is rejected leaves the file as it is, and says why."""
     try:
         draft = _draft(runtime, job)
@@ -151,13 +307,13 @@ def run(runtime: Runtime, job: LivingJob) -> JobResult:
         why = "no model answered, and what a model wrote is not undone by rule"
         return _left(runtime, job, why, _seen(runtime))
     after = working.rendered(job.before, draft.lines)
-    reason = living_guards.problem(job.before, after, draft.pointers)
+    reason = problem(job.before, after, draft.pointers)
     if reason:
         return _left(runtime, job, reason, job.fingerprint)
     return _written(runtime, job, draft)
 
 
-def _draft(runtime: Runtime, job: LivingJob) -> PageDraft | None:
+def _draft(runtime: Runtime, job: WorkingMemoryJob) -> PageDraft | None:
     """Ask a model that may write, else fill the page by rule; None where a model's has to stay."""
     if job.asks and sayings.of_owner(runtime) is None:
         try:
@@ -172,7 +328,7 @@ def _draft(runtime: Runtime, job: LivingJob) -> PageDraft | None:
         (text, replace(origin, by=working.BY, model="", trust=origin.trust or "entity"))
         for text, origin in job.notes
     ]
-    lines = living_by_rule.lines(runtime, notes)
+    lines = lines_by_rule(runtime, notes)
     return PageDraft(lines, len(lines[KEYS[POINTERS]]), "")
 
 
@@ -181,7 +337,7 @@ def _by_model(source: str) -> bool:
     return any(line.origin.model for line in working.own(source))
 
 
-def _asked(runtime: Runtime, job: LivingJob) -> PageDraft:
+def _asked(runtime: Runtime, job: WorkingMemoryJob) -> PageDraft:
     """Ask a model, and leave out what nobody said.
 
     Raises:
@@ -216,7 +372,7 @@ def _page(lines: Sequence[working.MemoryLine]) -> str:
 def _shown(runtime: Runtime, sources: StorySources, source: str) -> dict[str, str]:
     """Return what a model is shown of the sources, by slot; with a long page it is less."""
     before, room = _page(_open_lines(runtime, source)), runtime.window_tokens - MAX_TOKENS
-    slots = narrative_sources.wording(runtime, sources, before, room, MAX_TOKENS)
+    slots = narrative_sources.slots(runtime, sources, before, room, MAX_TOKENS)
     return {name: slots[name] for name in ("name", "memories", "people", "beliefs")}
 
 
@@ -237,14 +393,14 @@ def schema() -> dict[str, Any]:
 
 def _checked(
     runtime: Runtime,
-    job: LivingJob,
+    job: WorkingMemoryJob,
     answer: Mapping[str, Any],
     more: Sequence[str],
     origins: Sequence[Provenance],
 ) -> PageDraft:
     """Keep the lines that hold no name, number or date of their own; all are for one circle."""
-    grounds = [*narrative_sources.grounds(runtime, job.sources, ""), *more]
-    speakers = Speakers(narrative_sources.known_names(runtime, job.sources))
+    grounds = [*narrative_sources.source_texts(runtime, job.sources, ""), *more]
+    speakers = Speakers(narrative_sources.names_of(runtime, job.sources))
     audiences = [job.sources.audience, *(origin.audience for origin in origins)]
     origin = Provenance(
         by=working.BY,
@@ -266,21 +422,21 @@ def _checked(
     labels = job.sources.labels
     ids = {str(label).strip("[]() ") for label in answer[POINTERS]}
     lines[KEYS[POINTERS]] = [
-        (living_by_rule.pointer(episode), replace(origin, sources=(episode.id,)))
+        (pointer(episode), replace(origin, sources=(episode.id,)))
         for label, episode in labels.items()
         if ids & {label, episode.id}
     ]
     return PageDraft(lines, len(answer[POINTERS]), runtime.model.name, dropped)
 
 
-def _written(runtime: Runtime, job: LivingJob, draft: PageDraft) -> JobResult:
+def _written(runtime: Runtime, job: WorkingMemoryJob, draft: PageDraft) -> JobResult:
     count = sum(map(len, draft.lines.values()))
 
     def plan() -> JobPlan:
         if working.read(runtime.entity.working_memory) != job.before:
             return JobPlan((), ("Working memory was edited meanwhile, and stays as it is.",))
         page = working.plan_rewrite(job.before, draft.lines, "write working memory anew")
-        moved = scratch_to_journal.plan_moved(runtime, job.at)
+        moved = consolidate.plan_notes_moved(runtime, job.at)
         return JobPlan((page, *moved, _noted(runtime, job, job.fingerprint)))
 
     told = [f"Working memory: {count} lines"]
@@ -300,7 +456,7 @@ def _written(runtime: Runtime, job: LivingJob, draft: PageDraft) -> JobResult:
     )
 
 
-def _left(runtime: Runtime, job: LivingJob, reason: str, seen: str) -> JobResult:
+def _left(runtime: Runtime, job: WorkingMemoryJob, reason: str, seen: str) -> JobResult:
     """Leave the file as it is, and say why; what was seen is not asked about again."""
     return JobResult(
         title=f"working memory: left as it is, {reason}",
@@ -311,7 +467,7 @@ def _left(runtime: Runtime, job: LivingJob, reason: str, seen: str) -> JobResult
     )
 
 
-def _noted(runtime: Runtime, job: LivingJob, seen: str) -> Change | None:
+def _noted(runtime: Runtime, job: WorkingMemoryJob, seen: str) -> Change | None:
     values = {STATE: {"at": base.stamp(job.at), "seen": seen}}
     return state.plan_write(
         state.read(runtime.entity.state), values, "working memory was looked at"

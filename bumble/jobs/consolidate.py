@@ -20,25 +20,86 @@ from msgspec.structs import replace
 
 from bumble.body import significance
 from bumble.body.circadian import seconds_between
+from bumble.entity import changes
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError, RecordInvalidError
 from bumble.fallback import sayings
+from bumble.jobs import musings
 from bumble.jobs.episodes import retell
 from bumble.jobs.episodes.retell import RetellJob
+from bumble.jobs.musings import MusingsJob
 from bumble.jobs.portraits import deep_review
 from bumble.jobs.portraits.deep_review import DeepReviewJob
-from bumble.jobs.sleep import musings, narrate, scratch_to_journal
-from bumble.jobs.sleep.musings import MusingsJob
+from bumble.jobs.sleep import narrate
 from bumble.recall import catalysts
 from bumble.recall.belief_strength import archive_check
 from bumble.recall.catalysts import Drawing
-from bumble.records import base, beliefs, dreams, episodes, relationships, scratch, state
+from bumble.records import base, beliefs, dreams, episodes, journal, relationships, scratch, state
+from bumble.records.base import Provenance
 from bumble.records.episodes import Episode
 from bumble.records.mapping_files import MappingFile
 from bumble.runtime import last_activity, review_queue
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobPlan, JobResult
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments
+
+NOTE_TAG = "note"
+
+
+def check_notes(runtime: Runtime) -> Due[int]:
+    count = len(scratch.lines(runtime.entity.root / scratch.PATH))
+    return Due((), (count,) if count else ())
+
+
+def move_notes(runtime: Runtime, job: int) -> JobResult:
+    """Move the notes of the scratch pad to the journal, all or none."""
+    at = runtime.now()
+    amount = "1 note" if job == 1 else f"{job} notes"
+    return JobResult(
+        title=f"{amount} to the journal",
+        plan=lambda: plan_notes_moved(runtime, at),
+        lines=(f"{amount} moved to the journal.",),
+        data={"notes": job},
+    )
+
+
+def plan_notes_moved(runtime: Runtime, at: datetime) -> Sequence[Change]:
+    """Plan to move all notes to the journal."""
+    path = runtime.entity.root / scratch.PATH
+    lines = scratch.lines(path)
+    if not lines:
+        return []
+    old = base.read_text(path)
+    left = scratch.without_notes(old)
+    why = "the notes are in the journal"
+    gone = changes.write(scratch.PATH, left, old, why) if left.strip() else None
+    entries = [
+        journal.plan_add(
+            at, text, runtime.zone, "keep the notes", tags=(NOTE_TAG,), provenance=origin
+        )
+        for origin, text in _entries(lines)
+    ]
+    return [gone or changes.delete(scratch.PATH, old, why), *entries]
+
+
+def _entries(lines: Sequence[str]) -> list[tuple[Provenance | None, str]]:
+    """Gather notes by who may meet them and how far they are trusted."""
+    groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for line in lines:
+        origin = scratch.origin(line)
+        groups.setdefault((origin.trust, origin.audience), []).append(line)
+    return [(_origin(group), "\n".join(map(scratch.shown, group))) for group in groups.values()]
+
+
+def _origin(lines: Sequence[str]) -> Provenance | None:
+    """Say where some notes come from; None for what a person wrote."""
+    origins = [scratch.origin(line) for line in lines]
+    if not any(origin.by for origin in origins):
+        return None
+    first = next(origin for origin in origins if origin.by)
+    sources = dict.fromkeys(source for origin in origins for source in origin.sources)
+    return replace(first, by="consolidate", sources=tuple(sources))
+
 
 DORMANT_BELOW = 0.05  # significance; fainter episodes are found by search, not by recall
 J = TypeVar("J")
@@ -91,9 +152,7 @@ def parts() -> tuple[ConsolidationPart, ...]:
         ),
         ConsolidationPart("fading", faded, let_fade, marks=_of_job),
         ConsolidationPart("beliefs", weak, archive, marks=_of_job),
-        ConsolidationPart(
-            "notes", scratch_to_journal.check, scratch_to_journal.run, marks=_of_notes
-        ),
+        ConsolidationPart("notes", check_notes, move_notes, marks=_of_notes),
         ConsolidationPart(
             "portraits", deep_review.check, deep_review.run, most=MOST_REVIEWS, marks=_of_person
         ),
