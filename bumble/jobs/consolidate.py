@@ -24,13 +24,10 @@ from bumble.entity import changes
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError, RecordInvalidError
 from bumble.fallback import sayings
-from bumble.jobs import musings
-from bumble.jobs.episodes import retell
-from bumble.jobs.episodes.retell import RetellJob
+from bumble.jobs import musings, narrate, portrait_review, stretch
 from bumble.jobs.musings import MusingsJob
-from bumble.jobs.portraits import deep_review
-from bumble.jobs.portraits.deep_review import DeepReviewJob
-from bumble.jobs.sleep import narrate
+from bumble.jobs.portrait_review import DeepReviewJob
+from bumble.jobs.stretch import RetellJob
 from bumble.recall import catalysts
 from bumble.recall.belief_strength import archive_check
 from bumble.recall.catalysts import Drawing
@@ -148,13 +145,17 @@ def parts() -> tuple[ConsolidationPart, ...]:
     """Return the work of a consolidation, in its order."""
     return (
         ConsolidationPart(
-            "excerpts", retell.check, retell.run, most=MOST_RETOLD, marks=_of_excerpt
+            "excerpts", stretch.check_excerpts, stretch.retell, most=MOST_RETOLD, marks=_of_excerpt
         ),
         ConsolidationPart("fading", faded, let_fade, marks=_of_job),
         ConsolidationPart("beliefs", weak, archive, marks=_of_job),
         ConsolidationPart("notes", check_notes, move_notes, marks=_of_notes),
         ConsolidationPart(
-            "portraits", deep_review.check, deep_review.run, most=MOST_REVIEWS, marks=_of_person
+            "portraits",
+            portrait_review.check,
+            portrait_review.run,
+            most=MOST_REVIEWS,
+            marks=_of_person,
         ),
         ConsolidationPart("story", story_due, narrate.run, most=1, alone=False, marks=_of_story),
         ConsolidationPart(

@@ -21,8 +21,8 @@ from bumble.entity.folder import ENTITY_FILE
 from bumble.fallback import templates
 from bumble.guard import grounded, secrets
 from bumble.guard.speakers import Speakers
-from bumble.jobs.sleep import narrative_sources
-from bumble.jobs.sleep.narrative_sources import StorySources
+from bumble.jobs import narrate
+from bumble.jobs.narrate import StorySources
 from bumble.llm import prompts, structured
 from bumble.records import base, proposals, relationships, state
 from bumble.records.base import Provenance
@@ -74,7 +74,7 @@ def check(runtime: Runtime, *, force: bool = False) -> Due[EvolveJob]:
     )
     if not all(condition.passes for condition in conditions):
         return Due(conditions, ())
-    return Due(conditions, (EvolveJob(runtime.now(), count, narrative_sources.gather(runtime)),))
+    return Due(conditions, (EvolveJob(runtime.now(), count, narrate.gather(runtime)),))
 
 
 def run(runtime: Runtime, job: EvolveJob) -> JobResult:
@@ -173,7 +173,7 @@ def _asked(runtime: Runtime, job: EvolveJob) -> Items:
     levels = [
         f"{name}: {persona.traits.get(name, persona_edits.NEUTRAL):g}" for name in _traits(runtime)
     ]
-    memories = narrative_sources.slots(runtime, job.sources, "", runtime.window_tokens // 2, 0)
+    memories = narrate.story_slots(runtime, job.sources, "", runtime.window_tokens // 2, 0)
     slots = {
         "name": runtime.identity.name,
         "memories": memories["memories"],
@@ -193,8 +193,8 @@ def _asked(runtime: Runtime, job: EvolveJob) -> Items:
         "behaviours": [_item(value, labels) for value in answer["behaviours"]],
         "curiosity": [_item(value, labels) for value in answer["curiosity"]],
     }
-    grounds = narrative_sources.source_texts(runtime, job.sources, "")
-    speakers = Speakers(narrative_sources.names_of(runtime, job.sources))
+    grounds = narrate.source_texts(runtime, job.sources, "")
+    speakers = Speakers(narrate.names_of(runtime, job.sources))
     return {
         name: [
             item

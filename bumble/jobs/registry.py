@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 
 from bumble.jobs import (
-    automation_run,
     automations,
     consolidate,
     day_prefix,
@@ -31,7 +30,7 @@ AFTER_TURN: tuple[Pass, ...] = (
 # What a tick does besides: before that, and after it.
 BEFORE: tuple[Pass, ...] = (
     Pass("reminders", reminders.check, reminders.run, thinks=False, written_as="remind"),
-    Pass("automations", automations.check, automation_run.run, written_as="automation"),
+    Pass("automations", automations.check, automations.run, written_as="automation"),
 )
 AFTER: tuple[Pass, ...] = (
     Pass("consolidate", consolidate.check, consolidate.run, at_once=True, reviewed=True),

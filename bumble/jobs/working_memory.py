@@ -25,9 +25,8 @@ from bumble.fallback import quotes, recent, sayings
 from bumble.fallback.recent import Remark
 from bumble.guard import grounded
 from bumble.guard.speakers import Speakers
-from bumble.jobs import consolidate, dream
-from bumble.jobs.sleep import narrative_sources
-from bumble.jobs.sleep.narrative_sources import StorySources
+from bumble.jobs import consolidate, dream, narrate
+from bumble.jobs.narrate import StorySources
 from bumble.llm import prompts, structured
 from bumble.recall.belief_strength import strength
 from bumble.records import (
@@ -238,7 +237,7 @@ def check(runtime: Runtime, *, force: bool = False) -> Due[WorkingMemoryJob]:
             hours is None or hours >= HOURS_BETWEEN,
         )
     )
-    sources, notes = narrative_sources.gather(runtime), _notes(runtime, last)
+    sources, notes = narrate.gather(runtime), _notes(runtime, last)
     asks = dreams or force
     source = working.read(runtime.entity.working_memory)
     if asks and sayings.of_owner(runtime) is None:
@@ -372,7 +371,7 @@ def _page(lines: Sequence[working.MemoryLine]) -> str:
 def _shown(runtime: Runtime, sources: StorySources, source: str) -> dict[str, str]:
     """Return what a model is shown of the sources, by slot; with a long page it is less."""
     before, room = _page(_open_lines(runtime, source)), runtime.window_tokens - MAX_TOKENS
-    slots = narrative_sources.slots(runtime, sources, before, room, MAX_TOKENS)
+    slots = narrate.story_slots(runtime, sources, before, room, MAX_TOKENS)
     return {name: slots[name] for name in ("name", "memories", "people", "beliefs")}
 
 
@@ -399,8 +398,8 @@ def _checked(
     origins: Sequence[Provenance],
 ) -> PageDraft:
     """Keep the lines that hold no name, number or date of their own; all are for one circle."""
-    grounds = [*narrative_sources.source_texts(runtime, job.sources, ""), *more]
-    speakers = Speakers(narrative_sources.names_of(runtime, job.sources))
+    grounds = [*narrate.source_texts(runtime, job.sources, ""), *more]
+    speakers = Speakers(narrate.names_of(runtime, job.sources))
     audiences = [job.sources.audience, *(origin.audience for origin in origins)]
     origin = Provenance(
         by=working.BY,

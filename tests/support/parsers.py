@@ -34,7 +34,7 @@ from bumble.fallback import quotes
 from bumble.guard import claims, secrets
 from bumble.history import merge
 from bumble.index import chunks, form, fulltext, splitting
-from bumble.jobs import dream, runs, schedule
+from bumble.jobs import dream, schedule, tick
 from bumble.llm import actions, ledger, logprobs, openai_format, scripted, structured
 from bumble.llm import gguf as gguf_file
 from bumble.llm.say_stream import SayReader
@@ -338,7 +338,7 @@ READERS: Mapping[str, Reader] = {
     "schedule": of_text(lambda text: schedule.following(text, AT, ZONE), "0 8 * * 1-5"),
     "id": of_text(base.time_of, "msg_01JW0Q6ZV3K8M2N4P6R8T0VXYZ"),
     "ledger": of_file("calls.jsonl", lambda path: [*ledger.read_newest(path)], CALL * 2),
-    "runs": of_file("runs.jsonl", lambda path: [*runs.read(path)], RUN * 2),
+    "runs": of_file("runs.jsonl", lambda path: [*tick.read(path)], RUN * 2),
     "stamp": of_file(
         fulltext.STAMP,
         lambda path: fulltext.read_stamp(path.parent),

@@ -8,8 +8,10 @@ model is trusted to write, a quote of each is added.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -17,24 +19,195 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bumble.body import significance
+from bumble.body.circadian import seconds_between
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
 from bumble.fallback import quotes, sayings
 from bumble.fallback.sayings import Wording
 from bumble.guard import grounded
 from bumble.guard.speakers import Speakers
-from bumble.jobs.sleep import narrative_sources
-from bumble.jobs.sleep.narrative_sources import StorySources
-from bumble.llm import structured
-from bumble.records import narrative
+from bumble.llm import prompts, structured
+from bumble.recall.belief_strength import strength
+from bumble.records import base, beliefs, episodes, journal, narrative, provenance, relationships
 from bumble.records.base import Provenance
+from bumble.records.beliefs import Belief
 from bumble.records.episodes import Episode
+from bumble.records.journal import JournalEntry
 from bumble.records.narrative import Narrative
-from bumble.records.provenance import BY_FORM
-from bumble.runtime import job_request
+from bumble.records.provenance import BY_FORM, Audience
+from bumble.records.relationships import Relationship
+from bumble.runtime import job_request, people
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, traced
 from bumble.runtime.runtime import Runtime
-from bumble.text import markdown, words
+from bumble.text import markdown, tokens, words
+from bumble.text.words import one_line
+
+MOST_EPISODES, MOST_PEOPLE, MOST_BELIEFS = 22, 15, 14  # that the self-story is told from
+DREAMS = 3  # the newest entries of the diary that the story may draw on
+DREAM_TAG = "dream"
+STORY_TOKENS = 1400  # of the story so far
+CUTS = (80, 40, 20)  # tokens of one memory; the first with which all of it fits the window
+
+
+class StorySources(Struct, frozen=True):
+    """The memories, people, beliefs and dreams that the story is told from."""
+
+    episodes: tuple[Episode, ...]  # oldest first
+    people: tuple[Relationship, ...]  # those talked with most first
+    beliefs: tuple[Belief, ...]  # the strongest first
+    dreams: tuple[JournalEntry, ...]  # oldest first
+    fingerprint: str  # changes when there is something new to tell
+
+    @property
+    def audience(self) -> Audience:
+        """The people who may read a story told from them; empty: everyone."""
+        audiences = [episode.audience for episode in self.episodes] + [
+            person.audience for person in self.people
+        ]
+        audiences += [belief.audience for belief in self.beliefs] + [
+            dream.audience for dream in self.dreams
+        ]
+        return provenance.joined(audiences)
+
+    @property
+    def labels(self) -> dict[str, Episode]:
+        """The memories by the short names that a model cites them with."""
+        return {f"e{n}": episode for n, episode in enumerate(self.episodes, 1)}
+
+    @property
+    def trust(self) -> str:
+        """The lowest trust of all sources but the dreams."""
+        trusts = [episode.provenance.trust for episode in self.episodes]
+        trusts += [person.provenance.trust for person in self.people]
+        return base.lowest_trust(trusts + [belief.provenance.trust for belief in self.beliefs])
+
+
+def gather(runtime: Runtime) -> StorySources:
+    """Choose what the story is told from."""
+    at = runtime.now()
+    circle = (people.owner_id(runtime.entity, runtime.identity),)
+
+    def fading(episode: Episode) -> float:
+        age = seconds_between(episode.at, at)
+        return significance.decayed(episode.significance, age, runtime.config.memory)
+
+    lived = [
+        episode
+        for episode in episodes.read(runtime.entity.episodes)
+        if provenance.within(episode.provenance, circle) and not episode.dormant
+    ]
+    most = sorted(lived, key=lambda episode: (-fading(episode), episode.id))[:MOST_EPISODES]
+    acquaintances = [
+        person
+        for person in relationships.read(runtime.entity.relationships)
+        if provenance.within(person.provenance, circle) and (person.text or person.dynamic)
+    ]
+    closest = sorted(acquaintances, key=lambda person: (-person.interaction_count, person.id))
+    held = [
+        belief
+        for belief in beliefs.read(runtime.entity.beliefs)
+        if provenance.within(belief.provenance, circle) and not belief.archived
+    ]
+    strongest = sorted(held, key=lambda belief: (-strength(belief, at), belief.id))
+    dreamt = [
+        entry
+        for entry in journal.read(runtime.entity.journal, runtime.zone).entries
+        if DREAM_TAG in entry.tags and provenance.fits(entry.audience, circle)
+    ][-DREAMS:]
+    chosen = tuple(sorted(most, key=lambda episode: (episode.at, episode.id)))
+    around = tuple(closest[:MOST_PEOPLE])
+    mark = _fingerprint(chosen, around, held, dreamt)
+    return StorySources(chosen, around, tuple(strongest[:MOST_BELIEFS]), tuple(dreamt), mark)
+
+
+def _fingerprint(
+    lived: Iterable[Episode],
+    acquaintances: Iterable[Relationship],
+    held: Iterable[Belief],
+    dreamt: Iterable[JournalEntry],
+) -> str:
+    """Identify what there is to tell; beliefs all, because their ranks change as they fade."""
+    contents = [
+        [[episode.id, episode.text] for episode in lived],
+        [[person.id, person.text, person.dynamic] for person in acquaintances],
+        sorted([belief.id, belief.text] for belief in held),
+        [[dream.at.isoformat(), dream.text] for dream in dreamt],
+    ]
+    return hashlib.sha256(json.dumps(contents).encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def story_slots(
+    runtime: Runtime, sources: StorySources, before: str, room_tokens: int, words: int
+) -> dict[str, str]:
+    """Fill the slots of the prompt; the less room there is, the shorter each memory.
+
+    Args:
+        runtime: Whose story.
+        sources: What it is told from.
+        before: The story so far, without ids.
+        room_tokens: What the prompt may take.
+        words: How long the story may become.
+    """
+    slots: dict[str, str] = {}
+    for cut in CUTS:
+        slots = {
+            "name": runtime.identity.name,
+            "memories": _tagged("memories", _memories(runtime, sources, cut)),
+            "people": _tagged("people", [_person(person, cut) for person in sources.people]),
+            "beliefs": _tagged("beliefs", [_line(belief.text, cut) for belief in sources.beliefs]),
+            "dreams": _tagged("dreams", [_line(dream.text, cut) for dream in sources.dreams]),
+            "story": _tagged("story-so-far", [tokens.cut(before, STORY_TOKENS)] if before else []),
+            "words": str(words),
+        }
+        if tokens.estimate_message(prompts.load("narrate").fill(**slots)) <= room_tokens:
+            break
+    return slots
+
+
+def _tagged(tag: str, lines: Sequence[str]) -> str:
+    return prompts.tagged(tag, "\n".join(lines)) if lines else ""
+
+
+def _memories(runtime: Runtime, sources: StorySources, cut: int) -> list[str]:
+    return [
+        f"[{label}] {day(runtime, episode)}: {_line(episode.text, cut)}"
+        for label, episode in sources.labels.items()
+    ]
+
+
+def day(runtime: Runtime, episode: Episode) -> str:
+    """Write on which day an episode began, where the entity lives."""
+    return f"{episode.at.astimezone(runtime.zone):%Y-%m-%d}"
+
+
+def _person(person: Relationship, cut: int) -> str:
+    return f"{person.name}: {_line(f'{person.dynamic} {person.text}', cut)}"
+
+
+def _line(text: str, cut: int) -> str:
+    return tokens.cut(one_line(text), cut)
+
+
+def source_texts(runtime: Runtime, sources: StorySources, before: str) -> list[str]:
+    """Return the texts that a name or a number in the story may come from; dreams are none."""
+    months = (f"{episode.at.astimezone(runtime.zone):%d %B %Y %A}" for episode in sources.episodes)
+    return [
+        before,
+        *months,
+        *(f"{day(runtime, episode)} {episode.text}" for episode in sources.episodes),
+        *(f"{' '.join(person.names)} {person.dynamic} {person.text}" for person in sources.people),
+        *(belief.text for belief in sources.beliefs),
+    ]
+
+
+def names_of(runtime: Runtime, sources: StorySources) -> list[str]:
+    """Return the names that need no source."""
+    return [
+        runtime.identity.name,
+        *(name for episode in sources.episodes for name in episode.people),
+    ]
+
 
 MOST_WORDS = 900  # of the self-story
 PARTS: Mapping[str, str] = {
@@ -63,7 +236,7 @@ class NarrateJob(Struct, frozen=True):
 
 def check(runtime: Runtime, *, force: bool = False) -> Due[NarrateJob]:
     """Tell whether there is anything new to tell."""
-    sources, before = narrative_sources.gather(runtime), narrative.read(runtime.entity.narrative)
+    sources, before = gather(runtime), narrative.read(runtime.entity.narrative)
     last_fingerprint = before.fingerprint if before else ""
     new = last_fingerprint != sources.fingerprint
     count = len(sources.episodes)
@@ -170,7 +343,7 @@ def _ask_story(runtime: Runtime, job: NarrateJob) -> StoryDraft:
     answer_tokens = max(LEAST_TOKENS, min(most * TOKENS_PER_WORD, runtime.window_tokens // 3))
     words = min(most, answer_tokens // TOKENS_PER_WORD)
     room = runtime.window_tokens - answer_tokens
-    slots = narrative_sources.slots(runtime, job.sources, before, room, words)
+    slots = story_slots(runtime, job.sources, before, room, words)
     request = job_request.request(
         runtime, "narrate", slots, max_tokens=answer_tokens, temperature=TEMPERATURE
     )
@@ -218,8 +391,8 @@ def _supported(
     runtime: Runtime, job: NarrateJob, answer: Mapping[str, Any], before: str
 ) -> tuple[Parts, int]:
     """Drop the sentences that hold a name, number or date of their own. Returns how many."""
-    grounds = narrative_sources.source_texts(runtime, job.sources, before)
-    known_names = narrative_sources.names_of(runtime, job.sources)
+    grounds = source_texts(runtime, job.sources, before)
+    known_names = names_of(runtime, job.sources)
     parts: Parts = {}
     dropped = 0
     for name in PARTS:
@@ -262,7 +435,7 @@ def _rendered(runtime: Runtime, parts: Parts, used: Mapping[str, Sequence[Episod
     blocks = []
     for name, paragraphs in parts.items():
         prose = "\n\n".join(" ".join(sentences) for sentences in paragraphs if sentences)
-        cited = narrative.cited([(narrative_sources.day(runtime, one), one) for one in used[name]])
+        cited = narrative.cited([(day(runtime, one), one) for one in used[name]])
         blocks.append(f"## {PARTS[name]}\n\n{markdown.contained(prose)}{cited}")
     return "\n\n".join(blocks)
 
@@ -315,7 +488,7 @@ def _chronicle(runtime: Runtime, job: NarrateJob) -> StoryDraft:
     lines, left = [], MOST_WORDS
     for episode in reversed(job.sources.episodes):  # if not all fit, the newest stay
         first = next(iter(words.sentences(episode.text)), "")
-        line = f"- {narrative_sources.day(runtime, episode)}: {first} ({episode.id})"
+        line = f"- {day(runtime, episode)}: {first} ({episode.id})"
         left -= len(line.split())
         if first and left >= 0:
             lines.append(line)

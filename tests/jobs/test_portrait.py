@@ -4,8 +4,8 @@ import pytest
 from msgspec.structs import replace
 
 from bumble.entity import settings
-from bumble.jobs.portraits import portrait
-from bumble.jobs.portraits.portrait import Material
+from bumble.jobs import portrait
+from bumble.jobs.portrait import Material
 from bumble.records import relationships
 
 SAM = Material(

@@ -6,7 +6,7 @@ episodes with them, notes about them that they may meet.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,10 +15,8 @@ from msgspec import Struct
 from bumble.fallback import sayings
 from bumble.guard import grounded
 from bumble.guard.speakers import Speakers
-from bumble.jobs.portraits import dialogue, line_origins, portrait, portrait_update, scores
-from bumble.jobs.portraits.line_origins import LineSource
-from bumble.jobs.portraits.portrait import Material
-from bumble.jobs.portraits.portrait_update import PortraitDraft, PortraitUpdate
+from bumble.jobs import portrait
+from bumble.jobs.portrait import LineSource, Material, PortraitDraft, PortraitUpdate
 from bumble.records import base, episodes, relationships, session_files
 from bumble.records.base import Provenance
 from bumble.records.episodes import Episode
@@ -30,6 +28,27 @@ from bumble.runtime.job import Condition, Due, JobPlan, JobResult, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens
 from bumble.text.words import one_line
+
+MESSAGE_TOKENS = 200  # of one message
+
+
+def between(messages: Iterable[Message]) -> Iterable[tuple[Message, str]]:
+    """Yield messages, each with the id of the person who spoke it or whom it answers."""
+    turned_to = ""
+    for message in messages:
+        turned_to = message.speaker if message.role == "user" else turned_to
+        yield message, turned_to
+
+
+def worded(runtime: Runtime, message: Message) -> str:
+    """Word a message so that a small model knows whose "I" it is; empty for one without words."""
+    text = tokens.cut(one_line(message.text), MESSAGE_TOKENS)
+    if not text or message.role == "tool":
+        return ""
+    if message.role == "assistant":
+        return f'I answered: "{text}"'
+    return f'{message.extra.get("name") or message.speaker} said: "{text}"'
+
 
 NOTES = 8  # waiting notes that a review reads
 EPISODE_SHARE = 0.5  # of the room beside the portrait; the rest is for what was said
@@ -56,7 +75,7 @@ class _Reading(Struct, frozen=True):
 def has_notes(runtime: Runtime, person: str) -> bool:
     """Whether notes or own words wait in the file of somebody, and a model may work them in."""
     record = people.find_person(runtime, person)
-    waits = record and (portrait_update.notes(record) or relationships.split_quotes(record.text)[1])
+    waits = record and (portrait.notes(record) or relationships.split_quotes(record.text)[1])
     return bool(waits) and sayings.of_person(runtime, person) is None
 
 
@@ -95,21 +114,19 @@ def run(runtime: Runtime, job: DeepReviewJob, *, allow_shrink: bool = False) -> 
     reading = _read(runtime, person)
     material = _material(runtime, reading)
     ask = partial(_ask, runtime, reading, material)
-    update = portrait_update.draw(
-        runtime, person, material, "review", ask, allow_shrink=allow_shrink
-    )
+    update = portrait.draw(runtime, person, material, "review", ask, allow_shrink=allow_shrink)
     sources = [episode.id for episode in reading.episodes]
     sources += [message.id for message in reading.statements]
     trusts = [message.trust for message in reading.statements]
     trusts += [episode.provenance.trust for episode in reading.episodes]
     trusts += [note.provenance.trust for note in reading.notes]
-    origin = portrait_update.origin(runtime, "review", person, update, sources, trusts)
+    origin = portrait.origin(runtime, "review", person, update, sources, trusts)
     verb = "look again at" if update.good else "nothing usable came of another look at"
     return JobResult(
         f"reflect: {verb} {person.name}",  # by the name of that cycle it can be held back
         partial(_plan, runtime, reading, update, origin),
-        tuple(portrait_update.lines(person, update)),
-        portrait_update.data(person, update),
+        tuple(portrait.told(person, update)),
+        portrait.update_data(person, update),
         traced(sources, runtime.model.name if update.good else ""),
         in_vain=not update.good,
     )
@@ -118,7 +135,7 @@ def run(runtime: Runtime, job: DeepReviewJob, *, allow_shrink: bool = False) -> 
 def _read(runtime: Runtime, person: Relationship) -> _Reading:
     """Choose what the review reads: notes, then episodes, and what was said in the room left."""
     config = runtime.config.memory.relational
-    notes = portrait_update.notes(person)[:NOTES]
+    notes = portrait.notes(person)[:NOTES]
     left = config.deep_review_max_tokens - tokens.estimate(person.text)
     left -= tokens.estimate(_noted(notes))
     chosen_episodes = _episodes(runtime, person, int(left * EPISODE_SHARE))
@@ -164,7 +181,7 @@ def _ask(runtime: Runtime, reading: _Reading, material: Material, prose: str) ->
         "talk": portrait.inside("\n".join((*quotes, *reading.talk))),
     }
     schema = portrait.prose(person.name)
-    schema["properties"]["scores"] = scores.SCHEMA
+    schema["properties"]["scores"] = portrait.SCHEMA
     answer = portrait.ask(
         runtime,
         "review",
@@ -173,9 +190,9 @@ def _ask(runtime: Runtime, reading: _Reading, material: Material, prose: str) ->
         max_tokens=config.reflection_max_tokens,
         temperature=config.reflection_temperature,
     )
-    remainder = portrait.checked(portrait.lines(answer), material)
+    remainder = portrait.checked(portrait.answer_lines(answer), material)
     grounds, speakers = (*material.statements, *material.sources), Speakers(material.names)
-    scored = scores.read(
+    scored = portrait.read_scores(
         answer.get("scores", {}), lambda line: grounded.check(line, grounds, speakers) is None
     )
     return PortraitDraft(remainder.text or None, remainder.dropped, scored)
@@ -187,7 +204,7 @@ def _plan(
     """Write the portrait, unless somebody has edited it meanwhile."""
     person = reading.person
     now = people.find_person(runtime, person.id)
-    if now is None or portrait_update.is_edited(person, now):
+    if now is None or portrait.is_edited(person, now):
         edited = f"{person.name}: the portrait was edited meanwhile; it stays as it is"
         return JobPlan((), (edited,))
     more: dict[str, Any] = {}
@@ -198,10 +215,10 @@ def _plan(
         more["last_reflection"] = runtime.now()
     given = [
         *(LineSource(episode.text, (episode.id,)) for episode in reading.episodes),
-        *line_origins.of_messages("", reading.statements),
+        *portrait.of_messages("", reading.statements),
         *(LineSource(note.text, note.provenance.sources) for note in reading.notes),
     ]
-    return JobPlan((portrait_update.plan(runtime, person, update, origin, given, more),))
+    return JobPlan((portrait.plan(runtime, person, update, origin, given, more),))
 
 
 def _episodes(runtime: Runtime, person: Relationship, budget_tokens: int) -> list[Episode]:
@@ -239,8 +256,8 @@ def _talk(
     ]
     for info in reversed(session_files.by_recency(infos, runtime.now())):
         session = session_files.find(runtime.entity.sessions, info.id)
-        for message, turned_to in reversed(list(dialogue.between(session.messages))):
-            line = dialogue.line(runtime, message) if turned_to == person.id else ""
+        for message, turned_to in reversed(list(between(session.messages))):
+            line = worded(runtime, message) if turned_to == person.id else ""
             if not line:
                 continue
             budget_tokens -= tokens.estimate(line)

@@ -15,7 +15,7 @@ from msgspec import Struct
 from bumble.entity import changes
 from bumble.entity.changes import Change
 from bumble.errors import UserError
-from bumble.jobs.facts.extract_window import Window
+from bumble.jobs.scene import Window
 from bumble.recall import belief_strength
 from bumble.recall.belief_strength import Claim, Verdict
 from bumble.records import base, journal, knowledge, relationships

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from bumble.entity.folder import Entity
-from bumble.jobs.sleep import soma_tick
+from bumble.jobs import soma_tick
 from bumble.llm.scripted import ScriptedModel
 from bumble.records import soma as store
 from bumble.runtime import body_state

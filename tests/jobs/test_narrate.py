@@ -14,7 +14,7 @@ from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.errors import AnswerInvalidError, ModelUnreachableError
-from bumble.jobs.sleep import narrate, narrative_sources
+from bumble.jobs import narrate
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import beliefs, journal, narrative, relationships
 from bumble.records.base import Provenance
@@ -118,7 +118,7 @@ def test_what_has_faded_less_is_told_first(tmp_path: Path) -> None:
         formed = NIGHT - timedelta(days=30 * n)
         belief = beliefs.new(f"bel_{n:02}", f"Claim {n}x.", "dream_insight", 0.5 + n / 99, formed)
         changes.apply(entity.root, ChangeSet("", (beliefs.plan_new(belief, ""),)))
-    sources = narrative_sources.gather(runtime_of(entity))
+    sources = narrate.gather(runtime_of(entity))
     assert [one.id for one in sources.beliefs] == [f"bel_{n:02}" for n in range(14)]
 
 

@@ -6,9 +6,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from bumble.jobs.episodes import segments
-from bumble.jobs.episodes.segments import END, LENGTH, PAUSE, TOPIC, Segment, SegmentRules
+from bumble.jobs import segments
+from bumble.jobs.segments import END, LENGTH, PAUSE, TOPIC, SegmentRules, StretchJob
+from bumble.records import sessions
 from bumble.records.sessions import Message
 
 NOON = datetime(2026, 5, 24, 12, tzinfo=UTC)
@@ -37,10 +39,17 @@ def by_word(text: str, others: Sequence[str]) -> float:
 
 
 def cut(
-    messages: list[Message], minutes: float = 5, *, ended: bool = False, topics: bool = False
-) -> list[Segment]:
-    now = NOON + timedelta(minutes=minutes)
-    return segments.cut(messages, RULES, now, ended=ended, likeness=by_word if topics else None)
+    messages: list[Message],
+    until: float | datetime = 5,
+    *,
+    ended: bool = False,
+    topics: bool = False,
+    rules: SegmentRules = RULES,
+) -> list[StretchJob]:
+    now = until if isinstance(until, datetime) else NOON + timedelta(minutes=until)
+    session = sessions.new("ses_1", NOON, "sam")
+    session = replace(session, ended=now) if ended else session
+    return segments.cut(session, messages, rules, now, by_word if topics else None)
 
 
 def test_a_conversation_that_goes_on_is_one_open_stretch() -> None:
@@ -116,7 +125,7 @@ def test_stretches_hold_every_message_once_in_order_and_whole_turns(
 ) -> None:
     rules = SegmentRules(timedelta(minutes=30), max_turns, 0.25)
     now = messages[-1].at if messages else NOON
-    found = segments.cut(messages, rules, now, ended=ended, likeness=by_word if topics else None)
+    found = cut(messages, now, ended=ended, topics=topics, rules=rules)
     assert [one for each in found for one in each.messages] == messages
     assert all(each.closed for each in found[:-1])
     for each in found[1:]:
@@ -131,7 +140,7 @@ def test_what_closed_stays_closed_when_more_is_said(
     rules = SegmentRules(timedelta(minutes=30), max_turns, 0.25)
     start = messages[:count]
     now = start[-1].at if start else NOON
-    early = [each for each in segments.cut(start, rules, now, ended=False) if each.closed]
-    late = segments.cut(messages, rules, messages[-1].at if messages else NOON, ended=False)
+    early = [each for each in cut(start, now, rules=rules) if each.closed]
+    late = cut(messages, messages[-1].at if messages else NOON, rules=rules)
     for before, after in zip(early, late, strict=False):
         assert after.messages[: len(before.messages)] == before.messages

@@ -11,9 +11,8 @@ from bumble.entity import changes, companions
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.history import merge
-from bumble.jobs import stretch
+from bumble.jobs import portrait, stretch
 from bumble.jobs.forgetting import forget
-from bumble.jobs.portraits import portrait
 from bumble.records import relationships
 from bumble.records.base import Provenance
 from bumble.records.relationships import Relationship

@@ -1,7 +1,7 @@
-"""Where a conversation is cut into segments: pauses, changes of topic, length, its end.
+"""Where a conversation is cut into stretches: pauses, changes of topic, length, its end.
 
-An episode is made of a segment. Pure: messages in, segments out; what makes two texts alike comes
-in as a function. Knows neither files nor models.
+A stretch is what one answer is asked for. Knows no model; what makes two texts alike is the
+embedder's.
 """
 
 from __future__ import annotations
@@ -12,7 +12,10 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from bumble.records.sessions import Message
+from bumble.models.embed import calibrate
+from bumble.models.embed.protocol import Floats
+from bumble.records.sessions import Message, Session
+from bumble.runtime.runtime import Runtime
 from bumble.text import moments, stop_words
 
 PAUSE, TOPIC, LENGTH, END = "pause", "topic", "length", "end"
@@ -33,45 +36,48 @@ class SegmentRules(Struct, frozen=True):
     alike_from: float  # calibrated similarity from which a turn goes on with the topic
 
 
-class Segment(Struct, frozen=True):
-    """Messages that belong together, whole turns of them."""
+class StretchJob(Struct, frozen=True):
+    """A stretch of a conversation of which nothing was made yet, whole turns of it."""
 
+    session_id: str
     messages: tuple[Message, ...]  # at least one
     closed: str  # what closed it: PAUSE, TOPIC, LENGTH or END; empty while it may go on
 
 
 def cut(
+    session: Session,
     messages: Sequence[Message],
     rules: SegmentRules,
     now: datetime,
-    *,
-    ended: bool,
     likeness: Likeness | None = None,
-) -> list[Segment]:
-    """Cut messages into segments.
+) -> list[StretchJob]:
+    """Cut messages of a conversation into stretches.
 
     Args:
+        session: The conversation; once it has ended, so has its last stretch.
         messages: By time.
-        rules: When a segment closes.
-        now: The present: silence until then closes the last segment.
-        ended: Whether the conversation was ended.
+        rules: When a stretch closes.
+        now: The present: silence until then closes the last stretch.
         likeness: Finds changes of topic; None looks for none.
 
     Returns:
-        Segments in order, which hold every message once; only the last may still go on.
+        Stretches in order, which hold every message once; only the last may still go on.
     """
-    segments: list[Segment] = []
-    current: list[Turn] = []
+    groups: list[tuple[list[Turn], str]] = []
     turns = turns_of(messages)
     for n, turn in enumerate(turns):
+        current = groups[-1][0] if groups else []
         closed = _closed_by(current, turns[n:], rules, likeness) if current else ""
         if closed:
-            segments.append(_joined(current, closed))
-            current = []
-        current.append(turn)
-    if current:
-        segments.append(_joined(current, _closed_since(current, rules, now, ended=ended)))
-    return segments
+            groups[-1] = (current, closed)
+        if closed or not groups:
+            groups.append(([], ""))
+        groups[-1][0].append(turn)
+    if groups:
+        last = groups[-1][0]
+        ended = session.ended is not None
+        groups[-1] = (last, _closed_since(last, rules, now, ended=ended))
+    return [StretchJob(session.id, joined(group), closed) for group, closed in groups]
 
 
 def turns_of(messages: Sequence[Message]) -> list[Turn]:
@@ -132,5 +138,54 @@ def _text(turn: Turn) -> str:
     return "\n".join(message.text for message in turn if message.role != "tool")
 
 
-def _joined(turns: Sequence[Turn], closed: str) -> Segment:
-    return Segment(tuple(message for turn in turns for message in turn), closed)
+def joined(turns: Sequence[Turn]) -> tuple[Message, ...]:
+    """Return the messages of some turns."""
+    return tuple(message for turn in turns for message in turn)
+
+
+def by_size(turns: Sequence[Turn], budget_chars: int) -> list[tuple[Message, ...]]:
+    """Group whole turns, each group of at most so many characters where a turn isn't longer."""
+    groups: list[list[Turn]] = []
+    used = budget_chars
+    for turn in turns:
+        size = sum(min(len(message.text), budget_chars) + 20 for message in turn)
+        if not groups or used + size > budget_chars:
+            groups.append([])
+            used = 0
+        groups[-1].append(turn)
+        used += size
+    return [joined(group) for group in groups]
+
+
+def stretches(runtime: Runtime, session: Session, waiting: Sequence[Message]) -> list[StretchJob]:
+    """Cut what waits of a conversation into stretches, by pauses, topics, length and its end."""
+    return cut(session, waiting, _rules(runtime), runtime.now(), _likeness(runtime))
+
+
+def _rules(runtime: Runtime) -> SegmentRules:
+    memory = runtime.config.memory
+    return SegmentRules(
+        pause=timedelta(minutes=memory.episode_pause_minutes),
+        max_turns=max(1, memory.episode_max_turns),
+        alike_from=runtime.config.session.continuity_threshold,
+    )
+
+
+def _likeness(runtime: Runtime) -> Likeness:
+    """Return what tells how alike two texts are; opens the embedder when first asked."""
+    vectors: dict[str, Floats] = {}
+
+    def alike(text: str, earlier_texts: Sequence[str]) -> float:
+        embedder = runtime.memory.embedder
+        if embedder is None:
+            return 1.0  # without one, no topic ever changes
+        new = [
+            candidate
+            for candidate in dict.fromkeys((text, *earlier_texts))
+            if candidate not in vectors
+        ]
+        vectors.update(zip(new, embedder.embed_documents(new), strict=True) if new else ())
+        nearest = max(vectors[other] @ vectors[text] for other in earlier_texts)
+        return float(calibrate.similarity(nearest, embedder.unrelated_cosine))
+
+    return alike
