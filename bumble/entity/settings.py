@@ -27,7 +27,7 @@ from bumble.errors import (
     UserError,
 )
 from bumble.files import disk
-from bumble.text import merge_marks, schema, urls, yaml_edit, yaml_render
+from bumble.text import merge_marks, schema, urls, yaml_edit
 from bumble.text.schema import Keys, UnknownKeyProblem, ValueProblem
 
 ACTING = ("wake", "tools")  # sections by which an entity acts by itself
@@ -167,7 +167,7 @@ def identity_rule(identity: Identity) -> Rule:
 def acting(values: Mapping[str, Any]) -> list[Rule]:
     """Return the rule by which an entity.yaml has the entity act, if it does."""
     told = {name: values[name] for name in ACTING if values.get(name)}
-    summary = yaml_render.inline(told)
+    summary = yaml_edit.inline(told)
     return [approvals.rule(ACTING_RULE, ENTITY_FILE, summary, told)] if told else []
 
 
