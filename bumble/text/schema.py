@@ -33,7 +33,7 @@ from msgspec import Meta, Struct, ValidationError
 from bumble.text import urls
 
 if TYPE_CHECKING:
-    from jsonschema.exceptions import ValidationError
+    from jsonschema.exceptions import ValidationError as SchemaViolation
 
 T = TypeVar("T")
 Keys = tuple[str, ...]
@@ -312,10 +312,10 @@ def shown(value: object) -> str:
     return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}…"
 
 
-def schema_error(value: Any, schema: Mapping[str, Any]) -> ValidationError | None:
+def schema_error(value: Any, schema: Mapping[str, Any]) -> SchemaViolation | None:
     """Return what is most wrong with a value; None: it satisfies the schema."""
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import best_match
 
-    worst: ValidationError | None = best_match(Draft202012Validator(schema).iter_errors(value))
+    worst: SchemaViolation | None = best_match(Draft202012Validator(schema).iter_errors(value))
     return worst
