@@ -5,6 +5,8 @@ stands in the user's own config is approved. Of the rest a rule is its owner's w
 made here or is trusted, and no commit that came from elsewhere holds it: git's reflog, which no
 fetch writes, says which were made here. What was found out, a note in the user's state folder
 keeps. A rule that came from elsewhere waits: an edit of it is no approval.
+The same reflog tells whether git brought anything since the folder was last looked through. Looking
+means reading every file, so it is done only then, or while git waits for a merge to be settled.
 Knows nothing of what rules there are.
 """
 
@@ -22,8 +24,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.entity import installation
-from bumble.entity.folder import Approval
-from bumble.errors import FolderUnwritableError, HistoryUnreadableError
+from bumble.entity.folder import PRIVATE, Approval
+from bumble.errors import FolderUnwritableError, HistoryUnreadableError, UnsafePathError
 from bumble.files import disk, git, gitdir
 from bumble.files.git import Git
 from bumble.files.gitdir import Repository
@@ -190,3 +192,58 @@ def _write(root: Path, note: Note) -> None:
     with suppress(FolderUnwritableError):  # it is looked up anew each time
         if place is not None:
             disk.write_atomic(place, json.dumps(msgspec.to_builtins(note)).encode(), mode=0o600)
+
+
+MAPPINGS = ("soma.yaml", "state.yaml")  # nothing works while these can't be read
+MARK = b"<<<<<<< "
+SEEN = f"{PRIVATE}/seen"  # how long git's log of HEAD was when all it brought was looked through
+MOST_UNSEEN = 100_000  # bytes of that log that are read with every command
+UNMERGED = "AUTO_MERGE"  # git leaves it until what conflicted is committed, after a stash too
+
+
+def may_be_half_merged(root: Path, repository: Repository) -> bool:
+    """Whether git has brought something since the last look, or is in the middle of that."""
+    return (
+        is_open(repository)
+        or _has_moved(root, repository)
+        or any(_has_marks(root / name) for name in MAPPINGS)
+    )
+
+
+def is_open(repository: Repository) -> bool:
+    """Whether git waits for somebody to settle what it could not merge."""
+    return bool(repository.under_way) or (repository.private / UNMERGED).exists()
+
+
+def _has_moved(root: Path, repository: Repository) -> bool:
+    """Whether git's log of HEAD has more since the last look than commits that were made here."""
+    log = repository.private / "logs" / "HEAD"
+    mark = (disk.read_cache(root / SEEN) or b"").strip()
+    start = int(mark) if mark.isdigit() else 0
+    new = gitdir.content(log, start=start)
+    if new is None:
+        return False
+    moved = any(not _is_plain_commit(line) for line in new.splitlines())
+    if not moved and len(new) > MOST_UNSEEN:
+        note_look(root, repository)
+    return moved
+
+
+def _is_plain_commit(line: bytes) -> bool:
+    """Whether a line of the log is of a commit that was made here, on what was here before."""
+    message = line.partition(b"\t")[2]
+    return message.startswith((b"commit:", b"commit (initial):"))
+
+
+def note_look(root: Path, repository: Repository) -> None:
+    """Remember that all that git has brought by now was looked through."""
+    log = gitdir.content(repository.private / "logs" / "HEAD") or b""
+    with suppress(FolderUnwritableError):
+        disk.write_atomic(root / SEEN, str(len(log)).encode())
+
+
+def _has_marks(path: Path) -> bool:
+    """Whether a file holds the two sides of a merge; a link that leads out is not looked behind."""
+    with suppress(UnsafePathError, OSError):
+        return MARK in (disk.read_if_there(path) or b"")
+    return False

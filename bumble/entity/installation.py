@@ -1,5 +1,7 @@
-"""The secret of this installation, by which its own work is told from another's.
+"""The secrets of this installation: the key that marks its own work, and the user's API keys.
 
+API keys come from the environment or from `secrets.yaml`, which only the user can read; never from
+an entity's folder, and they are never shown. The key tells this installation's work from another's.
 It lies in the user's state folder, readable by the user only; where that can't be written, among
 the temporary files, until the machine is started anew. Where neither can be, only what this process
 wrote is ours. The one place below `cli/` that asks the environment where these folders are: whoever
@@ -13,7 +15,7 @@ import hmac
 import os
 import secrets
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from itertools import chain
@@ -21,8 +23,9 @@ from pathlib import Path
 
 from platformdirs import PlatformDirs
 
-from bumble.errors import FolderUnwritableError
+from bumble.errors import CredentialsError, FolderUnwritableError
 from bumble.files import disk
+from bumble.text import yaml_edit
 
 NAME = "installation.key"
 KEY_BYTES = 32
@@ -91,3 +94,39 @@ def _read(place: Path) -> bytes | None:
     except OSError:
         return None
     return key if len(key) == KEY_BYTES else None
+
+
+def secret(name: str, environ: Mapping[str, str], secrets_file: Path | None) -> str | None:
+    """Find what a name stands for; None where it stands for nothing.
+
+    Args:
+        name: The variable, and the entry of the file.
+        environ: Asked first.
+        secrets_file: YAML, `NAME: key` a line; it need not exist.
+
+    Raises:
+        CredentialsError: If others can read the file, or it is not such YAML.
+    """
+    if key := environ.get(name, "").strip():
+        return key
+    if secrets_file is None or not secrets_file.exists():
+        return None
+    return _from_file(secrets_file, name)
+
+
+def _from_file(path: Path, name: str) -> str | None:
+    if os.name == "posix" and path.stat().st_mode & OTHERS:
+        raise CredentialsError(
+            f"{path}: others on this machine can read your keys\nRun: chmod 600 {path}"
+        )
+    try:
+        key = yaml_edit.parse_mapping(path.read_text("utf-8")).get(name)
+    except OSError as error:
+        raise CredentialsError(f"{path}: could not be read: {error.strerror}") from error
+    except ValueError:  # its text, which an error might quote, is secret
+        raise CredentialsError(f"{path}: must hold lines of YAML, `NAME: key`") from None
+    if key is None:
+        return None
+    if not isinstance(key, str) or not key.strip():
+        raise CredentialsError(f"{path}: the key under `{name}` must be text; put it in quotes")
+    return key.strip()
