@@ -30,7 +30,7 @@ from bumble.files import disk, git, gitdir
 from bumble.files.git import Git
 from bumble.files.gitdir import Repository
 
-FOLDER = "approvals"  # in the user's state folder: a note for each folder
+FOLDER = "approvals"  # of this installation: a note for each folder
 DIGEST_CHARS = 32  # of 64: 128 bits
 MOST_KEPT = 2_000  # hashes of a folder; the oldest go
 OBJECT = re.compile("[0-9a-f]{40,64}")
@@ -173,25 +173,20 @@ def _made_here(repository: Repository) -> frozenset[str]:
     return frozenset(about.split(" ")[1] for about, _, what in rows if what.startswith(MADE_HERE))
 
 
-def _place(root: Path) -> Path | None:
-    name = disk.sha256(os.path.realpath(root).encode(errors="surrogatepass"))[:DIGEST_CHARS]
-    folder = installation.folder()
-    return None if folder is None else folder / FOLDER / f"{name}.json"
+def _name(root: Path) -> str:
+    digest = disk.sha256(os.path.realpath(root).encode(errors="surrogatepass"))[:DIGEST_CHARS]
+    return f"{FOLDER}/{digest}.json"
 
 
 def _read(root: Path) -> Note:
-    place = _place(root)
-    with suppress(OSError, msgspec.MsgspecError):
-        if place is not None:
-            return msgspec.json.decode(place.read_bytes(), type=Note)
+    with suppress(msgspec.MsgspecError):
+        return msgspec.json.decode(installation.kept(_name(root)) or b"{}", type=Note)
     return Note()
 
 
 def _write(root: Path, note: Note) -> None:
-    place = _place(root)
-    with suppress(FolderUnwritableError):  # it is looked up anew each time
-        if place is not None:
-            disk.write_atomic(place, json.dumps(msgspec.to_builtins(note)).encode(), mode=0o600)
+    """Keep a note; where that can't be done, all is looked up anew each time."""
+    installation.keep(_name(root), json.dumps(msgspec.to_builtins(note)).encode())
 
 
 MAPPINGS = ("soma.yaml", "state.yaml")  # nothing works while these can't be read

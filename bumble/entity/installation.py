@@ -2,10 +2,10 @@
 
 API keys come from the environment or from `secrets.yaml`, which only the user can read; never from
 an entity's folder, and they are never shown. The key tells this installation's work from another's.
-It lies in the user's state folder, readable by the user only; where that can't be written, among
-the temporary files, until the machine is started anew. Where neither can be, only what this process
-wrote is ours. The one place below `cli/` that asks the environment where these folders are: whoever
-writes needs it, and nobody may give another.
+What is kept here lies in the user's state folder, readable by the user only; where that can't be
+written, among the temporary files, until the machine is started anew. Where neither can be, only
+what this process wrote is ours. The one place below `cli/` that asks the environment where these
+folders are: whoever writes needs it, and nobody may give another.
 """
 
 from __future__ import annotations
@@ -34,26 +34,33 @@ OTHERS = 0o077  # the permission bits of everybody else
 
 def mark(text: str) -> str:
     """Return what only this installation can write beside a text."""
-    return _mark(_kept() or _of_process(), text)
+    return _mark(_kept_key() or _of_process(), text)
 
 
 def is_own(text: str, given: object) -> bool:
     """Whether this installation wrote a mark beside a text."""
-    keys = chain(filter(None, map(_read, _places())), (_of_process(),))
+    keys = chain(filter(None, map(_key, _places(NAME))), (_of_process(),))
     return isinstance(given, str) and any(
         hmac.compare_digest(_mark(key, text).encode(), given.encode(errors="replace"))
         for key in keys
     )
 
 
+def kept(name: str) -> bytes | None:
+    """Read what this installation keeps under a name; what others can read, or made, is not."""
+    return next((data for place in _places(name) if (data := _own(place)) is not None), None)
+
+
+def keep(name: str, data: bytes) -> None:
+    """Keep something under a name, in the first place that can be written, if there is one."""
+    for place in _places(name):
+        with suppress(FolderUnwritableError):
+            disk.write_atomic(place, data, mode=0o600)
+            return
+
+
 def _mark(key: bytes, text: str) -> str:
     return hmac.new(key, text.encode(errors="replace"), hashlib.sha256).hexdigest()
-
-
-def folder() -> Path | None:
-    """Return the user's state folder; None without a home, not even in the list of users."""
-    place = Path(PlatformDirs("bumble", appauthor=False).user_state_dir)
-    return place if place.is_absolute() else None
 
 
 @cache
@@ -61,39 +68,44 @@ def _of_process() -> bytes:
     return secrets.token_bytes(KEY_BYTES)
 
 
-def _places() -> Iterator[Path]:
-    """Yield where the secret may lie; nowhere below a home that nobody has."""
-    if (state := folder()) is not None:
-        yield state / NAME
+def _places(name: str) -> Iterator[Path]:
+    """Yield where a file may lie; nowhere below a home that nobody has."""
+    state = Path(PlatformDirs("bumble", appauthor=False).user_state_dir)
+    if state.is_absolute():
+        yield state / name
     if os.name == "posix":  # elsewhere nobody tells whose a file is
         with suppress(OSError):
             temporary = tempfile.gettempdir()  # where nothing else will do, the folder it runs in
             if not os.path.samefile(temporary, os.curdir):  # noqa: PTH121
-                yield Path(temporary) / f"bumble-{os.geteuid()}" / NAME
+                yield Path(temporary) / f"bumble-{os.geteuid()}" / name
 
 
-def _kept() -> bytes | None:
+def _kept_key() -> bytes | None:
     """Return the secret, made where there is none; None where none can be kept."""
-    for place in _places():
+    for place in _places(NAME):
         with suppress(FolderUnwritableError):
-            if _read(place) is None:
+            if _key(place) is None:
                 disk.write_atomic(place, secrets.token_bytes(KEY_BYTES), mode=0o600)
-            if key := _read(place):  # another process may have been quicker
+            if key := _key(place):  # another process may have been quicker
                 return key
     return None
 
 
-def _read(place: Path) -> bytes | None:
-    """Read the secret; one that others can read, or made, is none."""
+def _key(place: Path) -> bytes | None:
+    key = _own(place)
+    return key if key is not None and len(key) == KEY_BYTES else None
+
+
+def _own(place: Path) -> bytes | None:
+    """Read a file of this installation; one that others can read, or made, is none."""
     try:
         if os.name == "posix":
             status = place.lstat()
             if status.st_mode & OTHERS or status.st_uid != os.geteuid():
                 return None
-        key = disk.read(place)
+        return disk.read(place)
     except OSError:
         return None
-    return key if len(key) == KEY_BYTES else None
 
 
 def secret(name: str, environ: Mapping[str, str], secrets_file: Path | None) -> str | None:
