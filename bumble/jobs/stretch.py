@@ -23,7 +23,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.entity.changes import Change
-from bumble.entity.config_memory import DistillationConfig
+from bumble.entity.config import DistillationConfig
 from bumble.errors import AnswerInvalidError, RecordInvalidError
 from bumble.fallback import notices, sayings
 from bumble.jobs import ask, episode, memories, portrait, quoted, scene, segments
