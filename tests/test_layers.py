@@ -10,7 +10,6 @@ PACKAGE = Path(bumble.__file__).parent
 RANK = {name: rank for rank, name in enumerate(ROOMS)}
 LOADED_LATE = ("dateparser", "filelock", "json_repair", "jsonschema", "markdown_it", "msgpack")
 ONLY_IN = {
-    "ijson": ("bridges",),
     "pyrage": ("bridges",),
     "jinja2": ("bridges",),
     "markupsafe": ("bridges",),

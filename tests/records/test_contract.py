@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.bridges.exports import bundle, memories, okf
+from bumble.bridges.exports import bundle, memories
 from bumble.bridges.report import life
 from bumble.cli import app, completing
 from bumble.cli.doctor import check_records
@@ -769,7 +769,7 @@ def test_an_export_has_pages_of_a_kind_by_the_name_it_gives_them(
     pages = memories.collect(entity, ZONE, "Ada", Reader("sam"))
     of_kind = [page for page in pages.pages if page.kind is kind]
     assert bool(of_kind) == bool(kind.page)
-    texts = okf.bundle(pages, "Ada", "bo", Reader("sam"), AT)
+    texts = memories.bundle(pages, "Ada", "bo", Reader("sam"), AT)
     assert all(f"type: {kind.page}\n" in texts[f"{page.path}.md"] for page in of_kind)
 
 

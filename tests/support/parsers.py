@@ -22,9 +22,9 @@ from msgspec.structs import replace
 
 from bumble.body import appraisal
 from bumble.body import soma as body_soma
-from bumble.bridges.exports import restore
-from bumble.bridges.imports import card, formats, json_stream, lorebook, notes, source
-from bumble.bridges.imports.items import ImportContext
+from bumble.bridges.exports import bundle
+from bumble.bridges.imports import card, foreign, formats, notes, source
+from bumble.bridges.imports.ledger import ImportContext
 from bumble.chat import context_report
 from bumble.chat.tool_cache import ToolCache
 from bumble.cli import directives
@@ -245,7 +245,7 @@ def _detected(path: Path) -> object:
 
 def _restored(path: Path) -> object:
     with tempfile.TemporaryDirectory(dir=path.parent) as place:
-        return restore.unpack(path, Path(place) / "ada")
+        return bundle.unpack(path, Path(place) / "ada")
 
 
 def _zip(name: str, text: str) -> bytes:
@@ -385,10 +385,10 @@ READERS: Mapping[str, Reader] = {
         [exports.png(ccv3=exports.encoded(exports.card()), chara=b"x")],
         lambda data, _: card.from_png(data),
     ),
-    "lorebook": of_json(lorebook.parse, exports.card()["data"]["character_book"]),
+    "lorebook": of_json(card.lore, exports.card()["data"]["character_book"]),
     "stream": Reader(
         [json.dumps(exports.gpt_moving()).encode()],
-        lambda data, _: list(json_stream.items(io.BytesIO(data))),
+        lambda data, _: list(foreign.items(io.BytesIO(data), "")),
     ),
     "note": of_text(notes.split, "---\ntags: [a]\n---\nbody\n"),
     "import chatgpt": _imported(
