@@ -19,8 +19,7 @@ from bumble.errors import RecordInvalidError, UnsafePathError
 from bumble.files import disk
 from bumble.history import past
 from bumble.records import base, kinds
-from bumble.records.kinds import Kind
-from bumble.records.record_view import RecordView
+from bumble.records.kind import Kind, RecordView
 
 MOST_BYTES = 4_000_000  # of a file that no kind of record reads
 NOT_MEMORY = ("workspace",)

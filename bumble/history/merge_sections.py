@@ -12,14 +12,15 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from bumble.history import merge_lines, merge_rules
+from bumble.history import merge_lines
 from bumble.history.merge_lines import Merged
-from bumble.history.merge_values import CLASHED
 from bumble.records import journal as journal_store
 from bumble.records import knowledge as knowledge_store
+from bumble.records import merge_rules
 from bumble.records.base import provenance
 from bumble.records.journal import Journal, JournalEntry
 from bumble.records.knowledge import KnowledgeSection
+from bumble.records.merge_rules import CLASHED
 from bumble.text import markdown
 
 Parts: TypeAlias = Mapping[object, str]

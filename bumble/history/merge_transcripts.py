@@ -10,9 +10,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from bumble.history.merge_lines import Merged
-from bumble.history.merge_values import moment
 from bumble.records import jsonl, sessions
 from bumble.records.jsonl import JsonLine
+from bumble.records.merge_rules import moment
 
 Key = tuple[object, str]
 NOTHING: Key = (None, "")  # what the first line follows

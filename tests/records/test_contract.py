@@ -62,7 +62,7 @@ from bumble.records import (
     working,
 )
 from bumble.records.base import Provenance
-from bumble.records.kinds import Kind
+from bumble.records.kind import Kind, RecordKind
 from bumble.records.provenance import Reader
 from bumble.text import markdown
 from tests.support.kills import every_call, forks, in_child
@@ -652,7 +652,7 @@ def test_git_merges_a_kind_as_it_says(kind: Kind, entity: Entity) -> None:
     command = ["git", "check-attr", "merge", "--", path]
     said = subprocess.run(command, cwd=entity.root, check=True, capture_output=True, text=True)
     assert said.stdout.rsplit(" ", 1)[1].strip() == (kind.merging or "unspecified")
-    assert bool(kind.merging) == (kind.name in merge.MERGERS)
+    assert bool(kind.merging) == (merge.merger_of(kind) is not merge_lines.merge)
 
 
 @every_kind
@@ -674,7 +674,8 @@ def test_what_two_sides_made_of_a_record_is_one_again_or_names_its_clash(kind: K
 def test_a_change_of_a_kind_is_told_in_its_words(kind: Kind, entity: Entity) -> None:
     file = put(entity, kind)
     path = entity.relative(file)
-    assert kind.name in describe.DESCRIBERS
+    in_lines = kind.is_lines or kind is kinds.HANDOVER
+    assert in_lines != (isinstance(kind, RecordKind) or kind.teller is not None)
     assert describe.describe(Version(path, None, file.read_bytes()))
     assert describe.list_kinds([path]) in (kind.file_name, f"1 {kind.singular}")
 
@@ -848,7 +849,7 @@ def test_a_case_above_keeps_the_bytes_of_every_kind(kind: Kind) -> None:
     parsers = {case.parse for case in CASES.values()}
     by_line = ("scratch", "working")  # added and spliced a line at a time
     as_others = ("journal", "handover", "soma", "state")  # sections, documents and mappings
-    assert kind.parse in parsers or kind.name in (*by_line, *as_others)
+    assert {kind.parse, kind.parser} & parsers or kind.name in (*by_line, *as_others)
 
 
 def test_working_memory_keeps_the_bytes_of_what_no_dream_wrote() -> None:

@@ -16,6 +16,7 @@ from bumble.bridges.report.life import ON_TIMELINE, Life, LifeEntry, Portrait, s
 from bumble.history import log
 from bumble.history.log import Commit
 from bumble.records import kinds
+from bumble.records.kind import Kind
 
 SPAN = timedelta(days=30)
 BY_HAND = "by hand"
@@ -109,14 +110,14 @@ def _counted(commits: list[Commit], action: str) -> str:
     return ", ".join(_phrase(kind, counts[kind.name]) for kind in ordered)
 
 
-def _kind(path: str) -> kinds.Kind | None:
+def _kind(path: str) -> Kind | None:
     """Return the kind of the record that a file is; None for what lies beside a conversation."""
     kind = kinds.of_path(path)
     is_record = kind is not None and any(Path(path).match(pattern) for pattern in kind.patterns)
     return kind if is_record and kind is not kinds.HANDOVER else None
 
 
-def _phrase(kind: kinds.Kind, count: int) -> str:
+def _phrase(kind: Kind, count: int) -> str:
     if kind.is_file:
         return kind.file_name or kind.singular
     return f"{count} {kind.singular if count == 1 else kind.plural}"

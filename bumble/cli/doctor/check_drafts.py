@@ -21,8 +21,7 @@ from bumble.files import disk
 from bumble.records import base, checks, kinds
 from bumble.records.base import Provenance
 from bumble.records.checks import Check
-from bumble.records.kinds import Kind
-from bumble.records.record_view import RecordView
+from bumble.records.kind import Kind, RecordView
 from bumble.text import words
 from bumble.text.stop_words import telling_words
 

@@ -27,8 +27,7 @@ from bumble.history.findings import Finding
 from bumble.jobs import schedule
 from bumble.prompt import prompt_files
 from bumble.records import base, kinds, knowledge, session_files, sessions, soma
-from bumble.records.kinds import Kind
-from bumble.records.record_view import RecordView
+from bumble.records.kind import Kind, RecordView
 from bumble.records.sessions import Session
 from bumble.runtime import body_state, rules
 from bumble.text import markdown, moments

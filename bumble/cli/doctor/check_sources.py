@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from msgspec import Struct, field
 
 from bumble.history.findings import Finding
-from bumble.records import base, record_view
+from bumble.records import base
 from bumble.records.base import Provenance
-from bumble.records.record_view import RecordView
+from bumble.records.kind import RecordView, unite
 from bumble.records.sessions import Session
 
 MOST_NAMED = 3  # sources that one finding names
@@ -96,7 +96,7 @@ class Sources(Struct):
 
     def _check_people(self, record: _Derived) -> Iterator[Finding]:
         """Find whom nothing knows any more: `person forget` leaves no id behind, a copy may."""
-        listed = record_view.unite(record.view.people, record.view.origin.audience)
+        listed = unite(record.view.people, record.view.origin.audience)
         strangers = [person for person in listed if person not in self.people]
         if strangers:
             sentence = (

@@ -24,7 +24,7 @@ from bumble.recall import recalled
 from bumble.recall.recalled import Search
 from bumble.records import checks, dreams, kinds, session_files
 from bumble.records.checks import Check
-from bumble.records.record_view import RecordView
+from bumble.records.kind import RecordView
 from bumble.records.sessions import Session
 from bumble.runtime import body_state
 from bumble.runtime.runtime import Runtime

@@ -22,7 +22,7 @@ from bumble.jobs.forgetting import repeated_words
 from bumble.jobs.forgetting.repeated_words import PersonSpeech
 from bumble.records import base, sessions
 from bumble.records.forgotten import Forgotten
-from bumble.records.record_view import RecordView
+from bumble.records.kind import RecordView
 from bumble.records.sessions import Message
 from bumble.text import stop_words
 

@@ -29,8 +29,8 @@ from bumble.jobs.forgetting.repeated_words import PersonSpeech
 from bumble.jobs.forgetting.undecided import STILL_NAMED, Undecided
 from bumble.records import forgotten, kinds
 from bumble.records.forgotten import Forgotten
-from bumble.records.kinds import Forgetting as Way
-from bumble.records.kinds import Kind
+from bumble.records.kind import Forgetting as Way
+from bumble.records.kind import Kind
 
 
 class Forgetting(Struct, frozen=True):

@@ -8,8 +8,7 @@ from typing import Any
 from bumble.jobs.forgetting import record_files
 from bumble.jobs.forgetting.draft import ForgettingDraft
 from bumble.records import base, kinds, relationships
-from bumble.records.kinds import Kind
-from bumble.records.record_view import RecordView
+from bumble.records.kind import Kind, RecordView
 from bumble.text import markdown
 from bumble.text.markdown import Document
 

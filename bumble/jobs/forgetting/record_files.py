@@ -15,8 +15,7 @@ from bumble.records import (
     session_files,
     sessions,
 )
-from bumble.records.kinds import Kind
-from bumble.records.record_view import RecordView
+from bumble.records.kind import Kind, RecordView
 from bumble.text import markdown
 from bumble.text.markdown import Document
 

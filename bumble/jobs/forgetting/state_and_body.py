@@ -8,7 +8,7 @@ from typing import Any
 from bumble.history import review as proposed
 from bumble.jobs.forgetting.draft import ForgettingDraft, time_of
 from bumble.records import base, soma, state
-from bumble.records.kinds import Kind
+from bumble.records.kind import Kind
 from bumble.runtime import review_queue
 
 

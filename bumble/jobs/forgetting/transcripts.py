@@ -16,7 +16,7 @@ from bumble.jobs.forgetting import repeated_words
 from bumble.jobs.forgetting.draft import ForgettingDraft, time_of
 from bumble.jobs.forgetting.repeated_words import Remark
 from bumble.records import base, jsonl, kinds, session_files
-from bumble.records.kinds import Kind
+from bumble.records.kind import Kind
 from bumble.records.sessions import Message, Session
 
 # What a line of a transcript keeps when its words go; a later version may add words of any name.

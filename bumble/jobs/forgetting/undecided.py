@@ -10,7 +10,7 @@ from msgspec import Struct
 from bumble.entity import changes, companions
 from bumble.jobs.forgetting.draft import ForgettingDraft
 from bumble.records import forgotten, kinds
-from bumble.records.record_view import RecordView
+from bumble.records.kind import RecordView
 
 STILL_NAMED = "it still has the name, in words that are a person's to edit"
 NAMED_BEFORE = "the name is gone from it; whether its words still tell of them is yours to see"

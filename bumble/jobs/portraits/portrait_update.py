@@ -19,8 +19,9 @@ from bumble.jobs.portraits import line_origins, portrait
 from bumble.jobs.portraits.line_origins import LineSource
 from bumble.jobs.portraits.portrait import Material
 from bumble.jobs.portraits.scores import PortraitScores
-from bumble.records import base, record_view, relationships
+from bumble.records import base, relationships
 from bumble.records.base import Provenance
+from bumble.records.kind import unite
 from bumble.records.provenance import is_untrusted
 from bumble.records.relationships import PendingNote, Relationship
 from bumble.runtime import people
@@ -153,7 +154,7 @@ def plan(
     if runtime.config.memory.relational.flush_to_disk and update.text != now.text:
         new = origin if update.good else replace(origin, model="")  # a quote is no model's
         marks = line_origins.marked(person, update.text, new, sources)
-        ids = record_view.unite(*(mark.sources for mark in marks.values()))
+        ids = unite(*(mark.sources for mark in marks.values()))
         values |= {
             "text": update.text,
             "lines": marks,
