@@ -16,16 +16,15 @@ from msgspec import Struct
 from bumble.entity.changes import Change
 from bumble.entity.folder import Entity
 from bumble.jobs.forgetting import (
+    draft,
     earlier_versions,
     portrait_files,
     record_files,
-    repeated_words,
     state_and_body,
     transcripts,
     undecided,
 )
-from bumble.jobs.forgetting.draft import ForgettingDraft
-from bumble.jobs.forgetting.repeated_words import PersonSpeech
+from bumble.jobs.forgetting.draft import ForgettingDraft, PersonSpeech
 from bumble.jobs.forgetting.undecided import STILL_NAMED, Undecided
 from bumble.records import forgotten, kinds
 from bumble.records.forgotten import Forgotten
@@ -41,7 +40,7 @@ class Forgetting(Struct, frozen=True):
     undecided: tuple[Undecided, ...]
     names: tuple[str, ...] = ()  # the person's id, and what they are called
     ids: frozenset[str] = frozenset()  # of all that goes
-    speech: PersonSpeech = repeated_words.SILENT  # theirs alone
+    speech: PersonSpeech = draft.SILENT  # theirs alone
     last: datetime | None = None  # when they last said something; None: never
 
     def tells_of(self, text: str) -> bool:
