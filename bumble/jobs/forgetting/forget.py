@@ -15,15 +15,7 @@ from msgspec import Struct
 
 from bumble.entity.changes import Change
 from bumble.entity.folder import Entity
-from bumble.jobs.forgetting import (
-    draft,
-    earlier_versions,
-    portrait_files,
-    record_files,
-    state_and_body,
-    transcripts,
-    undecided,
-)
+from bumble.jobs.forgetting import draft, earlier_versions, record_files, transcripts, undecided
 from bumble.jobs.forgetting.draft import ForgettingDraft, PersonSpeech
 from bumble.jobs.forgetting.undecided import STILL_NAMED, Undecided
 from bumble.records import forgotten, kinds
@@ -95,7 +87,7 @@ def plan(
     for kind in kinds.KINDS:
         if kind is not kinds.SESSION:  # first: what goes with it decides of the others
             FORGETTERS[kind.forgetting](draft, kind)
-    state_and_body.forget_body(draft)
+    record_files.forget_body(draft)
     earlier_versions.forget(draft)
     return Forgetting(
         tuple(draft.planned.values()),
@@ -148,7 +140,7 @@ FORGETTERS: Mapping[Way, Callable[[ForgettingDraft, Kind], None]] = {
     "beside": record_files.forget_files,
     "file": record_files.forget_files,
     "parts": record_files.forget_parts,
-    "portrait": portrait_files.forget,
-    "values": state_and_body.forget_state,
+    "portrait": record_files.forget_portrait,
+    "values": record_files.forget_state,
     "listed": _leave,
 }
