@@ -12,8 +12,7 @@ from bumble.entity.changes import Change
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
 from bumble.jobs.forgetting import forget, transcripts
-from bumble.jobs.forgetting.forget import Forgetting
-from bumble.jobs.forgetting.undecided import Undecided
+from bumble.jobs.forgetting.forget import Forgetting, Undecided
 from bumble.records import base, forgotten, jsonl, kinds, relationships, session_files
 from bumble.records.forgotten import Forgotten
 from bumble.records.sessions import Session

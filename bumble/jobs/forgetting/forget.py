@@ -8,20 +8,129 @@ an import brought back. Git's history is not touched.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, tzinfo
+from pathlib import Path
 
 from msgspec import Struct
 
+from bumble.entity import changes, companions
 from bumble.entity.changes import Change
 from bumble.entity.folder import Entity
-from bumble.jobs.forgetting import draft, earlier_versions, record_files, transcripts, undecided
+from bumble.files import disk
+from bumble.jobs.forgetting import draft, record_files, transcripts
 from bumble.jobs.forgetting.draft import ForgettingDraft, PersonSpeech
-from bumble.jobs.forgetting.undecided import STILL_NAMED, Undecided
-from bumble.records import forgotten, kinds
+from bumble.records import forgotten, kinds, relationships
 from bumble.records.forgotten import Forgotten
 from bumble.records.kind import Forgetting as Way
-from bumble.records.kind import Kind
+from bumble.records.kind import Kind, RecordView
+
+STILL_NAMED = "it still has the name, in words that are a person's to edit"
+NAMED_BEFORE = "the name is gone from it; whether its words still tell of them is yours to see"
+RESTS_IN_PART = "it rests in part on what is forgotten"
+FILE_NAMED = "its file is named for them"
+STILL_QUOTED = "it has words of theirs, in what a person wrote"
+_LARGEST_LOOKED_INTO = 4_000_000  # of files that no kind of record reads, in bytes
+
+
+class Undecided(Struct, frozen=True):
+    """A file that stays and may still tell of the person: somebody has to look at it."""
+
+    path: str
+    kind: str  # name of a kind of record, or `settings`
+    reason: str
+
+
+def find_undecided(draft: ForgettingDraft) -> Iterator[Undecided]:
+    """Find what stays and may still tell of them, with what speaks for that."""
+    entity = draft.entity
+    yield from _judge(draft, entity.file, "settings", ())
+    for kind in kinds.KINDS:
+        for path in kind.paths(entity):
+            views = next(
+                (views for place, views in draft.views.get(kind.name, ()) if place == path), ()
+            )
+            yield from _judge(draft, path, kind.name, views)
+    for path in _other_files(draft):
+        yield from _judge(draft, path, "file", ())
+
+
+def _other_files(draft: ForgettingDraft) -> Iterator[Path]:
+    """Yield the files that no kind of record reads, those of the workspace among them."""
+    entity = draft.entity
+    read = {path for kind in kinds.KINDS for path in kind.paths(entity)} | {entity.file}
+    derived = {".git", ".bumble", str(changes.HISTORY)}
+    derived_names = ("memory.db", forgotten.PATH)
+    for path in sorted(entity.root.rglob("*")):
+        place = path.relative_to(entity.root)
+        beside = len(place.parts) > 2 and place.parts[2] == "blobs"  # looked at with the transcript
+        if beside or path in read or not derived.isdisjoint(place.parts):
+            continue
+        record = companions.record_of(place.as_posix())
+        if record is not None and (entity.root / record).is_file():  # read with it
+            continue
+        if path.is_symlink() or not path.is_file() or place.name.startswith(derived_names):
+            continue
+        if path.stat().st_size <= _LARGEST_LOOKED_INTO:
+            yield path
+
+
+def _judge(
+    draft: ForgettingDraft, path: Path, kind: str, views: Sequence[RecordView]
+) -> Iterator[Undecided]:
+    relative = draft.entity.relative(path)
+    change, old = draft.planned.get(relative), companions.read(draft.entity.root, relative) or b""
+    new = old if change is None else change.data
+    if new is None:
+        return
+    reasons = {
+        STILL_NAMED: draft.is_named_in(new),
+        STILL_QUOTED: draft.speech.quotes(new.decode(errors="replace")),
+        NAMED_BEFORE: bool(views) and draft.is_named_in(old),
+        RESTS_IN_PART: any(
+            draft.gone & set(view.sources) for view in views if not draft.is_own(view)
+        ),
+        FILE_NAMED: bool(views) and f"-{draft.person}-" in f"-{kinds.BY_NAME[kind].stem(path)}-",
+    }
+    reason = next((text for text, holds in reasons.items() if holds), None)
+    if reason:
+        yield Undecided(relative, kind, reason)
+
+
+HISTORY = str(changes.HISTORY)
+ARCHIVE = ".zip"
+
+
+def forget_earlier_versions(draft: ForgettingDraft) -> None:
+    """Remove earlier versions kept in `.history/`: of files that change, and what tells of them."""
+    for path in companions.orphans(draft.entity.root):
+        text = (disk.read_if_there(path) or b"").decode(errors="replace")
+        if (
+            draft.is_named(text)
+            or draft.speech.echoes(text)
+            or any(one in text for one in draft.gone)
+        ):
+            draft.remove(path, "sources of what is gone")
+    history = draft.entity.root / HISTORY
+    if not (draft.planned or history.is_dir()):
+        return
+    changed = {*draft.planned, relationships.path(draft.person)}
+    for path in sorted(history.rglob("*")) if history.is_dir() else []:
+        if not path.is_file():
+            continue
+        place = path.relative_to(history)
+        original = place.with_name(f"{place.stem.rsplit('.', 1)[0]}{place.suffix}").as_posix()
+        cut_off = place.name.partition(".")[2]  # what a kill kept from being written
+        data = disk.read_if_there(path) or b""
+        holds = (
+            original in changed
+            or path.suffix == ARCHIVE  # the folder before a migration: packed, and whole
+            or cut_off in {Path(changed_path).name for changed_path in changed}
+            or draft.is_named_in(data)
+            or draft.speech.echoes(data.decode(errors="replace"))
+        )
+        if holds:
+            draft.remove(path, "earlier versions")
 
 
 class Forgetting(Struct, frozen=True):
@@ -88,11 +197,11 @@ def plan(
         if kind is not kinds.SESSION:  # first: what goes with it decides of the others
             FORGETTERS[kind.forgetting](draft, kind)
     record_files.forget_body(draft)
-    earlier_versions.forget(draft)
+    forget_earlier_versions(draft)
     return Forgetting(
         tuple(draft.planned.values()),
         dict(draft.counts),
-        tuple(undecided.find(draft)),
+        tuple(find_undecided(draft)),
         (person, *spelt),
         frozenset(draft.gone),
         draft.speech,
