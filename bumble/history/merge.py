@@ -12,8 +12,8 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from bumble.entity import companions
-from bumble.history import merge_lines, merge_sections, merge_transcripts
-from bumble.history.merge_lines import Merged
+from bumble.history import merge_texts
+from bumble.history.merge_texts import Merged
 from bumble.records import forgotten, kinds, mapping_files, merge_rules, relationships
 from bumble.records.kind import Kind, RecordKind
 from bumble.records.merge_rules import CLASHED, Values, moment
@@ -40,7 +40,7 @@ def merge(path: str, base: str, current: str, incoming: str) -> Merged:
     try:
         return _merger_for(path)(base, current, incoming)
     except ValueError:  # a side is not such a record
-        return merge_lines.merge(base, current, incoming)
+        return merge_texts.merge_lines(base, current, incoming)
 
 
 def _merger_for(path: str) -> Merge:
@@ -49,19 +49,19 @@ def _merger_for(path: str) -> Merge:
         inner = "/".join(parts[number:])
         kind = kinds.of_path(inner)
         if inner == forgotten.PATH:
-            return merge_lines.merge_notes
+            return merge_texts.merge_notes
         if record := companions.record_of(inner):
             return _companion_merger(kinds.of_path(record))
         if kind and PurePosixPath(kind.patterns[0]).suffix == PurePosixPath(path).suffix:
             merger = merger_of(kind)
             return _shown_merger(inner, merger) if inner in companions.SECTIONS else merger
-    return merge_lines.merge
+    return merge_texts.merge_lines
 
 
 def merger_of(kind: Kind) -> Merge:
     """Return what merges the files of a kind."""
     if not kind.merging:
-        return merge_lines.merge
+        return merge_texts.merge_lines
     if kind.name in SPECIAL:
         return SPECIAL[kind.name]
     return (
@@ -199,7 +199,7 @@ def _merge_document(texts: tuple[str, str, str], rules: Rules) -> Merged:
     """Merge front matter by rules and the body by lines."""
     documents = [markdown.parse(text) for text in texts]
     bodies = [document.source[document.body_start :] for document in documents]
-    below = merge_lines.merge(bodies[0], bodies[1], bodies[2])
+    below = merge_texts.merge_lines(bodies[0], bodies[1], bodies[2])
     carrier = next((document for document in documents[1:] if document.meta_start), None)
     if carrier is None:
         return below
@@ -219,7 +219,7 @@ def _merge_yaml(texts: tuple[str, str, str], rules: Rules) -> Merged:
     read = [mapping_files.parse(text) for text in texts]
     wanted = rules(read[0].values, read[1].values, read[2].values)
     agreed = [_with_values(parsed.source or "", wanted) for parsed in read]
-    merged = merge_lines.merge(agreed[0], agreed[1], agreed[2])
+    merged = merge_texts.merge_lines(agreed[0], agreed[1], agreed[2])
     if CLASHED in _leaves(wanted):
         return merged
     if merged.clean and _has_values(merged.text, wanted):
@@ -270,13 +270,13 @@ def _has_values(text: str, wanted: Mapping[str, Any]) -> bool:
 
 
 SPECIAL: Mapping[str, Merge] = {  # of kinds whose files are more than their values and lines
-    "knowledge": merge_sections.knowledge,
-    "journal": merge_sections.journal,
+    "knowledge": merge_texts.knowledge,
+    "journal": merge_texts.journal,
     "narrative": _later_merger(kinds.NARRATIVE),
     "handover": _later_merger(kinds.HANDOVER),
     "topic": _later_merger(kinds.TOPIC),
-    "scratch": merge_lines.merge_notes,
-    "working": merge_lines.union,
-    "session": merge_transcripts.merge,
+    "scratch": merge_texts.merge_notes,
+    "working": merge_texts.merge_union,
+    "session": merge_texts.transcript,
     "person": _merge_person,
 }

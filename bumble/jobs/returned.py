@@ -29,12 +29,12 @@ TITLE = "person forget: what a merge brought back"
 def check(entity: Entity, zone: tzinfo) -> Iterator[Finding]:
     """Yield what is here again though it was forgotten."""
     try:
-        plan = brought_back.plan(entity, zone)
+        again = brought_back.plan(entity, zone)
     except RecordInvalidError as error:
         if error.path.name == forgotten.PATH:
             yield Finding("record-invalid", error.problem, forgotten.PATH, error.line)
         return  # another file is a finding of its own
-    for change in plan.changes:
+    for change in again.changes:
         sentence = "what was forgotten is here again"
         yield Finding("forgotten-back", sentence, change.path, fix="bumble doctor --fix")
 
@@ -64,18 +64,18 @@ def forget_again(
     Raises:
         RecordInvalidError: If a file can't be read: nothing may be forgotten by half.
     """
-    plan = Forgetting((), {}, ())
+    done = Forgetting((), {}, ())
     for _ in range(MOST_ROUNDS):  # what two people share is done for one after the other
         more = brought_back.plan(entity, zone)
         if not more.changes:
             break
-        plan = more
-        change_set = ChangeSet(TITLE, plan.changes)
+        done = more
+        change_set = ChangeSet(TITLE, done.changes)
         commits.apply(entity.root, change_set, keeping, timeout_seconds=timeout_seconds)
-        _stage(entity, keeping, plan)
+        _stage(entity, keeping, done)
         traces.drop_caches(entity, caches)
-        traces.scrub(entity, [plan], at, name=keeping.name, zone=zone)
-    return plan
+        traces.scrub(entity, [done], at, name=keeping.name, zone=zone)
+    return done
 
 
 def _stage(entity: Entity, keeping: Keeping, plan: Forgetting) -> None:

@@ -32,7 +32,7 @@ from bumble.entity.create import NewEntity
 from bumble.entity.folder import Entity
 from bumble.errors import RecordExistsError, RecordInvalidError
 from bumble.files import disk
-from bumble.history import describe, log, lookup, merge, merge_lines, undo
+from bumble.history import describe, log, lookup, merge, merge_texts, undo
 from bumble.index import chunks, scan
 from bumble.index.memory import Memory
 from bumble.jobs.forgetting import forget
@@ -652,16 +652,16 @@ def test_git_merges_a_kind_as_it_says(kind: Kind, entity: Entity) -> None:
     command = ["git", "check-attr", "merge", "--", path]
     said = subprocess.run(command, cwd=entity.root, check=True, capture_output=True, text=True)
     assert said.stdout.rsplit(" ", 1)[1].strip() == (kind.merging or "unspecified")
-    assert bool(kind.merging) == (merge.merger_of(kind) is not merge_lines.merge)
+    assert bool(kind.merging) == (merge.merger_of(kind) is not merge_texts.merge_lines)
 
 
 @every_kind
 def test_what_two_sides_made_of_a_record_is_one_again_or_names_its_clash(kind: Kind) -> None:
     path, before = record(kind.name, HELD)
     ours, theirs = (record(kind.name, text)[1] for text in ("It was Sam who sang.", "We sailed."))
-    assert merge.merge(path, before, ours, before) == merge_lines.Merged(ours, True)
-    assert merge.merge(path, before, before, theirs) == merge_lines.Merged(theirs, True)
-    assert merge.merge(path, before, ours, ours) == merge_lines.Merged(ours, True)
+    assert merge.merge(path, before, ours, before) == merge_texts.Merged(ours, True)
+    assert merge.merge(path, before, before, theirs) == merge_texts.Merged(theirs, True)
+    assert merge.merge(path, before, ours, ours) == merge_texts.Merged(ours, True)
     sides = merge.merge(path, before, ours, theirs), merge.merge(path, before, theirs, ours)
     assert sides[0].clean == sides[1].clean
     for side in sides:
