@@ -29,7 +29,7 @@ from bumble.history.findings import Finding, guarded
 from bumble.index import place
 from bumble.index.place import Place
 from bumble.index.sync import IndexState
-from bumble.jobs import returned
+from bumble.jobs.forgetting import returned
 from bumble.models.weights.catalog import Catalog, CatalogEntry
 from bumble.records import relationships
 
