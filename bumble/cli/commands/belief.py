@@ -11,7 +11,7 @@ import typer
 
 from bumble.app import output
 from bumble.app.opening import Opened, within, zone
-from bumble.cli import commit, conversations, text_input, viewing
+from bumble.cli import commit, conversations, listing, text_input
 from bumble.cli.commit import FromOption
 from bumble.cli.conversations import OfSessionOption
 from bumble.cli.entity_command import looks_back, writes
@@ -89,7 +89,7 @@ def list_(
         )
 
     paths = beliefs.paths(opened.entity.beliefs)
-    load = viewing.Viewer(opened).seeing(_load)
+    load = listing.Viewer(opened).seeing(_load)
     listing = readable(opened, paths, load, keep=wanted, limit=limit)
     short = short_ids([record.id for record in listing.records], _by_id(opened))
 
@@ -113,7 +113,7 @@ def show(
 ) -> None:
     """Show a belief, how sure it is of it now, and what it rests on."""
     path = _path(opened, belief_id)
-    belief = viewing.Viewer(opened).seen(_load(path))
+    belief = listing.Viewer(opened).seen(_load(path))
     rows = [
         ("id", belief.id),
         ("category", belief.category),

@@ -9,7 +9,7 @@ import typer
 
 from bumble.app import output
 from bumble.app.opening import Opened, within
-from bumble.cli import commit, listing, people, text_input, viewing
+from bumble.cli import commit, listing, people, text_input
 from bumble.cli.commit import FromOption
 from bumble.cli.entity_command import shows, writes
 from bumble.cli.listing import Listing
@@ -68,7 +68,7 @@ def list_(
 @shows
 def show(opened: Opened, title: TitleArgument) -> None:
     """Show a project: why it is worked on, its next steps, and who has part in it."""
-    project = viewing.Viewer(opened).seen(_find(opened, title))
+    project = listing.Viewer(opened).seen(_find(opened, title))
     rows = [
         ("status", project.status),
         ("people", ", ".join(project.people)),

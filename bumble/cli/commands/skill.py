@@ -10,7 +10,7 @@ import typer
 
 from bumble.app import output
 from bumble.app.opening import Opened
-from bumble.cli import commit, listing, text_input, viewing
+from bumble.cli import commit, listing, text_input
 from bumble.cli.commit import FromOption
 from bumble.cli.entity_command import shows, writes
 from bumble.cli.listing import Listing
@@ -64,7 +64,7 @@ def show(
     name: NameArgument,
 ) -> None:
     """Show a skill: how it is done, what for, and who wrote that down."""
-    skill = viewing.Viewer(opened).seen(_find(opened, name))
+    skill = listing.Viewer(opened).seen(_find(opened, name))
     written = ("written", listing.origin(skill.provenance))
     rows = [("description", skill.description), written, ("file", skill.path)]
     text = [f"# {skill.name}", "", skill.text, "", *listing.details(rows)]

@@ -16,7 +16,7 @@ from bumble.body.affects import emotional_intensity
 from bumble.body.bars import FULL
 from bumble.body.config import HORMONE_NAMES
 from bumble.body.soma import Soma
-from bumble.cli import anchors_view, listing, run_job, viewing
+from bumble.cli import anchors_view, listing, run_job
 from bumble.cli.entity_command import looks_back, runs_job
 from bumble.cli.run_job import JobFlags
 from bumble.errors import UsageError
@@ -51,7 +51,7 @@ def show(opened: Opened, *, as_: AsOption = None, explain: ExplainOption = False
     Its values are those of the present, computed from the file; looking writes nothing.
     """
     presence = look(opened)
-    presence = replace(presence, soma=viewing.Viewer(opened).body(presence.soma))
+    presence = replace(presence, soma=listing.Viewer(opened).body(presence.soma))
     if as_ is not None:
         text = _rendered(presence, as_)
         output.result(opened.shell, "soma", {"as": as_, "text": text}, text)
