@@ -241,11 +241,6 @@ def plan_dormant(
     return _plan(folder, episode, base.with_values(episode.source, values), why)
 
 
-def plan_forget(folder: Path, episode: Episode, why: str) -> Change:
-    """Plan to remove an episode's file."""
-    return base.plan_remove(_place(folder, episode), episode.source, why)
-
-
 def _plan(folder: Path, episode: Episode, document: Document, why: str) -> Change | None:
     return base.plan_edit(_place(folder, episode), episode.source, document, why)
 

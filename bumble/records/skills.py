@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -75,7 +75,16 @@ class SkillHit(Struct, frozen=True):
     excerpt: str  # the start of the text, at most EXCERPT_CHARS
 
 
-SKILL = RecordKind(
+class _SkillKind(RecordKind[Skill], frozen=True, kw_only=True):
+    """The kind whose files have two forms."""
+
+    def load(self, file: Path) -> Skill:
+        """Read the skill in a file, of either form."""
+        name = f"{slug(file)}/{FOLDER_FILE}" if file.name == FOLDER_FILE else file.name
+        return replace(super().load(file), path=f"{FOLDER}/{name}")
+
+
+SKILL = _SkillKind(
     name="skill",
     singular="skill",
     plural="skills",
@@ -92,22 +101,12 @@ SKILL = RecordKind(
     edit="bumble skill edit",
 )
 parse, paths, slug = SKILL.parse, SKILL.files, SKILL.stem
+load, read = SKILL.load, SKILL.readable
 
 
 def of(document: Document, slug: str, path: str) -> Skill:
     """Read a skill from its document."""
     return replace(SKILL.of(document, slug), path=path)
-
-
-def load(file: Path) -> Skill:
-    """Read the skill in a file, of either form."""
-    name = f"{slug(file)}/{FOLDER_FILE}" if file.name == FOLDER_FILE else file.name
-    return replace(SKILL.load(file), path=f"{FOLDER}/{name}")
-
-
-def read(folder: Path) -> Iterator[Skill]:
-    """Yield every skill that can be read, by slug; one broken file stops no talk."""
-    yield from base.load_all(paths(folder), load)[0]
 
 
 def match(skills: Iterable[Skill], name: str) -> Skill | None:
@@ -157,11 +156,6 @@ def plan_set(
     stale = dict.fromkeys(Provenance("x", "x", ("x",), "tool", ("x",)).meta())
     document = base.with_values(there.source, stale | {"description": description} | origin)
     return base.plan_edit(there.path, there.source, document.with_body(text), why)
-
-
-def plan_forget(skill: Skill, why: str) -> Change:
-    """Plan to remove a skill's file."""
-    return base.plan_remove(skill.path, skill.source, why)
 
 
 def query(skills: Iterable[Skill], text: str, *, limit: int = MAX_HITS) -> list[SkillHit]:
