@@ -12,7 +12,13 @@ from typing import Any
 
 from bumble.entity.changes import Change
 from bumble.files import disk
-from bumble.jobs.forgetting.draft import ForgettingDraft, Remark, time_of
+from bumble.jobs.forgetting.draft import (
+    ForgettingDraft,
+    Remark,
+    speech_of,
+    time_of,
+    without_sentences,
+)
 from bumble.records import base, jsonl, kinds, session_files
 from bumble.records.kind import Kind
 from bumble.records.sessions import Message, Session
@@ -47,7 +53,7 @@ def hear(draft: ForgettingDraft) -> None:
         draft.gone |= lost
         if lost and session.people == (draft.person,) and len(lost) == len(session.messages):
             draft.gone.add(session.id)
-    draft.speech = draft.speech_of(own, of_others)
+    draft.speech = speech_of(own, of_others)
 
 
 def speaker(session: Session, message: Message) -> str:
@@ -186,7 +192,7 @@ def _redact_line(
     if kind == "message" and data.get("role") == "user":  # another person's words are theirs
         text = data.get("text")
         plain = (
-            draft.without_sentences(text, draft.speech.quotes) if isinstance(text, str) else text
+            without_sentences(text, draft.speech.quotes) if isinstance(text, str) else text
         )
         return data if plain == text else {**data, "text": plain, jsonl.EMPTIED: jsonl.IN_PART}
     if not draft.is_past(time_of(data)):
