@@ -14,7 +14,8 @@ from bumble.entity.changes import Change
 from bumble.files import disk
 from bumble.records import base, kind, merge_rules
 from bumble.records.base import Provenance
-from bumble.records.kind import LATER, Key, Record, RecordKind, Told, told_anew, unit
+from bumble.records.fields import LATER, Key, unit
+from bumble.records.kind import Record, RecordKind, Told, told_anew
 from bumble.text.markdown import Document
 from bumble.text.words import one_line
 

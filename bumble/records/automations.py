@@ -12,7 +12,8 @@ from typing import Annotated, Any, ClassVar
 
 from bumble.entity.changes import Change
 from bumble.records.base import Provenance
-from bumble.records.kind import BODY, LATER, Record, RecordKind
+from bumble.records.fields import BODY, LATER
+from bumble.records.kind import Record, RecordKind
 
 MOST = 50  # of one entity
 PREFIX = "aut"

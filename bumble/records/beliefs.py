@@ -13,19 +13,8 @@ from typing import Annotated, Any, ClassVar
 from bumble.entity.changes import Change
 from bumble.records import base, merge_rules
 from bumble.records.base import Provenance
-from bumble.records.kind import (
-    BODY,
-    EARLIER,
-    JOINED,
-    LATER,
-    Key,
-    Record,
-    RecordKind,
-    Told,
-    one_of,
-    told_anew,
-    unit,
-)
+from bumble.records.fields import BODY, EARLIER, JOINED, LATER, Key, one_of, unit
+from bumble.records.kind import Record, RecordKind, Told, told_anew
 from bumble.records.merge_rules import ABSENT, Values
 from bumble.text.markdown import Document
 from bumble.text.words import one_line

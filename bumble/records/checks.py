@@ -11,7 +11,8 @@ from typing import Annotated, Any
 
 from bumble.records import base
 from bumble.records.base import Provenance
-from bumble.records.kind import Key, Meta, Record, RecordKind, Told, changed_lines
+from bumble.records.fields import Key, Meta
+from bumble.records.kind import Record, RecordKind, Told, changed_lines
 from bumble.records.relationships import person_id
 from bumble.text.markdown import Document
 from bumble.text.words import folded

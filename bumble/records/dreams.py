@@ -14,7 +14,8 @@ from typing import Annotated, Any, ClassVar
 
 from bumble.records import base
 from bumble.records.base import Provenance
-from bumble.records.kind import Key, Record, RecordKind
+from bumble.records.fields import Key
+from bumble.records.kind import Record, RecordKind
 from bumble.text import markdown
 from bumble.text.markdown import Document
 

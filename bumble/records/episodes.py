@@ -17,7 +17,8 @@ from bumble.entity.changes import Change
 from bumble.errors import RecordMissingError
 from bumble.records import base
 from bumble.records.base import Provenance
-from bumble.records.kind import BODY, JOINED, Key, Record, RecordKind, Told, told_anew, unit
+from bumble.records.fields import BODY, JOINED, Key, unit
+from bumble.records.kind import Record, RecordKind, Told, told_anew
 from bumble.records.merge_rules import joined
 from bumble.text.markdown import Document
 

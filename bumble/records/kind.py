@@ -11,19 +11,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, tzinfo
 from difflib import unified_diff
-from functools import cache
 from glob import escape
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
-from msgspec import NODEFAULT, Struct, field
-from msgspec.structs import FieldInfo, fields
+from msgspec import Struct, field
 
 from bumble.entity.changes import Change
 from bumble.entity.folder import Entity
 from bumble.files import disk
-from bumble.records import base, merge_rules
+from bumble.records import base, fields, merge_rules
 from bumble.records.base import BY_HAND, Provenance
+from bumble.records.fields import BODY, GIVEN
 from bumble.records.merge_rules import Rule, Values
 from bumble.text import markdown, yaml_edit
 from bumble.text.markdown import Document
@@ -39,11 +38,9 @@ Forgetting = Literal["lines", "beside", "file", "parts", "portrait", "values", "
 Bundling = Literal["whole", "parts", ""]
 # How git merges it: with our driver by meaning, lines of both sides, or as any text.
 Merging = Literal["bumble", "union", ""]
-Meta = Mapping[str, Any]
 Told = Iterator[str]  # lines for a log
 MAX_TEXT_LINES = 12  # of a text, in a log
 R = TypeVar("R", bound="Record")
-N = TypeVar("N")
 
 
 class RecordView(Struct, frozen=True):
@@ -76,33 +73,6 @@ def unite(*lists: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(record_id for part in lists for record_id in part if record_id))
 
 
-class Key(Struct, frozen=True):
-    """What a field's type does not say of it."""
-
-    name: str = ""  # its key in the file; by default that of the attribute
-    read: Callable[[Meta, str], Any] | None = None  # ValueError if the value is none
-    merge: Rule = merge_rules.plain  # what two sides of it become
-    ahead: bool = False  # of a time: it may lie ahead
-
-
-def unit(default: float | None = None) -> Callable[[Meta, str], float]:
-    """Read a number in [0, 1]; without a default it must be there."""
-    given = () if default is None else (default,)
-    return lambda meta, key: base.unit(meta, key, *given)
-
-
-def one_of(names: Sequence[str], default: str) -> Callable[[Meta, str], str]:
-    """Read one of some names."""
-    return lambda meta, key: base.choice(meta, key, names, default)
-
-
-BODY = Key("\0")  # of the field that holds the text below the front matter
-JOINED, LATER, EARLIER = (
-    Key(merge=rule) for rule in (merge_rules.joined, merge_rules.later, merge_rules.earlier)
-)
-Texts = tuple[str, ...]
-
-
 class Record(Struct, frozen=True, kw_only=True):
     """A record that has a file of its own."""
 
@@ -113,9 +83,9 @@ class Record(Struct, frozen=True, kw_only=True):
     # keys of which the side counts that is newer, each with the key of the time that says so
     OF_NEWER: ClassVar[Mapping[str, str]] = {}
 
-    id: str  # the file's stem
-    provenance: Provenance
-    source: Document  # the file as it stands; edits splice its lines
+    id: Annotated[str, GIVEN]  # the file's stem
+    provenance: Annotated[Provenance, GIVEN]
+    source: Annotated[Document, GIVEN]  # the file as it stands; edits splice its lines
 
     @property
     def audience(self) -> tuple[str, ...]:
@@ -137,7 +107,13 @@ class Record(Struct, frozen=True, kw_only=True):
             key: merge_rules.of_side(key, merge_rules.newer(current, incoming, time))
             for key, time in cls.OF_NEWER.items()
         }
-        return merge_rules.mapping(base, current, incoming, {**rules_of(cls), **taken})
+        return merge_rules.mapping(base, current, incoming, {**cls.rules(), **taken})
+
+    @classmethod
+    def rules(cls) -> dict[str, Rule]:
+        """Return by key how each value is merged."""
+        own = {one.how.name: one.how.merge for one in fields.of(cls) if one.how.stored}
+        return {**merge_rules.ORIGIN, **own}
 
     @property
     def told(self) -> str:
@@ -181,7 +157,8 @@ class Record(Struct, frozen=True, kw_only=True):
     def view(self) -> RecordView:
         """Show it in the fields that all kinds share."""
         schedule = getattr(self, self.SCHEDULE, "")
-        times = {key: getattr(self, name) for name, key in _times_of(type(self))}
+        keyed = [(one.how.name, one) for one in fields.of(type(self)) if one.is_past]
+        times = {key: getattr(self, one.name) for key, one in keyed}
         return whole_view(
             self.id,
             self.source,
@@ -206,58 +183,6 @@ def whole_view(record_id: str, document: Document, **values: Any) -> RecordView:
     line = 1 if isinstance(document, YamlDocument) else line
     told = {"text": document.body, "origin": origin, "sources": sources, "line": line, **values}
     return RecordView(id=record_id, document=document, **told)
-
-
-def _key_of(info: FieldInfo) -> Key:
-    extras = get_args(info.type)[1:] if get_origin(info.type) is Annotated else ()
-    key = next((extra for extra in extras if isinstance(extra, Key)), Key())
-    return key if key.name else Key(info.name, key.read, key.merge, key.ahead)
-
-
-def _own_fields(record: type[Record]) -> list[FieldInfo]:
-    shared = {info.name for info in fields(Record)}
-    return [info for info in fields(record) if info.name not in shared]
-
-
-@cache
-def rules_of(record: type[Record]) -> Mapping[str, Rule]:
-    """Return by key how each value of a record is merged."""
-    keys = map(_key_of, _own_fields(record))
-    return {**merge_rules.ORIGIN, **{key.name: key.merge for key in keys if key.name != BODY.name}}
-
-
-@cache
-def _times_of(record: type[Record]) -> tuple[tuple[str, str], ...]:
-    """Return the fields of a record that are times which have passed, each with its key."""
-    keyed = ((info, _key_of(info)) for info in _own_fields(record))
-    return tuple(
-        (info.name, key.name)
-        for info, key in keyed
-        if not key.ahead and datetime in (_type_of(info), *get_args(_type_of(info)))
-    )
-
-
-def _type_of(info: FieldInfo) -> Any:
-    return get_args(info.type)[0] if get_origin(info.type) is Annotated else info.type
-
-
-@cache
-def _readers_of(record: type[Record]) -> Mapping[str, Callable[[Document], Any]]:
-    return {info.name: _reader(info, _key_of(info)) for info in _own_fields(record)}
-
-
-def _reader(info: FieldInfo, key: Key) -> Callable[[Document], Any]:
-    """Return what reads a field: as its key says, else by its type."""
-    wanted, read = _type_of(info), key.read
-    if key.name == BODY.name:
-        return lambda document: document.body
-    if read is not None:
-        return lambda document: read(document.meta, key.name)
-    if get_origin(wanted) is tuple:
-        return lambda document: base.texts(document.meta, key.name)
-    kind = next((one for one in get_args(wanted) if one is not type(None)), wanted)
-    given = () if info.default is NODEFAULT else (info.default,)
-    return lambda document: base.field(document.meta, key.name, kind, *given)
 
 
 def written(value: Any) -> Any:
@@ -388,11 +313,11 @@ class RecordKind(Kind, Generic[R], frozen=True, kw_only=True):
         """Read a record from its document."""
         meta = document.meta
         values = dict(self.record.drawn(document, record_id))
-        for name, read in _readers_of(self.record).items():
-            if name not in values:
-                values[name] = read(document)
-        origin = base.provenance(meta)
-        made = self.record(id=record_id, provenance=origin, source=document, **values)
+        values |= {"id": record_id, "provenance": base.provenance(meta), "source": document}
+        for one in fields.of(self.record):
+            if one.name not in values:
+                values[one.name] = document.body if one.how is BODY else one.read(meta)
+        made = self.record(**values)
         made.check()
         return made
 

@@ -16,7 +16,8 @@ from bumble.entity.changes import Change
 from bumble.records import base, episodes
 from bumble.records.base import Provenance
 from bumble.records.episodes import Episode
-from bumble.records.kind import BODY, Key, Record, RecordKind, Told, changed_lines
+from bumble.records.fields import BODY, Key
+from bumble.records.kind import Record, RecordKind, Told, changed_lines
 from bumble.text import markdown
 
 PATH = "narrative.md"

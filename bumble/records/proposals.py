@@ -15,7 +15,8 @@ from msgspec import Struct
 from bumble.entity.changes import Change
 from bumble.records import base
 from bumble.records.base import Provenance
-from bumble.records.kind import LATER, Key, Record, RecordKind, Told, one_of, unite
+from bumble.records.fields import LATER, Key, one_of
+from bumble.records.kind import Record, RecordKind, Told, unite
 
 PREFIX = "evo"
 FOLDER = "evolution"

@@ -11,7 +11,8 @@ from typing import Annotated, ClassVar
 
 from bumble.entity.changes import Change
 from bumble.records.base import Provenance
-from bumble.records.kind import BODY, Record, RecordKind
+from bumble.records.fields import BODY
+from bumble.records.kind import Record, RecordKind
 from bumble.text.words import folded, one_line
 
 PREFIX = "qst"

@@ -24,19 +24,8 @@ from bumble.errors import NameUnclearError, RecordMissingError
 from bumble.files import disk
 from bumble.records import base, merge_rules
 from bumble.records.base import Provenance
-from bumble.records.kind import (
-    BODY,
-    EARLIER,
-    JOINED,
-    LATER,
-    Key,
-    Record,
-    RecordKind,
-    RecordView,
-    Told,
-    rules_of,
-    told_anew,
-)
+from bumble.records.fields import BODY, EARLIER, JOINED, LATER, Key
+from bumble.records.kind import Record, RecordKind, RecordView, Told, told_anew
 from bumble.records.merge_rules import ABSENT, ORIGIN, Clash, Rule, Values, nested
 from bumble.text import markdown
 from bumble.text.markdown import Document
@@ -181,7 +170,7 @@ class Relationship(Record, frozen=True, kw_only=True):
             key: merge_rules.of_side(key, last) if reflected else rule
             for key, rule in cls.BY_REFLECTION.items()
         }
-        return merge_rules.mapping(base, current, incoming, {**rules_of(cls), **rules})
+        return merge_rules.mapping(base, current, incoming, {**cls.rules(), **rules})
 
     @property
     def when(self) -> datetime | None:

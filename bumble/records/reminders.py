@@ -13,7 +13,8 @@ from typing import Annotated, Any, ClassVar
 from bumble.entity.changes import Change
 from bumble.records import merge_rules
 from bumble.records.base import Provenance
-from bumble.records.kind import BODY, LATER, Key, Record, RecordKind, one_of
+from bumble.records.fields import BODY, LATER, Key, one_of
+from bumble.records.kind import Record, RecordKind
 from bumble.records.merge_rules import Values
 from bumble.text import moments
 

@@ -22,7 +22,8 @@ from bumble.errors import RecordExistsError, UsageError
 from bumble.files import disk
 from bumble.records import base, kind
 from bumble.records.base import Provenance
-from bumble.records.kind import BODY, Record, RecordKind
+from bumble.records.fields import BODY
+from bumble.records.kind import Record, RecordKind
 from bumble.text import markdown, stop_words
 from bumble.text.markdown import Document
 from bumble.text.words import one_line

@@ -45,6 +45,7 @@ from bumble.records import (
     checks,
     dreams,
     episodes,
+    fields,
     journal,
     kinds,
     knowledge,
@@ -668,6 +669,22 @@ def test_what_two_sides_made_of_a_record_is_one_again_or_names_its_clash(kind: K
         assert side.clean == ("<<<<<<<" not in side.text)
         if side.clean:
             kind.parse(side.text, PurePosixPath(path).stem)
+
+
+OTHERS = ("2026-05-25T03:12:47Z", "2026-05-26T03:12:47Z"), (3, 5), (["a"], ["b"]), ("a", "b")
+record_kinds = [kind for kind in kinds.KINDS if isinstance(kind, RecordKind)]
+
+
+@pytest.mark.parametrize("kind", record_kinds, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("pair", OTHERS, ids=str)
+def test_what_a_declared_field_becomes_of_two_sides_is_the_same_either_way(
+    kind: RecordKind[Any], pair: tuple[object, object]
+) -> None:
+    before = kind.parse(record(kind.name, HELD)[1], "ep_1").source.meta
+    for one in fields.of(kind.record):
+        sides = ({**before, one.how.name: value} for value in pair)
+        mine, theirs = sides
+        assert kind.join(before, mine, theirs) == kind.join(before, theirs, mine), one.name
 
 
 @every_kind

@@ -191,9 +191,7 @@ def _redact_line(
         return new | ({**words, jsonl.EMPTIED: True} if words else {})
     if kind == "message" and data.get("role") == "user":  # another person's words are theirs
         text = data.get("text")
-        plain = (
-            without_sentences(text, draft.speech.quotes) if isinstance(text, str) else text
-        )
+        plain = without_sentences(text, draft.speech.quotes) if isinstance(text, str) else text
         return data if plain == text else {**data, "text": plain, jsonl.EMPTIED: jsonl.IN_PART}
     if not draft.is_past(time_of(data)):
         return data
