@@ -18,7 +18,7 @@ from bumble.errors import RecordInvalidError
 from bumble.files import git
 from bumble.history.findings import Finding
 from bumble.index.place import Place
-from bumble.jobs.forgetting import forget, traces, transcripts
+from bumble.jobs.forgetting import forget, transcripts
 from bumble.jobs.forgetting.forget import Forgetting, Undecided
 from bumble.records import base, forgotten, jsonl, kinds, relationships, session_files
 from bumble.records.forgotten import Forgotten
@@ -169,8 +169,8 @@ def forget_again(
         change_set = ChangeSet(TITLE, done.changes)
         commits.apply(entity.root, change_set, keeping, timeout_seconds=timeout_seconds)
         _stage(entity, keeping, done)
-        traces.drop_caches(entity, caches)
-        traces.scrub(entity, [done], at, name=keeping.name, zone=zone)
+        forget.drop_caches(entity, caches)
+        forget.scrub_traces(entity, [done], at, name=keeping.name, zone=zone)
     return done
 
 
