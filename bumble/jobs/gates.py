@@ -10,7 +10,7 @@ import contextlib
 import math
 from collections.abc import Sequence
 
-from bumble.entity.config_memory import DistillationConfig
+from bumble.entity.config import DistillationConfig
 from bumble.errors import RecordInvalidError
 from bumble.records import session_files
 from bumble.records.sessions import Message, Session

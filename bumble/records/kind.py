@@ -25,8 +25,7 @@ from bumble.records.base import BY_HAND, Provenance
 from bumble.records.fields import BODY, GIVEN
 from bumble.records.merge_rules import Rule, Values
 from bumble.text import markdown, yaml_edit
-from bumble.text.markdown import Document
-from bumble.text.yaml_document import YamlDocument
+from bumble.text.markdown import Document, YamlDocument
 
 # How a person is forgotten in a kind of file:
 # `lines`: the words of a transcript go, its lines stay; `beside`: goes with the transcript

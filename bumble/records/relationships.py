@@ -30,7 +30,7 @@ from bumble.records.merge_rules import ABSENT, ORIGIN, Clash, Rule, Values, nest
 from bumble.text import markdown
 from bumble.text.markdown import Document
 from bumble.text.schema import LANGUAGE_CODE
-from bumble.text.yaml_render import Row
+from bumble.text.yaml_edit import Row
 
 FOLDER = "relationships"
 LINE_KEY_DIGITS = 12  # of a hash; a portrait has a few dozen lines

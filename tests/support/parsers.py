@@ -45,7 +45,7 @@ from bumble.models.weights import catalog
 from bumble.recall.deep_recall import pattern
 from bumble.records import base, forgotten, jsonl, kinds, mapping_files
 from bumble.records.kind import Kind
-from bumble.text import languages, markdown, merge_marks, stop_words, words, yaml_plain, yaml_read
+from bumble.text import languages, markdown, merge_marks, stop_words, words, yaml_read
 from tests.support import exports, repository
 from tests.support.kind_samples import record
 
@@ -329,7 +329,7 @@ READERS: Mapping[str, Reader] = {
     "front matter": of_text(_with_meta, record("episode", "x")[1]),
     "mapping": of_text(_edited, record("soma", "x")[1], SETTINGS),
     "yaml": of_text(yaml_read.parse, SETTINGS),
-    "yaml of settings": of_text(yaml_plain.read, SETTINGS),
+    "yaml of settings": of_text(yaml_read.read_plain, SETTINGS),
     "markers": of_text(
         merge_marks.sides, "a\n<<<<<<< o\nb\n||||||| x\nc\n=======\nd\n>>>>>>> t\ne\n"
     ),

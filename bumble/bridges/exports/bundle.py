@@ -26,7 +26,7 @@ from bumble.guard import secrets
 from bumble.records import kinds, sessions
 from bumble.records.kind import Kind, RecordView
 from bumble.records.provenance import Reader
-from bumble.text import yaml_edit, yaml_render
+from bumble.text import yaml_edit
 
 EPOCH = (1980, 1, 1, 0, 0, 0)  # of every file: the same folder gives the same archive
 KEY_FILES = (
@@ -162,9 +162,7 @@ def _for_reader(
     """Return what of a file a person may know; None if nothing."""
     if name == ENTITY_FILE:
         values = yaml_edit.parse_mapping(data.decode("utf-8-sig"))
-        return yaml_render.dump(
-            {key: values[key] for key in IDENTITY_KEYS if key in values}
-        ).encode()
+        return yaml_edit.dump({key: values[key] for key in IDENTITY_KEYS if key in values}).encode()
     if name in FOR_EVERYBODY:
         return data
     kind = kinds.of_path(name)

@@ -19,7 +19,7 @@ from msgspec import Struct, field
 from bumble.chat import programs
 from bumble.chat.mcp_client import arguments
 from bumble.chat.mcp_client.tool_answers import ListedTool, ServerFailedError
-from bumble.entity import credentials
+from bumble.entity import installation
 from bumble.entity.config import ServerConfig
 from bumble.errors import McpMissingError, UserError
 from bumble.llm.protocol import Tool
@@ -139,7 +139,7 @@ class Servers:
         names = server.config.variables
         environ = programs.environment(self._person_environ, names, desktop=False)
         for name in names:
-            value = credentials.secret(name, self._person_environ, self._secrets_file)
+            value = installation.secret(name, self._person_environ, self._secrets_file)
             if value is not None:
                 environ[name] = value
         return environ

@@ -1,7 +1,7 @@
 """Forgetting a person: everything they said, what was answered, and all that rests on it alone.
 
 What others wrote or said stays theirs, but for sentences that quote; what a program can't decide
-is named. Everything is one change set, and `brought_back` plans it once more for what a merge or
+is named. Everything is one change set, and `returned` plans it once more for what a merge or
 an import brought back. Git's history is not touched.
 """
 
