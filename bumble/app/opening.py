@@ -355,9 +355,9 @@ def _check_merges(opened: Opened) -> None:
     if waiting:
         output.warn(opened.shell, f"git left half merged: {', '.join(waiting)}.\n{advice}")
     elif (root / FORGOTTEN).exists():
-        from bumble.jobs.forgetting import brought_back
+        from bumble.jobs.forgetting import returned
 
-        if brought_back.plan(opened.entity, zone(opened)).changes:
+        if returned.plan(opened.entity, zone(opened)).changes:
             raise RefusedError(f"{root}: a merge brought back what was forgotten\n{advice}")
     if not (waiting or approvals.is_open(repository)):
         approvals.note_look(root, repository)
@@ -393,7 +393,7 @@ def forget_again(opened: Opened, *, brought_by: str = "A merge") -> None:
     """Forget what something has brought back of people who were forgotten."""
     if not (opened.entity.root / FORGOTTEN).exists():
         return
-    from bumble.jobs import returned
+    from bumble.jobs.forgetting import returned
 
     plan = returned.forget_again(
         opened.entity,

@@ -37,8 +37,7 @@ from bumble.errors import (
 from bumble.files import disk
 from bumble.history import past
 from bumble.history.past import PastCommit
-from bumble.jobs import returned
-from bumble.jobs.forgetting import brought_back
+from bumble.jobs.forgetting import returned
 from bumble.records import forgotten, kinds
 from bumble.text import moments
 
@@ -121,7 +120,7 @@ def _forget(root: Path, folder: Path, names: bytes, zone: tzinfo) -> None:
     entity = Entity(folder)
     for _ in range(returned.MOST_ROUNDS):  # what two people share is done for one after the other
         try:
-            plan = brought_back.plan(entity, zone)
+            plan = returned.plan(entity, zone)
         except RecordInvalidError as error:
             place = entity.relative(error.path)
             why = f"{place} of then can't be read, and somebody has to be forgotten in it"

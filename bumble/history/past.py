@@ -28,8 +28,7 @@ from bumble.errors import (
 from bumble.files import disk, git
 from bumble.history import log
 from bumble.records import base, kinds
-from bumble.records.kinds import Kind
-from bumble.records.record_view import RecordView
+from bumble.records.kind import Kind, RecordView
 
 MOST_BYTES = 1_000_000_000  # of the files of one tree
 BATCH_BYTES = 32_000_000  # that are asked of git at once

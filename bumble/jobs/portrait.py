@@ -21,8 +21,9 @@ from bumble.fallback import sayings
 from bumble.guard import claims, grounded, origins, speakers, support
 from bumble.guard.speakers import Speakers
 from bumble.llm import structured
-from bumble.records import base, record_view, relationships
+from bumble.records import base, relationships
 from bumble.records.base import Provenance
+from bumble.records.kind import unite
 from bumble.records.provenance import is_untrusted
 from bumble.records.relationships import PendingNote, Relationship, Scores
 from bumble.records.sessions import Message
@@ -466,7 +467,7 @@ def plan(
     if runtime.config.memory.relational.flush_to_disk and update.text != now.text:
         new = origin if update.good else replace(origin, model="")  # a quote is no model's
         marks = marked(person, update.text, new, sources)
-        ids = record_view.unite(*(mark.sources for mark in marks.values()))
+        ids = unite(*(mark.sources for mark in marks.values()))
         values |= {
             "text": update.text,
             "lines": marks,

@@ -43,7 +43,7 @@ from bumble.models.abilities import results
 from bumble.models.weights import catalog
 from bumble.recall.deep_recall import pattern
 from bumble.records import base, forgotten, jsonl, kinds, mapping_files
-from bumble.records.kinds import Kind
+from bumble.records.kind import Kind
 from bumble.text import languages, markdown, merge_marks, stop_words, words, yaml_read
 from tests.support import exports, repository
 from tests.support.kind_samples import record

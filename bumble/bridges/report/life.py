@@ -29,14 +29,12 @@ from bumble.records import (
     episodes,
     kinds,
     narrative,
-    record_view,
     relationships,
     session_files,
 )
 from bumble.records.episodes import Imprint
-from bumble.records.kinds import Kind
+from bumble.records.kind import Kind, RecordView
 from bumble.records.provenance import Reader
-from bumble.records.record_view import RecordView
 from bumble.records.relationships import Scores
 from bumble.records.sessions import Session
 from bumble.text.whole_text import whole
@@ -374,7 +372,7 @@ class Collector:
         except (RecordInvalidError, UnsafePathError, OSError):
             self.life.unread.append(self.entity.relative(path))
             return
-        if not self.reader.may_read(record_view.of_open_session(session).origin):
+        if not self.reader.may_read(session_files.view(session).origin):
             self._withhold(session.id)
             ids = {message.id for message in session.messages}
             self._hidden |= wanted & (ids | {summary.id for summary in session.compactions})

@@ -11,7 +11,7 @@ import typer
 
 from bumble.app import body_view, opening, output
 from bumble.app.opening import Opened
-from bumble.cli import people, viewing
+from bumble.cli import listing, people
 from bumble.cli.entity_command import shows
 from bumble.errors import (
     HistoryClosedError,
@@ -66,7 +66,7 @@ def report(
     target = None if dest == STDOUT else _target(opened, dest)
     if target is not None:
         _check(target, opened.root, force=force)
-    reader = viewing.reader(opened)
+    reader = listing.reader(opened)
     if person is not None:
         reader = Reader(people.find(opened, person).id)
     made = _report(opened, reader)

@@ -19,6 +19,7 @@ CLASHED: Any = type("Clashed", (), {"__repr__": lambda _: "CLASHED"})()
 BOTH: Any = type("Both", (), {"__repr__": lambda _: "BOTH"})()
 
 Rule: TypeAlias = Callable[[Any, Any, Any], Any]
+Values: TypeAlias = Mapping[str, Any]
 
 
 class Clash(Exception):
@@ -203,6 +204,31 @@ ORIGIN: Mapping[str, Rule] = {
     "by": lambda base, current, incoming: _either(base, current, incoming),
     "model": lambda base, current, incoming: _either(base, current, incoming),
 }
+
+
+def origin(base: Values, current: Values, incoming: Values) -> dict[str, Any]:
+    """Merge where a text comes from, and what else a front matter of no kind of its own holds."""
+    return mapping(base, current, incoming, ORIGIN)
+
+
+def parts(base: Values, current: Values, incoming: Values) -> dict[str, Any]:
+    """Merge where the parts of a file come from."""
+    return mapping(base, current, incoming, {}, nested(ORIGIN))
+
+
+def newer(current: Values, incoming: Values, *keys: str) -> Values:
+    """Return the side whose time is later; which side is whose makes no difference."""
+    ranks = []
+    for side in (current, incoming):
+        times = (moment(side.get(key)) for key in keys)
+        at = next((time for time in times if time is not None), None)
+        ranks.append((at is not None, at.timestamp() if at else 0.0, repr(sorted(side.items()))))
+    return current if ranks[0] >= ranks[1] else incoming
+
+
+def of_side(key: str, side: Values) -> Rule:
+    """Return the rule that takes what one side has under a key."""
+    return lambda *_: side.get(key, ABSENT)
 
 
 def _either(base: Any, current: Any, incoming: Any) -> Any:
