@@ -354,6 +354,8 @@ def _sweep_command(sweep: Sweep, words: str, most: int) -> int:
     calls = [line.split(" ", 2) for line in log.read_text(errors="replace").splitlines()]
     counter = sweep.reports.setdefault(words, Counter(calls=len(calls), kills=0))
     counter[f"code {code}"] += 1
+    if code != 0 or not calls:  # nothing of it was tried
+        sweep.examples.append({"command": words, "what": "not swept", "places": [f"code {code}"]})
     for number, half in _chosen(calls, most):
         sweep.set_up()
         sweep.arm(number, half=half)
