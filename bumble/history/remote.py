@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct
 
 from bumble.entity import changes, commits, git_operations
-from bumble.entity.commits import Keeping
+from bumble.entity.commits import CommitPolicy
 from bumble.entity.folder import PRIVATE
 from bumble.entity.git_operations import Operation
 from bumble.errors import (
@@ -68,7 +68,7 @@ def place_of(root: Path, *, trusted: bool) -> Git:
         raise SyncError(root, why, "`bumble doctor` says which.")
     named = place.reaching_programs(but=driver.KEY)
     if not trusted and (named or place.strays):
-        what = f"its own git config has {', '.join(named)}" if named else place.astray
+        what = f"its own git config has {', '.join(named)}" if named else place.outside_repository
         advice = f"If that is yours: `bumble config trust {shlex.quote(str(root))}`, then again."
         raise SyncError(root, what, advice)
     return place
@@ -108,7 +108,7 @@ def fetch(root: Path, place: Git, target: Upstream) -> None:
 
 
 def merge(
-    root: Path, place: Git, target: Upstream, keeping: Keeping, *, timeout_seconds: float
+    root: Path, place: Git, target: Upstream, policy: CommitPolicy, *, timeout_seconds: float
 ) -> Merging:
     """Merge what was fetched, by meaning; a kill on the way leaves the folder as it was before.
 
@@ -125,14 +125,14 @@ def merge(
         git_operations.settle(root, place)
         try:
             with git_operations.noted(root, commits.merging(place, target.tracking)):
-                return Merging(int(count), _merged(root, place, target, keeping), before)
+                return Merging(int(count), _merged(root, place, target, policy), before)
         finally:  # what git could not bring to an end, on a full disk say
             git_operations.settle(root, place)
 
 
-def _merged(root: Path, place: Git, target: Upstream, keeping: Keeping) -> Mended:
+def _merged(root: Path, place: Git, target: Upstream, policy: CommitPolicy) -> Mended:
     """Merge, to the end: what this returns is committed."""
-    result = commits.merge(place, keeping, target.tracking, driver.KEY, driver.command())
+    result = commits.merge(place, policy, target.tracking, driver.KEY, driver.command())
     if result.code == 0:
         return Mended()
     if not place.repository.under_way:
@@ -142,7 +142,7 @@ def _merged(root: Path, place: Git, target: Upstream, keeping: Keeping) -> Mende
         if "unrelated histories" in result.err:
             advice = "One of them was begun anew, after forgetting say: clone that one afresh."
         raise SyncError(root, result.why, advice)
-    mended = clone.mend_conflicts(root, place, keeping)
+    mended = clone.mend_conflicts(root, place, policy)
     if mended.left:
         raise MergeUnfinishedError(root, mended.left)
     if place.repository.under_way:

@@ -27,7 +27,7 @@ from bumble.cli.doctor import check_records
 from bumble.cli.doctor.check_records import CheckContext
 from bumble.entity import changes, commits, companions, create, settings, write_ahead
 from bumble.entity.changes import Change, ChangeSet, Version
-from bumble.entity.commits import Keeping
+from bumble.entity.commits import CommitPolicy
 from bumble.entity.create import NewEntity
 from bumble.entity.folder import Entity
 from bumble.errors import RecordExistsError, RecordInvalidError
@@ -889,8 +889,8 @@ def test_a_change_of_a_kind_is_undone(kind: Kind, entity: Entity) -> None:
     path, text = record(kind.name, HELD)
     there = disk.read_if_there(entity.root / path)
     planned = changes.write(path, text, None if there is None else there.decode(), "x")
-    keeping = Keeping(True, "Ada", lambda: AT, lambda text: pytest.fail(text))
-    commits.apply(entity.root, ChangeSet("dream: x", (planned,)), keeping)
+    policy = CommitPolicy(True, "Ada", lambda: AT, lambda text: pytest.fail(text))
+    commits.apply(entity.root, ChangeSet("dream: x", (planned,)), policy)
     (commit,) = [commit for commit in log.read(entity.root) if commit.cycle == "dream"]
     plan = undo.plan(entity.root, commit, force=True)
     changes.apply(entity.root, plan.change_set)

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from bumble.entity import commits
 from bumble.entity.changes import ChangeSet
-from bumble.entity.commits import Keeping
+from bumble.entity.commits import CommitPolicy
 from bumble.records import beliefs, dreams, journal, soma, state
 from tests.support.running import NOON, Run
 
@@ -46,8 +46,8 @@ def body(social: float, *thoughts: str) -> dict[str, object]:
 
 def write(run: Run, change_set: ChangeSet) -> None:
     """Write a change set as a cycle does."""
-    keeping = Keeping(True, "Ada", lambda: run.now, lambda _: None)
-    commits.apply(run.entity.root, change_set, keeping)
+    policy = CommitPolicy(True, "Ada", lambda: run.now, lambda _: None)
+    commits.apply(run.entity.root, change_set, policy)
 
 
 def dreamt(run: Run) -> None:

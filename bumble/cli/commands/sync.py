@@ -81,13 +81,13 @@ def sync(
     timeout = opened.config.limits.lock_timeout_seconds
     place = remote.place_of(root, trusted=opened.settings.trusted)
     target = remote.upstream(root, place)
-    keeping = opening.keeping(opened)
-    waiting = commits.catch_up(root, keeping, timeout_seconds=timeout)
+    policy = opening.commit_policy(opened)
+    waiting = commits.catch_up(root, policy, timeout_seconds=timeout)
     if waiting.notes:
         output.warn(shell, f"written, but not committed yet: {waiting.why}")
     remote.fetch(root, place, target)
     locked = _locked(opened)
-    merging = remote.merge(root, place, target, keeping, timeout_seconds=timeout)
+    merging = remote.merge(root, place, target, policy, timeout_seconds=timeout)
     opening.settle_merges(opened, merging.mended.kept)
     changed = knowledge.changed_locked(locked, _locked(opened))
     for title in changed:
@@ -118,7 +118,7 @@ def _set_up(opened: Opened, text: str, *, public: bool, yes: bool) -> None:
     target = remote.address(text, shell.cwd)
     commits.catch_up(
         root,
-        opening.keeping(opened),
+        opening.commit_policy(opened),
         timeout_seconds=opened.config.limits.lock_timeout_seconds,
     )
     for problem in _examine(opened).problems[:1]:
