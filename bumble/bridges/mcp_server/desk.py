@@ -271,7 +271,7 @@ class Desk(Struct, frozen=True):
         commits.apply(
             opened.entity.root,
             ChangeSet(f"{title}: {change.why}", (change,)),
-            opening.keeping(opened),
+            opening.commit_policy(opened),
             timeout_seconds=opened.config.limits.lock_timeout_seconds,
         )
 
