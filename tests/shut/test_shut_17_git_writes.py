@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -11,12 +12,15 @@ import pytest
 from bumble.files import git as door
 from tests.support.repository import dreamt, git, subjects
 from tests.support.running import Run
+from tests.support.sweeps import turns
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("git") is None, reason="needs git"),
     pytest.mark.skipif(os.name != "posix", reason="links and pipes"),
 ]
 PLACES = ("logs/HEAD", "logs/refs/heads/main", "COMMIT_EDITMSG")
+WAYS = ("link", "hard", "dangling")
+DEEPER = ("refs/heads/main", "objects/pack", "info/exclude")
 PIPES = (
     *("HEAD", "config", "index", "packed-refs", "shallow", "commondir", "COMMIT_EDITMSG"),
     *("info/attributes", "info/exclude", "objects/info/alternates", "logs/HEAD"),
@@ -37,8 +41,7 @@ def ada(run: Run) -> Run:
     return run
 
 
-@pytest.mark.parametrize("way", ["link", "hard", "dangling"])
-@pytest.mark.parametrize("inner", PLACES)
+@pytest.mark.parametrize(("inner", "way"), turns(4, product(PLACES, WAYS)))
 def test_nothing_is_written_through_a_link_in_the_private_folder(
     ada: Run, tmp_path: Path, inner: str, way: str
 ) -> None:
@@ -58,7 +61,7 @@ def test_nothing_is_written_through_a_link_in_the_private_folder(
     assert subjects(ada.entity.root) == before
 
 
-@pytest.mark.parametrize("inner", ["refs/heads/main", "objects/pack", "info/exclude"])
+@pytest.mark.parametrize("inner", turns(3, DEEPER))
 def test_a_link_deeper_in_the_private_folder_leads_nowhere(
     ada: Run, tmp_path: Path, inner: str
 ) -> None:
@@ -70,7 +73,7 @@ def test_a_link_deeper_in_the_private_folder_leads_nowhere(
     assert f"`.git` leads to {outside}, which does not know of this folder" in ran.err
 
 
-@pytest.mark.parametrize("inner", PIPES)
+@pytest.mark.parametrize("inner", turns(4, PIPES))
 def test_a_pipe_keeps_nobody_waiting(ada: Run, monkeypatch: pytest.MonkeyPatch, inner: str) -> None:
     monkeypatch.setattr(door, "TIMEOUT_SECONDS", 2)
     place = ada.entity.root / ".git" / inner

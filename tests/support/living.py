@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from bumble.entity import changes, create, settings
+from bumble.entity import changes, settings
 from bumble.entity.changes import Change, ChangeSet
-from bumble.entity.create import NewEntity
 from bumble.entity.folder import Entity
 from bumble.index.memory import Memory
 from bumble.llm.scripted import Reply, ScriptedModel
@@ -22,12 +21,13 @@ from bumble.records.relationships import Relationship
 from bumble.records.sessions import Appraised, Message, Record, Session
 from bumble.runtime import cursors
 from bumble.runtime.runtime import Runtime
+from tests.support import newborns
 
 NOON = datetime(2026, 5, 24, 12, tzinfo=UTC)
 
 
 def ada(folder: Path) -> Entity:
-    return create.create(folder / "ada", NewEntity("Ada", "curious", "Sam", "Europe/Lisbon"))
+    return newborns.ada(folder / "ada")
 
 
 def runtime_of(entity: Entity, *replies: Reply, at: datetime = NOON, **values: Any) -> Runtime:
