@@ -18,7 +18,7 @@ from tests.support.repository import git, subjects
 from tests.support.running import Run
 from tests.support.sweeps import sampled, some
 
-FORMATS = Path(__file__).parents[1] / "data" / "formats"
+FORMATS = Path(__file__).parents[2] / "data" / "formats"
 KEPT = sorted(int(path.stem) for path in FORMATS.glob("*.zip"))
 MADE = ("entity.yaml", ".gitattributes", ".gitignore")  # what a format is made of
 CACHES = (".git", ".bumble", ".history", "memory.db")
