@@ -6,9 +6,8 @@ from pathlib import Path
 from tests.support.rooms import ROOMS, modules, room
 
 RANK = {name: rank for rank, name in enumerate(ROOMS)}
-LOADED_LATE = ("dateparser", "filelock", "json_repair", "jsonschema", "markdown_it")
+LOADED_LATE = ("dateparser", "filelock", "json_repair", "jsonschema", "markdown_it", "msgpack")
 ONLY_IN = {
-    "ijson": ("bridges",),
     "pyrage": ("bridges",),
     "jinja2": ("bridges",),
     "markupsafe": ("bridges",),

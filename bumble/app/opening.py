@@ -342,11 +342,11 @@ def _check_merges(opened: Opened) -> None:
     Raises:
         RefusedError: If it brought back what was forgotten: nobody is to meet it until it is gone.
     """
-    from bumble.entity import brought
+    from bumble.entity import approvals
 
     root = opened.entity.root
     repository = gitdir.find(root)
-    if repository is None or not brought.may_be_half_merged(root, repository):
+    if repository is None or not approvals.may_be_half_merged(root, repository):
         return
     from bumble.history import clone
 
@@ -359,8 +359,8 @@ def _check_merges(opened: Opened) -> None:
 
         if brought_back.plan(opened.entity, zone(opened)).changes:
             raise RefusedError(f"{root}: a merge brought back what was forgotten\n{advice}")
-    if not (waiting or brought.is_open(repository)):
-        brought.note_look(root, repository)
+    if not (waiting or approvals.is_open(repository)):
+        approvals.note_look(root, repository)
 
 
 def settle_merges(opened: Opened, kept: Sequence[str] = ()) -> None:
@@ -370,11 +370,11 @@ def settle_merges(opened: Opened, kept: Sequence[str] = ()) -> None:
         opened: The entity.
         kept: What a merge of ours has just kept, to be told with the rest.
     """
-    from bumble.entity import brought
+    from bumble.entity import approvals
 
     root = opened.entity.root
     repository = gitdir.find(root)
-    if repository is None or not brought.may_be_half_merged(root, repository):
+    if repository is None or not approvals.may_be_half_merged(root, repository):
         return
     from bumble.history import clone
 
@@ -385,8 +385,8 @@ def settle_merges(opened: Opened, kept: Sequence[str] = ()) -> None:
     here = tuple(path for path in (*kept, *mended.kept) if (root / path).exists())
     if sentence := replace(mended, kept=here).sentence:
         output.warn(opened.shell, sentence)
-    if not (mended.left or brought.is_open(repository)):
-        brought.note_look(root, repository)
+    if not (mended.left or approvals.is_open(repository)):
+        approvals.note_look(root, repository)
 
 
 def forget_again(opened: Opened, *, brought_by: str = "A merge") -> None:

@@ -17,8 +17,8 @@ from bumble.files import disk
 from bumble.records import base
 from bumble.records.base import Provenance
 from bumble.text import yaml_edit
+from bumble.text.markdown import YamlDocument
 from bumble.text.words import one_line
-from bumble.text.yaml_document import YamlDocument
 
 FOLDER = "anchors"
 DECIMALS = 4  # of a stored level

@@ -16,8 +16,8 @@ from bumble.entity.changes import Change
 from bumble.records import base
 from bumble.records.base import Provenance
 from bumble.text import yaml_edit
+from bumble.text.markdown import YamlDocument
 from bumble.text.words import folded
-from bumble.text.yaml_document import YamlDocument
 
 FOLDER = "checks"
 RECALL, PROMPT, ANSWER = "recall", "prompt", "answer"

@@ -27,7 +27,7 @@ from bumble.records.base import Provenance
 from bumble.text import markdown
 from bumble.text.markdown import Document
 from bumble.text.schema import LANGUAGE_CODE
-from bumble.text.yaml_render import Row
+from bumble.text.yaml_edit import Row
 
 FOLDER = "relationships"
 LINE_KEY_DIGITS = 12  # of a hash; a portrait has a few dozen lines

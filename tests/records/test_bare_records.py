@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from bumble.bridges.exports import memories
 from bumble.history import merge
 from bumble.records import kinds
 from tests.support import bare_records, kind_samples, looking
@@ -57,7 +58,7 @@ SHOWN = (
     "review",
 )
 WHY = ("bel_1", "ep_1", "drm_1", "msg_1", "evo_1", "qst_1", "Tea", "kim", "narrative", "ses_1")
-FORMS = ("card", "okf", "markdown", "bundle")
+FORMS = memories.FORMS
 ENDINGS = {"card": ".json", "bundle": ".zip"}
 
 

@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.bridges.exports import bundle, memories, okf
+from bumble.bridges.exports import bundle, memories
 from bumble.bridges.report import life
-from bumble.cli import app, completing, past_records
+from bumble.cli import app, completing
 from bumble.cli.doctor import check_records
 from bumble.cli.doctor.check_records import CheckContext
 from bumble.entity import changes, commits, companions, settings, write_ahead
@@ -31,7 +31,7 @@ from bumble.entity.commits import Keeping
 from bumble.entity.folder import Entity
 from bumble.errors import RecordExistsError, RecordInvalidError
 from bumble.files import disk
-from bumble.history import describe, log, lookup, merge, merge_lines, undo
+from bumble.history import describe, log, lookup, merge, merge_lines, past, undo
 from bumble.index import chunks, scan
 from bumble.index.memory import Memory
 from bumble.jobs.forgetting import forget
@@ -769,7 +769,7 @@ def test_an_export_has_pages_of_a_kind_by_the_name_it_gives_them(
     pages = memories.collect(entity, ZONE, "Ada", Reader("sam"))
     of_kind = [page for page in pages.pages if page.kind is kind]
     assert bool(of_kind) == bool(kind.page)
-    texts = okf.bundle(pages, "Ada", "bo", Reader("sam"), AT)
+    texts = memories.bundle(pages, "Ada", "bo", Reader("sam"), AT)
     assert all(f"type: {kind.page}\n" in texts[f"{page.path}.md"] for page in of_kind)
 
 
@@ -805,7 +805,7 @@ def test_what_holds_only_the_present_is_in_no_folder_of_earlier(
     kind: Kind, entity: Entity, tmp_path: Path
 ) -> None:
     path = entity.relative(put(entity, kind))
-    past_records.copy(entity, tmp_path / "then", AT + timedelta(days=9), ZONE)
+    past.copy_by_times(entity, tmp_path / "then", AT + timedelta(days=9), ZONE)
     assert (tmp_path / "then" / path).exists() != kind.of_now
 
 

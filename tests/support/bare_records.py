@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bumble.records import kinds
-from bumble.text import markdown, yaml_edit, yaml_render
+from bumble.text import markdown, yaml_edit
 from tests.support import kind_samples
 
 TEXT = "I hide marzipan."
@@ -80,4 +80,4 @@ def _file(values: Values, body: str) -> str:
 
 
 def _yaml(values: Values) -> str:
-    return yaml_render.dump(dict(values)) if values else ""
+    return yaml_edit.dump(dict(values)) if values else ""

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
-from bumble.jobs.sleep import dream
+from bumble.jobs import dream
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import episodes, sessions
 from bumble.records.base import Provenance

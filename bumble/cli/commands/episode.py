@@ -22,7 +22,7 @@ from bumble.cli.options import DryRunOption, IdArgument, TagOption, YesOption
 from bumble.cli.text_input import EditorOption, TextArgument
 from bumble.records import base, episodes
 from bumble.records.episodes import Episode
-from bumble.text import tags as tag_words
+from bumble.text import words as tag_words
 
 app = typer.Typer(
     add_completion=False,
@@ -57,10 +57,10 @@ def list_(
     who = people.find(opened, person).id if person is not None else None
     start = listing.moment(since, opened, "--since") if since is not None else None
     talk = conversations.find(opened, session).id if session is not None else None
-    asked = set(map(tag_words.folded, tag or ()))
+    asked = set(map(tag_words.folded_tag, tag or ()))
 
     def wanted(episode: Episode) -> bool:
-        has_tags = asked <= set(map(tag_words.folded, episode.tags))
+        has_tags = asked <= set(map(tag_words.folded_tag, episode.tags))
         is_theirs = who is None or who in episode.people
         is_of_talk = talk is None or episode.session == talk
         return has_tags and is_theirs and is_of_talk and (start is None or episode.at >= start)
@@ -145,7 +145,7 @@ def add(
     who = tuple(dict.fromkeys(people.id_of(opened, name) for name in person or ()))
     with text_input.collect(opened.shell, text, in_editor=editor, name="episode.md") as draft:
         episode_id = base.new_id(episodes.PREFIX, max(moment, EPOCH), opened.shell.rng)
-        tags = tag_words.distinct((*(tag or ()), *tag_words.in_text(draft)))
+        tags = tag_words.distinct_tags((*(tag or ()), *tag_words.tags_in(draft)))
         episode = episodes.new(episode_id, moment, significance, draft, people=who, tags=tags)
         planned = [episodes.plan_new(episode, f"remember: {output.shorten(draft, 50)}")]
         commit.commit(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bumble.entity import changes
-from bumble.jobs.episodes import episode_text
-from bumble.jobs.episodes.episode_text import EpisodeScene
+from bumble.jobs import episode
+from bumble.jobs.episode import EpisodeScene
 from bumble.jobs.forgetting.draft import ForgettingDraft
 from bumble.records import (
     base,
@@ -60,7 +60,7 @@ def without_words(draft: ForgettingDraft, kind: Kind, view: RecordView) -> Docum
 
 def _scene_without(draft: ForgettingDraft, view: RecordView) -> EpisodeScene | None:
     """Return the conversation of an episode as it is without them; None if it is not here."""
-    if view.origin.by != episode_text.PURPOSE or view.document is None:
+    if view.origin.by != episode.PURPOSE or view.document is None:
         return None
     session_id = episodes.of(view.document, view.id).session
     path = draft.entity.root / sessions.path(session_id)
@@ -89,7 +89,7 @@ def _retold(document: Document, scene: EpisodeScene) -> Document | None:
     if not others.messages:
         return None
     values = {"summary_source": episodes.EXCERPT, "model": None, "tries": None}
-    return base.with_values(document, values).with_body(episode_text.excerpt(others).text)
+    return base.with_values(document, values).with_body(episode.excerpt(others).text)
 
 
 def without_id(draft: ForgettingDraft, kind: Kind, document: Document) -> Document:

@@ -9,18 +9,15 @@ from bumble.history import review as proposed
 from bumble.jobs.forgetting.draft import ForgettingDraft, time_of
 from bumble.records import base, soma, state
 from bumble.records.kinds import Kind
-from bumble.runtime import review_queue
+from bumble.runtime import cursors, review_queue
 
 
 def forget_state(draft: ForgettingDraft, kind: Kind) -> None:
     """Take out what waits of their talks, and what is proposed for review and tells of them."""
     file = state.read(draft.entity.state)
     remove: list[list[str]] = []
-    for session_id, keys in file.get("sessions", default={}).items():
-        if session_id in draft.gone:
-            remove.append(["sessions", session_id])
-        elif isinstance(keys.get("reflect"), Mapping) and draft.person in keys["reflect"]:
-            remove.append(["sessions", session_id, "reflect", draft.person])
+    waiting = cursors.waiting(file)
+    remove += [[cursors.SECTION, name] for name in waiting if name in draft.gone]
     distilled = file.get("distill", default={})
     remove += [["distill", record_id] for record_id in distilled if record_id in draft.gone]
     telling = [

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bumble.bridges.report import page
-from bumble.text import yaml_render
+from bumble.text import yaml_edit
 from tests.bridges.report import hostile
 from tests.support.command_line import modules_of
 from tests.support.repository import body, git
@@ -261,7 +261,7 @@ def test_the_history_gives_counts_and_the_body_and_to_the_owner_alone(lived: Run
     identity = ("-c", "user.name=Sam", "-c", "user.email=sam@example.org")
     day = ("--date", "2026-05-22T12:00:00+01:00")
     for social, title in ((88.0, "Gus came"), (12.0, "Gus left\n\nCycle: reflect")):
-        lived.write("soma.yaml", yaml_render.dump(body(social)))
+        lived.write("soma.yaml", yaml_edit.dump(body(social)))
         git(root, "add", "-A")
         git(root, *identity, "commit", *day, "-qm", title)
     lived.write(
