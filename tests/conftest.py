@@ -11,6 +11,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -23,6 +24,7 @@ from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.errors import WeightsMissingError
+from bumble.models.embed import onnx
 from bumble.models.weights import catalog
 from bumble.models.weights.pull import pull
 from bumble.models.weights.sources import PullOptions
@@ -102,6 +104,8 @@ def weights_folder() -> Path:
             if os.environ.get("CI"):
                 raise
             pytest.skip(f"the real weights can't be had here: {error}")
+    for name in ("_load_session", "_load_tokenizer"):  # commands of one process open them again
+        setattr(onnx, name, lru_cache(maxsize=4)(getattr(onnx, name)))
     return folder
 
 

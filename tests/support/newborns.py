@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import shutil
 import tempfile
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from bumble.entity import approvals, create
 from bumble.entity.create import NewEntity
 from bumble.entity.folder import Entity
 
+Make = Callable[[Path], Entity]
 PLACE = Path(tempfile.mkdtemp(prefix="bumble-newborn-"))
 atexit.register(shutil.rmtree, PLACE, ignore_errors=True)
 
@@ -20,6 +22,18 @@ atexit.register(shutil.rmtree, PLACE, ignore_errors=True)
 def _made(owner: str, zone: str) -> Path:
     place = Path(tempfile.mkdtemp(dir=PLACE))
     return create.create(place / "ada", NewEntity("Ada", "curious", owner, zone)).root
+
+
+@cache
+def _kept(make: Make) -> Path:
+    return make(Path(tempfile.mkdtemp(dir=PLACE)) / "ada").root
+
+
+def copy(make: Make, root: Path) -> Entity:
+    """Put into a folder what a function makes of one: it is made once a process."""
+    shutil.copytree(_kept(make), root, symlinks=True)
+    approvals.begin(root)
+    return Entity(root)
 
 
 def ada(root: Path, owner: str = "Sam", zone: str = "Europe/Lisbon") -> Entity:

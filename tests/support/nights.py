@@ -111,7 +111,11 @@ def truth(folder: Path) -> dict[str, bytes]:
 
 def dreamer(folder: Path) -> Entity:
     """Return Ada with memories to dream of."""
-    entity = newborn(folder / "ada")
+    return newborns.copy(_dreamer, folder / "ada")
+
+
+def _dreamer(root: Path) -> Entity:
+    entity = newborn(root)
     lived(entity)
     return entity
 

@@ -1,4 +1,4 @@
-"""Attack 15, its streams: closed before bumble began, or on a full device."""
+"""Streams that were closed before bumble began, or lead to a full device."""
 
 from __future__ import annotations
 

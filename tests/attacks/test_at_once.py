@@ -1,4 +1,4 @@
-"""Attack 16: many begin to talk at once; the disk is full."""
+"""Many begin to talk at once; the disk is full."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attack 10: bytes that are no text: as an argument, typed, piped, or stored long ago."""
+"""Bytes that are no text: as an argument, typed, piped, or stored long ago."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attack 11: told to stop in the middle of an answer, or just behind it: what was shown is kept."""
+"""Told to stop in the middle of an answer, or just behind it: what was shown is kept."""
 
 from __future__ import annotations
 
