@@ -38,6 +38,11 @@ def turns(step: int, values: Iterable[Any]) -> list[Any]:
     ]
 
 
+def in_turn(number: int, of: int) -> Any:
+    """Mark one of several tests that are much alike: for the gate at one commit of so many."""
+    return pytest.mark.slow if WHOLE or (number - turn()) % of else lambda test: test
+
+
 def some(values: Sequence[T], most: int) -> list[T]:
     """Return the first, the last and a few more of some values; all of them by `just slow`."""
     if WHOLE or len(values) <= most:
