@@ -38,9 +38,9 @@ def turns(step: int, values: Iterable[Any]) -> list[Any]:
     ]
 
 
-def in_turn(number: int, of: int) -> Any:
+def in_turn(number: int, of: int) -> pytest.MarkDecorator:
     """Mark one of several tests that are much alike: for the gate at one commit of so many."""
-    return pytest.mark.slow if WHOLE or (number - turn()) % of else lambda test: test
+    return pytest.mark.slow if (number - turn()) % of else pytest.mark.sampled
 
 
 def some(values: Sequence[T], most: int) -> list[T]:
