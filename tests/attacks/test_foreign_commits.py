@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bumble.history import log
-from tests.support.repository import dreamt, git
+from tests.support.repository import after_a_dream, git
 from tests.support.running import Run
 from tests.support.sweeps import turns
 
@@ -21,14 +21,7 @@ pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 @pytest.fixture
 def ada(run: Run) -> Run:
     """Ada under git, after a dream."""
-    root = run.entity.root
-    git(root, "init", "-q", "-b", "main")
-    git(root, "config", "user.name", "Sam")
-    git(root, "config", "user.email", "sam@example.org")
-    git(root, "add", "-A")
-    git(root, "commit", "-qm", "start")
-    dreamt(run)
-    return run
+    return after_a_dream(run)
 
 
 def commit(root: Path, message: bytes, date: str = "1700000000 +0000", name: str = "Bo") -> None:

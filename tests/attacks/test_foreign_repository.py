@@ -11,7 +11,7 @@ import pytest
 
 from bumble.history import driver
 from tests.support.chatting import script
-from tests.support.repository import dreamt, git, subjects
+from tests.support.repository import after_a_dream, git, subjects
 from tests.support.running import Run
 from tests.support.sweeps import turns
 
@@ -40,14 +40,8 @@ ADD = ("-c", "core.fsmonitor=false", "add", "-A")
 @pytest.fixture
 def ada(run: Run) -> Run:
     """Ada under git, after a dream, with a model that answers."""
-    root = run.entity.root
     Path(run.environ["HOME"]).mkdir()
-    git(root, "init", "-q", "-b", "main")
-    git(root, "config", "user.name", "Sam")
-    git(root, "config", "user.email", "sam@example.org")
-    git(root, "add", "-A")
-    git(root, "commit", "-qm", "start")
-    dreamt(run)
+    after_a_dream(run)
     script(run, {"purpose": "chat", "text": "Hello."})
     return run
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bumble.files import git as door
-from tests.support.repository import dreamt, git, subjects
+from tests.support.repository import after_a_dream, subjects
 from tests.support.running import Run
 from tests.support.sweeps import turns
 
@@ -31,14 +31,7 @@ PIPES = (
 @pytest.fixture
 def ada(run: Run) -> Run:
     """Ada under git, after a dream."""
-    root = run.entity.root
-    git(root, "init", "-q", "-b", "main")
-    git(root, "config", "user.name", "Sam")
-    git(root, "config", "user.email", "sam@example.org")
-    git(root, "add", "-A")
-    git(root, "commit", "-qm", "start")
-    dreamt(run)
-    return run
+    return after_a_dream(run)
 
 
 @pytest.mark.parametrize(("inner", "way"), turns(4, product(PLACES, WAYS)))
