@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from copy import copy
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -236,14 +237,20 @@ def main(argv: Sequence[str], shell: Shell | None = None) -> int:
     return code if shell.stops.exit_code is None else shell.stops.exit_code
 
 
+@cache
+def _command_line() -> Any:
+    return quick.quicken(typer.main.get_command(app))
+
+
 def _run(argv: Sequence[str], shell: Shell) -> int:
     shell.json = "--json" in argv
     command = " ".join(_words(argv)) or "bumble"
     try:
         _speak_utf8()
         unfinished.begin(shell.unfinished)
-        command_line = quick.quicken(typer.main.get_command(app))
-        code = command_line.main(list(argv), prog_name="bumble", standalone_mode=False, obj=shell)
+        code = _command_line().main(
+            list(argv), prog_name="bumble", standalone_mode=False, obj=shell
+        )
         output.flush()
         return code if isinstance(code, int) else 0
     except UserError as error:

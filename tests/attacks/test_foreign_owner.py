@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.chatting import script
-from tests.support.repository import git
+from tests.support.repository import begun, git
 from tests.support.running import Run
 
 pytestmark = [
@@ -26,11 +26,7 @@ def ada(run: Run, tmp_path: Path) -> Run:
     """Ada under git, in a folder of somebody else's whose config names a program."""
     root = run.entity.root
     Path(run.environ["HOME"]).mkdir()
-    git(root, "init", "-q", "-b", "main")
-    git(root, "config", "user.name", "Sam")
-    git(root, "config", "user.email", "sam@example.org")
-    git(root, "add", "-A")
-    git(root, "commit", "-qm", "start")
+    begun(root)
     run.ok("knowledge", "set", "Pets", "A dog.")
     git(root, "config", "core.fsmonitor", f"touch {tmp_path / 'marker'}")
     git(root, "config", "safe.directory", "*")  # what it says of itself

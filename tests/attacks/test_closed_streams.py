@@ -1,4 +1,4 @@
-"""Attack 15, its streams: closed before bumble began, or on a full device."""
+"""Streams that were closed before bumble began, or lead to a full device."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import os
 import shlex
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from tests.support.chatting import act, script
 from tests.support.running import Run
-from tests.support.sweeps import every
+from tests.support.sweeps import turns
 
 COMMANDS = {
     "status --json": 0,
@@ -29,6 +30,8 @@ COMMANDS = {
     "nonsense": 2,
 }
 CLOSED = ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"]
+FULL = [">/dev/full", ">/dev/full 2>&-", ">/dev/full 2>/dev/full"]
+WORKING = [command for command, code in COMMANDS.items() if code == 0]
 full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 
 
@@ -51,8 +54,7 @@ def shell(run: Run, command: str, streams: str) -> subprocess.CompletedProcess[b
     return done
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("streams", CLOSED)
+@pytest.mark.parametrize(("command", "streams"), turns(5, product(COMMANDS, CLOSED)))
 def test_a_closed_stream_is_an_empty_one(run: Run, command: str, streams: str) -> None:
     if command == "chat" and "<&-" not in streams:
         streams += " </dev/null"
@@ -63,10 +65,7 @@ def test_a_closed_stream_is_an_empty_one(run: Run, command: str, streams: str) -
 
 
 @full
-@pytest.mark.parametrize("command", [one for one, code in COMMANDS.items() if code == 0])
-@pytest.mark.parametrize(
-    "streams", every(3, [">/dev/full", ">/dev/full 2>&-", ">/dev/full 2>/dev/full"])
-)
+@pytest.mark.parametrize(("command", "streams"), turns(7, product(WORKING, FULL)))
 def test_output_that_can_not_be_written_is_an_error(run: Run, command: str, streams: str) -> None:
     done = shell(run, command, streams)
     assert done.returncode == 1
@@ -75,13 +74,13 @@ def test_output_that_can_not_be_written_is_an_error(run: Run, command: str, stre
 
 
 @full
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", turns(4, COMMANDS))
 def test_words_beside_the_result_that_can_not_be_written(run: Run, command: str) -> None:
     assert shell(run, command, "2>/dev/full").returncode == COMMANDS[command]
 
 
 @full
-@pytest.mark.parametrize("how", ["hello", "hello --json"])
+@pytest.mark.parametrize("how", turns(2, ["hello", "hello --json"]))
 def test_an_answer_that_can_not_be_shown_is_kept(run: Run, how: str) -> None:
     assert shell(run, f"chat {how}", ">/dev/full").returncode == 1
     (file,) = run.entity.sessions.glob("*/messages.jsonl")

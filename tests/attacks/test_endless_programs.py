@@ -18,6 +18,7 @@ from bumble.entity.folder import Entity
 from bumble.errors import RefusedError, UserError
 from tests.support.chatting import act, script
 from tests.support.running import Run
+from tests.support.sweeps import turns
 
 TOOLS = replace(settings.load().config.tools, command_timeout_seconds=1)
 ENVIRON = {"PATH": os.defpath}
@@ -125,7 +126,7 @@ def test_nor_does_a_socket(entity: Entity, monkeypatch: pytest.MonkeyPatch) -> N
             workspace.plan_write(entity, "ear", "x")
 
 
-@pytest.mark.parametrize("command", ["a\0b", "\ud800", "x" * 200_000, "/", "."])
+@pytest.mark.parametrize("command", turns(3, ["a\0b", "\ud800", "x" * 200_000, "/", "."]))
 def test_a_command_that_cannot_be_is_a_result(run: Run, command: str) -> None:
     run.ok("config", "trust", str(run.entity.root))
     run.ok("config", "set", "tools.run_command", "true")

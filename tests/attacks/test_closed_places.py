@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 
 from tests.support.running import Run
+from tests.support.sweeps import turns
 
 PLAIN = ("setpriv", "--bounding-set=-all", "--inh-caps=-all")  # root without what makes it root
 CLOSES = os.name == "posix" and (os.geteuid() != 0 or shutil.which("setpriv") is not None)
 pytestmark = pytest.mark.skipif(not CLOSES, reason="root opens everything")
 
 
-@pytest.mark.parametrize("name", [".bumble", "sessions", "journal.md"])
+@pytest.mark.parametrize("name", turns(3, [".bumble", "sessions", "journal.md"]))
 def test_the_place_that_is_closed_is_named(run: Run, tmp_path: Path, name: str) -> None:
     place = run.entity.root / name
     if not place.exists():

@@ -9,23 +9,19 @@ from pathlib import Path
 import pytest
 
 from bumble.history import log
-from tests.support.repository import dreamt, git
+from tests.support.repository import after_a_dream, git
 from tests.support.running import Run
+from tests.support.sweeps import turns
 
+SIGNS = ("\x01", "\x02", "\x03", "\x1e", "\x1f", "\x1b[2J", "\r", "\x7f")
+DATES = ("1700000000 +9999", "99999999999999 +0000", "-5 +0000", "0 -1459", "x y")
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 
 
 @pytest.fixture
 def ada(run: Run) -> Run:
     """Ada under git, after a dream."""
-    root = run.entity.root
-    git(root, "init", "-q", "-b", "main")
-    git(root, "config", "user.name", "Sam")
-    git(root, "config", "user.email", "sam@example.org")
-    git(root, "add", "-A")
-    git(root, "commit", "-qm", "start")
-    dreamt(run)
-    return run
+    return after_a_dream(run)
 
 
 def commit(root: Path, message: bytes, date: str = "1700000000 +0000", name: str = "Bo") -> None:
@@ -39,7 +35,7 @@ def commit(root: Path, message: bytes, date: str = "1700000000 +0000", name: str
     git(root, "update-ref", "HEAD", made.decode().strip())
 
 
-@pytest.mark.parametrize("sign", ["\x01", "\x02", "\x03", "\x1e", "\x1f", "\x1b[2J", "\r", "\x7f"])
+@pytest.mark.parametrize("sign", turns(4, SIGNS))
 def test_no_sign_in_a_commit_ends_it(ada: Run, sign: str) -> None:
     root = ada.entity.root
     ada.write("notes/x.txt", "x\n")
@@ -56,9 +52,7 @@ def test_no_sign_in_a_commit_ends_it(ada: Run, sign: str) -> None:
     assert ada("undo", "HEAD").code in (0, 13)
 
 
-@pytest.mark.parametrize(
-    "date", ["1700000000 +9999", "99999999999999 +0000", "-5 +0000", "0 -1459", "x y"]
-)
+@pytest.mark.parametrize("date", turns(2, DATES))
 def test_no_time_of_a_commit_is_a_crash(ada: Run, date: str) -> None:
     ada.write("beliefs/bel_1.md", ada.text("beliefs/bel_1.md") + "\nMore.\n")
     commit(ada.entity.root, b"odd\n", date)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from itertools import count, product
 from typing import Any
 
 import pytest
 
 from tests.support.chatting import act, script
 from tests.support.running import Run
+from tests.support.sweeps import turns
 
 NAMES = [
     "n" * 300,
@@ -29,8 +31,10 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize("tool", ["read_file", "write_file", "list_files"])
-@pytest.mark.parametrize("name", NAMES, ids=[ascii(name[:12]) for name in NAMES])
+TOOLS = ("read_file", "write_file", "list_files")
+
+
+@pytest.mark.parametrize(("name", "tool"), turns(5, product(NAMES, TOOLS)), ids=count())
 def test_no_name_ends_a_talk(run: Run, tool: str, name: str) -> None:
     run.environ["BUMBLE_TOOLS_FILES"] = "true"
     run.write("workspace/a.txt", "x\n")

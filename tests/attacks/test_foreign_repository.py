@@ -11,8 +11,9 @@ import pytest
 
 from bumble.history import driver
 from tests.support.chatting import script
-from tests.support.repository import dreamt, git, subjects
+from tests.support.repository import after_a_dream, git, subjects
 from tests.support.running import Run
+from tests.support.sweeps import turns
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("git") is None, reason="needs git"),
@@ -39,14 +40,8 @@ ADD = ("-c", "core.fsmonitor=false", "add", "-A")
 @pytest.fixture
 def ada(run: Run) -> Run:
     """Ada under git, after a dream, with a model that answers."""
-    root = run.entity.root
     Path(run.environ["HOME"]).mkdir()
-    git(root, "init", "-q", "-b", "main")
-    git(root, "config", "user.name", "Sam")
-    git(root, "config", "user.email", "sam@example.org")
-    git(root, "add", "-A")
-    git(root, "commit", "-qm", "start")
-    dreamt(run)
+    after_a_dream(run)
     script(run, {"purpose": "chat", "text": "Hello."})
     return run
 
@@ -247,7 +242,7 @@ ATTACKS: tuple[Callable[[Path, str], None], ...] = (
 )
 
 
-@pytest.mark.parametrize("attack", ATTACKS, ids=lambda one: one.__name__)
+@pytest.mark.parametrize("attack", turns(5, ATTACKS))
 def test_no_program_that_came_with_a_repository_runs(
     ada: Run, evil: str, marker: Path, attack: Callable[[Path, str], None]
 ) -> None:
@@ -270,7 +265,7 @@ def made_bare(place: Path, top: Path, evil: str) -> None:
     shutil.copytree(bare, place, dirs_exist_ok=True)
 
 
-@pytest.mark.parametrize("mark", ["none", "empty", "below"])
+@pytest.mark.parametrize("mark", turns(3, ["none", "empty", "below"]))
 def test_a_folder_that_looks_like_a_bare_repository_is_none(
     ada: Run, evil: str, marker: Path, mark: str
 ) -> None:
@@ -375,7 +370,7 @@ def another(tmp_path: Path) -> Path:
     return work
 
 
-@pytest.mark.parametrize("way", ["file", "link", "commondir", "refs"])
+@pytest.mark.parametrize("way", turns(2, ["file", "link", "commondir", "refs"]))
 def test_a_mark_that_leads_to_the_owners_other_work_changes_nothing_there(
     ada: Run, tmp_path: Path, way: str
 ) -> None:

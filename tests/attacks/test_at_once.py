@@ -1,4 +1,4 @@
-"""Attack 16: many begin to talk at once; the disk is full."""
+"""Many begin to talk at once; the disk is full."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from itertools import product
 from pathlib import Path
 
 import apsw
@@ -18,8 +19,9 @@ from bumble.index.database import create
 from bumble.index.database_file import readable
 from tests.support.chatting import act, script
 from tests.support.running import Run
+from tests.support.sweeps import turns
 
-AT_ONCE = 4
+AT_ONCE = 3
 OLD = Path(__file__).parents[1] / "data" / "formats" / "1.zip"
 
 
@@ -47,7 +49,7 @@ def at_once(run: Run, *words: str) -> list[str]:
     return [file.parent.name for file in files]
 
 
-@pytest.mark.parametrize("words", [[], ["--as", "Bo"], ["--with", "ana,bo"]], ids=len)
+@pytest.mark.parametrize("words", turns(3, [[], ["--as", "Bo"], ["--with", "ana,bo"]]))
 def test_first_talks_at_once_make_one_conversation(run: Run, words: list[str]) -> None:
     assert len(at_once(run, *words)) == 1
 
@@ -73,6 +75,12 @@ def test_a_search_on_a_full_disk_is_told_in_words(tmp_path: Path) -> None:
         raise apsw.FullError("FullError: database or disk is full")
 
 
+WRITING = (
+    "chat -e {place}/ada Hi.",
+    "new {place}/bo",
+    "index -e {place}/ada",
+    "migrate -e {place}/ada/workspace/old",
+)
 SMALL = """
 mount -t tmpfs -o size={size}k none {place} || exit 99
 cp -r {entity} {place}/ada && dd if=/dev/zero of={place}/pad bs=1k 2>/dev/null
@@ -82,16 +90,7 @@ TMPDIR={place} {python} -m bumble {command}
 
 
 @pytest.mark.skipif(shutil.which("unshare") is None, reason="needs a disk of its own")
-@pytest.mark.parametrize("left", [0, 4, 16, 48, 150])
-@pytest.mark.parametrize(
-    "command",
-    [
-        "chat -e {place}/ada Hi.",
-        "new {place}/bo",
-        "index -e {place}/ada",
-        "migrate -e {place}/ada/workspace/old",
-    ],
-)
+@pytest.mark.parametrize(("command", "left"), turns(4, product(WRITING, [0, 4, 16, 48, 150])))
 def test_a_disk_that_is_full(run: Run, tmp_path: Path, command: str, left: int) -> None:
     script(run, act("say", text="Hello Sam.") | {"always": True})
     with zipfile.ZipFile(OLD) as archive:

@@ -4,12 +4,14 @@ import os
 import subprocess
 import sys
 from datetime import UTC, datetime
+from itertools import product
 
 import pytest
 
 from bumble.app import process
 from tests.support.looking import episode, session, truths, without_models
 from tests.support.running import Run
+from tests.support.sweeps import turns
 
 FAR = (
     "0001-01-01T00:00:00+14:00",
@@ -29,6 +31,7 @@ READING = (
     ("soma",),
     ("journal", "list"),
 )
+ZONES = ("UTC+25", "UTC-24:59:59", "UTC+167", ":", "../../x", "A" * 5000)
 
 
 @pytest.fixture
@@ -36,7 +39,7 @@ def quiet(full: Run) -> Run:
     return without_models(full)
 
 
-@pytest.mark.parametrize("at", FAR)
+@pytest.mark.parametrize("at", turns(3, FAR))
 def test_a_record_of_such_a_year_names_file_and_line_and_stops_nothing_else(
     quiet: Run, at: str
 ) -> None:
@@ -53,7 +56,7 @@ def test_a_record_of_such_a_year_names_file_and_line_and_stops_nothing_else(
     assert "times lie between the years 1000 and 2999" in ran.out
 
 
-@pytest.mark.parametrize("at", FAR)
+@pytest.mark.parametrize("at", turns(3, FAR))
 def test_no_talk_is_had_and_nothing_written_in_such_a_year(quiet: Run, at: str) -> None:
     before = truths(quiet)
     refused = [
@@ -68,8 +71,7 @@ def test_no_talk_is_had_and_nothing_written_in_such_a_year(quiet: Run, at: str) 
     assert truths(quiet) == before
 
 
-@pytest.mark.parametrize("at", FAR)
-@pytest.mark.parametrize("path", ["soma.yaml", "state.yaml"])
+@pytest.mark.parametrize(("path", "at"), turns(4, product(["soma.yaml", "state.yaml"], FAR)))
 def test_a_clock_of_such_a_year_names_file_and_line(quiet: Run, path: str, at: str) -> None:
     quiet.ok("soma", "tick")
     if path == "soma.yaml":
@@ -97,7 +99,7 @@ def test_a_thought_that_came_in_the_far_future_holds_no_thought_up(quiet: Run) -
     assert quiet("noise", "tick", "--check").code == 0
 
 
-@pytest.mark.parametrize("zone", ["UTC+25", "UTC-24:59:59", "UTC+167", ":", "../../x", "A" * 5000])
+@pytest.mark.parametrize("zone", turns(6, ZONES))
 def test_a_clock_with_an_offset_that_there_is_not_tells_the_time(run: Run, zone: str) -> None:
     environ = {**os.environ, **run.environ, "TZ": zone, "BUMBLE_EMBEDDING_MODEL": "none"}
     for words in (("status",), ("tick", "--check"), ("status", "--now", "2026-05-24T12:00")):
@@ -113,7 +115,7 @@ def test_a_time_keeps_its_moment_in_any_offset() -> None:
     assert process.local(at) == at
 
 
-@pytest.mark.parametrize("at", FAR)
+@pytest.mark.parametrize("at", turns(3, FAR))
 def test_one_talk_of_such_a_year_keeps_nobody_from_talking(quiet: Run, at: str) -> None:
     place = session(quiet, "01FAR", ("sam", "It rains."), ("", "It does."))
     lines = place.read_text().splitlines()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.repository import dreamt, git, subjects
+from tests.support.repository import after_a_dream, git, subjects
 from tests.support.running import Run
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
@@ -16,13 +16,7 @@ pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 @pytest.fixture
 def ada(run: Run) -> Run:
     """Ada under git, after a dream and a fact."""
-    root = run.entity.root
-    git(root, "init", "-q", "-b", "main")
-    git(root, "config", "user.name", "Sam")
-    git(root, "config", "user.email", "sam@example.org")
-    git(root, "add", "-A")
-    git(root, "commit", "-qm", "start")
-    dreamt(run)
+    after_a_dream(run)
     run.ok("knowledge", "set", "Pets", "A dog.")
     return run
 

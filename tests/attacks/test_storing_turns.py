@@ -1,4 +1,4 @@
-"""Attack 9: a turn that is finished can always be stored, whatever lies in its way by then."""
+"""A turn that is finished can always be stored, whatever lies in its way by then."""
 
 from __future__ import annotations
 

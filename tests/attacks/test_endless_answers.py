@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import time
+from itertools import product
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from bumble.llm.protocol import PromptMessage, Request
 from bumble.llm.say_stream import SayReader
 from tests.support import ollama_wire, openai_wire
 from tests.support.fake_server import Exchange, FakeServer
-from tests.support.sweeps import every
+from tests.support.sweeps import turns
 
 REQUEST = Request([PromptMessage("user", "Hi")], max_tokens=100)
 PATHS = ("/v1/chat/completions", "/v1/models", "/props", "/api/chat", "/api/show", "/api/ps")
@@ -47,8 +48,10 @@ def endless(begin: bytes, piece: bytes, status: int = 200) -> Any:
     return respond
 
 
-@pytest.mark.parametrize("connect", [openai, ollama])
-@pytest.mark.parametrize("begin", [b"", b"data: ", b'data: {"choices":"', b"{"])
+BEGINS = (b"", b"data: ", b'data: {"choices":"', b"{")
+
+
+@pytest.mark.parametrize(("begin", "connect"), turns(4, product(BEGINS, [openai, ollama])))
 def test_a_gigabyte_without_an_end_is_cut_off(
     server: FakeServer, connect: Any, begin: bytes
 ) -> None:
@@ -90,10 +93,11 @@ def test_a_page_of_errors_is_read_no_further_than_its_beginning(
     assert len(str(caught.value)) < 1000
 
 
-@pytest.mark.parametrize("status", [200, 500, 401])
-@pytest.mark.parametrize("connect", [openai, ollama])
+@pytest.mark.parametrize(
+    ("status", "connect"), turns(3, product([200, 500, 401], [openai, ollama]))
+)
 def test_what_is_compressed_is_not_unpacked(server: FakeServer, connect: Any, status: int) -> None:
-    bomb = gzip.compress(b" " * (64 << 20))
+    bomb = gzip.compress(b" " * (64 << 20), 1)
 
     def respond(exchange: Exchange) -> None:
         assert exchange.headers["accept-encoding"] == "identity"
@@ -142,7 +146,7 @@ DEEP = [
 ]
 
 
-@pytest.mark.parametrize("text", every(3, DEEP), ids=range(len(DEEP)))
+@pytest.mark.parametrize("text", turns(3, DEEP), ids=range(len(DEEP)))
 def test_brackets_without_end_are_read_in_a_moment(text: str) -> None:
     started = time.monotonic()
     reader = SayReader()

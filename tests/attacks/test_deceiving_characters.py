@@ -1,4 +1,4 @@
-"""Attack 8, its output: characters that delete, command or turn what stands around them."""
+"""Characters that delete, command or turn what stands around them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attack 10: bytes that are no text: as an argument, typed, piped, or stored long ago."""
+"""Bytes that are no text: as an argument, typed, piped, or stored long ago."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bumble.entity.folder import Entity
 from tests.support.chatting import act, script
 from tests.support.repository import git
 from tests.support.running import Run
-from tests.support.sweeps import every
+from tests.support.sweeps import turns
 
 CAFE = os.fsdecode(b"caf\xe9")  # as a terminal of another century sends it
 NO_UTF8_LOCALE = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
@@ -56,7 +56,7 @@ def goes_on(run: Run) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    every(
+    turns(
         2,
         [
             ["chat", CAFE],
@@ -135,7 +135,7 @@ def test_no_locale_changes_what_was_said(run: Run, locale: dict[str, str]) -> No
     assert texts(run.entity) == ["né à 🐝"]
 
 
-@pytest.mark.parametrize("half", every(3, [r"\udce9", r"\ud800", r"\uDFFF"]))
+@pytest.mark.parametrize("half", turns(3, [r"\udce9", r"\ud800", r"\uDFFF"]))
 @pytest.mark.parametrize("where", ["text", "name", "arguments", "raw"])
 def test_a_transcript_that_holds_one_already_is_read(run: Run, half: str, where: str) -> None:
     answering(run)

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import os
 import shutil
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from bumble.files import git as door
-from tests.support.repository import dreamt, git, subjects
+from tests.support.repository import after_a_dream, subjects
 from tests.support.running import Run
+from tests.support.sweeps import turns
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("git") is None, reason="needs git"),
     pytest.mark.skipif(os.name != "posix", reason="links and pipes"),
 ]
 PLACES = ("logs/HEAD", "logs/refs/heads/main", "COMMIT_EDITMSG")
+WAYS = ("link", "hard", "dangling")
+DEEPER = ("refs/heads/main", "objects/pack", "info/exclude")
 PIPES = (
     *("HEAD", "config", "index", "packed-refs", "shallow", "commondir", "COMMIT_EDITMSG"),
     *("info/attributes", "info/exclude", "objects/info/alternates", "logs/HEAD"),
@@ -27,18 +31,10 @@ PIPES = (
 @pytest.fixture
 def ada(run: Run) -> Run:
     """Ada under git, after a dream."""
-    root = run.entity.root
-    git(root, "init", "-q", "-b", "main")
-    git(root, "config", "user.name", "Sam")
-    git(root, "config", "user.email", "sam@example.org")
-    git(root, "add", "-A")
-    git(root, "commit", "-qm", "start")
-    dreamt(run)
-    return run
+    return after_a_dream(run)
 
 
-@pytest.mark.parametrize("way", ["link", "hard", "dangling"])
-@pytest.mark.parametrize("inner", PLACES)
+@pytest.mark.parametrize(("inner", "way"), turns(4, product(PLACES, WAYS)))
 def test_nothing_is_written_through_a_link_in_the_private_folder(
     ada: Run, tmp_path: Path, inner: str, way: str
 ) -> None:
@@ -58,7 +54,7 @@ def test_nothing_is_written_through_a_link_in_the_private_folder(
     assert subjects(ada.entity.root) == before
 
 
-@pytest.mark.parametrize("inner", ["refs/heads/main", "objects/pack", "info/exclude"])
+@pytest.mark.parametrize("inner", turns(3, DEEPER))
 def test_a_link_deeper_in_the_private_folder_leads_nowhere(
     ada: Run, tmp_path: Path, inner: str
 ) -> None:
@@ -70,7 +66,7 @@ def test_a_link_deeper_in_the_private_folder_leads_nowhere(
     assert f"`.git` leads to {outside}, which does not know of this folder" in ran.err
 
 
-@pytest.mark.parametrize("inner", PIPES)
+@pytest.mark.parametrize("inner", turns(4, PIPES))
 def test_a_pipe_keeps_nobody_waiting(ada: Run, monkeypatch: pytest.MonkeyPatch, inner: str) -> None:
     monkeypatch.setattr(door, "TIMEOUT_SECONDS", 2)
     place = ada.entity.root / ".git" / inner

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from bumble.files import git as door
-from tests.support.repository import git
+from tests.support.repository import begun, git
 from tests.support.running import Run
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
@@ -17,11 +17,7 @@ pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 def ada(run: Run) -> Run:
     """Ada under git, with two days in her journal."""
     root = run.entity.root
-    git(root, "init", "-q", "-b", "main")
-    git(root, "config", "user.name", "Sam")
-    git(root, "config", "user.email", "sam@example.org")
-    git(root, "add", "-A")
-    git(root, "commit", "-qm", "start")
+    begun(root)
     run.ok("journal", "add", "It rained.")
     run.ok("journal", "add", "The sun shone.")
     return run

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from bumble.cli.app import BUG_EXIT_CODE
 from tests.support.looking import without_models
 from tests.support.running import Run
+from tests.support.sweeps import examples
 
 AT = "2026-05-23T10:00:00+01:00"
 ORIGIN = "by: distill\nmodel: m\nfrom: [msg_1]\ntrust: owner\naudience: [sam]\n"
@@ -84,7 +85,7 @@ RAW = st.sampled_from(
 
 
 @settings(
-    max_examples=60,
+    max_examples=examples(60),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(data=st.data())

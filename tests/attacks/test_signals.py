@@ -1,4 +1,4 @@
-"""Attack 11: told to stop in the middle of an answer, or just behind it: what was shown is kept."""
+"""Told to stop in the middle of an answer, or just behind it: what was shown is kept."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import sys
 import termios
 import threading
 import time
+from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -22,12 +24,20 @@ from bumble.entity.changes import ChangeSet
 from tests.support.chatting import act, script
 from tests.support.fake_server import Exchange, FakeServer
 from tests.support.running import ABLE, Run
-from tests.support.sweeps import every
+from tests.support.sweeps import turns
 
 CODES: dict[int, int] = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 SHOWN = "The bees went out at dawn, all of them together"
 PATIENCE_SECONDS = 30
 RAW_SECONDS = 1.0  # until the prompt has taken the terminal over
+
+
+@pytest.fixture(autouse=True)
+def hears_the_terminal_close() -> Iterator[None]:
+    """Behind `nohup` nothing that the tests start would."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 class Slow(Struct):
@@ -109,8 +119,7 @@ def test_what_was_shown_by_then_is_stored(run: Run, server: FakeServer, number: 
     assert not list(run.entity.private.glob("intents/*"))
 
 
-@pytest.mark.parametrize("number", CODES, ids=str)
-@pytest.mark.parametrize("ends", every(2, [False, True]))
+@pytest.mark.parametrize(("number", "ends"), turns(3, product(CODES, [False, True])))
 def test_right_after_the_last_word(run: Run, server: FakeServer, number: int, ends: bool) -> None:
     slow = Slow(server, spoken(SHOWN, whole=True), ends=ends)
     process = talking(run, server, "What do the bees do?")
@@ -122,8 +131,7 @@ def test_right_after_the_last_word(run: Run, server: FakeServer, number: int, en
     assert [one["text"] for one in told(run)] == [SHOWN]
 
 
-@pytest.mark.parametrize("number", CODES, ids=str)
-@pytest.mark.parametrize("times", every(2, [2, 1]))
+@pytest.mark.parametrize(("number", "times"), turns(3, product(CODES, [2, 1])))
 def test_while_the_answer_is_being_stored(run: Run, number: int, times: int) -> None:
     script(run, act("write_journal", text="They flew."), act("say", text=SHOWN))
     real = commits.apply
@@ -180,7 +188,7 @@ def test_the_terminal_is_closed(run: Run, server: FakeServer, words: list[str]) 
     assert [one["text"] for one in told(run)] == [SHOWN]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=str)
+@pytest.mark.parametrize("number", turns(2, [signal.SIGTERM, signal.SIGHUP]))
 def test_a_conversation_that_waits_for_its_person_ends(
     run: Run, server: FakeServer, number: int
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,10 @@ from bumble.files import disk
 from bumble.prompt import prompt_files
 from tests.support.chatting import script
 from tests.support.running import Run
+from tests.support.sweeps import turns
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="links, pipes and odd names")
+RECORDS = ("knowledge.md", "beliefs/bel_1.md", "journal.md")
 TOKEN = "ghp_canary"
 PRIVATE = (".git/config", ".bumble/log/calls.jsonl")
 
@@ -50,8 +53,7 @@ def test_no_other_name_of_a_file_outside_gets_into_a_prompt(ada: Run, tmp_path: 
     assert prompt_files.read(ada.entity, config)[0].text == ""
 
 
-@pytest.mark.parametrize("private", PRIVATE)
-@pytest.mark.parametrize("name", ["knowledge.md", "beliefs/bel_1.md", "journal.md"])
+@pytest.mark.parametrize(("private", "name"), turns(2, product(PRIVATE, RECORDS)))
 def test_no_record_is_a_link_to_a_private_file(ada: Run, private: str, name: str) -> None:
     root = ada.entity.root
     (root / name).parent.mkdir(exist_ok=True)
@@ -106,7 +108,7 @@ NAMES = (
 )
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", turns(4, NAMES))
 def test_a_name_that_is_no_utf_8_is_passed_over_and_doctor_says_so(ada: Run, name: str) -> None:
     path = ada.entity.root / name.format("\udce9")
     path.parent.mkdir(parents=True, exist_ok=True)
