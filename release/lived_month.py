@@ -33,7 +33,7 @@ PLAN = Path(__file__).with_suffix(".yaml")
 EXAMPLES = ROOT / "examples"
 WRITER = "a-writer"  # what the records say of which model wrote them
 SMALLEST = "smollm2-135m"
-SMALL_TALKS = 4  # of the month, with the smallest model
+SMALL_TALKS = 2  # of the month, with the smallest model
 KNOWN = re.compile(r"^(k\d+): [^:]*: (.*)$", re.MULTILINE)
 LEFT_OUT = (".git", ".bumble", ".history", "memory.db*")
 
