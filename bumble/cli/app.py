@@ -53,6 +53,7 @@ COMMANDS = {
     ),
     "eval": ("eval", "Check what the entity knows: what it finds, is shown and answers."),
     "why": ("why", "Show where something it holds comes from."),
+    "show": ("show", "Read today, this week or a person, on one screen."),
     "report": ("report", "Make a page of its life, for a browser."),
     "index": ("index", "Bring the search index up to date with the files."),
     "session": ("session", "Look at conversations."),
@@ -120,8 +121,8 @@ COMMANDS = {
 DAILY = "Every day"
 SECTIONS = {
     DAILY: (
-        *("new", "chat", "recall", "why", "person", "journal", "remind", "import", "report"),
-        *("undo", "status", "model"),
+        *("new", "chat", "show", "recall", "why", "person", "journal", "remind", "import"),
+        *("report", "undo", "status", "model"),
     ),
     "Try, set up, keep well": ("demo", "doctor", "config", "index", "migrate", "eval"),
     "What it remembers": (
