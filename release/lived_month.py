@@ -83,6 +83,7 @@ def live_small(plan: Mapping[str, Any], home: Path, folder: Path) -> None:
     """Live the first talks with the smallest model."""
     weights = os.environ.get("BUMBLE_WEIGHTS", str(user_cache_path("bumble") / "weights"))
     environ = {"BUMBLE_LLM_MODEL": SMALLEST, "BUMBLE_WEIGHTS": weights}
+    environ |= {"BUMBLE_EMBEDDING_MODEL": "multilingual-e5-small"}
     bumble = partial(run, home, folder, environ)
     talk(plan, bumble, "Bea", plan["talks"][:SMALL_TALKS])
 
@@ -107,7 +108,13 @@ def talk(plan: Mapping[str, Any], bumble: Any, name: str, talks: list[Mapping[st
         speaker = () if one["with"] == plan["owner"] else ("--as", one["with"])
         for turn, (said, _) in enumerate(one["lines"]):
             new_session = ("--new-session",) if turn == 0 else ()
-            bumble(at + timedelta(minutes=2 * turn), "chat", *speaker, *new_session, said)
+            bumble(
+                at + timedelta(minutes=2 * turn),
+                "chat",
+                *speaker,
+                *new_session,
+                said.replace(plan["name"], name),
+            )
         bumble(at + timedelta(minutes=40), "tick")
         if number in plan["nights"]:
             night = at.replace(hour=3, minute=10) + timedelta(days=1)
