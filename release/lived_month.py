@@ -83,6 +83,7 @@ def live_small(plan: Mapping[str, Any], home: Path, folder: Path) -> None:
     """Live the first talks with the smallest model."""
     weights = os.environ.get("BUMBLE_WEIGHTS", str(user_cache_path("bumble") / "weights"))
     environ = {"BUMBLE_LLM_MODEL": SMALLEST, "BUMBLE_WEIGHTS": weights}
+    environ |= {"BUMBLE_EMBEDDING_MODEL": "multilingual-e5-small"}
     bumble = partial(run, home, folder, environ)
     talk(plan, bumble, "Bea", plan["talks"][:SMALL_TALKS])
 
@@ -102,15 +103,22 @@ def talk(plan: Mapping[str, Any], bumble: Any, name: str, talks: list[Mapping[st
     """Have it born, talked with, and left alone in the evenings and nights."""
     new = ("new", "--name", name, "--owner", plan["owner"], "--timezone", plan["timezone"])
     bumble(None, *new)
-    for one in talks:
+    for number, one in enumerate(talks, 1):
         at = moment(one["at"])
         speaker = () if one["with"] == plan["owner"] else ("--as", one["with"])
-        for number, (said, _) in enumerate(one["lines"]):
-            new_session = ("--new-session",) if number == 0 else ()
-            bumble(at + timedelta(minutes=2 * number), "chat", *speaker, *new_session, said)
+        for turn, (said, _) in enumerate(one["lines"]):
+            new_session = ("--new-session",) if turn == 0 else ()
+            bumble(
+                at + timedelta(minutes=2 * turn),
+                "chat",
+                *speaker,
+                *new_session,
+                said.replace(plan["name"], name),
+            )
         bumble(at + timedelta(minutes=40), "tick")
-        night = at.replace(hour=3, minute=10) + timedelta(days=1)
-        bumble(night, "tick")
+        if number in plan["nights"]:
+            night = at.replace(hour=3, minute=10) + timedelta(days=1)
+            bumble(night, "dream", "--force")
 
 
 def moment(text: str) -> datetime:
@@ -131,6 +139,8 @@ def answer(plan: Mapping[str, Any], dreams: Iterator[Mapping[str, Any]], body: A
         made = next((one for one in plan["talks"] if one["lines"][-1][0] in prompt), None)
         if made is not None:
             return json.dumps(remembered(made, prompt), ensure_ascii=False)
+    if {"about", "mine"} <= set(fields) and (who := re.search(r"^Person: (\w+)$", prompt, re.M)):
+        return json.dumps(plan["reviews"].get(who[1], {"about": [], "mine": ""}))
     if "happening" in fields:
         labels = fields["happening"]["properties"]["uses"]["items"].get("enum", [])
         story = {name: {"uses": labels[-3:], "text": plan["story"][name]} for name in fields}

@@ -5,12 +5,17 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from bumble.app import body_view, opening, output
 from bumble.app.opening import Opened
+from bumble.bridges.exports import destination
+from bumble.bridges.report import body_over_time, page
+from bumble.bridges.report.body_over_time import Moment
+from bumble.bridges.report.life import Collector, shown
+from bumble.bridges.report.page import LifeReport
 from bumble.cli import listing, people
 from bumble.cli.entity_command import shows
 from bumble.errors import (
@@ -22,11 +27,9 @@ from bumble.errors import (
     UserError,
 )
 from bumble.files import disk
-
-if TYPE_CHECKING:
-    from bumble.bridges.report.body_over_time import Moment
-    from bumble.bridges.report.page import LifeReport
-    from bumble.records.provenance import Reader
+from bumble.history import log
+from bumble.records import kinds
+from bumble.records.provenance import Reader
 
 app = typer.Typer(rich_markup_mode=None)
 STDOUT = Path("-")
@@ -58,9 +61,6 @@ def report(
     One file that loads nothing and sends nothing: at first the little that tells most, then all of
     it, people, beliefs down to what was said, dreams, a timeline. An earlier report is replaced.
     """
-    from bumble.bridges.report import page
-    from bumble.records.provenance import Reader
-
     if dest == STDOUT and opened.shell.json:
         raise UsageError("The page goes where --json would print: name a FILE.")
     target = None if dest == STDOUT else _target(opened, dest)
@@ -77,7 +77,7 @@ def report(
         output.piece(text)
         return
     data = text.encode("utf-8", "replace")
-    _put(target, data)
+    destination.put_file(target, data)
     _tell(opened, made, target, len(data), reader)
 
 
@@ -92,9 +92,6 @@ def _target(opened: Opened, dest: Path | None) -> Path:
 
 
 def _check(target: Path, root: Path, *, force: bool) -> None:
-    from bumble.bridges.exports import destination
-    from bumble.bridges.report import page
-
     is_ours = False
     with suppress(OSError):
         is_ours = page.is_report(disk.read(target, most=page.HEAD_BYTES))
@@ -106,18 +103,7 @@ def _check(target: Path, root: Path, *, force: bool) -> None:
     destination.check(target, root, force=True)
 
 
-def _put(target: Path, data: bytes) -> None:
-    from bumble.bridges.exports import destination
-
-    destination.put_file(target, data)
-
-
 def _report(opened: Opened, reader: Reader) -> LifeReport:
-    from bumble.bridges.report import body_over_time
-    from bumble.bridges.report.life import Collector, shown
-    from bumble.bridges.report.page import LifeReport
-    from bumble.records import kinds
-
     zone = opening.zone(opened)
     now = opened.shell.now().astimezone(zone)
     name = opened.identity.name
@@ -141,9 +127,6 @@ def _history(opened: Opened) -> list[Moment]:
 
     Only the owner gets it: when it moved, others talked.
     """
-    from bumble.bridges.report import body_over_time
-    from bumble.history import log
-
     try:
         log.require(opened.root)
         return body_over_time.history(opened.root, opening.zone(opened))
@@ -156,9 +139,6 @@ def _history(opened: Opened) -> list[Moment]:
 
 def _present(opened: Opened) -> Moment | None:
     """Return the body at present; None where nothing has moved it, or its file can't be read."""
-    from bumble.bridges.report import body_over_time
-    from bumble.bridges.report.body_over_time import Moment
-
     try:
         presence = body_view.look(opened)
     except UserError as error:

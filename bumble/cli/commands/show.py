@@ -5,19 +5,17 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from bumble.app import opening, output
 from bumble.app.opening import Opened
-from bumble.cli import people, viewing
+from bumble.bridges.report.life import Collector, Life, LifeEntry, Portrait
+from bumble.cli import listing, people
 from bumble.cli.entity_command import shows
 from bumble.records import kinds
 from bumble.records.provenance import withheld
-
-if TYPE_CHECKING:
-    from bumble.bridges.report.life import Life, LifeEntry, Portrait
 
 app = typer.Typer(rich_markup_mode=None)
 TODAY, WEEK = "today", "week"
@@ -44,19 +42,17 @@ def show(opened: Opened, what: WhatArgument = TODAY) -> None:
     What was talked, what happened, what it wrote, believed and dreamt; or how it sees somebody, and
     what the two lived lately.
     """
-    from bumble.bridges.report.life import Collector
-
     zone = opening.zone(opened)
     now = opened.shell.now().astimezone(zone)
     person = None if what in (TODAY, WEEK) else people.find(opened, what)
-    reader = viewing.reader(opened)
+    reader = listing.reader(opened)
     collector = Collector(opened.entity, zone, opened.identity.name, reader, now)
     life = collector.collect(lambda done, total: None)
     for path in life.unread:
         output.warn(opened.shell, f"{path} can't be read and was left out: `bumble doctor`.")
     if person is not None:
         seen = next((one for one in life.people if one.id == person.id), None)
-        data, lines = _person(life, seen, withheld(viewing.origin_of(person)))
+        data, lines = _person(life, seen, withheld(listing.origin_of(person)))
     else:
         first = now.date() if what == TODAY else now.date() - timedelta(days=6)
         data, lines = _span(opened, life, first, now)
