@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from bench import scale  # noqa: E402
-from bumble.app import index_place  # noqa: E402
+from bumble.cli import index_place  # noqa: E402
 from bumble.entity.config import IndexConfig  # noqa: E402
 from bumble.entity.folder import Entity  # noqa: E402
 from bumble.index.place import Place  # noqa: E402

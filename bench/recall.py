@@ -32,9 +32,9 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import asdict, fields, replace
 
-from bumble.app import index_place
 from bumble.body import affects
 from bumble.body.config import EMOTIONS, FeltMemoryConfig
+from bumble.cli import index_place
 from bumble.entity import changes, settings
 from bumble.entity.changes import ChangeSet
 from bumble.entity.config import IndexConfig

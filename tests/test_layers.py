@@ -14,7 +14,7 @@ ONLY_IN = {
     "pyrage": ("bridges",),
     "jinja2": ("bridges",),
     "markupsafe": ("bridges",),
-    "typer": ("app", "cli"),
+    "typer": ("cli",),
     "prompt_toolkit": ("cli",),
     "mcp": ("bridges", "chat"),
     "mcp_types": ("bridges", "chat"),
@@ -103,7 +103,7 @@ def test_only_the_output_module_prints() -> None:
                 isinstance(node, ast.Call)
                 and isinstance(node.func, ast.Name)
                 and node.func.id == "print"
-                and name_of(path) != "bumble.app.output"
+                and name_of(path) != "bumble.cli.output"
             ):
                 wrong.append(f"{name_of(path)}:{node.lineno}")
     assert wrong == []
@@ -118,7 +118,7 @@ def test_imports_inside_functions_are_in_the_rooms_of_the_command_only() -> None
     """Beside four libraries which every command would load, and few need."""
     wrong = []
     for path in modules():
-        if room(name_of(path)) in ("app", "cli", "__main__"):
+        if room(name_of(path)) in ("cli", "__main__"):
             continue
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):

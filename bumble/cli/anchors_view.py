@@ -6,11 +6,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from bumble.app import output
-from bumble.app.body_view import Presence
-from bumble.app.opening import Opened
 from bumble.body import anchoring
-from bumble.cli import listing
+from bumble.cli import listing, output
+from bumble.cli.body_view import Presence
+from bumble.cli.opening import Opened
 from bumble.records import anchors
 from bumble.runtime import anchor_recall
 

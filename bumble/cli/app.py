@@ -23,11 +23,10 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from bumble import __version__
-from bumble.app import output
-from bumble.app.process import Shell
-from bumble.cli import quick
+from bumble.cli import output, quick
 from bumble.cli.options import EntityOption, JsonOption
 from bumble.cli.pages import command_help, terms
+from bumble.cli.process import Shell
 from bumble.errors import (
     FULL,
     FileClosedError,

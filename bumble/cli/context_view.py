@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bumble.app import output
 from bumble.chat import context_report
 from bumble.chat.context_report import ContextReport, Part
+from bumble.cli import output
 from bumble.records import scratch
 
 TOP = 30  # parts of a kind that are shown

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from bumble.app.opening import Opened
 from bumble.cli import listing
+from bumble.cli.opening import Opened
 from bumble.records import session_files
 from bumble.records.session_files import SessionInfo
 

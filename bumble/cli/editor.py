@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from bumble.app import output
-from bumble.app.process import Shell
+from bumble.cli import output
+from bumble.cli.process import Shell
 from bumble.errors import DraftInvalidError, UserError
 from bumble.files import disk
 

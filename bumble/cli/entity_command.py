@@ -12,8 +12,8 @@ from typing import Any
 
 import typer
 
-from bumble.app.opening import open_entity, shell_of
 from bumble.cli.as_of import open_past
+from bumble.cli.opening import open_entity, shell_of
 from bumble.cli.options import (
     AsOfOption,
     CheckOption,

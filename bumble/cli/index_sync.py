@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bumble.app import index_place, opening, output
-from bumble.app.opening import Opened
+from bumble.cli import index_place, output
+from bumble.cli.opening import Opened
 from bumble.errors import FolderUnwritableError, IndexUnusableError
 from bumble.files import disk
 
@@ -74,7 +74,7 @@ def synced(
             opened.entity,
             embedder,
             name=opened.identity.name,
-            zone=opening.zone(opened),
+            zone=opened.zone,
             by_token=opened.config.recall.late_interaction,
             rebuild=rebuild,
             where=at,

@@ -9,8 +9,9 @@ import shlex
 
 from msgspec.structs import replace
 
-from bumble.app import output, setting_files, weights
-from bumble.app.opening import Opened
+from bumble.cli import output, setting_files
+from bumble.cli.models import weights
+from bumble.cli.opening import Opened
 from bumble.entity import setting_edits
 from bumble.files import disk
 from bumble.records import relationships, session_files

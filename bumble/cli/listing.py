@@ -11,9 +11,8 @@ from typing import Annotated, Any, Generic, TypeVar
 import typer
 from msgspec import Struct
 
-from bumble.app import opening, output
-from bumble.app.opening import Opened
-from bumble.cli import viewing
+from bumble.cli import output, viewing
+from bumble.cli.opening import Opened
 from bumble.errors import RecordInvalidError, RecordMissingError, UsageError, UserError
 from bumble.records import base
 from bumble.text import moments
@@ -34,7 +33,7 @@ SinceOption = Annotated[
 
 def when(at: datetime | None, opened: Opened) -> str:
     """Write a time for people, in the entity's time zone."""
-    return f"{at.astimezone(opening.zone(opened)):%Y-%m-%d %H:%M}" if at else "never"
+    return f"{at.astimezone(opened.zone):%Y-%m-%d %H:%M}" if at else "never"
 
 
 def moment(text: str, opened: Opened, option: str) -> datetime:
@@ -45,7 +44,7 @@ def moment(text: str, opened: Opened, option: str) -> datetime:
     """
     try:
         at = datetime.fromisoformat(text)
-        at = at if at.tzinfo else at.replace(tzinfo=opening.zone(opened))
+        at = at if at.tzinfo else at.replace(tzinfo=opened.zone)
     except ValueError:
         raise UsageError(
             f"{option} {text}: neither a day like 2026-05-24 nor a time like 2026-05-24T03:12"
@@ -88,7 +87,7 @@ def readable(
     broken, others, left = 0, 0, list(paths)
     while left and (limit is None or len(items) < limit):
         try:
-            record = load(opening.within(opened, left.pop()))
+            record = load(opened.within(left.pop()))
         except RecordInvalidError as error:
             output.warn(opened.shell, str(error))
             broken += 1

@@ -9,10 +9,10 @@ from typing import Any
 
 import typer
 
-from bumble.app import abilities, models, opening, output, probing, runtimes, weights
-from bumble.app.model_choice import choose_model
-from bumble.app.opening import Configured, Opened, shell_of
-from bumble.cli import commit
+from bumble.cli import commit, opening, output, runtimes
+from bumble.cli.models import abilities, models, probing, weights
+from bumble.cli.models.model_choice import choose_model
+from bumble.cli.opening import Configured, Opened, shell_of
 from bumble.errors import UsageError
 from bumble.llm.protocol import Model
 from bumble.models.abilities import grading, probe_cases

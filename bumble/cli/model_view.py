@@ -6,10 +6,11 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from bumble.app import abilities, model_facts, models, output, runtimes
-from bumble.app.abilities import ModelStanding
-from bumble.app.model_facts import Facts
-from bumble.app.opening import Configured, Opened
+from bumble.cli import output, runtimes
+from bumble.cli.models import abilities, model_facts, models
+from bumble.cli.models.abilities import ModelStanding
+from bumble.cli.models.model_facts import Facts
+from bumble.cli.opening import Configured, Opened
 from bumble.entity import credentials
 from bumble.models.abilities.tiers import ANY
 from bumble.models.weights.choice import Choice

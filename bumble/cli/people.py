@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bumble.app import opening
-from bumble.app.opening import Opened
 from bumble.cli import listing, text_input
 from bumble.cli.listing import Listing
+from bumble.cli.opening import Opened
 from bumble.files import disk
 from bumble.records import base, relationships
 from bumble.records.relationships import Relationship
@@ -31,7 +30,7 @@ def find(opened: Opened, name: str) -> Relationship:
     """
     named = _file(opened, name)
     if named is not None:
-        return _load(opening.within(opened, named))
+        return _load(opened.within(named))
     people = everybody(opened).records
     person = relationships.match(people, name) or relationships.match(people, _owner(opened, name))
     if person is None:
@@ -65,12 +64,12 @@ def path(opened: Opened, name: str) -> Path:
     """
     path = _file(opened, name)
     path = path or opened.entity.root / relationships.path(find(opened, name).id)
-    return opening.within(opened, path)
+    return opened.within(path)
 
 
 def id_of(opened: Opened, name: str) -> str:
     """Return the id of somebody the entity knows, or the one a new name would get."""
-    from bumble.app import speakers
+    from bumble.cli.talk import speakers
 
     return speakers.person(opened, text_input.one_line(name, "name")).id
 

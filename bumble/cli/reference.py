@@ -14,8 +14,7 @@ from typing import Any
 import typer
 
 from bumble import errors
-from bumble.app import output
-from bumble.cli import app, command_words, completing
+from bumble.cli import app, command_words, completing, output
 from bumble.cli.app import BUG_EXIT_CODE, COMMANDS, INTERRUPTED_EXIT_CODE
 from bumble.cli.pages import command_help, man_page, settings_page, terms
 from bumble.errors import UserError

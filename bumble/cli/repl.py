@@ -13,17 +13,17 @@ from prompt_toolkit.completion import WordCompleter
 from prompt_toolkit.history import FileHistory, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
-from bumble.app import after_turn, output
-from bumble.app.speech import Speech
-from bumble.cli import context_view, directives, introducing, turn_view
+from bumble.cli import context_view, directives, introducing, output, turn_view
 from bumble.cli.directives import Wishes
+from bumble.cli.talk import after_turn
+from bumble.cli.talk.speech import Speech
 from bumble.errors import UserError
 from bumble.files import disk
 from bumble.runtime import people
 from bumble.text.whole_text import whole
 
 if TYPE_CHECKING:
-    from bumble.app.conversation import Conversation
+    from bumble.cli.talk.conversation import Conversation
 
 HELP = """\
 /help       this list

@@ -11,9 +11,10 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from bumble.app import model_facts, output, setting_files, weights
-from bumble.app.opening import Configured
-from bumble.app.process import Shell
+from bumble.cli import output, setting_files
+from bumble.cli.models import model_facts, weights
+from bumble.cli.opening import Configured
+from bumble.cli.process import Shell
 from bumble.entity import changes, credentials, setting_edits
 from bumble.errors import CredentialsError
 from bumble.llm import detect, engine_probe, providers

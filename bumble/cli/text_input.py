@@ -11,8 +11,8 @@ from typing import Annotated, BinaryIO
 
 import typer
 
-from bumble.app.process import Shell
 from bumble.cli import editor
+from bumble.cli.process import Shell
 from bumble.errors import RefusedError, UsageError
 from bumble.guard import secrets
 from bumble.text import markdown, words

@@ -5,12 +5,12 @@ from __future__ import annotations
 from json import dumps
 from typing import TYPE_CHECKING, Any
 
-from bumble.app import output
+from bumble.cli import output
 from bumble.cli.directives import Wishes
 
 if TYPE_CHECKING:
-    from bumble.app.conversation import Conversation
     from bumble.chat.turn_record import Turn
+    from bumble.cli.talk.conversation import Conversation
 
 
 def why_stopped(turn: Turn) -> str:
@@ -78,7 +78,7 @@ def data(turn: Turn) -> dict[str, Any]:
 
 def footer(talk: Conversation, turn: Turn) -> str:
     """Say what a turn cost, a line a request, one for what was recalled, and what waits."""
-    from bumble.app import after_turn
+    from bumble.cli.talk import after_turn
 
     lines = []
     for completion in turn.outcome.completions:

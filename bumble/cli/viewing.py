@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import replace
 
-from bumble.app.opening import Opened
+from bumble.cli.opening import Opened
 from bumble.records.base import Provenance
 from bumble.records.provenance import EVERYTHING, Reader, withheld
 

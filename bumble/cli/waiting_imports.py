@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bumble.app import output
-from bumble.cli import listing
+from bumble.cli import listing, output
 from bumble.records.session_files import SessionInfo
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bumble.app import output
+from bumble.cli import output
 from tests.support.chatting import act, script
 from tests.support.running import Run
 

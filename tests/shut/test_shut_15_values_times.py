@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bumble.app import process
+from bumble.cli import process
 from tests.support.looking import episode, session, truths, without_models
 from tests.support.running import Run
 

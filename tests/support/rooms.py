@@ -21,7 +21,6 @@ ROOMS = (
     "chat",
     "history",
     "jobs",
-    "app",
     "bridges",
     "cli",
     "__main__",

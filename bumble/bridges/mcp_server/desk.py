@@ -12,8 +12,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from bumble.app import body_view, opening
-from bumble.app.opening import Opened
 from bumble.chat.participants import Person
 from bumble.errors import RecordInvalidError, RecordMissingError, UsageError, UserError
 from bumble.history import why
@@ -27,7 +25,8 @@ from bumble.recall.recalled import QUOTED_FROM, Search
 from bumble.records import base, journal, knowledge, provenance, relationships
 from bumble.records.base import Provenance
 from bumble.records.relationships import Relationship
-from bumble.runtime import people, rules
+from bumble.runtime import body_state, people, rules
+from bumble.runtime.runtime import Runtime
 
 MAX_QUERY_CHARS = 10_000
 MOST_HITS = 50
@@ -40,7 +39,7 @@ BEING = frozenset(
 class Desk(Struct, frozen=True):
     """An entity, and who asks."""
 
-    opened: Opened
+    runtime: Runtime
     reader: Person
     memory: Callable[[], Memory]  # with its index brought up to date
 
@@ -51,7 +50,12 @@ class Desk(Struct, frozen=True):
 
     def now(self) -> datetime:
         """Return the present in the entity's time zone."""
-        return self.opened.shell.now().astimezone(opening.zone(self.opened))
+        return self.runtime.now()
+
+
+def _mood(desk: Desk) -> str:
+    runtime = desk.runtime
+    return body_state.mood(runtime, body_state.read(runtime, runtime.now())).name
 
 
 def recall(desk: Desk, query: str, limit: int) -> dict[str, Any]:
@@ -60,11 +64,11 @@ def recall(desk: Desk, query: str, limit: int) -> dict[str, Any]:
         raise UsageError("There is nothing to look for: the query is empty.")
     if len(query) > MAX_QUERY_CHARS:
         raise UsageError(f"That query is longer than {MAX_QUERY_CHARS:,} characters.")
-    opened = desk.opened
-    mood = body_view.look(opened).mood.name
+    runtime = desk.runtime
+    mood = _mood(desk)
     hits = recalled.find(
         desk.memory(),
-        opened.config,
+        runtime.config,
         Search(readers=desk.readers, mood=mood, at=desk.now()),
         query.strip(),
         limit=max(1, min(limit, MOST_HITS)),
@@ -102,7 +106,7 @@ def read(desk: Desk, record_id: str) -> dict[str, Any]:
 def explain(desk: Desk, record_id: str) -> dict[str, Any]:
     """Return a record and all it rests on, down to what was said."""
     library, item = _find(desk, record_id)
-    return _node(desk, why.explain(library, item, why.GitHistory(desk.opened.entity.root)))
+    return _node(desk, why.explain(library, item, why.GitHistory(desk.runtime.entity.root)))
 
 
 def _find(desk: Desk, record_id: str) -> tuple[Library, LibraryRecord]:
@@ -113,8 +117,8 @@ def _find(desk: Desk, record_id: str) -> tuple[Library, LibraryRecord]:
             learns from an error what others have told.
         RecordInvalidError: If a file can't be read, and the owner asks.
     """
-    opened = desk.opened
-    library = Library(opened.entity, name=opened.identity.name, zone=opening.zone(opened))
+    runtime = desk.runtime
+    library = Library(runtime.entity, name=runtime.identity.name, zone=runtime.zone)
     missing = RecordMissingError("record to be read with the id", record_id)
     if not record_id.strip():
         raise missing
@@ -176,7 +180,7 @@ def _somebody(desk: Desk, name: str) -> Relationship:
     Raises:
         RecordMissingError: If there is nobody of that name, or nobody that may be read of.
     """
-    paths = relationships.paths(desk.opened.entity.relationships)
+    paths = relationships.paths(desk.runtime.entity.relationships)
     readable, _ = base.load_all(paths, lambda path: base.load(path, relationships.parse))
     match = relationships.match(readable, name)
     if match is None or not base.may_read(match.audience, desk.readers):
@@ -186,12 +190,12 @@ def _somebody(desk: Desk, name: str) -> Relationship:
 
 def whoami(desk: Desk) -> dict[str, Any]:
     """Return who the entity is, and for whom it takes who asks."""
-    identity = rules.own_identity(desk.opened.entity, desk.opened.identity)
+    identity = rules.own_identity(desk.runtime.entity, desk.runtime.identity)
     return {
         "name": identity.name,
         "timezone": identity.timezone,
         "now": desk.now().isoformat(timespec="seconds"),
-        "mood": body_view.look(desk.opened).mood.name,
+        "mood": _mood(desk),
         "monologue": identity.identity.monologue.strip(),
         "voice": identity.identity.voice.strip(),
         "reader": {"id": desk.reader.id, "name": desk.reader.name, "trust": desk.reader.trust},
@@ -200,18 +204,18 @@ def whoami(desk: Desk) -> dict[str, Any]:
 
 def being(desk: Desk) -> str:
     """Return who the entity is in its own words: what every prompt of it begins with."""
-    opened = desk.opened
-    mood = body_view.look(opened).mood.name
+    runtime = desk.runtime
+    mood = _mood(desk)
     whole = system.of_entity(
-        opened.entity, opened.identity, (), opened.config.prompt, desk.readers, mood
+        runtime.entity, runtime.identity, (), runtime.config.prompt, desk.readers, mood
     )
     parts = [part.text.strip() for part in whole.parts if part.name in BEING]
-    return "\n\n".join((f"You are {opened.identity.name}.", *filter(None, parts)))
+    return "\n\n".join((f"You are {runtime.identity.name}.", *filter(None, parts)))
 
 
 def knowledge_page(desk: Desk) -> str:
     """Return what the entity knows, a section each."""
-    sections = knowledge.read(desk.opened.entity.knowledge).sections
+    sections = knowledge.read(desk.runtime.entity.knowledge).sections
     return "\n\n".join(
         f"## {section.title}\n\n{_quoted(section.provenance, section.text)}"
         for section in sections
@@ -221,7 +225,7 @@ def knowledge_page(desk: Desk) -> str:
 
 def journal_page(desk: Desk, day: str) -> str:
     """Return what stands in the diary for a day, `2026-05-24`."""
-    entries = journal.read(desk.opened.entity.journal, opening.zone(desk.opened)).entries
+    entries = journal.read(desk.runtime.entity.journal, desk.runtime.zone).entries
     shown = [
         f"## {entry.at:%Y-%m-%d %H:%M}\n\n{_quoted(entry.provenance, entry.text)}"
         for entry in entries

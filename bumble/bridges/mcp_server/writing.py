@@ -8,9 +8,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from bumble.app import opening
 from bumble.bridges.mcp_server.desk import Desk
-from bumble.entity import commits
 from bumble.entity.changes import Change, ChangeSet
 from bumble.errors import RefusedError, UsageError
 from bumble.guard import secrets
@@ -35,7 +33,7 @@ def remember(desk: Desk, text: str, title: str = "") -> dict[str, Any]:
         RefusedError: If it holds a secret, or there are too many notes.
     """
     _check(text, title)
-    book = knowledge.read(desk.opened.entity.knowledge)
+    book = knowledge.read(desk.runtime.entity.knowledge)
     head = shorten(one_line(title) or one_line(text), MAX_TITLE_CHARS)
     if desk.reader.trust != "owner":  # a number would tell of a section of that title, not shown
         head = f"{head} ({desk.reader.name})"
@@ -77,9 +75,9 @@ def remind(desk: Desk, text: str, at: str) -> dict[str, Any]:
     """
     _check(text)
     due = _moment(desk, at)
-    opened = desk.opened
+    runtime = desk.runtime
     reminder = reminders.new(
-        base.new_id(reminders.PREFIX, desk.now(), opened.shell.rng),
+        base.new_id(reminders.PREFIX, desk.now(), runtime.rng),
         due,
         text.strip(),
         person=desk.reader.id,
@@ -95,10 +93,10 @@ def _moment(desk: Desk, text: str) -> datetime:
         at = datetime.fromisoformat(text)
     except ValueError:
         raise UsageError(f"{text}: no time like 2026-05-24T18:00") from None
-    at = at if at.tzinfo else at.replace(tzinfo=opening.zone(desk.opened))
+    at = at if at.tzinfo else at.replace(tzinfo=desk.runtime.zone)
     if not moments.is_sane(at):
         raise UsageError(f"{text}: {moments.YEARS}")
-    return at.astimezone(opening.zone(desk.opened))
+    return at.astimezone(desk.runtime.zone)
 
 
 def _check(text: str, title: str = "") -> None:
@@ -117,10 +115,4 @@ def _apply(desk: Desk, title: str, change: Change | None) -> None:
     """Write a change; in a git folder it becomes a commit. No trust is renewed by it."""
     if change is None:
         return
-    opened = desk.opened
-    commits.apply(
-        opened.entity.root,
-        ChangeSet(f"{title}: {change.why}", (change,)),
-        opening.keeping(opened),
-        timeout_seconds=opened.config.limits.lock_timeout_seconds,
-    )
+    desk.runtime.apply(ChangeSet(f"{title}: {change.why}", (change,)))

@@ -20,12 +20,12 @@ from markupsafe import Markup
 from msgspec import Struct
 
 from bumble import __version__
-from bumble.app import output
 from bumble.body.config import BAR_NAMES
 from bumble.bridges.report.body_over_time import HEIGHT, WIDTH, BodyOverTime
 from bumble.bridges.report.changed import Changed
 from bumble.bridges.report.life import ON_TIMELINE, Life, LifeEntry, anchor
 from bumble.records import kinds
+from bumble.text.printable import clean
 
 FOLDER = Path(__file__).with_name("page")
 MARK = '<meta name="generator" content="bumble report'  # in the head of every report
@@ -133,7 +133,7 @@ def _harmless(value: object) -> object:
     Texts of memories are clean by then: this is for all that may ever stand beside them.
     """
     if isinstance(value, str) and not isinstance(value, Markup):
-        return output.clean(value)
+        return clean(value)
     return value
 
 

@@ -9,9 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bumble.app import output
-from bumble.app.opening import Opened, within, zone
-from bumble.cli import commit, conversations, text_input, viewing
+from bumble.cli import commit, conversations, output, text_input, viewing
 from bumble.cli.commit import FromOption
 from bumble.cli.conversations import OfSessionOption
 from bumble.cli.entity_command import looks_back, writes
@@ -25,6 +23,7 @@ from bumble.cli.listing import (
     show_list,
     when,
 )
+from bumble.cli.opening import Opened
 from bumble.cli.options import DryRunOption, IdArgument, YesOption
 from bumble.cli.text_input import EditorOption, TextArgument
 from bumble.entity.changes import Change
@@ -294,7 +293,7 @@ def remove(
 
 
 def _at(opened: Opened) -> datetime:
-    return opened.shell.now().astimezone(zone(opened))
+    return opened.shell.now().astimezone(opened.zone)
 
 
 def _strength(opened: Opened, belief: Belief) -> float:
@@ -327,7 +326,7 @@ def _by_id(opened: Opened) -> dict[str, Path]:
 
 
 def _path(opened: Opened, belief_id: str) -> Path:
-    return within(opened, pick(_by_id(opened), belief_id, "belief"))
+    return opened.within(pick(_by_id(opened), belief_id, "belief"))
 
 
 def _data(opened: Opened, belief: Belief) -> dict[str, Any]:

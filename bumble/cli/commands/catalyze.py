@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bumble.app import output, weights
-from bumble.app.opening import Opened
-from bumble.cli import index_sync, listing, memory_query
+from bumble.cli import index_sync, listing, memory_query, output
 from bumble.cli.entity_command import reads
 from bumble.cli.memory_query import AsOption, QueryArgument
+from bumble.cli.models import weights
+from bumble.cli.opening import Opened
 from bumble.cli.options import LimitOption
 from bumble.errors import UsageError
 

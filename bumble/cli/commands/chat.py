@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec import Struct, field
 
-from bumble.app import model_choice, output
-from bumble.app.opening import Opened, open_entity, shell_of, with_settings
-from bumble.app.speech import Speech
-from bumble.cli import directives, introducing, turn_view
+from bumble.cli import directives, introducing, output, turn_view
 from bumble.cli.directives import Wishes
+from bumble.cli.models import model_choice
+from bumble.cli.opening import Opened, open_entity, shell_of
 from bumble.cli.options import (
     EntityOption,
     JsonOption,
@@ -22,13 +21,14 @@ from bumble.cli.options import (
     SeedOption,
     YesOption,
 )
+from bumble.cli.talk.speech import Speech
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import AnswerInvalidError, UsageError
 from bumble.files import disk
 from bumble.records import session_files
 
 if TYPE_CHECKING:
-    from bumble.app.conversation import Conversation
+    from bumble.cli.talk.conversation import Conversation
 
 app = typer.Typer(rich_markup_mode=None)
 MAX_MESSAGE_CHARS = 400_000  # more is no message; a note of that size belongs into a file
@@ -123,8 +123,8 @@ def chat(
     """
     shell = shell_of(ctx)
     output.sign("one moment …", shell.environ)  # what follows takes longer than a moment to load
-    from bumble.app import after_turn, conversation
     from bumble.cli import conversations
+    from bumble.cli.talk import after_turn, conversation
 
     shell.set_now(now)
     shell.set_seed(seed)
@@ -146,7 +146,7 @@ def chat(
     if not (yes or incognito) and model_choice.is_open(opened) and not _has_talked(opened):
         from bumble.cli import start
 
-        opened = with_settings(opened) if start.ask(opened) else opened
+        opened = opened.with_settings() if start.ask(opened) else opened
     output.sign(f"{opened.identity.name} wakes …", shell.environ)
     typed = message is not None and message != ["-"]
     first = None if text is None else _parse_input(text, typed=typed)
@@ -244,7 +244,7 @@ def answer(
     opened: Opened, talk: Conversation, message: ChatInput, *, usage: bool, debug_prefix: bool
 ) -> None:
     """Answer one message and print the answer as it comes."""
-    from bumble.app import after_turn
+    from bumble.cli.talk import after_turn
 
     shell, wishes = opened.shell, message.wishes
     for unheard in talk.unheard():

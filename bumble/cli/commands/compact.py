@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from bumble.app import model_choice, output, runtimes
-from bumble.app.opening import Opened
-from bumble.cli import listing, run_job
+from bumble.cli import listing, output, run_job, runtimes
 from bumble.cli.entity_command import runs_job
+from bumble.cli.models import model_choice
+from bumble.cli.opening import Opened
 from bumble.cli.run_job import JobFlags
 from bumble.errors import UsageError
 from bumble.jobs import flush

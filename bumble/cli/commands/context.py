@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bumble.app import conversation, output
-from bumble.app.opening import Opened
 from bumble.chat import context_report
 from bumble.chat.context_report import ContextReport
-from bumble.cli import context_view, conversations, directives, viewing
+from bumble.cli import context_view, conversations, directives, output, viewing
 from bumble.cli.conversations import OfSessionOption
 from bumble.cli.entity_command import looks_back, shows
+from bumble.cli.opening import Opened
+from bumble.cli.talk import conversation
 from bumble.errors import UsageError, UserError
 from bumble.files import disk
 from bumble.records import session_files

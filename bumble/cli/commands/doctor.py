@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from bumble.app import index_place, output, weights
-from bumble.app.opening import Opened, locate, shell_of
-from bumble.app.process import Shell
-from bumble.cli import index_sync, listing
+from bumble.cli import index_place, index_sync, listing, output
+from bumble.cli.models import weights
+from bumble.cli.opening import Opened, locate, shell_of
 from bumble.cli.options import EntityOption, JsonOption, LockTimeoutOption, NowOption
+from bumble.cli.process import Shell
 from bumble.entity.commits import Keeping
 from bumble.entity.folder import Entity
 from bumble.errors import LockedError, RecordInvalidError, UserError
 from bumble.history.findings import Finding
 
 if TYPE_CHECKING:
-    from bumble.app.abilities import ModelStanding
     from bumble.cli.doctor.checkup import DoctorInput, DoctorReport
+    from bumble.cli.models.abilities import ModelStanding
 
 HALF_MERGED = "conflict-marker"  # what of these git brought, `--fix` settles
 app = typer.Typer(rich_markup_mode=None)
@@ -100,7 +100,8 @@ def _examined(shell: Shell, inputs: DoctorInput) -> DoctorReport:
 
 def _abilities(shell: Shell, inputs: DoctorInput, report: DoctorReport) -> list[Finding]:
     """Find languages that are spoken, and that the model isn't known to write."""
-    from bumble.app import abilities, model_choice, runtimes
+    from bumble.cli import runtimes
+    from bumble.cli.models import abilities, model_choice
     from bumble.runtime import spoken
 
     if report.settings is None or report.settings.identity is None:

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from bumble.app import models, runtimes
-from bumble.app.opening import Opened
-from bumble.cli import listing, run_job
+from bumble.cli import listing, run_job, runtimes
 from bumble.cli.entity_command import runs_job
+from bumble.cli.models import models
+from bumble.cli.opening import Opened
 from bumble.cli.run_job import JobFlags
 from bumble.jobs.sleep import dream, dream_pool, living_memory
 from bumble.runtime.runtime import Runtime

@@ -10,14 +10,13 @@ from typing import Annotated, Any
 import typer
 from msgspec.structs import asdict
 
-from bumble.app import opening, output
-from bumble.app.opening import Opened
 from bumble.body.significance import decayed
-from bumble.cli import commit, conversations, listing, people, text_input, viewing
+from bumble.cli import commit, conversations, listing, output, people, text_input, viewing
 from bumble.cli.commit import FromOption
 from bumble.cli.conversations import OfSessionOption
 from bumble.cli.entity_command import looks_back, writes
 from bumble.cli.listing import LimitOption, SinceOption
+from bumble.cli.opening import Opened
 from bumble.cli.options import DryRunOption, IdArgument, TagOption, YesOption
 from bumble.cli.text_input import EditorOption, TextArgument
 from bumble.records import base, episodes
@@ -141,7 +140,7 @@ def add(
 ) -> None:
     """Give the entity something to remember."""
     moment = listing.moment(at, opened, "--at") if at is not None else opened.shell.now()
-    moment = moment.astimezone(opening.zone(opened))
+    moment = moment.astimezone(opened.zone)
     who = tuple(dict.fromkeys(people.id_of(opened, name) for name in person or ()))
     with text_input.collect(opened.shell, text, in_editor=editor, name="episode.md") as draft:
         episode_id = base.new_id(episodes.PREFIX, max(moment, EPOCH), opened.shell.rng)
@@ -190,7 +189,7 @@ def _load(path: Path) -> Episode:
 
 def _path(opened: Opened, episode_id: str) -> Path:
     by_id = {path.stem: path for path in episodes.paths(opened.entity.episodes)}
-    return opening.within(opened, listing.pick(by_id, episode_id, "episode"))
+    return opened.within(listing.pick(by_id, episode_id, "episode"))
 
 
 def _fading(opened: Opened) -> Callable[[Episode], float]:

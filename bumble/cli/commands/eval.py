@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from msgspec.structs import asdict, replace
 
-from bumble.app import opening, output
-from bumble.app.opening import Opened
-from bumble.cli import commit, junit, listing, people
+from bumble.cli import commit, junit, listing, output, people
 from bumble.cli.entity_command import reads, writes
 from bumble.cli.junit import TestCase
 from bumble.cli.listing import Listing
+from bumble.cli.opening import Opened
 from bumble.cli.options import DryRunOption, LimitOption, SeedOption, YesOption
 from bumble.errors import RecordMissingError, UsageError
 from bumble.files import disk
@@ -27,8 +26,8 @@ from bumble.runtime.people import owner_id
 from bumble.text import words
 
 if TYPE_CHECKING:
-    from bumble.app.conversation import Conversation
     from bumble.cli.doctor.mind_checks import CheckOutcome, Summary, WrittenStatement
+    from bumble.cli.talk.conversation import Conversation
     from bumble.records.session_files import SessionInfo
 
 HELP = """Check what the entity knows: what it finds, is shown and answers.
@@ -91,7 +90,7 @@ def _tell(
     from bumble.cli.doctor import mind_checks
 
     names = [opened.identity.name, *people.names(opened).values()]
-    told = mind_checks.statements(opened.entity, names, opening.zone(opened))
+    told = mind_checks.statements(opened.entity, names, opened.zone)
     summary = mind_checks.summarize(outcomes, told)
     if junit_file is not None:
         cases = [_case(each) for each in outcomes]
@@ -161,8 +160,8 @@ def _looked(
     opened: Opened, person: str, theirs: Sequence[Check], places: Sequence[str]
 ) -> Iterator[CheckOutcome]:
     """Make the checks that need no model."""
-    from bumble.app import conversation
     from bumble.cli.doctor import mind_checks
+    from bumble.cli.talk import conversation
 
     if not {*places}.intersection(WITHOUT_MODEL):
         return
@@ -197,8 +196,8 @@ def _answered(
     opened: Opened, person: str, theirs: Sequence[Check], *, yes: bool
 ) -> Iterator[CheckOutcome]:
     """Make the checks of answers, each in a talk of its own that leaves no trace."""
-    from bumble.app import conversation
     from bumble.cli.doctor import mind_checks
+    from bumble.cli.talk import conversation
 
     talking: AbstractContextManager[Conversation]
     talking = conversation.open_to_talk(opened, person, yes=yes, writes=False)
@@ -283,7 +282,7 @@ def draft(opened: Opened, *, limit: LimitOption = DRAFTS, dry_run: DryRunOption 
 
     owner = owner_id(opened.entity, opened.identity)
     everybody = dict.fromkeys((owner, *people.names(opened)))
-    drafts = check_drafts.draft(opened.entity, list(everybody), opening.zone(opened))
+    drafts = check_drafts.draft(opened.entity, list(everybody), opened.zone)
     made = list(islice(drafts, min(limit, sys.maxsize)))
     commit.commit(
         opened,

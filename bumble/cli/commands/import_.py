@@ -7,17 +7,17 @@ from typing import Annotated
 
 import typer
 
-from bumble.app import opening, output, speakers
-from bumble.app.opening import Opened
 from bumble.bridges.imports import formats, source, writer
 from bumble.bridges.imports.formats import Format
 from bumble.bridges.imports.items import ImportContext
 from bumble.bridges.imports.report import ImportReport
 from bumble.bridges.imports.source import ImportSource
 from bumble.bridges.imports.writer import Importer, Speaker
-from bumble.cli import commit, listing, text_input
+from bumble.cli import commit, listing, opening, output, text_input
 from bumble.cli.entity_command import writes
+from bumble.cli.opening import Opened
 from bumble.cli.options import DryRunOption
+from bumble.cli.talk import speakers
 from bumble.entity.changes import ChangeSet
 from bumble.errors import ImportInvalidError, RefusedError, UsageError
 from bumble.records import forgotten
@@ -89,7 +89,7 @@ def command(
 def _context(opened: Opened, person: str) -> ImportContext:
     entries = forgotten.read(opened.entity.root)
     return ImportContext(
-        opening.zone(opened), person, lambda name: any(entry.is_named(name) for entry in entries)
+        opened.zone, person, lambda name: any(entry.is_named(name) for entry in entries)
     )
 
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bumble.app import output, weights
-from bumble.app.opening import Opened
-from bumble.cli import index_sync, listing
+from bumble.cli import index_sync, listing, output
 from bumble.cli.entity_command import reads
+from bumble.cli.models import weights
+from bumble.cli.opening import Opened
 from bumble.errors import RecordInvalidError
 
 if TYPE_CHECKING:

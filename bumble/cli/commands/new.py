@@ -10,11 +10,11 @@ from typing import Annotated
 
 import typer
 
-from bumble.app import model_choice, output
-from bumble.app.opening import shell_of, without_entity
-from bumble.app.process import Shell
-from bumble.cli import new_entity, passphrases
+from bumble.cli import new_entity, output, passphrases
+from bumble.cli.models import model_choice
+from bumble.cli.opening import shell_of, without_entity
 from bumble.cli.options import JsonOption
+from bumble.cli.process import Shell
 from bumble.entity import approvals
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import BundleInvalidError, UsageError

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bumble.app import opening, output, weights
-from bumble.app.opening import Opened
-from bumble.cli import index_sync, listing, memory_query, people
+from bumble.cli import index_sync, listing, memory_query, output, people
 from bumble.cli.entity_command import reads
 from bumble.cli.memory_query import AsOption
+from bumble.cli.models import weights
+from bumble.cli.opening import Opened
 from bumble.cli.options import LimitOption
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def petri(
 
 
 def _now(opened: Opened) -> datetime:
-    return opened.shell.now().astimezone(opening.zone(opened))
+    return opened.shell.now().astimezone(opened.zone)
 
 
 def _readers(opened: Opened, speaker: str | None) -> tuple[str, ...]:

@@ -7,12 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from bumble.app import output
-from bumble.app.opening import Opened, within
-from bumble.cli import commit, listing, people, text_input, viewing
+from bumble.cli import commit, listing, output, people, text_input, viewing
 from bumble.cli.commit import FromOption
 from bumble.cli.entity_command import shows, writes
 from bumble.cli.listing import Listing
+from bumble.cli.opening import Opened
 from bumble.cli.options import DryRunOption
 from bumble.errors import RecordExistsError, UsageError
 from bumble.files import disk
@@ -191,7 +190,7 @@ def _path(opened: Opened, title: str) -> Path:
     path = opened.entity.root / projects.path(disk.file_name(title))
     if not path.is_file():
         path = opened.entity.root / projects.path(_find(opened, title).id)
-    return within(opened, path)
+    return opened.within(path)
 
 
 def _data(project: Project) -> dict[str, Any]:

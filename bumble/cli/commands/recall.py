@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from msgspec.structs import asdict, replace
 
-from bumble.app import output, weights
-from bumble.app.opening import Opened
 from bumble.body.affects import IMPRINT_BASE, IMPRINT_CAP
-from bumble.cli import index_sync, listing, memory_query, people
+from bumble.cli import index_sync, listing, memory_query, output, people
 from bumble.cli.entity_command import looks_back
 from bumble.cli.memory_query import AsOption, QueryArgument
+from bumble.cli.models import weights
+from bumble.cli.opening import Opened
 from bumble.cli.options import LimitOption
 from bumble.errors import UsageError
 from bumble.records import base

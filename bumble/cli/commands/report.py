@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bumble.app import body_view, opening, output
-from bumble.app.opening import Opened
-from bumble.cli import people, viewing
+from bumble.cli import body_view, output, people, viewing
 from bumble.cli.entity_command import shows
+from bumble.cli.opening import Opened
 from bumble.errors import (
     HistoryClosedError,
     HistoryMissingError,
@@ -119,7 +118,7 @@ def _report(opened: Opened, reader: Reader) -> LifeReport:
     from bumble.bridges.report.page import LifeReport
     from bumble.records import kinds
 
-    zone = opening.zone(opened)
+    zone = opened.zone
     now = opened.shell.now().astimezone(zone)
     name = opened.identity.name
     progress = output.Progress(f"Reading {name}'s memories", opened.shell.environ)
@@ -149,7 +148,7 @@ def _history(opened: Opened) -> tuple[list[Commit] | None, list[Moment]]:
     try:
         log.require(opened.root)
         commits = changed.history(opened.root, opened.shell.now())
-        return commits, body_over_time.history(opened.root, opening.zone(opened))
+        return commits, body_over_time.history(opened.root, opened.zone)
     except HistoryMissingError:
         return None, []
     except (HistoryClosedError, HistoryUnreadableError) as error:

@@ -10,9 +10,7 @@ from typing import Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from bumble.app import output
-from bumble.app.opening import Opened
-from bumble.cli import commit, people, viewing
+from bumble.cli import commit, output, people, viewing
 from bumble.cli.entity_command import shows, writes
 from bumble.cli.listing import (
     LAST,
@@ -24,6 +22,7 @@ from bumble.cli.listing import (
     show_list,
     when,
 )
+from bumble.cli.opening import Opened
 from bumble.cli.options import (
     DryRunOption,
 )
@@ -144,7 +143,7 @@ def end(
 
 def _brief(opened: Opened, session: Session) -> tuple[ChangeSet, list[str]]:
     """Plan the brief for the next conversation; whatever stands in its way is said, and it ends."""
-    from bumble.app import runtimes
+    from bumble.cli import runtimes
     from bumble.prompt import handover
 
     if not handover.is_worth(session):

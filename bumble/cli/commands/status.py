@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import typer
 from msgspec.structs import asdict
 
-from bumble.app import body_view, index_place, model_choice, model_facts, opening, output, weights
-from bumble.app.opening import Opened
-from bumble.cli import listing, people, waiting_imports
+from bumble.cli import body_view, index_place, listing, opening, output, people, waiting_imports
 from bumble.cli.entity_command import reads
+from bumble.cli.models import model_choice, model_facts, weights
+from bumble.cli.opening import Opened
 from bumble.entity import commits, git_operations
 from bumble.errors import UserError
 from bumble.files import git
@@ -27,7 +27,7 @@ from bumble.runtime import cursors, review_queue
 from bumble.text import urls
 
 if TYPE_CHECKING:
-    from bumble.app.model_facts import Facts
+    from bumble.cli.models.model_facts import Facts
     from bumble.models.weights.catalog import CatalogEntry
     from bumble.models.weights.choice import Choice
     from bumble.records.session_files import SessionInfo
@@ -119,7 +119,8 @@ def _model(opened: Opened, chosen: Choice | None, facts: Facts | None) -> dict[s
 
 def _abilities(opened: Opened, chosen: Choice | None) -> list[dict[str, str]]:
     """Say how far the model is trusted, in the languages that are spoken."""
-    from bumble.app import abilities, runtimes
+    from bumble.cli import runtimes
+    from bumble.cli.models import abilities
     from bumble.runtime import spoken
 
     if chosen is None or not weights.is_here(opened, chosen):
@@ -201,7 +202,7 @@ def _today(opened: Opened) -> dict[str, Any]:
     """Say what today has cost up to now."""
     from bumble.llm import budget
 
-    spent = budget.today(opened.entity.ledger, opened.shell.now(), opening.zone(opened))
+    spent = budget.today(opened.entity.ledger, opened.shell.now(), opened.zone)
     limit = opened.config.limits.tokens_per_day
     counts = {"calls": spent.calls, "tokens": spent.tokens, "tokens_per_day": limit}
     return {**counts, "dollars": round(spent.dollars, 6)}
@@ -229,13 +230,13 @@ def _mood(opened: Opened) -> dict[str, Any]:
 def _pending(opened: Opened) -> int:
     """Count the conversations of which something has still to be made."""
     ids = {path.parent.name for path in session_files.paths(opened.entity.sessions)}
-    file = state.read(opening.within(opened, opened.entity.state))
+    file = state.read(opened.within(opened.entity.state))
     return len(ids & set(cursors.waiting(file)))
 
 
 def _due(opened: Opened) -> dict[str, int]:
     """Count the reminders and automations whose time has come."""
-    from bumble.app import runtimes
+    from bumble.cli import runtimes
     from bumble.jobs import automations, reminders
 
     with runtimes.open_runtime(opened, "status", needs_model=False) as runtime:
@@ -254,7 +255,7 @@ def _count(opened: Opened, kind: Kind) -> int | None:
     paths = kind.paths(opened.entity)
     if not kind.is_file:
         return len(paths)
-    zone = opening.zone(opened)
+    zone = opened.zone
     return _or(opened, lambda: sum(len(kind.read(path, zone)) for path in paths), None)
 
 

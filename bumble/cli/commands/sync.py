@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec.structs import asdict
 
-from bumble.app import index_place, opening, output, weights
-from bumble.app.opening import Opened
-from bumble.cli import commit
+from bumble.cli import commit, index_place, opening, output
 from bumble.cli.entity_command import writes
+from bumble.cli.models import weights
+from bumble.cli.opening import Opened
 from bumble.cli.options import YesOption
 from bumble.entity import commits
 from bumble.errors import RecordInvalidError, RefusedError, SyncError
@@ -82,7 +82,7 @@ def sync(
     timeout = opened.config.limits.lock_timeout_seconds
     place = remote.place_of(root, trusted=opened.settings.trusted)
     target = remote.upstream(root, place)
-    keeping = opening.keeping(opened)
+    keeping = opened.keeping
     waiting = commits.catch_up(root, keeping, timeout_seconds=timeout)
     if waiting.notes:
         output.warn(shell, f"written, but not committed yet: {waiting.why}")
@@ -119,7 +119,7 @@ def _set_up(opened: Opened, text: str, *, public: bool, yes: bool) -> None:
     target = remote_setup.address(text, shell.cwd)
     commits.catch_up(
         root,
-        opening.keeping(opened),
+        opened.keeping,
         timeout_seconds=opened.config.limits.lock_timeout_seconds,
     )
     for problem in _examine(opened).problems[:1]:

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from bumble.app import output
-from bumble.app.opening import Opened
-from bumble.cli import run_job, waiting_imports
+from bumble.cli import output, run_job, waiting_imports
 from bumble.cli.entity_command import runs_job
+from bumble.cli.opening import Opened
 from bumble.cli.run_job import JobFlags
 from bumble.errors import UserError
 from bumble.records import session_files
@@ -54,7 +53,8 @@ def tick(
     Never asks a model while somebody talks, unless --settle says so. Run it as often as you like:
     where nothing is due, nothing changes.
     """
-    from bumble.app import abilities, models, probing, runtimes
+    from bumble.cli import runtimes
+    from bumble.cli.models import abilities, models, probing
     from bumble.jobs import locks, registry
     from bumble.jobs import tick as upkeep
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from bumble.app import output
-from bumble.app.process import Shell
+from bumble.cli import output
+from bumble.cli.process import Shell
 from bumble.entity import (
     changes,
     commits,

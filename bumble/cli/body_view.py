@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from bumble.app import opening
-from bumble.app.opening import Opened
 from bumble.body import affects
 from bumble.body.affects import Mood
 from bumble.body.soma import Soma, advance, birth
+from bumble.cli.opening import Opened
 from bumble.records import soma
 from bumble.runtime import body_state
 
@@ -37,8 +36,8 @@ def look(opened: Opened) -> Presence:
     Raises:
         RecordInvalidError: If the file does not hold a body.
     """
-    temperament, zone = opened.config.soma.bars.levels, opening.zone(opened)
-    place = opening.within(opened, opened.entity.soma)
+    temperament, zone = opened.config.soma.bars.levels, opened.zone
+    place = opened.within(opened.entity.soma)
     file = soma.read(place)
     stored = body_state.stored(place, file)
     at = opened.shell.now().astimezone(zone)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bumble.app import output
-from bumble.app.opening import Opened
 from bumble.chat import participants
 from bumble.chat.participants import Person
+from bumble.cli import output
+from bumble.cli.opening import Opened
 from bumble.errors import NameUnclearError
 
 

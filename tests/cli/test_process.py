@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bumble.app import process
+from bumble.cli import process
 
 AUTOGROUP = Path("/proc/self/autogroup")
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
-from bumble.app.stopping import Stops
+from bumble.cli.stopping import Stops
 from bumble.errors import UsageError
 from bumble.text import moments
 

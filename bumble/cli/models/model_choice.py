@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bumble.app import weights
-from bumble.app.opening import Configured, Opened
+from bumble.cli.models import weights
+from bumble.cli.opening import Configured, Opened
 from bumble.llm import detect, providers
 from bumble.models.weights import choice
 from bumble.models.weights.choice import Choice

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from bumble.app import abilities, model_facts, weights
-from bumble.app.model_choice import choose_model
+from bumble.cli.models import abilities, model_facts, weights
+from bumble.cli.models.model_choice import choose_model
 from bumble.entity import credentials
 from bumble.errors import UserError
 from bumble.jobs import locks
@@ -24,7 +24,7 @@ from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult
 from bumble.runtime.runner import Pass
 
 if TYPE_CHECKING:
-    from bumble.app.opening import Configured, Opened
+    from bumble.cli.opening import Configured, Opened
     from bumble.llm.protocol import Model
     from bumble.models.weights.choice import Choice
     from bumble.runtime.runtime import Runtime

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from bumble.app import models, output
+from bumble.cli import output
+from bumble.cli.models import models
 from bumble.errors import UserError
 
 if TYPE_CHECKING:
-    from bumble.app.conversation import Conversation
-    from bumble.app.opening import Opened
+    from bumble.cli.opening import Opened
+    from bumble.cli.talk.conversation import Conversation
 
 
 def pending(talk: Conversation) -> dict[str, int]:

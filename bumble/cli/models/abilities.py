@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.app import model_facts, output, weights
-from bumble.app.model_choice import choose_model
+from bumble.cli import output
+from bumble.cli.models import model_facts, weights
+from bumble.cli.models.model_choice import choose_model
 from bumble.entity.config import AbilitiesConfig
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import RecordInvalidError, UserError
@@ -37,8 +38,8 @@ from bumble.runtime import spoken
 from bumble.text import schema, urls
 
 if TYPE_CHECKING:
-    from bumble.app.opening import Configured, Opened
-    from bumble.app.process import Shell
+    from bumble.cli.opening import Configured, Opened
+    from bumble.cli.process import Shell
     from bumble.models.weights.choice import Choice
     from bumble.records.sessions import Session
     from bumble.runtime.runtime import Runtime
@@ -264,7 +265,7 @@ def _better_there(chosen: Choice) -> str:
 
 
 def _scripted(opened: Configured, chosen: Choice) -> Abilities:
-    from bumble.app import models
+    from bumble.cli.models import models
     from bumble.llm import scripted
 
     path = models.script_of(opened, chosen)

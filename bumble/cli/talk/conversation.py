@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from bumble.app import abilities, mcp, models, output, runtimes, speakers, warming
-from bumble.app.model_choice import choose_model
-from bumble.app.opening import Opened, with_settings
-from bumble.app.warming import Warming
 from bumble.chat import attachments, context_report, participants, turn
 from bumble.chat.attachments import Attached
 from bumble.chat.participants import NOTHING, Person
 from bumble.chat.turn_record import Turn
+from bumble.cli import mcp, output, runtimes
+from bumble.cli.models import abilities, models
+from bumble.cli.models.model_choice import choose_model
+from bumble.cli.opening import Opened
+from bumble.cli.talk import speakers, warming
+from bumble.cli.talk.warming import Warming
 from bumble.entity.folder import Entity
 from bumble.errors import FileChangedError, UserError
 from bumble.files import disk
@@ -276,7 +278,7 @@ class Conversation:
         Raises:
             UserError: If there is none of that name; then the old one stays.
         """
-        opened, writes = with_settings(self.opened, llm__model=name), self.runtime.writes
+        opened, writes = self.opened.with_settings(llm__model=name), self.runtime.writes
         chosen = choose_model(opened, yes=False)
         model = models.open_model(opened, chosen, writes=writes)
         recorded = models.recorded(opened, model, "chat", writes=writes)

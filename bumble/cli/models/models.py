@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-from bumble.app import output, weights
-from bumble.app.model_choice import choose_model, window
-from bumble.app.opening import Configured, Opened, with_settings
+from bumble.cli import output
+from bumble.cli.models import weights
+from bumble.cli.models.model_choice import choose_model, window
+from bumble.cli.opening import Configured, Opened
 from bumble.entity import credentials
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import UserError
@@ -55,7 +56,7 @@ def lazy_model(opened: Opened, command: str, *, yes: bool, needed: bool = True) 
 def dreaming(opened: Opened) -> Opened:
     """Return an entity with the model that it dreams with, where that is another."""
     model = opened.config.soma.dreams.model
-    return with_settings(opened, llm__model=model) if model else opened
+    return opened.with_settings(llm__model=model) if model else opened
 
 
 def budgeted(opened: Opened, model: Model, *, calls: int | None) -> Budgeted:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from bumble.app import weights
-from bumble.app.opening import Opened
-from bumble.app.process import Shell
+from bumble.cli.models import weights
+from bumble.cli.opening import Opened
+from bumble.cli.process import Shell
 from bumble.entity import settings
 from bumble.entity.folder import Entity
 from bumble.errors import UserError, WeightsMissingError

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from bumble.app.process import Shell
+from bumble.cli.process import Shell
 from bumble.entity.config import Config
 from bumble.errors import McpMissingError
 

@@ -19,8 +19,8 @@ import typer
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.app import index_place, output
-from bumble.app.process import Shell
+from bumble.cli import index_place, output
+from bumble.cli.process import Shell
 from bumble.entity import folder
 from bumble.entity.folder import DERIVED, ENTITY_FILE, INDEX, PRIVATE, Entity
 from bumble.errors import (
@@ -91,6 +91,38 @@ class Opened(Struct, frozen=True):
     def root(self) -> Path:
         """The entity's folder."""
         return self.entity.root
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """The entity's time zone."""
+        return ZoneInfo(self.identity.timezone)
+
+    @property
+    def keeping(self) -> Keeping:
+        """How this process makes commits."""
+        from bumble.entity.commits import Keeping
+
+        return Keeping(
+            self.config.git.autocommit,
+            self.identity.name,
+            lambda: self.shell.now().astimezone(self.zone),
+            lambda text: output.warn(self.shell, text),
+            self.settings.trusted,
+        )
+
+    def with_settings(self, **flags: object) -> Opened:
+        """Return it with settings overridden, as further flags of its command would."""
+        loaded, entity = _settings(self.shell, self.entity, self.settings.flags() | flags)
+        return replace(self, settings=loaded, entity=entity)
+
+    def within(self, path: Path) -> Path:
+        """Return a path of the folder, checked that no link leads out of it.
+
+        Raises:
+            UnsafePathError: If one does.
+        """
+        disk.inside(self.entity.root, self.entity.relative(path))
+        return path
 
 
 def shell_of(ctx: typer.Context) -> Shell:
@@ -235,7 +267,7 @@ def open_entity(
 
 def _with_rules(opened: Opened, flags: Mapping[str, object]) -> Opened:
     """Ask the owner once about rules that came from elsewhere; who isn't there is told of them."""
-    from bumble.app import setting_files
+    from bumble.cli import setting_files
     from bumble.entity import approvals
     from bumble.runtime import rules
 
@@ -250,7 +282,7 @@ def _with_rules(opened: Opened, flags: Mapping[str, object]) -> Opened:
             output.say(f"  {rules.line(rule)}")
         if output.agrees("Trust the folder as it is?", default=False):
             setting_files.trust(shell, root, setting_files.to_trust(shell, root))
-            return with_settings(opened, **flags)
+            return opened.with_settings(**flags)
     output.warn(shell, rules.warning(root, waiting))
     return opened
 
@@ -260,7 +292,7 @@ def rules_from_elsewhere(opened: Opened) -> list[Rule]:
     from bumble.runtime import rules
 
     with suppress(SettingInvalidError):  # a finding of doctor's
-        now = with_settings(opened)
+        now = opened.with_settings()
         waiting = rules.pending(now.entity, rules.read(now.entity, now.settings), whole=True)
         if waiting:
             output.warn(now.shell, rules.warning(now.root, waiting))
@@ -357,7 +389,7 @@ def _check_merges(opened: Opened) -> None:
     elif (root / FORGOTTEN).exists():
         from bumble.jobs.forgetting import brought_back
 
-        if brought_back.plan(opened.entity, zone(opened)).changes:
+        if brought_back.plan(opened.entity, opened.zone).changes:
             raise RefusedError(f"{root}: a merge brought back what was forgotten\n{advice}")
     if not (waiting or brought.is_open(repository)):
         brought.note_look(root, repository)
@@ -380,7 +412,7 @@ def settle_merges(opened: Opened, kept: Sequence[str] = ()) -> None:
 
     timeout, mended = opened.config.limits.lock_timeout_seconds, clone.Mended()
     with suppress(FolderUnwritableError):  # then nothing is taken from what is half merged
-        mended = clone.mend(root, keeping(opened), timeout_seconds=timeout)
+        mended = clone.mend(root, opened.keeping, timeout_seconds=timeout)
     forget_again(opened)
     here = tuple(path for path in (*kept, *mended.kept) if (root / path).exists())
     if sentence := replace(mended, kept=here).sentence:
@@ -397,35 +429,15 @@ def forget_again(opened: Opened, *, brought_by: str = "A merge") -> None:
 
     plan = returned.forget_again(
         opened.entity,
-        keeping(opened),
+        opened.keeping,
         opened.shell.own_caches(opened.entity.root),
         at=index_place.of(opened.entity, opened.config.index),
-        zone=zone(opened),
+        zone=opened.zone,
         timeout_seconds=opened.config.limits.lock_timeout_seconds,
     )
     if plan.changes:
         told = f"{brought_by} brought back what was forgotten: {plan.summary}. Gone."
         output.warn(opened.shell, told)
-
-
-def keeping(opened: Opened) -> Keeping:
-    """Return how this process makes commits."""
-    from bumble.entity.commits import Keeping
-
-    shell = opened.shell
-    return Keeping(
-        opened.config.git.autocommit,
-        opened.identity.name,
-        lambda: shell.now().astimezone(zone(opened)),
-        lambda text: output.warn(shell, text),
-        opened.settings.trusted,
-    )
-
-
-def with_settings(opened: Opened, **flags: object) -> Opened:
-    """Return an entity with settings overridden, as further flags of its command would."""
-    loaded, entity = _settings(opened.shell, opened.entity, opened.settings.flags() | flags)
-    return replace(opened, settings=loaded, entity=entity)
 
 
 def _settings(shell: Shell, entity: Entity, flags: Mapping[str, object]) -> tuple[Settings, Entity]:
@@ -442,18 +454,3 @@ def _settings(shell: Shell, entity: Entity, flags: Mapping[str, object]) -> tupl
 
 def _overriding(flags: Mapping[str, object]) -> dict[str, object]:
     return {key.replace("__", "."): value for key, value in flags.items() if value is not None}
-
-
-def zone(opened: Opened) -> ZoneInfo:
-    """Return the entity's time zone."""
-    return ZoneInfo(opened.identity.timezone)
-
-
-def within(opened: Opened, path: Path) -> Path:
-    """Return a path of the entity folder, checked that no link leads out of it.
-
-    Raises:
-        UnsafePathError: If one does.
-    """
-    disk.inside(opened.entity.root, opened.entity.relative(path))
-    return path

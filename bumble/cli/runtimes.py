@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from zoneinfo import ZoneInfo
 
-from bumble.app import abilities, index_place, models, output, weights
-from bumble.app.opening import Opened
+from bumble.cli import index_place, output
+from bumble.cli.models import abilities, models, weights
+from bumble.cli.opening import Opened
 from bumble.index.memory import Memory
 from bumble.llm.protocol import Model
 from bumble.models.weights.choice import Choice

@@ -4,8 +4,8 @@ import threading
 
 from msgspec.structs import replace
 
-from bumble.app import warming
-from bumble.app.warming import Warming
+from bumble.cli.talk import warming
+from bumble.cli.talk.warming import Warming
 from bumble.entity.folder import Entity
 from bumble.llm.protocol import PromptMessage, Request
 from bumble.llm.scripted import ScriptedModel

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from bumble.app import abilities, models, probing, runtimes
-from bumble.app.opening import Opened
-from bumble.app.process import Shell
+from bumble.cli import runtimes
+from bumble.cli.models import abilities, models, probing
+from bumble.cli.opening import Opened
+from bumble.cli.process import Shell
 from bumble.entity import settings
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError

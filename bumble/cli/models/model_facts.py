@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from bumble.app import models
-from bumble.app.opening import Configured
+from bumble.cli.models import models
+from bumble.cli.opening import Configured
 from bumble.llm import gguf
 from bumble.llm.ledger import Prices
 from bumble.llm.wire import WindowSource

@@ -10,7 +10,7 @@ import sys
 import unicodedata
 from collections.abc import Mapping
 
-from bumble.app import output
+from bumble.cli import output
 from bumble.text.cells import cells
 
 FENCES = ("```", "~~~")

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from bumble.app import index_place, output
-from bumble.app.process import Shell
+from bumble.cli import index_place, output
+from bumble.cli.process import Shell
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import EngineMissingError, UsageError, UserError, WeightsMissingError
 from bumble.text import words
 
 if TYPE_CHECKING:
-    from bumble.app.opening import Configured, Opened
+    from bumble.cli.opening import Configured, Opened
     from bumble.entity.config import LlmConfig
     from bumble.entity.folder import Entity
     from bumble.entity.settings import Settings
@@ -376,7 +376,7 @@ def embedders_of(
     shell: Shell, entity: Entity, catalog: Catalog
 ) -> Callable[[Settings], Sequence[CatalogEntry]]:
     """Return what lists the embedding models that settings of an entity ask for."""
-    from bumble.app.opening import Opened
+    from bumble.cli.opening import Opened
 
     def of(read: Settings) -> Sequence[CatalogEntry]:
         if read.identity is None:
