@@ -50,7 +50,7 @@ QUERIES = [
 
 def place_of(folder: Path, server: str) -> Place:
     """Return where the index of an entity stands: in its folder, where there is no server."""
-    return index_place.of(Entity(folder), IndexConfig("auto", server, "none"))
+    return index_place.place_of(Entity(folder), IndexConfig("auto", server, "none"))
 
 
 def make(folder: Path, count: int, number: int) -> None:

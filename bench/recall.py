@@ -262,7 +262,7 @@ def measure(
     for sample in json.loads(path.read_text()):
         with tempfile.TemporaryDirectory() as place:
             entity, name, ids = write_entity(Path(place), sample["conversation"])
-            at = index_place.of(entity, IndexConfig("auto", server, "none"))
+            at = index_place.place_of(entity, IndexConfig("auto", server, "none"))
             sync(entity, embedder, name=name, zone=UTC, where=at)
             asked = list(questions(sample["qa"], ids))
             dropped += len(sample["qa"]) - len(asked)

@@ -15,7 +15,7 @@ from bumble.cli import output, viewing
 from bumble.cli.opening import Opened
 from bumble.errors import RecordInvalidError, RecordMissingError, UsageError, UserError
 from bumble.records import base
-from bumble.text import moments
+from bumble.text import moments, printable
 
 T = TypeVar("T")
 LAST = "last"
@@ -126,7 +126,7 @@ def show_list(
     records = tuple(map(viewing.Viewer(opened).seen, listing.records))
     shown = records[::-1] if newest_first else records
     rows = [] if opened.shell.json else [line(record) for record in shown]
-    table = output.table([[output.clean(cell) for cell in row] for row in rows])
+    table = output.table([[printable.clean(cell) for cell in row] for row in rows])
     output.result(opened.shell, command, [data(record) for record in shown], table)
     if not listing.records and not listing.broken:
         asked = f"None that were asked for, of {listing.others}"

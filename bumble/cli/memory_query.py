@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bumble.cli import conversations, people, text_input
+from bumble.cli import people, text_input
 from bumble.cli.opening import Opened
 from bumble.errors import UsageError
 
@@ -72,5 +72,5 @@ def search_of(
         mood=body_view.look(opened).mood.name,
         at=opened.shell.now(),
         people=about,
-        sessions=() if session is None else (conversations.find(opened, session).id,),
+        sessions=() if session is None else (people.find_session(opened, session).id,),
     )

@@ -431,7 +431,7 @@ def forget_again(opened: Opened, *, brought_by: str = "A merge") -> None:
         opened.entity,
         opened.keeping,
         opened.shell.own_caches(opened.entity.root),
-        at=index_place.of(opened.entity, opened.config.index),
+        at=index_place.place_of(opened.entity, opened.config.index),
         zone=opened.zone,
         timeout_seconds=opened.config.limits.lock_timeout_seconds,
     )

@@ -1,28 +1,105 @@
-"""The process of a command: environment, the user's folders, clock, chance, streams, children.
-
-The one place that reads them; everything below `cli/` gets them as arguments.
-"""
+"""The process of a command: environment, folders of the user, clock, chance, children, signals."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
+import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
-from bumble.cli.stopping import Stops
 from bumble.errors import UsageError
 from bumble.text import moments
 
 if TYPE_CHECKING:
     from bumble.models.weights.sources import PullOptions
+
+_ENDING = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+_SHELLS_BASE = 128  # shells tell of a signal by 128 and its number
+
+
+class Stops:
+    """What told this process to stop, and whether that may take effect right now."""
+
+    def __init__(self) -> None:
+        self.received: int | None = None  # the signal, until it has taken effect
+        self.ending: int | None = None  # the signal that ends the process, whatever it does yet
+        self._keeping = self._held = False  # `open` lets go of the second only
+
+    @property
+    def exit_code(self) -> int | None:
+        """The exit code of a process that was told to end."""
+        return None if self.ending is None else _SHELLS_BASE + self.ending
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Take the signals, but for those that the process was started to ignore (`nohup`)."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {number: signal.getsignal(number) for number in (signal.SIGINT, *_ENDING)}
+        handled = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
+        try:
+            for number in handled:
+                signal.signal(number, self._take)
+            yield
+        finally:
+            for number in handled:
+                signal.signal(number, before[number] or signal.SIG_DFL)
+
+    def _take(self, number: int, frame: FrameType | None) -> None:
+        if number in _ENDING:
+            self.ending = number
+        self.received = number
+        if not self._held:
+            self._strike()
+
+    def _strike(self) -> None:
+        """Let what was received take effect."""
+        self._held = self._keeping  # once: what comes now must not break the keeping of it
+        self.received = None
+        raise KeyboardInterrupt
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Only note what comes, but for what `open` encloses."""
+        self._keeping = self._held = True
+        try:
+            yield
+        finally:
+            self._keeping = self._held = False
+
+    @contextmanager
+    def open(self) -> Iterator[None]:
+        """Let a signal take effect here, and one that came before."""
+        self._held = False
+        try:
+            if self.received is not None:
+                self._strike()
+            yield
+        finally:
+            self._held = True
+
+    def obey(self) -> None:
+        """Let a signal take effect that came while it could not.
+
+        Raises:
+            KeyboardInterrupt: If there is one.
+        """
+        if self.received is not None or self.ending is not None:
+            self.received = None
+            raise KeyboardInterrupt
+
 
 NICENESS = 10  # of what nobody waits for
 # Accounts that systems, images and services come with.
@@ -244,3 +321,41 @@ def make_nice(pid: int) -> None:
         os.setpriority(os.PRIO_PROCESS, pid, NICENESS)
     with suppress(OSError):  # no such groups here, or one was changed within the last 0.1 s
         Path(f"/proc/{pid}/autogroup").write_text(str(NICENESS), "utf-8")
+
+
+SET_DUMPABLE = 4  # of prctl(2)
+LOADERS = b"LD_"  # the loader keeps pointers to these; there are no keys in them
+
+
+def hide_environment() -> None:
+    """Overwrite the environment this process was started with, and close its memory to others.
+
+    Where the system is another, or refuses, everything stays as it is.
+    """
+    if sys.platform != "linux":
+        return
+    import ctypes
+
+    with contextlib.suppress(OSError, AttributeError, ValueError):
+        libc = ctypes.CDLL(None)
+        # root may still look; all others of the same user may not, nor is there a core dump
+        libc.prctl(SET_DUMPABLE, 0, 0, 0, 0)
+        entries = ctypes.POINTER(ctypes.c_void_p).in_dll(libc, "environ")
+        before = _addresses(entries)
+        texts = {address: ctypes.string_at(address) for address in before}
+        for text in texts.values():
+            name, _, value = text.partition(b"=")
+            if name and not name.startswith(LOADERS):
+                os.putenv(name, value)  # a copy elsewhere, which the list points to from now on
+        for address in before - _addresses(entries):
+            ctypes.memset(address, 0, len(texts[address]))
+
+
+def _addresses(entries: Any) -> set[int]:
+    """Return where the variables lie that a list of pointers names, which ends with none."""
+    addresses: set[int] = set()
+    position = 0
+    while address := entries[position]:
+        addresses.add(int(address))
+        position += 1
+    return addresses

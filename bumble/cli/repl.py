@@ -15,8 +15,8 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
 from bumble.cli import context_view, directives, introducing, output, turn_view
 from bumble.cli.directives import Wishes
-from bumble.cli.talk import after_turn
-from bumble.cli.talk.speech import Speech
+from bumble.cli.output import Speech
+from bumble.cli.talk import conversation
 from bumble.errors import UserError
 from bumble.files import disk
 from bumble.runtime import people
@@ -155,8 +155,8 @@ def _answer(talk: Conversation, state: ReplState, text: str, wishes: Wishes) -> 
     turn_view.tell_more(turn, wishes)
     if state.usage:
         output.say(turn_view.footer(talk, turn))
-    if turn.outcome.stopped != "interrupted" and after_turn.after_answer(talk):
-        after_turn.in_background(talk.opened)
+    if turn.outcome.stopped != "interrupted" and conversation.after_answer(talk):
+        conversation.in_background(talk.opened)
 
 
 def _slashed() -> list[str]:
@@ -208,7 +208,7 @@ def _status(talk: Conversation, state: ReplState, rest: str) -> bool:
         for name in directives.SWITCHES
         if (value := getattr(state.wishes, name)) is not None
     ]
-    lines = [*talk.status(), talk.fullness(), f"mood: {talk.mood()}", *after_turn.describe(talk)]
+    lines = [*talk.status(), talk.fullness(), f"mood: {talk.mood()}", *conversation.describe(talk)]
     lines.append(f"until the next conversation: {', '.join(switches)}" if switches else "")
     output.say("\n".join(filter(None, lines)))
     return False

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from zoneinfo import ZoneInfo
 
 from bumble.cli import index_place, output
-from bumble.cli.models import abilities, models, weights
+from bumble.cli.models import abilities, chat_model, weights
 from bumble.cli.opening import Opened
 from bumble.index.memory import Memory
 from bumble.llm.protocol import Model
@@ -27,8 +27,8 @@ def open_runtime(
         yes: Whether weights may be fetched without asking.
         needs_model: False: nothing is fetched, and where there is none its window is not known.
     """
-    asked = models.lazy_model(opened, command, yes=yes, needed=needs_model)
-    model = models.budgeted(opened, asked, calls=None)
+    asked = chat_model.lazy_model(opened, command, yes=yes, needed=needs_model)
+    model = chat_model.budgeted(opened, asked, calls=None)
     try:
         yield runtime(opened, None, model, yes=yes, writes=True)
     finally:
@@ -60,7 +60,7 @@ def runtime(
         name=opened.identity.name,
         zone=ZoneInfo(opened.identity.timezone),
         config=opened.config.recall,
-        place=index_place.of(opened.entity, opened.config.index),
+        place=index_place.place_of(opened.entity, opened.config.index),
         syncs=writes,
         optional=talks,
         open_reader=lambda own: weights.message_reader(opened, own, fetch_with_yes=yes),

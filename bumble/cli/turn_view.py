@@ -78,7 +78,7 @@ def data(turn: Turn) -> dict[str, Any]:
 
 def footer(talk: Conversation, turn: Turn) -> str:
     """Say what a turn cost, a line a request, one for what was recalled, and what waits."""
-    from bumble.cli.talk import after_turn
+    from bumble.cli.talk import conversation
 
     lines = []
     for completion in turn.outcome.completions:
@@ -100,5 +100,5 @@ def footer(talk: Conversation, turn: Turn) -> str:
     blocks = ", ".join(f"{block.name} {block.tokens}" for block in turn.blocks)
     lines.append(f"[{turn.route.profile} · before the message: {blocks} tokens]")
     lines.append(f"[{talk.timing()}]")
-    lines += after_turn.describe(talk)
+    lines += conversation.describe(talk)
     return "\n".join(lines)

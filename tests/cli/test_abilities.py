@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bumble.cli import runtimes
-from bumble.cli.models import abilities, models, probing
+from bumble.cli.models import abilities, chat_model
 from bumble.cli.opening import Opened
 from bumble.cli.process import Shell
 from bumble.entity import settings
@@ -87,7 +87,7 @@ def test_a_scripted_model_writes_unless_its_script_says_otherwise(ada: Entity) -
     seen = abilities.of(*scripted(ada, said))
     assert [seen.tier("talk", code) for code in ("de", "en")] == ["choose", "write"]
     assert seen.tier("memory", "fr") == "none"
-    assert models.script_of(*scripted(ada, said)).name == "script.yaml"
+    assert chat_model.script_of(*scripted(ada, said)).name == "script.yaml"
 
 
 def test_a_script_that_trusts_in_something_unknown_is_an_error(ada: Entity) -> None:
@@ -97,7 +97,7 @@ def test_a_script_that_trusts_in_something_unknown_is_an_error(ada: Entity) -> N
 
 def test_of_an_address_no_password_is_part_of_what_it_is_known_by() -> None:
     chosen = Choice("endpoint", "m", "", url="https://sam:secret@host/v1/")
-    assert abilities.identity(chosen) == "https://host/v1#m"
+    assert abilities.identity_of(chosen) == "https://host/v1#m"
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_only_what_runs_on_this_machine_without_a_key_is_free(
 ) -> None:
     keyed = {"OPENAI_API_KEY": key} if key else {}
     chosen = Choice(backend, model, "", url=url, key="OPENAI_API_KEY")
-    assert probing.is_free(opened(ada, **keyed), chosen) == free
+    assert abilities.is_free(opened(ada, **keyed), chosen) == free
 
 
 def test_the_languages_spoken_are_those_of_people_in_the_latest_conversations(run: Run) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from bumble.cli import output
-from bumble.cli.talk.speech import Speech
+from bumble.cli.output import Speech
 from bumble.text.cells import cells
 from tests.support.chatting import act, script
 from tests.support.fake_server import FakeServer

@@ -4,8 +4,8 @@ import threading
 
 from msgspec.structs import replace
 
-from bumble.cli.talk import warming
-from bumble.cli.talk.warming import Warming
+from bumble.cli.talk import conversation
+from bumble.cli.talk.conversation import Warming
 from bumble.entity.folder import Entity
 from bumble.llm.protocol import PromptMessage, Request
 from bumble.llm.scripted import ScriptedModel
@@ -44,12 +44,12 @@ def test_it_loads_first_and_then_evaluates_until_it_is_ended() -> None:
 def test_only_a_model_in_this_process_that_talks_is_warmed(ada: Entity) -> None:
     runtime = runtime_of(ada, ScriptedModel([]))
     session = sessions.new("ses_1", NOON, "sam")
-    assert warming.request(runtime, session, "sam") is None
+    assert conversation.beginning(runtime, session, "sam") is None
     local = replace(runtime, local=True)
-    request = warming.request(local, session, "sam")
+    request = conversation.beginning(local, session, "sam")
     assert request is not None
     assert request.messages[0].role == "system"
     assert request.cache_id == "ses_1"
-    assert warming.request(replace(local, writes=False), session, "sam") is None
+    assert conversation.beginning(replace(local, writes=False), session, "sam") is None
     none = replace(local, abilities=Abilities("none"))
-    assert warming.request(none, session, "sam") is None
+    assert conversation.beginning(none, session, "sam") is None

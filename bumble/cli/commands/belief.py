@@ -9,9 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from bumble.cli import commit, conversations, output, text_input, viewing
+from bumble.cli import commit, output, people, text_input, viewing
 from bumble.cli.commit import FromOption
-from bumble.cli.conversations import OfSessionOption
 from bumble.cli.entity_command import looks_back, writes
 from bumble.cli.listing import (
     LimitOption,
@@ -25,6 +24,7 @@ from bumble.cli.listing import (
 )
 from bumble.cli.opening import Opened
 from bumble.cli.options import DryRunOption, IdArgument, YesOption
+from bumble.cli.people import OfSessionOption
 from bumble.cli.text_input import EditorOption, TextArgument
 from bumble.entity.changes import Change
 from bumble.errors import UsageError
@@ -72,7 +72,7 @@ def list_(
     if category is not None:
         _check_category(category)
 
-    talk = conversations.find(opened, session).id if session is not None else None
+    talk = people.find_session(opened, session).id if session is not None else None
     archived = archived or opened.shell.everything
 
     def wanted(belief: Belief) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bumble.cli import index_sync, listing, memory_query, output
+from bumble.cli import index_place, listing, memory_query, output
 from bumble.cli.entity_command import reads
 from bumble.cli.memory_query import AsOption, QueryArgument
 from bumble.cli.models import weights
@@ -53,7 +53,7 @@ def catalyze(
     asked = memory_query.text_of(query)
     search = memory_query.search_of(opened, speaker, None, None)
     embedder = weights.embedder(opened)
-    _, place = index_sync.up_to_date(opened, embedder, wait_seconds=memory_query.WAIT_SECONDS)
+    _, place = index_place.up_to_date(opened, embedder, wait_seconds=memory_query.WAIT_SECONDS)
     catalyzed = two_stages.find(
         *(
             memory_query.memory_of(opened, lambda: embedder, place),

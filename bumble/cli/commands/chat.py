@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 from bumble.cli import directives, introducing, output, turn_view
 from bumble.cli.directives import Wishes
-from bumble.cli.models import model_choice
+from bumble.cli.models import chat_model
 from bumble.cli.opening import Opened, open_entity, shell_of
 from bumble.cli.options import (
     EntityOption,
@@ -21,7 +21,7 @@ from bumble.cli.options import (
     SeedOption,
     YesOption,
 )
-from bumble.cli.talk.speech import Speech
+from bumble.cli.output import Speech
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import AnswerInvalidError, UsageError
 from bumble.files import disk
@@ -123,8 +123,8 @@ def chat(
     """
     shell = shell_of(ctx)
     output.sign("one moment …", shell.environ)  # what follows takes longer than a moment to load
-    from bumble.cli import conversations
-    from bumble.cli.talk import after_turn, conversation
+    from bumble.cli import people
+    from bumble.cli.talk import conversation
 
     shell.set_now(now)
     shell.set_seed(seed)
@@ -143,7 +143,7 @@ def chat(
         cognition__loop__max_tool_rounds=max_tool_rounds,
         limits__lock_timeout_seconds=lock_timeout,
     )
-    if not (yes or incognito) and model_choice.is_open(opened) and not _has_talked(opened):
+    if not (yes or incognito) and chat_model.is_open(opened) and not _has_talked(opened):
         from bumble.cli import start
 
         opened = opened.with_settings() if start.ask(opened) else opened
@@ -156,7 +156,7 @@ def chat(
     with conversation.open_to_talk(
         opened, speaker, yes=yes, writes=not incognito, present=present
     ) as talk:
-        wanted = session and conversations.find(opened, session).id
+        wanted = session and people.find_session(opened, session).id
         talk.begin(session_id=wanted, new=new_session)
         if first is None:
             from bumble.cli import repl
@@ -165,9 +165,9 @@ def chat(
             repl.run(talk, usage=wants_usage, debug_prefix=debug_prefix)
             return
         answer(opened, talk, first, usage=usage, debug_prefix=debug_prefix)
-        settles = after_turn.after_answer(talk)
+        settles = conversation.after_answer(talk)
     if settles:
-        after_turn.in_background(opened)
+        conversation.in_background(opened)
 
 
 def _has_talked(opened: Opened) -> bool:
@@ -244,7 +244,7 @@ def answer(
     opened: Opened, talk: Conversation, message: ChatInput, *, usage: bool, debug_prefix: bool
 ) -> None:
     """Answer one message and print the answer as it comes."""
-    from bumble.cli.talk import after_turn
+    from bumble.cli.talk import conversation
 
     shell, wishes = opened.shell, message.wishes
     for unheard in talk.unheard():
@@ -259,7 +259,7 @@ def answer(
     output.stopped(turn.outcome.stopped, turn_view.why_stopped(turn))
     if shell.json:
         output.result(
-            shell, "chat", turn_view.data(turn) | {"pending": after_turn.pending(talk)}, ""
+            shell, "chat", turn_view.data(turn) | {"pending": conversation.pending(talk)}, ""
         )
     shell.stops.obey()
     if debug_prefix:

@@ -11,10 +11,10 @@ import typer
 
 from bumble.chat import context_report
 from bumble.chat.context_report import ContextReport
-from bumble.cli import context_view, conversations, directives, output, viewing
-from bumble.cli.conversations import OfSessionOption
+from bumble.cli import context_view, directives, output, people, viewing
 from bumble.cli.entity_command import looks_back, shows
 from bumble.cli.opening import Opened
+from bumble.cli.people import OfSessionOption
 from bumble.cli.talk import conversation
 from bumble.errors import UsageError, UserError
 from bumble.files import disk
@@ -177,7 +177,7 @@ def _report(
 ) -> ContextReport:
     """Return the report of the last request if that is asked for and there is one."""
     if not estimate and message is None and speaker is None:
-        of = conversations.find(opened, session).id if session is not None else ""
+        of = people.find_session(opened, session).id if session is not None else ""
         stored = conversation.last_report(opened.entity, of)
         if stored is not None:
             return stored
@@ -193,7 +193,7 @@ def _estimated(
         UsageError: If the message is nothing but directives.
         RefusedError: If the speaker had no part in the conversation.
     """
-    chosen = conversations.find(opened, session) if session is not None else None
+    chosen = people.find_session(opened, session) if session is not None else None
     if chosen is not None:
         speaker = speaker or chosen.by
     typed = directives.parse(SAMPLE if message is None else message, shortcuts=False)

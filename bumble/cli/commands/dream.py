@@ -9,7 +9,7 @@ import typer
 
 from bumble.cli import listing, run_job, runtimes
 from bumble.cli.entity_command import runs_job
-from bumble.cli.models import models
+from bumble.cli.models import chat_model
 from bumble.cli.opening import Opened
 from bumble.cli.run_job import JobFlags
 from bumble.jobs.sleep import dream, dream_pool, living_memory
@@ -37,7 +37,7 @@ def command(
 
     Off unless soma.dreams.enabled; safe to run every few minutes.
     """
-    opened = models.dreaming(opened)
+    opened = chat_model.dreaming(opened)
     with runtimes.open_runtime(opened, "dream", yes=flags.yes) as runtime:
         if memory:
             look = partial(living_memory.check, force=force)

@@ -11,13 +11,13 @@ import typer
 from msgspec.structs import asdict
 
 from bumble.body.significance import decayed
-from bumble.cli import commit, conversations, listing, output, people, text_input, viewing
+from bumble.cli import commit, listing, output, people, text_input, viewing
 from bumble.cli.commit import FromOption
-from bumble.cli.conversations import OfSessionOption
 from bumble.cli.entity_command import looks_back, writes
 from bumble.cli.listing import LimitOption, SinceOption
 from bumble.cli.opening import Opened
 from bumble.cli.options import DryRunOption, IdArgument, TagOption, YesOption
+from bumble.cli.people import OfSessionOption
 from bumble.cli.text_input import EditorOption, TextArgument
 from bumble.records import base, episodes
 from bumble.records.episodes import Episode
@@ -55,7 +55,7 @@ def list_(
     left = _fading(opened)
     who = people.find(opened, person).id if person is not None else None
     start = listing.moment(since, opened, "--since") if since is not None else None
-    talk = conversations.find(opened, session).id if session is not None else None
+    talk = people.find_session(opened, session).id if session is not None else None
     asked = set(map(tag_words.folded, tag or ()))
 
     def wanted(episode: Episode) -> bool:

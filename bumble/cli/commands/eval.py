@@ -23,7 +23,7 @@ from bumble.files import disk
 from bumble.records import checks, session_files
 from bumble.records.checks import ANSWER, PLACES, PROMPT, RECALL, WITHOUT_MODEL, Check
 from bumble.runtime.people import owner_id
-from bumble.text import words
+from bumble.text import printable, words
 
 if TYPE_CHECKING:
     from bumble.cli.doctor.mind_checks import CheckOutcome, Summary, WrittenStatement
@@ -257,7 +257,7 @@ def _lines(
         rank = f"rank {each.rank}" if each.place == RECALL and each.rank else ""
         verdict = "ok" if each.passes else "fails"
         rows.append([verdict, each.place, each.check.id, _why(each) or rank])
-    yield from output.table([[output.clean(cell) for cell in row] for row in rows])
+    yield from output.table([[printable.clean(cell) for cell in row] for row in rows])
     values = asdict(summary)
     shares = [
         [f"{values[key]:.2f}", name] for key, name in NAMES.items() if values[key] is not None
@@ -266,7 +266,7 @@ def _lines(
         yield from [""] * bool(rows)
         yield from output.table(shares)
     junk = [each for each in told if not each.borne_out]
-    yield from (output.clean(f"  {each.path}: {each.text}") for each in junk)
+    yield from (printable.clean(f"  {each.path}: {each.text}") for each in junk)
 
 
 @app.command()

@@ -13,11 +13,10 @@ from bumble.bridges.imports.items import ImportContext
 from bumble.bridges.imports.report import ImportReport
 from bumble.bridges.imports.source import ImportSource
 from bumble.bridges.imports.writer import Importer, Speaker
-from bumble.cli import commit, listing, opening, output, text_input
+from bumble.cli import commit, listing, opening, output, people, text_input
 from bumble.cli.entity_command import writes
 from bumble.cli.opening import Opened
 from bumble.cli.options import DryRunOption
-from bumble.cli.talk import speakers
 from bumble.entity.changes import ChangeSet
 from bumble.errors import ImportInvalidError, RefusedError, UsageError
 from bumble.records import forgotten
@@ -58,7 +57,7 @@ def command(
     often as you like: what is there already stays as it is.
     """
     name = text_input.one_line(speaker, "name") if speaker is not None else None
-    who = speakers.person(opened, name)
+    who = people.speaking(opened, name)
     first = listing.moment(since, opened, "--from") if since else None
     place = opened.shell.real_path(path)
     if not place.exists():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from bumble.cli import index_sync, listing, mcp_clients, memory_query, output
+from bumble.cli import index_place, listing, mcp_clients, memory_query, output
 from bumble.cli.entity_command import writes
 from bumble.cli.mcp import library, servers
 from bumble.cli.models import weights
@@ -132,16 +132,16 @@ def _serving(opened: Opened, speaker: str | None, *, write: bool) -> Callable[[]
 def _runtime(opened: Opened) -> Runtime:
     """Return what the entity works with; no model is asked."""
     from bumble.cli import runtimes
-    from bumble.cli.models.models import lazy_model
+    from bumble.cli.models.chat_model import lazy_model
 
     model = lazy_model(opened, "mcp", yes=False, needed=False)
     return runtimes.runtime(opened, None, model, yes=False, writes=True)
 
 
 def _reader(opened: Opened, speaker: str | None) -> Person:
-    from bumble.cli.talk import speakers
+    from bumble.cli import people
 
-    return speakers.person(opened, speaker)
+    return people.speaking(opened, speaker)
 
 
 def _memory(opened: Opened) -> Callable[[], Memory]:
@@ -149,7 +149,9 @@ def _memory(opened: Opened) -> Callable[[], Memory]:
     embedder = cache(lambda: weights.embedder(opened))
 
     def memory() -> Memory:
-        _, place = index_sync.up_to_date(opened, embedder(), wait_seconds=memory_query.WAIT_SECONDS)
+        _, place = index_place.up_to_date(
+            opened, embedder(), wait_seconds=memory_query.WAIT_SECONDS
+        )
         return memory_query.memory_of(opened, embedder, place)
 
     return memory

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from bumble.cli import opening, output
-from bumble.cli.models import model_choice, weights
+from bumble.cli.models import chat_model, weights
 from bumble.cli.opening import shell_of
 from bumble.cli.options import DryRunOption, EntityOption, JsonOption, YesOption
 from bumble.cli.process import Shell
@@ -251,7 +251,7 @@ def show(
     of_catalog = [entry for entry in weights.catalog_of(shell) if entry.name == name]
     # One of the catalog is meant by its name, whatever endpoint is set.
     opened = opening.configured(ctx, entity, llm__model=None if of_catalog else name)
-    chosen = None if of_catalog else model_choice.choose_model(opened)
+    chosen = None if of_catalog else chat_model.choose_model(opened)
     if chosen is not None and chosen.entry is None:
         output.result(shell, "model show", *model_view.shown(opened, chosen))
         return

@@ -210,7 +210,7 @@ def forget(
     )
     if plan.changes and not dry_run:
         traces.drop_caches(opened.entity, caches)
-        at = index_place.of(opened.entity, opened.config.index)
+        at = index_place.place_of(opened.entity, opened.config.index)
         identity = opened.identity
         for left in traces.scrub(opened.entity, [plan], at, name=identity.name, zone=opened.zone):
             output.say(left)

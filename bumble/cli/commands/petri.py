@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bumble.cli import index_sync, listing, memory_query, output, people
+from bumble.cli import index_place, listing, memory_query, output, people
 from bumble.cli.entity_command import reads
 from bumble.cli.memory_query import AsOption
 from bumble.cli.models import weights
@@ -51,7 +51,7 @@ def petri(
     if query is not None:
         query = memory_query.text_of([query])
     embedder = weights.embedder(opened) if query is not None else None
-    _, place = index_sync.up_to_date(opened, embedder, wait_seconds=memory_query.WAIT_SECONDS)
+    _, place = index_place.up_to_date(opened, embedder, wait_seconds=memory_query.WAIT_SECONDS)
     memory, now = memory_query.memory_of(opened, lambda: embedder, place), _now(opened)
     taken = survey.take(memory, now, readers)
     if topic is not None:

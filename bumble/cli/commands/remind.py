@@ -76,13 +76,13 @@ def add(
     dry_run: DryRunOption = False,
 ) -> None:
     """Add a reminder: said in the next talk once it is due, or by `bumble tick` on a terminal."""
-    from bumble.cli.talk import speakers
+    from bumble.cli import people
 
     made_at = opened.shell.now().astimezone(opened.zone)
     due = _due(opened, at, after, cron, made_at)
     how = deliver or (COMMAND if command else SESSION)
     for_owner = how == SESSION and not person
-    whom = speakers.person(opened, person) if person or for_owner else None
+    whom = people.speaking(opened, person) if person or for_owner else None
     audience = (whom.id,) if whom and not for_owner else ()
     with text_input.collect(opened.shell, text, in_editor=editor, name="reminder.md") as draft:
         try:

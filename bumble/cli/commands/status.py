@@ -14,7 +14,7 @@ from msgspec.structs import asdict
 
 from bumble.cli import body_view, index_place, listing, opening, output, people, waiting_imports
 from bumble.cli.entity_command import reads
-from bumble.cli.models import model_choice, model_facts, weights
+from bumble.cli.models import chat_model, weights
 from bumble.cli.opening import Opened
 from bumble.entity import commits, git_operations
 from bumble.errors import UserError
@@ -27,7 +27,7 @@ from bumble.runtime import cursors, review_queue
 from bumble.text import urls
 
 if TYPE_CHECKING:
-    from bumble.cli.models.model_facts import Facts
+    from bumble.cli.models.chat_model import Facts
     from bumble.models.weights.catalog import CatalogEntry
     from bumble.models.weights.choice import Choice
     from bumble.records.session_files import SessionInfo
@@ -48,8 +48,8 @@ def status(
     paths = session_files.paths(opened.entity.sessions)
     infos = listing.readable(opened, paths, session_files.read_info).records
     talks = _newest_conversations(opened, infos)
-    chosen = _or(opened, lambda: model_choice.choose_model(opened), None)
-    facts = _or(opened, lambda: model_facts.look(opened, chosen), None) if chosen else None
+    chosen = _or(opened, lambda: chat_model.choose_model(opened), None)
+    facts = _or(opened, lambda: chat_model.look(opened, chosen), None) if chosen else None
     data = {
         "root": str(opened.entity.root),
         "why": opened.why,
@@ -101,7 +101,7 @@ def _model(opened: Opened, chosen: Choice | None, facts: Facts | None) -> dict[s
     if chosen is None:
         return None
     names = facts.names if facts else ()
-    lacks = model_facts.missing(chosen, names) or None
+    lacks = chat_model.missing(chosen, names) or None
     if chosen.backend == "embedded" and chosen.entry is not None:
         if problem := engine_probe.problem():
             lacks = " · ".join(problem.splitlines())
@@ -158,7 +158,7 @@ def _window(opened: Opened, facts: Facts | None, talk: Session | None) -> dict[s
     from bumble.text import tokens
 
     limit = facts.used if facts else opened.config.cognition.max_context_tokens
-    always = model_choice.stable_tokens(opened, talk)
+    always = chat_model.stable_tokens(opened, talk)
     view = transcript.view(talk, max(256, limit - always)) if talk else transcript.View((), 0)
     tokens_shown = sum(tokens.estimate_message(message.content) for message in view.messages)
     return {
@@ -265,7 +265,7 @@ def _index(opened: Opened) -> dict[str, Any]:
 
     problem, state = None, sync.IndexState(exists=False)
     try:
-        state = sync.state(opened.entity, index_place.of(opened.entity, opened.config.index))
+        state = sync.state(opened.entity, index_place.place_of(opened.entity, opened.config.index))
     except UserError as error:
         problem = str(error)
     made_by = loads(state.identity) if state.identity else {}
@@ -284,7 +284,7 @@ def _lines(opened: Opened, data: dict[str, Any]) -> list[str]:
         ("owner", data["owner"] or ""),
         ("time zone", data["timezone"]),
         ("model", _model_line(data["model"])),
-        ("it has", model_facts.listed(tuple(data["model"]["others"])) if data["model"] else ""),
+        ("it has", chat_model.listed(tuple(data["model"]["others"])) if data["model"] else ""),
         *(("trusted with", one["line"]) for one in data["abilities"] or ()),
         ("embedding", _embedding_line(data["embedding"])),
         ("it takes", (data["window"] or {}).get("line") or ""),

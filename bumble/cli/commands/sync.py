@@ -172,7 +172,7 @@ def _examine(opened: Opened) -> DoctorReport:
             shell.secrets_file,
             shell.weights,
             catalog,
-            index_place.of,
+            index_place.place_of,
             weights.embedders_of(shell, opened.entity, catalog),
         ),
         lambda done, total: None,

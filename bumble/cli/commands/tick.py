@@ -54,14 +54,14 @@ def tick(
     where nothing is due, nothing changes.
     """
     from bumble.cli import runtimes
-    from bumble.cli.models import abilities, models, probing
+    from bumble.cli.models import abilities, chat_model
     from bumble.jobs import locks, registry
     from bumble.jobs import tick as upkeep
 
-    dreaming = models.dreaming(opened)
-    asleep = models.lazy_model(dreaming, "tick", yes=flags.yes)
+    dreaming = chat_model.dreaming(opened)
+    asleep = chat_model.lazy_model(dreaming, "tick", yes=flags.yes)
     wanted = (
-        registry.AFTER_TURN if settle_only else (*registry.everything(), probing.as_pass(opened))
+        registry.AFTER_TURN if settle_only else (*registry.everything(), abilities.as_pass(opened))
     )
     wanted = tuple(run_job.showing_reminders(opened, each) for each in wanted)
     command = "settle" if settle_only else "tick"
@@ -83,7 +83,7 @@ def tick(
                 return
             held = _held(opened, at_once=settle or settle_only)
             calls = None if settle else opened.config.limits.calls_per_turn
-            model = models.budgeted(opened, runtime.model, calls=calls)
+            model = chat_model.budgeted(opened, runtime.model, calls=calls)
             if opened.config.soma.dreams.model:
                 able = abilities.of(dreaming, None)
                 wanted = tuple(

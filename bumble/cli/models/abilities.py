@@ -1,4 +1,4 @@
-"""What the model of an entity can be trusted with: measured, overruled by settings, or scripted."""
+"""What a model can be trusted with: measured by a probe, overruled by settings, or scripted."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.cli import output
-from bumble.cli.models import model_facts, weights
-from bumble.cli.models.model_choice import choose_model
+from bumble.cli.models import chat_model, weights
+from bumble.cli.models.chat_model import choose_model
+from bumble.entity import credentials
 from bumble.entity.config import AbilitiesConfig
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import RecordInvalidError, UserError
 from bumble.files import disk
+from bumble.jobs import locks
 from bumble.llm import detect, providers
-from bumble.models.abilities import grading, probe_cases, results
+from bumble.models.abilities import grading, probe, probe_cases, results
+from bumble.models.abilities.probe import Note
 from bumble.models.abilities.results import LanguageResult, ModelResult
 from bumble.models.abilities.tiers import (
     ABLE,
@@ -35,15 +38,17 @@ from bumble.models.abilities.tiers import (
 )
 from bumble.models.weights import choice
 from bumble.runtime import spoken
+from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult
+from bumble.runtime.runner import Pass
 from bumble.text import schema, urls
 
 if TYPE_CHECKING:
     from bumble.cli.opening import Configured, Opened
     from bumble.cli.process import Shell
+    from bumble.llm.protocol import Model
     from bumble.models.weights.choice import Choice
     from bumble.records.sessions import Session
     from bumble.runtime.runtime import Runtime
-
 
 NOTICES = "ability_notices.json"  # models and languages of which it was said that they can't
 
@@ -96,7 +101,7 @@ def _unmeasured(opened: Configured, chosen: Choice) -> tuple[Tier, str]:
 
     One that its owner named at an endpoint writes, unless the endpoint says that it is small.
     """
-    parameters = model_facts.parameters(opened, chosen)
+    parameters = chat_model.parameters(opened, chosen)
     if parameters is not None:
         return by_size(parameters), f"by its size, {parameters / 1e9:.1f} billion parameters"
     if chosen.entry is None:
@@ -110,7 +115,7 @@ def writes_by_size(opened: Configured, chosen: Choice) -> bool:
     return _unmeasured(opened, chosen)[0] == "write"
 
 
-def identity(chosen: Choice) -> str:
+def identity_of(chosen: Choice) -> str:
     """Return by what the results of a model are kept: the hash of its weights, else where it is."""
     if chosen.entry is not None:
         return f"{results.OF_WEIGHTS}{chosen.entry.files[0].sha256}"
@@ -122,7 +127,7 @@ def identity(chosen: Choice) -> str:
 
 def result_of(shell: Shell, chosen: Choice) -> ModelResult:
     """Return what a probe measured of a model."""
-    return results.load(identity(chosen), chosen.model, shell.abilities)
+    return results.load(identity_of(chosen), chosen.model, shell.abilities)
 
 
 def standings(opened: Configured, chosen: Choice, codes: Sequence[str]) -> list[ModelStanding]:
@@ -201,7 +206,7 @@ def say_once(
         return
     place = opened.entity.private / "cache" / NOTICES
     seen = _notices(place)
-    notice = [identity(chosen), code]
+    notice = [identity_of(chosen), code]
     if notice in seen:
         return
     output.say(_notice(opened, chosen, code))
@@ -260,15 +265,15 @@ def _better_there(chosen: Choice) -> str:
         )
     if not others:
         return f"A larger one of that server: `bumble config set llm.model {prefix}NAME`."
-    which = f" It has {model_facts.listed(tuple(others))}." if others[1:] else ""
+    which = f" It has {chat_model.listed(tuple(others))}." if others[1:] else ""
     return f"Another one of that server: `bumble config set llm.model {prefix}{others[0]}`.{which}"
 
 
 def _scripted(opened: Configured, chosen: Choice) -> Abilities:
-    from bumble.cli.models import models
+    from bumble.cli.models import chat_model
     from bumble.llm import scripted
 
-    path = models.script_of(opened, chosen)
+    path = chat_model.script_of(opened, chosen)
     listed = scripted.abilities(path)
     if listed is None:
         return ABLE
@@ -304,3 +309,147 @@ def _as_wanted(opened: Configured, measured: Abilities) -> Abilities:
 
 def _place(opened: Configured, purpose: Purpose, code: str) -> str:
     return opened.settings.origin(f"llm.abilities.{purpose}.{code}")
+
+
+class ProbeJob(Struct, frozen=True):
+    """One language to be probed by `tick`."""
+
+    language: str
+
+
+class StoppedError(Exception):
+    """Somebody talks: the rest of a probe waits."""
+
+
+def is_free(opened: Configured, chosen: Choice) -> bool:
+    """Whether asking a model costs nothing but time: it runs on this machine, and wants no key."""
+    if not chat_model.stays_here(chosen):
+        return False
+    if chosen.backend != "endpoint":
+        return True
+    shell = opened.shell
+    return credentials.secret(chosen.key, shell.environ, shell.secrets_file) is None
+
+
+def unmeasured(result: ModelResult, codes: Sequence[str]) -> list[str]:
+    """Return those of some languages that have cases, and no whole result of this probe."""
+    return [
+        code
+        for code in codes
+        if code in probe_cases.languages() and not _is_measured(result.languages.get(code))
+    ]
+
+
+def _is_measured(result: LanguageResult | None) -> bool:
+    return result is not None and result.is_whole and result.version == probe.VERSION
+
+
+def measure(
+    opened: Configured,
+    chosen: Choice,
+    model: Model,
+    language: str,
+    note: Note,
+    *,
+    again: bool = False,
+) -> LanguageResult:
+    """Ask a model what is left of the cases of a language, and keep what it got right.
+
+    Args:
+        opened: The settings.
+        chosen: Which model it is.
+        model: The same, to be asked.
+        language: Code of one that there are cases in.
+        note: Hears of each case; it may raise.
+        again: Whether what was measured before doesn't count; it stays until all is measured anew.
+
+    Raises:
+        UserError: If the model can't be asked; what came until then is kept.
+    """
+    folder, identity = opened.shell.abilities, identity_of(chosen)
+    before = results.own(identity, folder).get(language)
+    result = probe.start(opened.shell.now().date().isoformat(), None if again else before)
+
+    def keep(part: LanguageResult) -> None:
+        if part.is_whole or before is None or not before.is_whole:
+            others = results.own(identity, folder)
+            results.save(ModelResult(identity, chosen.model, {**others, language: part}), folder)
+        note(part)
+
+    return probe.run(model, probe.left(language, result), result, keep)
+
+
+def as_pass(opened: Opened) -> Pass:
+    """Return the pass of a tick that probes the entity's model in the languages spoken to it."""
+
+    def check(runtime: Runtime) -> Due[ProbeJob]:
+        if not runtime.writes:  # a dry run: the answers would be lost
+            return Due((), ())
+        return _check(opened, runtime)
+
+    def run(runtime: Runtime, job: ProbeJob) -> JobResult:
+        return _run(opened, runtime, job)
+
+    return Pass("probe", check, run)
+
+
+def _check(opened: Opened, runtime: Runtime) -> Due[ProbeJob]:
+    try:
+        chosen = choose_model(opened)
+        reason = _obstacle(opened, chosen)
+    except UserError as error:
+        return Due((_ready(str(error).splitlines()[0]),), ())
+    if reason:
+        return Due((_ready(reason),), ())
+    known = results.load(identity_of(chosen), chosen.model, opened.shell.abilities)
+    missing = [
+        code
+        for code in unmeasured(known, probe_cases.languages()) and spoken.latest(runtime)
+        if unmeasured(known, [code]) and not _is_overruled(opened, code)
+    ]
+    value = ", ".join(missing) or "none"
+    languages = Condition("languages", value, "one that is spoken, not probed", bool(missing))
+    return Due((_ready(""), languages), tuple(map(ProbeJob, missing)))
+
+
+def _is_overruled(opened: Opened, code: str) -> bool:
+    """Whether the owner said what the model may do in a language: nothing is left to measure."""
+    config = opened.config.llm.abilities
+    return all({code, ANY} & wanted.keys() for wanted in (config.talk, config.memory))
+
+
+def _ready(obstacle: str) -> Condition:
+    value = obstacle or "it is on this machine"
+    return Condition("model", value, "one on this machine, without a key", not obstacle)
+
+
+def _obstacle(opened: Opened, chosen: Choice) -> str:
+    """Say why a model is not probed unasked; empty: it may be."""
+    if chosen.script is not None:
+        return "a script says itself what it may do"
+    if not weights.is_here(opened, chosen):
+        return f"{chosen.model} is not here"
+    if writes_by_size(opened, chosen):
+        return f"{chosen.model} is large enough to be trusted without"
+    return "" if is_free(opened, chosen) else "it may cost money: `bumble model probe` asks it"
+
+
+def _run(opened: Opened, runtime: Runtime, job: ProbeJob) -> JobResult:
+    name = probe_cases.name(job.language)
+    chosen = choose_model(opened)
+
+    def note(_: LanguageResult) -> None:
+        if locks.is_turn_running(opened.entity):
+            raise StoppedError
+
+    try:
+        result = measure(opened, chosen, runtime.model, job.language, note)
+    except StoppedError:
+        return _result(f"{name}: somebody talks, the rest waits")
+    except NO_ANSWER as error:
+        return _result(f"{name} waits: {str(error).splitlines()[0]}")
+    return _result(f"{name}: {summary(result)}")
+
+
+def _result(line: str) -> JobResult:
+    return JobResult(f"probe: {line}", lambda: (), (line,))

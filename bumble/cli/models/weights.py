@@ -392,7 +392,9 @@ def embedded_by(opened: Opened) -> str:
     from bumble.index import sync
 
     with suppress(UserError):  # whoever needs the index says what is in the way
-        return sync.embedded_by(opened.entity, index_place.of(opened.entity, opened.config.index))
+        return sync.embedded_by(
+            opened.entity, index_place.place_of(opened.entity, opened.config.index)
+        )
     return ""
 
 

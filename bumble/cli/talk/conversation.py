@@ -3,41 +3,87 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from bumble.chat import attachments, context_report, participants, turn
+from bumble.chat import attachments, context_report, participants, plain_turn, turn
 from bumble.chat.attachments import Attached
 from bumble.chat.participants import NOTHING, Person
 from bumble.chat.turn_record import Turn
-from bumble.cli import mcp, output, runtimes
-from bumble.cli.models import abilities, models
-from bumble.cli.models.model_choice import choose_model
+from bumble.cli import mcp, output, people, runtimes
+from bumble.cli.models import abilities, chat_model
+from bumble.cli.models.chat_model import choose_model
 from bumble.cli.opening import Opened
-from bumble.cli.talk import speakers, warming
-from bumble.cli.talk.warming import Warming
 from bumble.entity.folder import Entity
 from bumble.errors import FileChangedError, UserError
 from bumble.files import disk
 from bumble.jobs import flush, locks, reminders
+from bumble.llm.protocol import Model, Request
 from bumble.llm.wrappers import AbsentModel
 from bumble.models.weights.choice import Choice
 from bumble.prompt import compact
 from bumble.records import session_files
-from bumble.runtime import body_state
+from bumble.records.sessions import Session
+from bumble.runtime import body_state, spoken
 from bumble.runtime.job import apply
 from bumble.runtime.outside import OutsideTools
 from bumble.runtime.runtime import ProfileName, Runtime
 from bumble.text import tokens
 
 if TYPE_CHECKING:
+    from bumble.cli.opening import Opened
     from bumble.records.sessions import Session
+
+
+class Warming:
+    """One prompt that is evaluated until it is done, or ended; the model is nobody else's then."""
+
+    def __init__(self, model: Model, request: Request) -> None:
+        """Load the model and begin.
+
+        Args:
+            model: Asked by this alone until it is ended.
+            request: With all that the next request begins with.
+        """
+        self._stop = threading.Event()
+        stopped = threading.Event()
+        stopped.set()
+        with suppress(UserError):  # the message itself will meet it, and say so
+            model.warm(replace(request, stop=stopped))
+        wanted = replace(request, stop=self._stop)
+        self._thread = threading.Thread(
+            target=self._run, args=(model, wanted), daemon=True, name="warming"
+        )
+        self._thread.start()
+
+    def _run(self, model: Model, request: Request) -> None:
+        with suppress(UserError):
+            model.warm(request)
+
+    def end(self) -> None:
+        """End it, and wait until the model is free."""
+        self._stop.set()
+        self._thread.join()
+
+
+def beginning(runtime: Runtime, session: Session, person: str) -> Request | None:
+    """Return what the next request of a conversation will begin with.
+
+    None where evaluating it ahead gains nothing: a server minds its own cache, a model that may not
+    talk isn't asked, and incognito nothing is kept.
+    """
+    language = spoken.language(runtime, session, person)
+    if not (runtime.local and runtime.writes and plain_turn.asks_model(runtime, language)):
+        return None
+    return turn.next_request(runtime, session, person)
+
 
 LAST_REQUEST = "last_request.json"
 LAST_REPORT = "last_report.json"
@@ -79,7 +125,7 @@ class Conversation:
     def warm_ahead(self) -> None:
         """Evaluate what the next request begins with, until something is asked of the model."""
         self.end_warming()
-        request = warming.request(self.runtime, self.session, self.person.id)
+        request = beginning(self.runtime, self.session, self.person.id)
         if request is not None:
             self._warming = Warming(self.runtime.model, request)
 
@@ -280,8 +326,8 @@ class Conversation:
         """
         opened, writes = self.opened.with_settings(llm__model=name), self.runtime.writes
         chosen = choose_model(opened, yes=False)
-        model = models.open_model(opened, chosen, writes=writes)
-        recorded = models.recorded(opened, model, "chat", writes=writes)
+        model = chat_model.open_model(opened, chosen, writes=writes)
+        recorded = chat_model.recorded(opened, model, "chat", writes=writes)
         runtime = runtimes.runtime(opened, chosen, recorded, yes=False, writes=writes)
         self.end_warming()
         self.runtime.model.close()
@@ -383,13 +429,13 @@ def open_to_talk(
     present: Sequence[str] = (),
 ) -> Iterator[Conversation]:
     """Open everything a conversation needs, and close it behind it."""
-    person = speakers.person(opened, speaker)
-    others = [speakers.person(opened, name) for name in present]
+    person = people.speaking(opened, speaker)
+    others = [people.speaking(opened, name) for name in present]
     if writes:  # at once: what settles takes the time that opening a model needs
         locks.stop_all_settling(opened.shell.settling)
     chosen = choose_model(opened, yes=yes)
-    backend = models.open_model(opened, chosen, writes=writes)
-    model = models.recorded(opened, backend, "chat", writes=writes)
+    backend = chat_model.open_model(opened, chosen, writes=writes)
+    model = chat_model.recorded(opened, backend, "chat", writes=writes)
     try:
         runtime = runtimes.runtime(opened, chosen, model, yes=yes, writes=writes, talks=True)
         runtime = replace(runtime, outside=_servers(opened) if writes else None)
@@ -411,11 +457,11 @@ def open_to_look(
     opened: Opened, speaker: str | None, session_id: str | None = None
 ) -> Iterator[Conversation]:
     """Open what a request is built from; no weights are fetched, and nothing is written."""
-    person = speakers.person(opened, speaker)
+    person = people.speaking(opened, speaker)
     chosen, model = None, None
     try:
         chosen = choose_model(opened)
-        model = models.open_model(opened, chosen, writes=False)
+        model = chat_model.open_model(opened, chosen, writes=False)
     except UserError as error:  # a request can be built for a model that is not there
         model = AbsentModel(error)
     try:
@@ -433,3 +479,82 @@ def _servers(opened: Opened) -> OutsideTools | None:
     if not opened.config.tools.servers:
         return None
     return mcp.servers(opened.config, opened.shell, lambda text: output.warn(opened.shell, text))
+
+
+def pending(talk: Conversation) -> dict[str, int]:
+    """Return how many jobs of each pass are due; passes without any are left out."""
+    from bumble.jobs import registry  # much: nobody waits for it before the answer
+
+    waiting: dict[str, int] = {}
+    if not talk.runtime.writes:
+        return waiting
+    for each in registry.AFTER_TURN:
+        with suppress(UserError):  # a broken file is told of by the pass itself, or by doctor
+            due = each.check(talk.runtime)
+            if due.due:
+                waiting[each.name] = len(due.jobs)
+    return waiting
+
+
+def describe(talk: Conversation) -> list[str]:
+    """Say what waits, and where it is done: a line, or none."""
+    waiting = pending(talk)
+    if not waiting:
+        return []
+    limits = talk.opened.config.limits
+    mode = limits.settle if limits.passes_per_turn else "later"
+    where = {"background": "in the background", "wait": "now", "later": "by `bumble tick`"}[mode]
+    listed = ", ".join(f"{name} {count}" for name, count in waiting.items())
+    return [f"[waiting: {listed}; settled {where}]"]
+
+
+def after_answer(talk: Conversation) -> bool:
+    """Settle what the last answer left, if that is to be waited for.
+
+    Returns:
+        Whether it is to be settled in the background, once this process has let go of its model.
+    """
+    limits = talk.opened.config.limits
+    if limits.settle == "later" or not limits.passes_per_turn or not pending(talk):
+        return False
+    if limits.settle == "background":
+        return talk.opened.shell.spawn is not None
+    try:
+        _settle(talk)
+    except KeyboardInterrupt:
+        output.say("interrupted: the rest is left for later")
+    return False
+
+
+def in_background(opened: Opened) -> None:
+    """Start a process that settles; it has the time and the seed of this one."""
+    shell = opened.shell
+    if shell.spawn is None:
+        return
+    arguments = ["-e", str(opened.entity.root), "tick", "--settle-only"]
+    if shell.now_given is not None:
+        arguments += ["--now", shell.now_given.isoformat()]
+    if shell.seed is not None:
+        arguments += ["--seed", str(shell.seed)]
+    try:
+        shell.spawn(arguments)
+    except OSError as error:
+        output.warn(shell, f"what the answer left is done later: {error.strerror or error}")
+
+
+def _settle(talk: Conversation) -> None:
+    from bumble.jobs import locks, registry, tick
+
+    opened, limits = talk.opened, talk.opened.config.limits
+    used = len(talk.last.outcome.completions) if talk.last else 0
+    model = chat_model.budgeted(
+        opened, talk.runtime.model, calls=max(0, limits.calls_per_turn - used)
+    )
+    runtime = replace(talk.runtime, model=model)
+    with locks.hold_work(opened.entity) as free:
+        if not free:
+            return
+        output.say("settling (Ctrl-C leaves it for later) …")
+        for settled in tick.run(runtime, "settle", registry.AFTER_TURN, limits.passes_per_turn):
+            if settled.problem is not None:
+                output.warn(opened.shell, f"{settled.name} waits: {settled.problem}")
