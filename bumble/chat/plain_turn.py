@@ -13,7 +13,7 @@ from contextlib import nullcontext
 
 from msgspec.structs import replace
 
-from bumble.chat import code_answers, memory_answer, route, short_prompt, turn_budget
+from bumble.chat import code_answers, memory_answer, route, short_prompt, turn_record
 from bumble.chat.code_answers import CodeReply
 from bumble.chat.loop import Breakable, LoopOutcome, LoopStep, Say
 from bumble.chat.participants import Person
@@ -80,7 +80,7 @@ def prepare(
     if compacts:
         session, _ = compact.make_room(runtime, session, stable.tokens)
     seen = transcript.view(
-        session, turn_budget.history(runtime, stable), before=said.id, plain=True
+        session, turn_record.history(runtime, stable), before=said.id, plain=True
     )
     template, at = templates.load(language), runtime.now()
     today = template.today.format(day=code_answers.weekday(at, template), time=f"{at:%H:%M}")
@@ -90,7 +90,7 @@ def prepare(
     message = transcript.render(said, plain=True).content
     last = "\n".join((*(block.text for block in blocks), message))
     messages = (*stable.messages, *transcript.with_last(seen.messages, last))
-    asked = turn_budget.fitting(runtime, _request(runtime, session, messages, ANSWER_TOKENS))
+    asked = turn_record.fitting(runtime, _request(runtime, session, messages, ANSWER_TOKENS))
     decided = route.Route("reflex", "plain", 1.0)
     turn = Turn(session, who, decided, stable, tuple(blocks), seen, asked)
     turn.manner, turn.language = "plain", language
@@ -223,7 +223,7 @@ def _worked(runtime: Runtime, turn: Turn, outcome: LoopOutcome, say: Say) -> boo
     page = prompts.load("task").fill(name=runtime.identity.name)
     asked = turn.request.messages[-1].content
     messages = (PromptMessage("system", page), PromptMessage("user", asked))
-    request = turn_budget.fitting(
+    request = turn_record.fitting(
         runtime, replace(_request(runtime, turn.session, messages, TASK_TOKENS), cache_id=None)
     )
     completion = runtime.model.complete(request)

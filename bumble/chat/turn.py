@@ -19,24 +19,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.body.soma import Soma, shown_to
-from bumble.chat import (
-    deep_recall,
-    host,
-    loop,
-    outside_tools,
-    plain_turn,
-    route,
-    tool_cache,
-    tools,
-    turn_budget,
-    turn_record,
-    workspace,
-)
-from bumble.chat.anchor_tools import Feelings
+from bumble.chat import deep_recall, loop, plain_turn, route, tools, turn_record, workspace
 from bumble.chat.completion_gate import Gate, Judges
+from bumble.chat.deep_recall import ToolCache
 from bumble.chat.loop import LoopOutcome, Profile
 from bumble.chat.participants import Person
-from bumble.chat.tool_cache import ToolCache
+from bumble.chat.tools import Feelings
 from bumble.chat.turn_record import Turn, provenance_of
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.config import ToolsConfig
@@ -126,14 +114,14 @@ def prepare(
     )
     heard = _Heard(session, who, last_spoke, soma, stirring)
     decided = _decide(runtime, heard, profile_name)
-    profile = turn_budget.profile(
+    profile = turn_record.profile(
         runtime.config,
         decided.profile,
         runtime.temperature,
         reads_fast=not runtime.local,
     )
     uses = compacts and decided.profile == "deliberate"
-    outside = outside_tools.offered(runtime, session) if uses else ()
+    outside = tools.offered(runtime, session) if uses else ()
     stable = stable_part(runtime, session.people)
     prompt_files.say_unreadable(runtime, stable.files)
     compacted = None
@@ -146,7 +134,7 @@ def prepare(
     kept = _fitting(runtime, session, stable, seen, blocks, profile, attached)
     last = system.with_preamble(kept, transcript.render(said).content)
     messages = (*stable.messages, *transcript.with_last(seen.messages, last))
-    request = turn_budget.fitting(runtime, _request(runtime, session, profile, messages, outside))
+    request = turn_record.fitting(runtime, _request(runtime, session, profile, messages, outside))
     turn = Turn(session, who, decided, stable, kept, seen, request, brief=brief)
     turn.language, turn.stirring = language, stirring
     turn.outside = outside
@@ -160,16 +148,16 @@ def _decide(runtime: Runtime, heard: _Heard, profile_name: ProfileName | None) -
     """Decide how much thought it is worth; of an able model by the message's form alone."""
     if profile_name:
         return route.Route(profile_name, "asked", 1.0)
-    if outside := outside_tools.route_of(runtime, heard.session):
+    if outside := tools.route_of(runtime, heard.session):
         return outside
     return route.by_form(heard.message.text)
 
 
 def _view(runtime: Runtime, session: Session, stable: Stable, attached: str) -> transcript.View:
     """Return what of the conversation is shown before the message that is answered."""
-    room = turn_budget.history(runtime, stable)
+    room = turn_record.history(runtime, stable)
     if attached:
-        room = max(turn_budget.LEAST_HISTORY_TOKENS, room - tokens.estimate(attached))
+        room = max(turn_record.LEAST_HISTORY_TOKENS, room - tokens.estimate(attached))
     return transcript.view(session, room, before=session.messages[-1].id)
 
 
@@ -186,7 +174,7 @@ def _fitting(
     message = transcript.render(session.messages[-1]).content
     always = [*stable.messages, *transcript.with_last(seen.messages, message)]
     left = int(
-        (turn_budget.room(runtime, always) - turn_budget.LEAST_ANSWER_TOKENS) / runtime.token_ratio
+        (turn_record.room(runtime, always) - turn_record.LEAST_ANSWER_TOKENS) / runtime.token_ratio
     )
     left -= tokens.estimate(attached)
     kept = system.preamble(blocks, min(profile.preamble_max_tokens, left))
@@ -233,7 +221,7 @@ def _blocks(
     machine, trouble = _machine(runtime, who, others)
     blocks = [
         Block("now", preamble.now_text(runtime, who.name, at, heard.last_spoke, others)),
-        Block("outside tools", outside_tools.text(outside)),
+        Block("outside tools", tools.text(outside)),
         Block("body", preamble.body_text(runtime, shown, profile, session.people)),
         Block("anchor", preamble.anchor_text(heard.stirring)),
         Block("workspace", preamble.workspace_text(runtime, workspace.names(runtime.entity))),
@@ -250,7 +238,7 @@ def _machine(runtime: Runtime, who: Person, others: Sequence[str]) -> tuple[str,
     if who.trust != "owner" or others:
         return "", ""
     also = runtime.config.tools.command_variables
-    return host.describe(
+    return workspace.describe(
         runtime.config.prompt.host_command, runtime.entity.root, runtime.environ, also
     )
 
@@ -305,7 +293,7 @@ def answer(
 
 def _acted(runtime: Runtime, turn: Turn, say: loop.Say, breakable: loop.Breakable) -> LoopOutcome:
     """Let the model speak and use tools until the turn ends."""
-    room = turn_budget.room(runtime, turn.request.messages)
+    room = turn_record.room(runtime, turn.request.messages)
 
     def carry_out(call: Action) -> tools.Result:
         nonlocal room
@@ -327,7 +315,7 @@ def _acted(runtime: Runtime, turn: Turn, say: loop.Say, breakable: loop.Breakabl
         person=prompts.harmless(turn.person.name),
         gate=_gate(runtime, turn),
         language=turn.language,
-        fits=lambda request: turn_budget.fitting(runtime, request),
+        fits=lambda request: turn_record.fitting(runtime, request),
         breakable=breakable,
     )
 
@@ -408,7 +396,7 @@ def tool_context(
         config=tools_of(runtime, session.people),
         apply=write_now,
         cache=ToolCache(
-            runtime.entity.private / "cache" / tool_cache.FOLDER,
+            runtime.entity.private / "cache" / deep_recall.FOLDER,
             writes=runtime.writes,
         ),
         environ=runtime.environ,
@@ -479,7 +467,7 @@ def next_request(
     """Return what the next request of a conversation begins with, whatever will be said."""
     stable = stable_of(runtime, session, person, overview)
     plain = bool(stable.examples)
-    seen = transcript.view(session, turn_budget.history(runtime, stable), plain=plain)
+    seen = transcript.view(session, turn_record.history(runtime, stable), plain=plain)
     return Request(
         messages=(*stable.messages, *seen.messages),
         purpose="warm",
@@ -492,6 +480,6 @@ def next_request(
 def stored_request(runtime: Runtime, turn: Turn) -> Request:
     """Return the prompt as the next turn will begin: what is worth evaluating ahead."""
     plain = bool(turn.stable.examples)
-    seen = transcript.view(turn.session, turn_budget.history(runtime, turn.stable), plain=plain)
+    seen = transcript.view(turn.session, turn_record.history(runtime, turn.stable), plain=plain)
     messages = (*turn.stable.messages, *seen.messages)
     return replace(turn.request, messages=messages, purpose="warm")

@@ -15,16 +15,12 @@ from msgspec.structs import replace
 from bumble.body import ebb
 from bumble.body.soma import Soma
 from bumble.chat import route, tools
-from bumble.chat.loop import LoopOutcome
+from bumble.chat.loop import LoopOutcome, Profile
 from bumble.chat.participants import Person
 from bumble.entity.changes import Change, ChangeSet
-from bumble.errors import (
-    ChangeUnfinishedError,
-    FileChangedError,
-    LockedError,
-    UserError,
-)
-from bumble.llm.protocol import Request, Tool
+from bumble.entity.config import Config
+from bumble.errors import ChangeUnfinishedError, FileChangedError, LockedError, UserError
+from bumble.llm.protocol import PromptMessage, Request, Tool
 from bumble.prompt import handover, transcript
 from bumble.prompt.system import Block, Stable
 from bumble.records import base, self_model, sessions, state
@@ -33,7 +29,8 @@ from bumble.records.sessions import Message, Session
 from bumble.runtime import anchor_recall, body_state, cursors, people
 from bumble.runtime.anchor_recall import Stirring
 from bumble.runtime.cursors import APPRAISE, DISTILL, REFLECT, REMEMBER
-from bumble.runtime.runtime import Runtime
+from bumble.runtime.runtime import ProfileName, Runtime
+from bumble.text import tokens
 
 COMMIT_TRIES = 3
 # `stream`: an able model answers as it goes; `plain`: what stands below that (`plain_turn`).
@@ -261,3 +258,53 @@ def provenance_of(runtime: Runtime, turn: Turn) -> Provenance:
         trust=turn.person.trust,
         audience=turn.session.people,
     )
+
+
+LEAST_ANSWER_TOKENS = 64  # however full the window is
+LEAST_HISTORY_TOKENS = 256  # however long the stable part, or what is attached
+WINDOW_SHARE = 0.75  # of the context window that stable part and history may fill
+
+
+def profile(
+    config: Config, name: ProfileName, temperature: float, *, reads_fast: bool = False
+) -> Profile:
+    """Return what a turn may cost.
+
+    Args:
+        config: The settings.
+        name: How much thought it is worth.
+        temperature: The model's own, if no setting names one.
+        reads_fast: Whether what is recalled costs no time, so that a reflex gets as much of it.
+    """
+    named = config.llm.temperature
+    reflex = name == "reflex"
+    cognition = config.cognition
+    return Profile(
+        name=name,
+        max_tokens=cognition.reflex_max_tokens if reflex else cognition.deliberate_max_tokens,
+        thinking=not reflex and cognition.deliberate_thinking,
+        temperature=temperature if named is None else named,
+        preamble_max_tokens=(
+            config.prompt.preamble_reflex_max_tokens
+            if reflex and not reads_fast
+            else config.prompt.preamble_max_tokens
+        ),
+    )
+
+
+def history(runtime: Runtime, stable: Stable) -> int:
+    """Return the tokens that stored history may take; the same for every profile."""
+    room = int(runtime.window_tokens * WINDOW_SHARE / runtime.token_ratio)
+    return max(LEAST_HISTORY_TOKENS, room - stable.tokens)
+
+
+def fitting(runtime: Runtime, request: Request) -> Request:
+    """Let an answer be no longer than the window still holds."""
+    most = min(request.max_tokens, room(runtime, request.messages))
+    return replace(request, max_tokens=max(LEAST_ANSWER_TOKENS, most))
+
+
+def room(runtime: Runtime, messages: Sequence[PromptMessage]) -> int:
+    """Estimate what the window still holds beside a prompt."""
+    used = sum(tokens.estimate_message(one.content) for one in messages)
+    return runtime.window_tokens - int(runtime.token_ratio * used)

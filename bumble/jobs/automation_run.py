@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from bumble.chat import alone, loop, participants, route, tools, turn, turn_budget, turn_record
+from bumble.chat import loop, participants, route, tools, turn, turn_record
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
 from bumble.fallback import quotes, sayings
@@ -115,7 +115,7 @@ def _think(runtime: Runtime, automation: Automation, at: datetime) -> loop.LoopO
             return tools.Result("failed: no program is run in a dry run", failed=True)
         return tools.run(call.name, call.arguments, context)
 
-    return alone.act(
+    return loop.act(
         runtime,
         _request(runtime, automation, owner.name, at),
         tools.declared(runtime.config.tools),
@@ -137,7 +137,7 @@ def _origin(runtime: Runtime, automation: Automation) -> Provenance:
 
 
 def _request(runtime: Runtime, automation: Automation, owner: str, at: datetime) -> Request:
-    profile = turn_budget.profile(runtime.config, route.AUTOMATION.profile, runtime.temperature)
+    profile = turn_record.profile(runtime.config, route.AUTOMATION.profile, runtime.temperature)
     asked = prompts.load("automation").fill(
         now=f"It is {at:%A %d %B %Y, %H:%M}.",
         owner=owner,

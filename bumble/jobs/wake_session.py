@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from bumble.body import ebb, noise
 from bumble.body.soma import is_open, shown_to
-from bumble.chat import alone, loop, tools, turn, turn_budget
+from bumble.chat import loop, tools, turn, turn_record
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError, RefusedError
 from bumble.fallback import recent, sayings
@@ -311,7 +311,7 @@ def _session(runtime: Runtime, wake: Wake, chosen: Deed, mind: str) -> Deed:
             messages.append(text)
         return result
 
-    outcome = alone.act(
+    outcome = loop.act(
         runtime,
         _request(runtime, wake, chosen, mind, declared),
         declared,
@@ -356,7 +356,7 @@ def _declared(intent: str) -> tuple[Tool, ...]:
 def _request(
     runtime: Runtime, wake: Wake, chosen: Deed, mind: str, declared: Sequence[Tool]
 ) -> Request:
-    profile = turn_budget.profile(runtime.config, "deliberate", runtime.temperature)
+    profile = turn_record.profile(runtime.config, "deliberate", runtime.temperature)
     asked = prompts.load("wake").fill(
         now=f"It is {wake.decision.at:%A %d %B %Y, %H:%M}.",
         cause=prompts.harmless(wake.cause),

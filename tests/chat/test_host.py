@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from bumble.chat import host
+from bumble.chat import workspace
 from bumble.chat.turn_record import Turn
 from bumble.entity.folder import Entity
 from bumble.llm.scripted import ScriptedModel
@@ -61,12 +61,12 @@ def test_a_program_that_fails_is_told_of_and_costs_no_answer(
 def test_a_program_that_hangs_or_says_too_much_is_cut(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text, _ = host.describe(program("print('x' * 9000)"), tmp_path, {})
-    assert text.count("x") == host.MAX_CHARS
-    monkeypatch.setattr(host, "TIMEOUT_SECONDS", 0.3)
-    text, note = host.describe(program("import time; time.sleep(9)"), tmp_path, {})
+    text, _ = workspace.describe(program("print('x' * 9000)"), tmp_path, {})
+    assert text.count("x") == workspace.MAX_CHARS
+    monkeypatch.setattr(workspace, "TIMEOUT_SECONDS", 0.3)
+    text, note = workspace.describe(program("import time; time.sleep(9)"), tmp_path, {})
     assert (text, "took longer" in note) == ("", True)
 
 
 def test_without_a_program_nothing_is_run(tmp_path: Path) -> None:
-    assert host.describe((), tmp_path, {}) == ("", "")
+    assert workspace.describe((), tmp_path, {}) == ("", "")

@@ -26,7 +26,7 @@ from bumble.bridges.exports import restore
 from bumble.bridges.imports import card, formats, json_stream, lorebook, notes, source
 from bumble.bridges.imports.items import ImportContext
 from bumble.chat import context_report
-from bumble.chat.tool_cache import ToolCache
+from bumble.chat.deep_recall import ToolCache
 from bumble.cli import directives
 from bumble.entity import layers, settings
 from bumble.errors import UserError
