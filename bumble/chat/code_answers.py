@@ -14,9 +14,9 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from bumble.chat import memory_answer, turn_record
+from bumble.chat import commit, memory_answer
+from bumble.chat.commit import Turn
 from bumble.chat.memory_answer import Heard
-from bumble.chat.turn_record import Turn
 from bumble.entity.changes import Change
 from bumble.fallback import quotes
 from bumble.fallback.templates import Templates
@@ -175,7 +175,7 @@ def _reminder(runtime: Runtime, turn: Turn, reading: MessageReading, words: Temp
         what,
         person=turn.person.id,
         deliver=reminders.SESSION,
-        provenance=turn_record.provenance_of(runtime, turn),
+        provenance=commit.provenance_of(runtime, turn),
     )
     shown = f"{quotes.day(due, words, year=due.year != at.year)}, {due:%H:%M}"
     return CodeReply(

@@ -13,8 +13,8 @@ import msgspec
 from msgspec import Struct
 
 from bumble.chat import tools
+from bumble.chat.commit import Turn
 from bumble.chat.turn import ATTACHED, tools_of
-from bumble.chat.turn_record import Turn
 from bumble.llm import native_calls
 from bumble.prompt import compact, prompt_files, system
 from bumble.records import scratch

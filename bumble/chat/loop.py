@@ -15,7 +15,7 @@ from typing import Any, Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from bumble.chat import turn_record
+from bumble.chat import commit
 from bumble.chat.completion_gate import ANNOUNCES, Gate, ToolUse
 from bumble.chat.tools import AGENCY, MORE, READ_ONLY, SAY, SEARCHES, Plan, Result
 from bumble.entity.config import LoopConfig
@@ -635,7 +635,7 @@ def act(
         lambda _: None,
         person=person,
         gate=Gate(runtime.model, runtime.config.cognition.gate, task, judges="never"),
-        fits=lambda request: turn_record.fitting(runtime, request),
+        fits=lambda request: commit.fitting(runtime, request),
     )
 
 

@@ -19,13 +19,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.body.soma import Soma, shown_to
-from bumble.chat import deep_recall, loop, plain_turn, route, tools, turn_record, workspace
+from bumble.chat import commit, deep_recall, loop, plain_reply, route, tools, workspace
+from bumble.chat.commit import Turn, provenance_of
 from bumble.chat.completion_gate import Gate, Judges
 from bumble.chat.deep_recall import ToolCache
 from bumble.chat.loop import LoopOutcome, Profile
 from bumble.chat.participants import Person
 from bumble.chat.tools import Feelings
-from bumble.chat.turn_record import Turn, provenance_of
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.config import ToolsConfig
 from bumble.errors import (
@@ -104,17 +104,15 @@ def prepare(
     before = body_state.read(runtime, said.at)
     stirring = anchor_recall.stir(runtime, before, said.text, session.people, said.at)
     if not able:
-        turn = plain_turn.prepare(
+        turn = plain_reply.prepare(
             runtime, session, who, language, compacts=compacts, attached=attached
         )
         turn.stirring = stirring
         return turn
-    soma = body_state.events(runtime, [turn_record.HEARD])(
-        stirring.move(before) if stirring else before
-    )
+    soma = body_state.events(runtime, [commit.HEARD])(stirring.move(before) if stirring else before)
     heard = _Heard(session, who, last_spoke, soma, stirring)
     decided = _decide(runtime, heard, profile_name)
-    profile = turn_record.profile(
+    profile = commit.profile(
         runtime.config,
         decided.profile,
         runtime.temperature,
@@ -134,7 +132,7 @@ def prepare(
     kept = _fitting(runtime, session, stable, seen, blocks, profile, attached)
     last = system.with_preamble(kept, transcript.render(said).content)
     messages = (*stable.messages, *transcript.with_last(seen.messages, last))
-    request = turn_record.fitting(runtime, _request(runtime, session, profile, messages, outside))
+    request = commit.fitting(runtime, _request(runtime, session, profile, messages, outside))
     turn = Turn(session, who, decided, stable, kept, seen, request, brief=brief)
     turn.language, turn.stirring = language, stirring
     turn.outside = outside
@@ -155,9 +153,9 @@ def _decide(runtime: Runtime, heard: _Heard, profile_name: ProfileName | None) -
 
 def _view(runtime: Runtime, session: Session, stable: Stable, attached: str) -> transcript.View:
     """Return what of the conversation is shown before the message that is answered."""
-    room = turn_record.history(runtime, stable)
+    room = commit.history(runtime, stable)
     if attached:
-        room = max(turn_record.LEAST_HISTORY_TOKENS, room - tokens.estimate(attached))
+        room = max(commit.LEAST_HISTORY_TOKENS, room - tokens.estimate(attached))
     return transcript.view(session, room, before=session.messages[-1].id)
 
 
@@ -173,9 +171,7 @@ def _fitting(
     """Return the blocks that fit, most important first: what is now, in mind, and attached."""
     message = transcript.render(session.messages[-1]).content
     always = [*stable.messages, *transcript.with_last(seen.messages, message)]
-    left = int(
-        (turn_record.room(runtime, always) - turn_record.LEAST_ANSWER_TOKENS) / runtime.token_ratio
-    )
+    left = int((commit.room(runtime, always) - commit.LEAST_ANSWER_TOKENS) / runtime.token_ratio)
     left -= tokens.estimate(attached)
     kept = system.preamble(blocks, min(profile.preamble_max_tokens, left))
     share = min(
@@ -271,7 +267,7 @@ def answer(
     turn: Turn,
     say: loop.Say,
     *,
-    sign: plain_turn.Sign = lambda: None,
+    sign: plain_reply.Sign = lambda: None,
     breakable: loop.Breakable = nullcontext,
 ) -> Turn:
     """Let the model act, or a form stand for it, and commit what came of it.
@@ -286,14 +282,14 @@ def answer(
     if turn.manner == "stream":
         turn.outcome = _acted(runtime, turn, say, breakable)
     else:
-        turn.outcome = plain_turn.answer(runtime, turn, say, sign=sign, breakable=breakable)
-    turn_record.commit(runtime, turn)
+        turn.outcome = plain_reply.answer(runtime, turn, say, sign=sign, breakable=breakable)
+    commit.commit(runtime, turn)
     return turn
 
 
 def _acted(runtime: Runtime, turn: Turn, say: loop.Say, breakable: loop.Breakable) -> LoopOutcome:
     """Let the model speak and use tools until the turn ends."""
-    room = turn_record.room(runtime, turn.request.messages)
+    room = commit.room(runtime, turn.request.messages)
 
     def carry_out(call: Action) -> tools.Result:
         nonlocal room
@@ -315,7 +311,7 @@ def _acted(runtime: Runtime, turn: Turn, say: loop.Say, breakable: loop.Breakabl
         person=prompts.harmless(turn.person.name),
         gate=_gate(runtime, turn),
         language=turn.language,
-        fits=lambda request: turn_record.fitting(runtime, request),
+        fits=lambda request: commit.fitting(runtime, request),
         breakable=breakable,
     )
 
@@ -458,7 +454,7 @@ def stable_of(
     code = spoken.language(runtime, session, person)
     if runtime.abilities.tier("talk", code) == "write":
         return stable_part(runtime, session.people, overview)
-    return plain_turn.stable_part(runtime, code)
+    return plain_reply.stable_part(runtime, code)
 
 
 def next_request(
@@ -467,7 +463,7 @@ def next_request(
     """Return what the next request of a conversation begins with, whatever will be said."""
     stable = stable_of(runtime, session, person, overview)
     plain = bool(stable.examples)
-    seen = transcript.view(session, turn_record.history(runtime, stable), plain=plain)
+    seen = transcript.view(session, commit.history(runtime, stable), plain=plain)
     return Request(
         messages=(*stable.messages, *seen.messages),
         purpose="warm",
@@ -480,6 +476,6 @@ def next_request(
 def stored_request(runtime: Runtime, turn: Turn) -> Request:
     """Return the prompt as the next turn will begin: what is worth evaluating ahead."""
     plain = bool(turn.stable.examples)
-    seen = transcript.view(turn.session, turn_record.history(runtime, turn.stable), plain=plain)
+    seen = transcript.view(turn.session, commit.history(runtime, turn.stable), plain=plain)
     messages = (*turn.stable.messages, *seen.messages)
     return replace(turn.request, messages=messages, purpose="warm")

@@ -9,7 +9,7 @@ from bumble.cli import output
 from bumble.cli.directives import Wishes
 
 if TYPE_CHECKING:
-    from bumble.chat.turn_record import Turn
+    from bumble.chat.commit import Turn
     from bumble.cli.talk.conversation import Conversation
 
 

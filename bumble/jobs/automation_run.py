@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from bumble.chat import loop, participants, route, tools, turn, turn_record
+from bumble.chat import commit, loop, participants, route, tools, turn
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
 from bumble.fallback import quotes, sayings
@@ -49,7 +49,7 @@ def run(runtime: Runtime, job: Automation | Path) -> JobResult:
         if done.problem is not None:
             raise done.problem
         said, failed = done.said, done.stopped not in ("done", "length") or not done.said
-        served = partial(turn_record.plan_tools, runtime, done, at)
+        served = partial(commit.plan_tools, runtime, done, at)
         writes: list[tools.Plan] = [served, *([] if failed else done.plans)]
     except AnswerInvalidError as error:
         said, failed, writes = str(error).splitlines()[0], True, []
@@ -137,7 +137,7 @@ def _origin(runtime: Runtime, automation: Automation) -> Provenance:
 
 
 def _request(runtime: Runtime, automation: Automation, owner: str, at: datetime) -> Request:
-    profile = turn_record.profile(runtime.config, route.AUTOMATION.profile, runtime.temperature)
+    profile = commit.profile(runtime.config, route.AUTOMATION.profile, runtime.temperature)
     asked = prompts.load("automation").fill(
         now=f"It is {at:%A %d %B %Y, %H:%M}.",
         owner=owner,

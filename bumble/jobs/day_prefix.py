@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from bumble.chat import plain_turn, turn
+from bumble.chat import plain_reply, turn
 from bumble.recall import topic_overview
 from bumble.records import session_files
 from bumble.runtime import people, spoken
@@ -51,7 +51,7 @@ def run(runtime: Runtime, job: DayPrefix) -> JobResult:
     if topic_overview.is_wanted(runtime):
         session = session_files.find(runtime.entity.sessions, job.session)
         owner = people.owner_id(runtime.entity, runtime.identity)
-        is_read_ahead = plain_turn.asks_model(runtime, spoken.language(runtime, session, owner))
+        is_read_ahead = plain_reply.asks_model(runtime, spoken.language(runtime, session, owner))
         if is_read_ahead:
             runtime.model.warm(turn.next_request(runtime, session, owner, job.overview))
     topic_overview.keep(runtime, job.readers, job.overview)

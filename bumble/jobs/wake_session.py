@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from bumble.body import ebb, noise
 from bumble.body.soma import is_open, shown_to
-from bumble.chat import loop, tools, turn, turn_record
+from bumble.chat import commit, loop, tools, turn
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError, RefusedError
 from bumble.fallback import recent, sayings
@@ -356,7 +356,7 @@ def _declared(intent: str) -> tuple[Tool, ...]:
 def _request(
     runtime: Runtime, wake: Wake, chosen: Deed, mind: str, declared: Sequence[Tool]
 ) -> Request:
-    profile = turn_record.profile(runtime.config, "deliberate", runtime.temperature)
+    profile = commit.profile(runtime.config, "deliberate", runtime.temperature)
     asked = prompts.load("wake").fill(
         now=f"It is {wake.decision.at:%A %d %B %Y, %H:%M}.",
         cause=prompts.harmless(wake.cause),

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from bumble.chat import context_report
+from bumble.chat.commit import Turn
 from bumble.chat.context_report import ContextReport, Part
-from bumble.chat.turn_record import Turn
 from bumble.entity.folder import Entity
 from bumble.llm.protocol import Request
 from bumble.llm.scripted import ScriptedModel

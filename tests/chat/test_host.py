@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from bumble.chat import workspace
-from bumble.chat.turn_record import Turn
+from bumble.chat.commit import Turn
 from bumble.entity.folder import Entity
 from bumble.llm.scripted import ScriptedModel
 from tests.support.turns import runtime_of, say, talk

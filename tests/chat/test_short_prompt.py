@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bumble.chat import short_prompt
+from bumble.chat import plain_reply
 from bumble.entity import settings
 from bumble.entity.folder import Entity
 
@@ -15,7 +15,7 @@ MOST_TOKENS = 440  # estimated, which is more than it takes; the day and the mes
 def test_the_first_prompt_takes_a_small_model_few_tokens(ada: Entity, language: str) -> None:
     loaded = settings.load(ada.file)
     assert loaded.identity is not None
-    stable = short_prompt.stable(ada, loaded.identity, loaded.config.prompt, language)
+    stable = plain_reply.stable(ada, loaded.identity, loaded.config.prompt, language)
     assert stable.tokens <= MOST_TOKENS
 
 
@@ -23,7 +23,7 @@ def test_what_the_entity_is_stands_there_only_in_the_language_of_the_prompt(ada:
     loaded = settings.load(ada.file)
     assert loaded.identity is not None
     texts = {
-        code: short_prompt.stable(ada, loaded.identity, loaded.config.prompt, code).text
+        code: plain_reply.stable(ada, loaded.identity, loaded.config.prompt, code).text
         for code in ("en", "de")
     }
     assert "I am Ada." in texts["en"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from bumble.chat import participants, turn, turn_record
+from bumble.chat import commit, participants, turn
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.errors import AnswerInvalidError, UnsafePathError
@@ -433,10 +433,10 @@ def test_a_tool_does_not_write_secrets_into_memory(ada: Entity) -> None:
 def test_no_more_of_a_conversation_is_shown_than_the_model_counts_it(ada: Entity) -> None:
     runtime = runtime_of(ada, ScriptedModel([say("Hello.")], context_tokens=4096))
     stable = turn.stable_part(runtime, ("sam",))
-    plain = turn_record.history(runtime, stable)
+    plain = commit.history(runtime, stable)
     for _ in range(3):
         ledger.append(ada.ledger, LedgerEntry(NOON, "chat", "scripted", 1, "stop", 1500, 1000))
-    assert turn_record.history(runtime, stable) < plain - 900
+    assert commit.history(runtime, stable) < plain - 900
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from bumble.chat import participants, turn
-from bumble.chat.turn_record import Turn
+from bumble.chat.commit import Turn
 from bumble.entity import settings
 from bumble.entity.folder import Entity
 from bumble.index.memory import Memory

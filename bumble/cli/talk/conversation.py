@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from bumble.chat import attachments, context_report, participants, plain_turn, turn
-from bumble.chat.attachments import Attached
-from bumble.chat.participants import NOTHING, Person
-from bumble.chat.turn_record import Turn
+from bumble.chat import context_report, participants, plain_reply, turn
+from bumble.chat.commit import Turn
+from bumble.chat.participants import NOTHING, Attached, Person
 from bumble.cli import mcp, output, people, runtimes
 from bumble.cli.models import abilities, chat_model
 from bumble.cli.models.chat_model import choose_model
@@ -80,7 +79,7 @@ def beginning(runtime: Runtime, session: Session, person: str) -> Request | None
     talk isn't asked, and incognito nothing is kept.
     """
     language = spoken.language(runtime, session, person)
-    if not (runtime.local and runtime.writes and plain_turn.asks_model(runtime, language)):
+    if not (runtime.local and runtime.writes and plain_reply.asks_model(runtime, language)):
         return None
     return turn.next_request(runtime, session, person)
 
@@ -230,7 +229,7 @@ class Conversation:
         if self.person.trust != "owner":
             return Attached()
         shell = self.opened.shell
-        return attachments.read(text, shell.cwd)
+        return participants.read_attached(text, shell.cwd)
 
     def unheard(self) -> list[str]:
         """Return what the entity has said by itself since the person last spoke, and says now."""

@@ -13,22 +13,71 @@ from contextlib import nullcontext
 
 from msgspec.structs import replace
 
-from bumble.chat import code_answers, memory_answer, route, short_prompt, turn_record
+from bumble.chat import code_answers, commit, memory_answer, route
 from bumble.chat.code_answers import CodeReply
+from bumble.chat.commit import Turn
 from bumble.chat.loop import Breakable, LoopOutcome, LoopStep, Say
 from bumble.chat.participants import Person
-from bumble.chat.turn_record import Turn
+from bumble.entity.config import Identity, PromptConfig
+from bumble.entity.folder import Entity
 from bumble.fallback import notices, quotes, templates
 from bumble.fallback.templates import Templates
 from bumble.guard import secrets
 from bumble.llm import actions, prompts
 from bumble.llm.protocol import Completion, PromptMessage, Request
 from bumble.models.embed.reader import MessageReading
-from bumble.prompt import compact, prompt_files, transcript
+from bumble.prompt import compact, prompt_files, system, transcript
 from bumble.prompt.system import Block, Stable
 from bumble.records.sessions import Session
+from bumble.runtime import rules
 from bumble.runtime.runtime import Runtime
-from bumble.text import words
+from bumble.text import tokens, words
+from bumble.text.words import one_line
+
+PAGE = "talk_{language}"
+MONOLOGUE_TOKENS = 24  # of who the entity is: how it speaks the examples show
+
+
+def has(language: str) -> bool:
+    """Whether there is a short prompt in a language."""
+    return prompts.exists(PAGE.format(language=language))
+
+
+def stable(entity: Entity, identity: Identity, config: PromptConfig, language: str) -> Stable:
+    """Make the short prompt from an entity's files as they are."""
+    own_files = tuple(prompt_files.read(entity, config))
+    who = rules.own_identity(entity, identity).identity
+    book = rules.own_book(entity, system.readable_book(entity))
+    parts = {
+        "monologue": _monologue(one_line(who.monologue), language),
+        "always": "\n".join(filter(None, (system.locked(book), system.files(own_files)))),
+    }
+    page = prompts.load(PAGE.format(language=language))
+    (_, text), *turns = page.turns(name=identity.name, **parts)
+    (_, bare), *_ = page.turns(name=identity.name, **dict.fromkeys(parts, ""))
+    blocks = (Block("how to answer", bare), *(Block(name, part) for name, part in parts.items()))
+    return Stable(text, blocks, own_files, examples=_messages(turns))
+
+
+def _monologue(text: str, language: str) -> str:
+    """Return what the entity is, for a prompt in a language; in another one it would mislead."""
+    alike = words.language(text, default=language) == language
+    return _within(text, MONOLOGUE_TOKENS) if alike else ""
+
+
+def _within(text: str, limit_tokens: int) -> str:
+    """Keep the first sentences of a text, as many as fit; the first is always there."""
+    first, *more = words.sentences(text) or [""]
+    for sentence in more:
+        if tokens.estimate(f"{first} {sentence}") > limit_tokens:
+            break
+        first = f"{first} {sentence}"
+    return first
+
+
+def _messages(turns: Sequence[tuple[prompts.Role, str]]) -> tuple[PromptMessage, ...]:
+    return tuple(PromptMessage(role, text) for role, text in turns)
+
 
 ANSWER_TOKENS, TASK_TOKENS = 90, 400
 DRAWS = 2
@@ -79,9 +128,7 @@ def prepare(
     prompt_files.say_unreadable(runtime, stable.files)
     if compacts:
         session, _ = compact.make_room(runtime, session, stable.tokens)
-    seen = transcript.view(
-        session, turn_record.history(runtime, stable), before=said.id, plain=True
-    )
+    seen = transcript.view(session, commit.history(runtime, stable), before=said.id, plain=True)
     template, at = templates.load(language), runtime.now()
     today = template.today.format(day=code_answers.weekday(at, template), time=f"{at:%H:%M}")
     blocks = [Block("now", f"({today})")]
@@ -90,7 +137,7 @@ def prepare(
     message = transcript.render(said, plain=True).content
     last = "\n".join((*(block.text for block in blocks), message))
     messages = (*stable.messages, *transcript.with_last(seen.messages, last))
-    asked = turn_record.fitting(runtime, _request(runtime, session, messages, ANSWER_TOKENS))
+    asked = commit.fitting(runtime, _request(runtime, session, messages, ANSWER_TOKENS))
     decided = route.Route("reflex", "plain", 1.0)
     turn = Turn(session, who, decided, stable, tuple(blocks), seen, asked)
     turn.manner, turn.language = "plain", language
@@ -99,8 +146,8 @@ def prepare(
 
 def stable_part(runtime: Runtime, language: str) -> Stable:
     """Make the short prompt from the files as they are."""
-    known = language if short_prompt.has(language) else templates.FIRST
-    return short_prompt.stable(runtime.entity, runtime.identity, runtime.config.prompt, known)
+    known = language if has(language) else templates.FIRST
+    return stable(runtime.entity, runtime.identity, runtime.config.prompt, known)
 
 
 def _request(
@@ -223,7 +270,7 @@ def _worked(runtime: Runtime, turn: Turn, outcome: LoopOutcome, say: Say) -> boo
     page = prompts.load("task").fill(name=runtime.identity.name)
     asked = turn.request.messages[-1].content
     messages = (PromptMessage("system", page), PromptMessage("user", asked))
-    request = turn_record.fitting(
+    request = commit.fitting(
         runtime, replace(_request(runtime, turn.session, messages, TASK_TOKENS), cache_id=None)
     )
     completion = runtime.model.complete(request)
@@ -238,7 +285,7 @@ def _worked(runtime: Runtime, turn: Turn, outcome: LoopOutcome, say: Say) -> boo
 
 def _drafted(runtime: Runtime, turn: Turn, outcome: LoopOutcome, say: Say) -> bool:
     """Let the model draft a reply; the first that nothing speaks against is said."""
-    if not short_prompt.has(turn.language):
+    if not has(turn.language):
         return False
     for _ in range(DRAWS):
         request = replace(turn.request, seed=runtime.rng.randrange(2**31))
