@@ -1,4 +1,4 @@
-"""A turn while it happens, its record afterwards, and how it is stored.
+"""Step 7 of a turn, commit: the reply, what tools want written, and what the talk leaves behind.
 
 The answer and what tools want written are one change set, planned on the files as they are then.
 """
@@ -7,125 +7,115 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Any
 
-from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bumble.body import ebb
 from bumble.body.soma import Soma
-from bumble.chat import route, tools
-from bumble.chat.loop import LoopOutcome, Profile
-from bumble.chat.participants import Person
+from bumble.chat import tools
+from bumble.chat.loop import LoopOutcome
+from bumble.chat.reply_writer import Turn
 from bumble.entity.changes import Change, ChangeSet
-from bumble.entity.config import Config
 from bumble.errors import ChangeUnfinishedError, FileChangedError, LockedError, UserError
-from bumble.llm.protocol import PromptMessage, Request, Tool
-from bumble.prompt import handover, transcript
-from bumble.prompt.system import Block, Stable
 from bumble.records import base, self_model, sessions, state
-from bumble.records.base import Provenance
-from bumble.records.sessions import Message, Session
+from bumble.records.sessions import Message
 from bumble.runtime import anchor_recall, body_state, cursors, people
-from bumble.runtime.anchor_recall import Stirring
 from bumble.runtime.cursors import APPRAISE, DISTILL, REFLECT, REMEMBER
-from bumble.runtime.runtime import ProfileName, Runtime
-from bumble.text import tokens
+from bumble.runtime.runtime import Runtime
 
 COMMIT_TRIES = 3
-# `stream`: an able model answers as it goes; `plain`: what stands below that (`plain_turn`).
-Manner = Literal["stream", "plain"]
 HEARD, SPOKE = "message_in", "message_out"
 
 
-class Turn(Struct):
-    """A turn while it happens, and its record afterwards."""
-
-    session: Session
-    person: Person
-    route: route.Route
-    stable: Stable
-    blocks: tuple[Block, ...]  # what was true right now, as it was sent
-    seen: transcript.View  # of the conversation
-    request: Request
-    brief: handover.Brief | None = None  # of the last conversation, whether it fits or not
-    outcome: LoopOutcome = field(default_factory=LoopOutcome)
-    originals: dict[str, Change] = field(default_factory=dict)  # of results that were cut
-    notes: list[str] = field(default_factory=list)  # what the person should hear about
-    read: set[str] = field(default_factory=set)  # tiers of what was read that is only quoted
-    warned: set[str] = field(default_factory=set)  # texts that were about to lose most they say
-    manner: Manner = "stream"
-    language: str = ""  # that the person speaks
-    worded: str = ""  # what a reply is about that no model wrote; empty: the model wrote it
-    refused: list[str] = field(default_factory=list)  # why drafts were not said, one each
-    stirring: Stirring | None = None  # the anchor that came back by itself
-    outside: tuple[Tool, ...] = ()  # tools of other programs that it may use
-    slip: str = ""  # why the reply is no example for later ones
-
-    @property
-    def message(self) -> Message:
-        """What is answered."""
-        return self.session.messages[-1]
+def commit(runtime: Runtime, turn: Turn) -> Turn:
+    """Write the reply and what the tools planned, on the files as they are now."""
+    done = _Committing(runtime, turn)
+    new = _messages(runtime, turn, done.unwritten)
+    if runtime.writes:
+        done.write(new)
+    stored = sessions.appended(turn.session, new)
+    return replace(turn, stored=stored, unwritten=tuple(done.unwritten))
 
 
-def commit(runtime: Runtime, turn: Turn) -> None:
-    """Write the answer and what the tools planned, on the files as they are now."""
-    new = _messages(runtime, turn)
-    if not runtime.writes:
-        turn.session = sessions.appended(turn.session, new)
-        return
-    title = f"chat: {turn.person.name} and {runtime.identity.name}"
-    words = [sessions.plan_append(turn.session, new, f"answer {turn.person.name}")] if new else []
-    words += turn.originals.values()
-    waiting = [*_lived(runtime, turn), *turn.outcome.plans]
-    made_by = (("Model", runtime.model.name),)
-    for _ in range(COMMIT_TRIES + len(waiting)):
-        planned, later = _planned(turn, waiting, {change.path for change in words})
-        try:
-            runtime.apply(ChangeSet(title, (*words, *planned), made_by))
-        except FileChangedError:  # a hand edit between plan and write: plan again on what is there
-            continue
-        except (LockedError, ChangeUnfinishedError):  # the next command finishes what is begun
-            raise
-        except UserError:
-            break
-        words, waiting = [], later
-        if not waiting:
-            break
-    _write_apart(runtime, turn, ChangeSet(title, tuple(words), made_by), waiting)
-    turn.session = sessions.appended(turn.session, new)
+class _Committing:
+    """A turn while it is written; what could not be is noted."""
 
+    def __init__(self, runtime: Runtime, turn: Turn) -> None:
+        self.runtime, self.turn = runtime, turn
+        self.unwritten: list[str] = []
 
-def _write_apart(
-    runtime: Runtime, turn: Turn, words: ChangeSet, waiting: Sequence[tools.Plan]
-) -> None:
-    """Write what could not be written together, each by itself, the words first.
-
-    So a file that can't be written, or that somebody keeps changing, takes nothing else with it.
-
-    Raises:
-        UserError: If the words themselves can't be written.
-    """
-    for n, change in enumerate(words.changes):
-        try:
-            runtime.apply(replace(words, changes=(change,)))
-        except UserError as error:
-            if n == 0 and change.adds:
+    def write(self, new: Sequence[Message]) -> None:
+        """Write the messages and all that is planned: together, or else each by itself."""
+        turn, name = self.turn, self.turn.heard.who.name
+        title = f"chat: {name} and {self.runtime.identity.name}"
+        words = [sessions.plan_append(turn.session, new, f"answer {name}")] if new else []
+        words += turn.reply.originals
+        waiting = [*_lived(self.runtime, turn), *turn.reply.outcome.plans]
+        made_by = (("Model", self.runtime.model.name),)
+        for _ in range(COMMIT_TRIES + len(waiting)):
+            planned, later = self._planned(waiting, {change.path for change in words})
+            try:
+                self.runtime.apply(ChangeSet(title, (*words, *planned), made_by))
+            except FileChangedError:  # a hand edit meanwhile: plan again on what is there
+                continue
+            except (LockedError, ChangeUnfinishedError):  # the next command finishes what is begun
                 raise
-            _not_written(turn, error)
-    for plan in waiting:
-        planned, _ = _planned(turn, [plan], set())
-        try:
-            runtime.apply(replace(words, changes=tuple(planned)))
-        except UserError as error:
-            _not_written(turn, error)
+            except UserError:
+                break
+            words, waiting = [], later
+            if not waiting:
+                break
+        self._write_apart(ChangeSet(title, tuple(words), made_by), waiting)
 
+    def _write_apart(self, words: ChangeSet, waiting: Sequence[tools.Plan]) -> None:
+        """Write what could not be written together, each by itself, the words first.
 
-def _not_written(turn: Turn, error: UserError) -> None:
-    """Note what was not written; once, however often it was tried."""
-    note = f"not written: {error}"
-    if note not in turn.notes:
-        turn.notes.append(note)
+        So a file that can't be written, or that somebody keeps changing, takes nothing else along.
+
+        Raises:
+            UserError: If the words themselves can't be written.
+        """
+        for n, change in enumerate(words.changes):
+            try:
+                self.runtime.apply(replace(words, changes=(change,)))
+            except UserError as error:
+                if n == 0 and change.adds:
+                    raise
+                self._not_written(error)
+        for plan in waiting:
+            planned, _ = self._planned([plan], set())
+            try:
+                self.runtime.apply(replace(words, changes=tuple(planned)))
+            except UserError as error:
+                self._not_written(error)
+
+    def _not_written(self, error: UserError) -> None:
+        """Note what was not written; once, however often it was tried."""
+        note = f"not written: {error}"
+        if note not in self.unwritten:
+            self.unwritten.append(note)
+
+    def _planned(
+        self, waiting: Sequence[tools.Plan], taken: set[str]
+    ) -> tuple[list[Change], list[tools.Plan]]:
+        """Plan writes, one a file; a second to the same file waits for the first to be there."""
+        planned: list[Change] = []
+        later: list[tools.Plan] = []
+        for plan in waiting:
+            try:
+                change = plan()
+            except UserError as error:
+                self._not_written(error)
+                continue
+            if change is None:
+                continue
+            if change.path in taken and not change.adds:
+                later.append(plan)
+                continue
+            taken.add(change.path)
+            planned.append(change)
+        return planned, later
 
 
 def _lived(runtime: Runtime, turn: Turn) -> list[tools.Plan]:
@@ -134,15 +124,15 @@ def _lived(runtime: Runtime, turn: Turn) -> list[tools.Plan]:
     The message that is waited for is the first without an answer, not the last: a turn before this
     one may have been killed.
     """
-    at, said = runtime.now(), turn.session.messages[-1]
+    at, said, stirring = runtime.now(), turn.heard.message, turn.moment.stirring
     first = next(iter(turn.session.unanswered), said)
     done = [HEARD]
-    for step in turn.outcome.steps:
+    for step in turn.reply.outcome.steps:
         done += ["tool_failed" if result.failed else "tool" for result in step.results]
-    if turn.outcome.said:
+    if turn.reply.outcome.said:
         done.append(SPOKE)
     keys: list[cursors.Key] = [(name,) for name in (APPRAISE, REMEMBER, DISTILL)]
-    keys.append((REFLECT, turn.person.id))
+    keys.append((REFLECT, turn.heard.who.id))
 
     def heard() -> Change | None:
         file = state.read(runtime.entity.state)
@@ -151,20 +141,20 @@ def _lived(runtime: Runtime, turn: Turn) -> list[tools.Plan]:
         )
 
     def move(soma: Soma) -> Soma:
-        before = turn.stirring.move(soma) if turn.stirring else soma
+        before = stirring.move(soma) if stirring else soma
         return body_state.events(runtime, done)(before)
 
     def stirred() -> Change | None:
-        if turn.stirring is None:
+        if stirring is None:
             return None
-        why = f"it came back: {turn.stirring.anchor.label}"
-        return anchor_recall.plan_counted(runtime, turn.stirring.anchor, at, why, stirred=True)
+        why = f"it came back: {stirring.anchor.label}"
+        return anchor_recall.plan_counted(runtime, stirring.anchor, at, why, stirred=True)
 
     return [
         lambda: body_state.plan(runtime, at, move, "the talk moved the body"),
         stirred,
-        lambda: plan_tools(runtime, turn.outcome, at),
-        lambda: people.plan_met(runtime, turn.person.id, turn.person.name, at, turn.session),
+        lambda: plan_tools(runtime, turn.reply.outcome, at),
+        lambda: people.plan_met(runtime, turn.heard.who.id, turn.heard.who.name, at, turn.session),
         heard,
     ]
 
@@ -182,33 +172,11 @@ def plan_tools(runtime: Runtime, outcome: LoopOutcome, at: datetime) -> Change |
     return self_model.plan_used(file, uses, at, "how its tools served")
 
 
-def _planned(
-    turn: Turn, waiting: Sequence[tools.Plan], taken: set[str]
-) -> tuple[list[Change], list[tools.Plan]]:
-    """Plan writes, one a file; a second one to the same file waits for the first to be there."""
-    planned: list[Change] = []
-    later: list[tools.Plan] = []
-    for plan in waiting:
-        try:
-            change = plan()
-        except UserError as error:
-            _not_written(turn, error)
-            continue
-        if change is None:
-            continue
-        if change.path in taken and not change.adds:
-            later.append(plan)
-            continue
-        taken.add(change.path)
-        planned.append(change)
-    return planned, later
-
-
-def _messages(runtime: Runtime, turn: Turn) -> list[Message]:
+def _messages(runtime: Runtime, turn: Turn, unwritten: list[str]) -> list[Message]:
     """Render what happened as messages of the transcript; the last says how the body was."""
     new: list[Message] = []
-    last = turn.session.messages[-1].at
-    felt = _felt(runtime, turn)
+    last = turn.heard.message.at
+    felt = _felt(runtime, unwritten)
 
     def add(role: str, text: str, **fields: object) -> None:
         nonlocal last  # ids sort by time: no two messages may have the same
@@ -217,12 +185,12 @@ def _messages(runtime: Runtime, turn: Turn) -> list[Message]:
         new.append(Message(message_id, at, role, text, **fields))  # type: ignore[arg-type]
 
     made_by = _made_by(runtime, turn)
-    lowest = base.lowest_trust(("entity", *turn.read))
-    kept = [step for step in turn.outcome.steps if step.calls or step.said]
+    lowest = base.lowest_trust(("entity", *turn.reply.read))
+    kept = [step for step in turn.reply.outcome.steps if step.calls or step.said]
     for step in kept:
         extra = made_by
         if step is kept[-1]:
-            ended = turn.outcome.stopped
+            ended = turn.reply.outcome.stopped
             extra = {**made_by, **({} if ended == "done" else {"stopped": ended}), **felt}
         calls = tuple(sessions.ToolCall(one.id, one.name, one.arguments) for one in step.calls)
         add("assistant", step.said, tool_calls=calls, trust=lowest, extra=extra)
@@ -235,76 +203,16 @@ def _messages(runtime: Runtime, turn: Turn) -> list[Message]:
 
 def _made_by(runtime: Runtime, turn: Turn) -> dict[str, Any]:
     """Say who worded a reply; one that later ones should not be like is marked as no example."""
-    made_by = {"by": "form", "act": turn.worded} if turn.worded else {"model": runtime.model.name}
-    return {**made_by, **({"example": False} if turn.slip else {})}
+    worded = turn.reply.worded
+    made_by = {"by": "form", "act": worded} if worded else {"model": runtime.model.name}
+    return {**made_by, **({"example": False} if turn.reply.slip else {})}
 
 
-def _felt(runtime: Runtime, turn: Turn) -> dict[str, str]:
+def _felt(runtime: Runtime, unwritten: list[str]) -> dict[str, str]:
     """Return how the body is; nothing, where its file can't be read since this turn began."""
     try:
         soma = body_state.read(runtime, runtime.now())
     except UserError as error:
-        turn.notes.append(f"how the body was is not noted: {error}")
+        unwritten.append(f"how the body was is not noted: {error}")
         return {}
     return {"soma": ebb.episode_tag(soma)}
-
-
-def provenance_of(runtime: Runtime, turn: Turn) -> Provenance:
-    said = turn.session.messages[-1]
-    return Provenance(
-        by="chat",
-        model=runtime.model.name,
-        sources=(turn.session.id, said.id),
-        trust=turn.person.trust,
-        audience=turn.session.people,
-    )
-
-
-LEAST_ANSWER_TOKENS = 64  # however full the window is
-LEAST_HISTORY_TOKENS = 256  # however long the stable part, or what is attached
-WINDOW_SHARE = 0.75  # of the context window that stable part and history may fill
-
-
-def profile(
-    config: Config, name: ProfileName, temperature: float, *, reads_fast: bool = False
-) -> Profile:
-    """Return what a turn may cost.
-
-    Args:
-        config: The settings.
-        name: How much thought it is worth.
-        temperature: The model's own, if no setting names one.
-        reads_fast: Whether what is recalled costs no time, so that a reflex gets as much of it.
-    """
-    named = config.llm.temperature
-    reflex = name == "reflex"
-    cognition = config.cognition
-    return Profile(
-        name=name,
-        max_tokens=cognition.reflex_max_tokens if reflex else cognition.deliberate_max_tokens,
-        thinking=not reflex and cognition.deliberate_thinking,
-        temperature=temperature if named is None else named,
-        preamble_max_tokens=(
-            config.prompt.preamble_reflex_max_tokens
-            if reflex and not reads_fast
-            else config.prompt.preamble_max_tokens
-        ),
-    )
-
-
-def history(runtime: Runtime, stable: Stable) -> int:
-    """Return the tokens that stored history may take; the same for every profile."""
-    room = int(runtime.window_tokens * WINDOW_SHARE / runtime.token_ratio)
-    return max(LEAST_HISTORY_TOKENS, room - stable.tokens)
-
-
-def fitting(runtime: Runtime, request: Request) -> Request:
-    """Let an answer be no longer than the window still holds."""
-    most = min(request.max_tokens, room(runtime, request.messages))
-    return replace(request, max_tokens=max(LEAST_ANSWER_TOKENS, most))
-
-
-def room(runtime: Runtime, messages: Sequence[PromptMessage]) -> int:
-    """Estimate what the window still holds beside a prompt."""
-    used = sum(tokens.estimate_message(one.content) for one in messages)
-    return runtime.window_tokens - int(runtime.token_ratio * used)

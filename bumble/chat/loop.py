@@ -15,7 +15,7 @@ from typing import Any, Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from bumble.chat import commit
+from bumble.chat import route
 from bumble.chat.completion_gate import ANNOUNCES, Gate, ToolUse
 from bumble.chat.tools import AGENCY, MORE, READ_ONLY, SAY, SEARCHES, Plan, Result
 from bumble.entity.config import LoopConfig
@@ -128,16 +128,6 @@ MESSAGE_TOKENS = 80  # of what the person said, as the model is reminded of it
 LONG_ADVICE = " If it is that long, write it to a file with write_file and say where it is."
 BY_TOOL, WITHOUT_TOOLS = "Do it now with a tool, or", "No tool may be used any more:"
 SHORT_ADVICE = " Say the rest in one sentence."  # where no file may be written
-
-
-class Profile(Struct, frozen=True):
-    """How much a turn may cost."""
-
-    name: str
-    max_tokens: int
-    thinking: bool
-    temperature: float
-    preamble_max_tokens: int
 
 
 class LoopStep(Struct, frozen=True):
@@ -635,7 +625,7 @@ def act(
         lambda _: None,
         person=person,
         gate=Gate(runtime.model, runtime.config.cognition.gate, task, judges="never"),
-        fits=lambda request: commit.fitting(runtime, request),
+        fits=lambda request: route.fitting(runtime, request),
     )
 
 

@@ -9,25 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bumble.chat import deep_recall, workspace
-from bumble.chat.deep_recall import DeepRecallAnswer, ToolCache
-from bumble.chat.route import Route
-from bumble.entity.changes import Change
+from bumble.chat.deep_recall import ToolCache
+from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.config import ToolsConfig
 from bumble.entity.folder import Entity
 from bumble.errors import RecordMissingError, RefusedError, UserError
 from bumble.guard import grounded, secrets
 from bumble.llm.protocol import Tool
 from bumble.prompt import system
-from bumble.recall import catalyze
-from bumble.recall.recalled import RecalledAnswer
+from bumble.recall import catalyze, recalled
 from bumble.records import anchors, base, journal, knowledge, projects, provenance, scratch, skills
-from bumble.records.anchors import Anchor
 from bumble.records.base import Provenance
 from bumble.records.projects import Project
 from bumble.records.sessions import Message, Session
@@ -37,60 +33,6 @@ from bumble.runtime.outside import OutsideResult, OutsideTools
 from bumble.runtime.runtime import Runtime
 from bumble.text import json_schema, passed_on, stop_words
 from bumble.text.words import one_line
-
-Plans = tuple[Callable[[], Change | None], ...]
-
-
-class Recalled(Struct, frozen=True):
-    """What the model gets to see of an anchor, and what is to be written."""
-
-    text: str
-    trust: str  # its tier, if it is a quoted one
-    plans: Plans
-
-
-class Feelings(Struct, frozen=True):
-    """The anchors of an entity as its tools use them."""
-
-    runtime: Runtime
-
-    def keep(self, label: str, description: str, origin: Provenance, at: datetime) -> Plans:
-        """Plan to make an anchor of the body as it is.
-
-        Raises:
-            ValueError: If the label is empty, or there is one of that label.
-        """
-        soma = body_state.read(self.runtime, at)
-        intensity = body_state.intensity(self.runtime, soma)
-        anchor = anchors.new(
-            label, description, soma.hormones.levels, at, intensity, provenance=origin
-        )
-        return anchor_recall.plans_new(self.runtime, anchor, f"make an anchor: {anchor.label}")
-
-    def listing(self, readers: Sequence[str]) -> str:
-        """Return the labels of all anchors that these people may meet, a line each."""
-        return "\n".join(f"- {anchor.label}" for anchor in self._open(readers))
-
-    def recall(self, label: str, readers: Sequence[str], at: datetime) -> Recalled:
-        """Plan to recall an anchor.
-
-        Raises:
-            RecordMissingError: If there is none of that label.
-        """
-        listed = self._open(readers)
-        anchor = anchors.match(listed, label)
-        if anchor is None:
-            near = base.nearest(label, [other.label for other in listed])
-            raise RecordMissingError("anchor", label, near)
-        about = f": {one_line(anchor.description)}" if anchor.description else ""
-        trust = provenance.lowest_untrusted((anchor.provenance.trust,))
-        plans = anchor_recall.plans_recall(self.runtime, anchor, at, f"recall: {anchor.label}")
-        return Recalled(f"it comes back: {anchor.label}{about}", trust, plans)
-
-    def _open(self, readers: Sequence[str]) -> list[Anchor]:
-        listed = anchors.readable(self.runtime.entity.anchors)
-        return [anchor for anchor in listed if base.may_read(anchor.provenance.audience, readers)]
-
 
 LEAST_WORDS, LEAST_KEPT = 6, 0.5  # of a text that is rewritten: so many telling words, this share
 
@@ -107,18 +49,13 @@ class Outside(Struct, frozen=True):
 class ToolContext(Struct, frozen=True):
     """What a tool may know of the turn it runs in."""
 
-    entity: Entity
+    runtime: Runtime
+    session: Session  # the conversation, which `recall` leaves out
     at: datetime
-    zone: ZoneInfo
     provenance: Provenance  # of what the person has it write
-    recall: Callable[[str, str], RecalledAnswer]  # searches memory, in a register or none
-    deep_recall: Callable[[str], DeepRecallAnswer]  # searches it several times, for one question
-    feelings: Feelings  # makes and recalls anchors
-    expand: Callable[[str], RecalledAnswer]  # gives the whole of a text or memory that is shown cut
+    purpose: str  # the first word of what is committed at once: `chat`
     config: ToolsConfig
-    apply: Callable[[Change], None]  # writes a workspace file at once: the next tool may need it
-    cache: ToolCache
-    environ: Mapping[str, str]  # for programs
+    unseen: tuple[str, ...] = ()  # messages of the conversation that its view does not hold
     said: tuple[str, ...] = ()  # what the person has said in this conversation
     known: tuple[str, ...] = ()  # names of the person and of the entity
     owner: str = "its owner"  # what the owner is called
@@ -127,9 +64,49 @@ class ToolContext(Struct, frozen=True):
     outside: Outside | None = None  # tools of other programs
 
     @property
+    def entity(self) -> Entity:
+        return self.runtime.entity
+
+    @property
     def readers(self) -> tuple[str, ...]:
         """Ids of all who take part."""
         return self.provenance.audience
+
+    @property
+    def cache(self) -> ToolCache:
+        place = self.entity.private / "cache" / deep_recall.FOLDER
+        return ToolCache(place, writes=self.runtime.writes)
+
+    def apply(self, change: Change) -> None:
+        """Write a file of the workspace at once: the next tool may need it."""
+        if not self.runtime.writes:
+            raise RefusedError("nothing may be written now")
+        self.runtime.apply(ChangeSet(f"{self.purpose}: {change.why}", (change,)))
+
+
+def context_of(
+    runtime: Runtime,
+    session: Session,
+    provenance: Provenance,
+    purpose: str,
+    unseen: Sequence[str] = (),
+) -> ToolContext:
+    """Return what tools work with, whether or not somebody talks; see `ToolContext`."""
+    config = allowed(runtime, session.people)
+    at = runtime.clock()
+    return ToolContext(runtime, session, at, provenance, purpose, config, tuple(unseen))
+
+
+def allowed(runtime: Runtime, readers: Sequence[str]) -> ToolsConfig:
+    """Return which tools there are in a talk of some people: speech of others runs no program."""
+    config = runtime.config.tools
+    if not config.run_command or _is_owners(runtime, readers):
+        return config
+    return replace(config, run_command=False)
+
+
+def _is_owners(runtime: Runtime, readers: Sequence[str]) -> bool:
+    return set(readers) <= {people.owner_id(runtime.entity, runtime.identity)}
 
 
 class Result(Struct, frozen=True):
@@ -334,12 +311,24 @@ def _call_outside(outside: Outside, name: str, arguments: Mapping[str, Any]) -> 
 
 
 def _recall(arguments: Mapping[str, str], context: ToolContext) -> Result:
-    answer = context.recall(arguments["query"], arguments.get("register", ""))
+    answer = catalyze.answer(
+        context.runtime,
+        arguments["query"],
+        context.session,
+        arguments.get("register", ""),
+        context.unseen,
+    )
     return Result(answer.text, found=answer.is_memory, trust=answer.trust)
 
 
 def _deep_recall(arguments: Mapping[str, str], context: ToolContext) -> Result:
-    asked = context.deep_recall(arguments["question"])
+    asked = deep_recall.ask(
+        context.runtime,
+        arguments["question"],
+        context.session.people,
+        outside=context.session.id,
+        unseen=context.unseen,
+    )
     answer = deep_recall.answer(asked)
     return Result(answer.text, found=answer.is_memory, plan=asked.plan, trust=answer.trust)
 
@@ -399,7 +388,7 @@ def _keep_most(name: str, there: str, new: str, origin: Provenance, context: Too
 
 
 def _expand(arguments: Mapping[str, str], context: ToolContext) -> Result:
-    answer = context.expand(arguments["ref"])
+    answer = recalled.whole(context.runtime, arguments["ref"], context.session)
     return Result(answer.text, trust=answer.trust)
 
 
@@ -434,7 +423,7 @@ def _write_journal(arguments: Mapping[str, str], context: ToolContext) -> Result
 
     def plan() -> Change:
         return journal.plan_add(
-            context.at, text, context.zone, "write in the journal", provenance=origin
+            context.at, text, context.runtime.zone, "write in the journal", provenance=origin
         )
 
     plan()  # refuses what it would refuse later
@@ -447,23 +436,46 @@ def _note(arguments: Mapping[str, str], context: ToolContext) -> Result:
 
     def plan() -> Change:
         origin = context.provenance
-        return scratch.plan_add(context.at, kind, text, context.zone, origin, "note it down")
+        zone = context.runtime.zone
+        return scratch.plan_add(context.at, kind, text, zone, origin, "note it down")
 
     plan()  # refuses what it would refuse later
     return Result("noted", plan=plan)
 
 
 def _make_anchor(arguments: Mapping[str, str], context: ToolContext) -> Result:
-    origin = _own_words(context, arguments["label"], arguments["description"])
-    plans = context.feelings.keep(arguments["label"], arguments["description"], origin, context.at)
+    """Keep the body as it is."""
+    runtime, label, about = context.runtime, arguments["label"], arguments["description"]
+    origin = _own_words(context, label, about)
+    soma = body_state.read(runtime, context.at)
+    felt = body_state.intensity(runtime, soma)
+    levels = soma.hormones.levels
+    anchor = anchors.new(label, about, levels, context.at, felt, provenance=origin)
+    plans = anchor_recall.plans_new(runtime, anchor, f"make an anchor: {anchor.label}")
     return Result("kept", more=plans)
 
 
 def _recall_anchor(arguments: Mapping[str, str], context: ToolContext) -> Result:
-    if not arguments["label"].strip():
-        return Result(context.feelings.listing(context.readers) or "you have no anchors yet")
-    recall = context.feelings.recall(arguments["label"], context.readers, context.at)
-    return Result(recall.text, trust=recall.trust, more=recall.plans)
+    """Come back to an anchor that all who take part may meet; without a label, list them."""
+    listed = [
+        anchor
+        for anchor in anchors.readable(context.entity.anchors)
+        if base.may_read(anchor.provenance.audience, context.readers)
+    ]
+    label = arguments["label"]
+    if not label.strip():
+        names = "\n".join(f"- {anchor.label}" for anchor in listed)
+        return Result(names or "you have no anchors yet")
+    anchor = anchors.match(listed, label)
+    if anchor is None:
+        near = base.nearest(label, [other.label for other in listed])
+        raise RecordMissingError("anchor", label, near)
+    about = f": {one_line(anchor.description)}" if anchor.description else ""
+    trust = provenance.lowest_untrusted((anchor.provenance.trust,))
+    plans = anchor_recall.plans_recall(
+        context.runtime, anchor, context.at, f"recall: {anchor.label}"
+    )
+    return Result(f"it comes back: {anchor.label}{about}", trust=trust, more=plans)
 
 
 def _list_projects(arguments: Mapping[str, str], context: ToolContext) -> Result:
@@ -582,7 +594,8 @@ def _write_file(arguments: Mapping[str, str], context: ToolContext) -> Result:
 
 
 def _run_command(arguments: Mapping[str, str], context: ToolContext) -> Result:
-    text = workspace.run(context.entity, arguments["command"], context.config, context.environ)
+    environ = context.runtime.environ
+    text = workspace.run(context.entity, arguments["command"], context.config, environ)
     return Result(text, failed=not text.startswith("exit 0"))
 
 
@@ -647,31 +660,28 @@ INTRODUCTION = (
 )
 
 
-def _of(runtime: Runtime, session: Session) -> OutsideTools | None:
-    """Return the tools that those who take part may have used."""
+def _outside(runtime: Runtime, session: Session) -> OutsideTools | None:
+    """Return the tools of other programs that those who take part may have used.
+
+    They act with the owner's rights: nobody else's words start one.
+    """
     if runtime.outside is None:  # who the owner is, every portrait is asked
         return None
-    alone = set(session.people) <= {people.owner_id(runtime.entity, runtime.identity)}
-    return runtime.outside if alone else None
+    return runtime.outside if _is_owners(runtime, session.people) else None
 
 
-def called_for(runtime: Runtime, session: Session) -> bool:
-    """Whether the last message names one of the programs, or what it is for."""
-    outside = _of(runtime, session)
+def are_called_for(runtime: Runtime, session: Session) -> bool:
+    """Whether the last message names another program, or what it is for."""
+    outside = _outside(runtime, session)
     return outside is not None and outside.called_for(session.messages[-1].text)
 
 
-def route_of(runtime: Runtime, session: Session) -> Route | None:
-    """Return where a message goes that calls for another program; None: as the rules say."""
-    return Route("deliberate", "outside_tool", 0.9) if called_for(runtime, session) else None
-
-
-def offered(runtime: Runtime, session: Session) -> tuple[Tool, ...]:
-    """Return the tools for the last message; what they need is started."""
-    outside = _of(runtime, session)
+def outside_tools(runtime: Runtime, session: Session) -> tuple[Tool, ...]:
+    """Return other programs' tools for the last message; what they need is started."""
+    outside = _outside(runtime, session)
     return outside.offered(session.messages[-1].text) if outside else ()
 
 
-def text(tools: Sequence[Tool]) -> str:
-    """Declare them, a line each."""
-    return "\n".join((INTRODUCTION, *map(system.tool_line, tools))) if tools else ""
+def outside_text(offered: Sequence[Tool]) -> str:
+    """Declare other programs' tools, a line each."""
+    return "\n".join((INTRODUCTION, *map(system.tool_line, offered))) if offered else ""

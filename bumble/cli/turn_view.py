@@ -29,7 +29,7 @@ def tell_more(turn: Turn, wishes: Wishes) -> None:
         if not any(thoughts):
             output.say("[no reasoning came with this answer]")
     if wishes.verbose:
-        output.say(f"[{turn.route.profile}, by the rule {turn.route.rule}]")
+        output.say(f"[{turn.reading.route.profile}, by the rule {turn.reading.route.rule}]")
         for step in turn.outcome.steps:
             for call, result in zip(step.calls, step.results, strict=True):
                 shown = output.shorten(dumps(dict(call.arguments), ensure_ascii=False))
@@ -42,11 +42,11 @@ def data(turn: Turn) -> dict[str, Any]:
     return {
         "reply": turn.outcome.said,
         "session": turn.session.id,
-        "person": turn.person.id,
+        "person": turn.heard.who.id,
         "model": next((completion.model for completion in turn.outcome.completions), None),
         "stopped": turn.outcome.stopped,
         "why": why_stopped(turn),
-        "route": {"profile": turn.route.profile, "rule": turn.route.rule},
+        "route": {"profile": turn.reading.route.profile, "rule": turn.reading.route.rule},
         "steps": [
             {
                 "said": step.said,
@@ -56,10 +56,10 @@ def data(turn: Turn) -> dict[str, Any]:
             for step in turn.outcome.steps
         ],
         "missing": turn.outcome.missing,
-        "by_form": turn.worded or None,
-        "refused": turn.refused,
-        "prompt_sha256": turn.stable.sha256,
-        "preamble": {block.name: block.tokens for block in turn.blocks},
+        "by_form": turn.reply.worded or None,
+        "refused": turn.reply.refused,
+        "prompt_sha256": turn.recalled.stable.sha256,
+        "preamble": {block.name: block.tokens for block in turn.composed.blocks},
         "usage": {
             "prompt_tokens": [usage.prompt_tokens for usage in used],
             "cached_tokens": [usage.cached_tokens for usage in used],
@@ -93,12 +93,14 @@ def footer(talk: Conversation, turn: Turn) -> str:
             f" · answer {tokens.completion_tokens or 0} tokens{thought}{cost}"
             f" · first after {first} s, all after {completion.seconds:.2f} s]"
         )
-    if turn.refused:
-        lines.append(f"[drafts not said: {'; '.join(turn.refused)}]")
-    if turn.worded:
-        lines.append(f"[by form: {turn.worded}, in {turn.language}; no model wrote this reply]")
-    blocks = ", ".join(f"{block.name} {block.tokens}" for block in turn.blocks)
-    lines.append(f"[{turn.route.profile} · before the message: {blocks} tokens]")
+    if turn.reply.refused:
+        lines.append(f"[drafts not said: {'; '.join(turn.reply.refused)}]")
+    if turn.reply.worded:
+        lines.append(
+            f"[by form: {turn.reply.worded}, in {turn.reading.language}; no model wrote this reply]"
+        )
+    blocks = ", ".join(f"{block.name} {block.tokens}" for block in turn.composed.blocks)
+    lines.append(f"[{turn.reading.route.profile} · before the message: {blocks} tokens]")
     lines.append(f"[{talk.timing()}]")
     lines += conversation.describe(talk)
     return "\n".join(lines)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from bumble.chat import commit, loop, participants, route, tools, turn
+from bumble.chat import able_reply, commit, loop, participants, route, tools
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
 from bumble.fallback import quotes, sayings
@@ -108,7 +108,7 @@ def _think(runtime: Runtime, automation: Automation, at: datetime) -> loop.LoopO
     owner = participants.person(runtime.entity, runtime.identity, None)
     # never written: what was said before is searched, this talk is nobody's
     talk = sessions.new(base.new_id(sessions.PREFIX, at, runtime.rng), at, owner.id)
-    context = turn.tool_context(runtime, talk, _origin(runtime, automation), TAG)
+    context = tools.context_of(runtime, talk, _origin(runtime, automation), TAG)
 
     def carry_out(call: Action) -> tools.Result:
         if call.name == tools.COMMAND.name and not runtime.writes:
@@ -137,14 +137,14 @@ def _origin(runtime: Runtime, automation: Automation) -> Provenance:
 
 
 def _request(runtime: Runtime, automation: Automation, owner: str, at: datetime) -> Request:
-    profile = commit.profile(runtime.config, route.AUTOMATION.profile, runtime.temperature)
+    profile = route.profile(runtime.config, route.AUTOMATION.profile, runtime.temperature)
     asked = prompts.load("automation").fill(
         now=f"It is {at:%A %d %B %Y, %H:%M}.",
         owner=owner,
         prompt=automation.prompt.replace("</task", "< /task"),
     )
     owner_id = people.owner_id(runtime.entity, runtime.identity)
-    stable = turn.stable_part(runtime, (owner_id,)).text
+    stable = able_reply.stable_part(runtime, (owner_id,)).text
     return Request(
         messages=(PromptMessage("system", stable), PromptMessage("user", asked)),
         purpose=TAG,

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from bumble.body import ebb, noise
 from bumble.body.soma import is_open, shown_to
-from bumble.chat import commit, loop, tools, turn
+from bumble.chat import able_reply, loop, route, tools
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError, RefusedError
 from bumble.fallback import recent, sayings
@@ -275,7 +275,7 @@ def _chosen(runtime: Runtime, wake: Wake, mind: str) -> tuple[str, str]:
 def _mind(runtime: Runtime, wake: Wake) -> str:
     """Word what is in mind, as far as the person it thinks of may meet it."""
     soma = shown_to(body_state.read(runtime, wake.decision.at), wake.readers)
-    stable = turn.stable_part(runtime, wake.readers)
+    stable = able_reply.stable_part(runtime, wake.readers)
     thoughts = "\n".join(f"- {noise.line(one)}" for one in soma.noise[-THOUGHTS:])
     texts = [
         working_memory.living_text(stable),
@@ -291,7 +291,7 @@ def _session(runtime: Runtime, wake: Wake, chosen: Deed, mind: str) -> Deed:
     at, origin = wake.decision.at, _origin(runtime, wake, runtime.model.name)
     talk = sessions.new(base.new_id(sessions.PREFIX, at, runtime.rng), at, wake.person or WAKE)
     context = replace(
-        turn.tool_context(runtime, talk, origin, WAKE),
+        tools.context_of(runtime, talk, origin, WAKE),
         config=replace(
             runtime.config.tools, notes=True, projects=True, files=False, run_command=False
         ),
@@ -356,7 +356,7 @@ def _declared(intent: str) -> tuple[Tool, ...]:
 def _request(
     runtime: Runtime, wake: Wake, chosen: Deed, mind: str, declared: Sequence[Tool]
 ) -> Request:
-    profile = commit.profile(runtime.config, "deliberate", runtime.temperature)
+    profile = route.profile(runtime.config, "deliberate", runtime.temperature)
     asked = prompts.load("wake").fill(
         now=f"It is {wake.decision.at:%A %d %B %Y, %H:%M}.",
         cause=prompts.harmless(wake.cause),
@@ -367,7 +367,7 @@ def _request(
     )
     return Request(
         messages=(
-            PromptMessage("system", turn.stable_part(runtime, wake.readers).text),
+            PromptMessage("system", able_reply.stable_part(runtime, wake.readers).text),
             PromptMessage("user", asked),
         ),
         purpose=WAKE,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from bumble.chat import participants, turn
-from bumble.chat.commit import Turn
+from bumble.chat.reply_writer import Heard, Turn, Voice
 from bumble.entity import settings
 from bumble.entity.folder import Entity
 from bumble.index.memory import Memory
@@ -65,14 +66,21 @@ def runtime_of(
     )
 
 
-def talk(runtime: Runtime, text: str, speaker: str | None = None, *, new: bool = False) -> Turn:
+def talk(
+    runtime: Runtime,
+    text: str,
+    speaker: str | None = None,
+    *,
+    new: bool = False,
+    say: Callable[[str], None] = lambda _: None,
+) -> Turn:
     """One turn, as a process of its own has it."""
     who = participants.person(runtime.entity, runtime.identity, speaker)
     session, is_new = participants.open_session(runtime, who, runtime.clock(), new=new)
     heard = participants.listen(runtime, session, is_new, who, text)
     runtime.memory.sync()
-    prepared = turn.prepare(runtime, heard, who, last_spoke=None)
-    return turn.answer(runtime, prepared, lambda _: None)
+    prepared = turn.prepare(runtime, Heard(heard, who))
+    return turn.answer(runtime, prepared, Voice(say))
 
 
 def stored(entity: Entity) -> sessions.Session:

@@ -115,7 +115,7 @@ def prompt(
     hidden = None if speaker else _hidden(opened, turn.session)
     if hidden:
         messages = [{"role": one["role"], "content": hidden} for one in messages]
-    schema = None if tools else turn.request.schema
+    schema = None if tools else turn.composed.request.schema
     data = {"messages": messages, "schema": schema, "tools": tools}
     text = [f"--- {one['role']} ---\n{_written(one)}" for one in messages]
     output.result(opened.shell, "context prompt", data, text)
@@ -134,7 +134,7 @@ def diff(
     sent = conversation.last_request(opened.entity)
     before = _joined(sent)
     turn = _estimated(opened, speaker, message, session)[1]
-    after = _joined([(message.role, message.content) for message in turn.request.messages])
+    after = _joined([(message.role, message.content) for message in turn.composed.request.messages])
     hidden = None if speaker else _hidden(opened, turn.session)
     with suppress(UserError):  # forgotten, or in a folder that came from elsewhere
         last = session_files.find(opened.entity.sessions, conversation.last_talk(opened.entity))

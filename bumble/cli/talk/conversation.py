@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
-from bumble.chat import context_report, participants, plain_reply, turn
-from bumble.chat.commit import Turn
+from bumble.chat import context_report, participants, turn
 from bumble.chat.participants import NOTHING, Attached, Person
+from bumble.chat.reply_writer import Heard, Turn, Voice
 from bumble.cli import mcp, output, people, runtimes
 from bumble.cli.models import abilities, chat_model
 from bumble.cli.models.chat_model import choose_model
@@ -30,15 +30,11 @@ from bumble.models.weights.choice import Choice
 from bumble.prompt import compact
 from bumble.records import session_files
 from bumble.records.sessions import Session
-from bumble.runtime import body_state, spoken
+from bumble.runtime import body_state
 from bumble.runtime.job import apply
 from bumble.runtime.outside import OutsideTools
 from bumble.runtime.runtime import ProfileName, Runtime
 from bumble.text import tokens
-
-if TYPE_CHECKING:
-    from bumble.cli.opening import Opened
-    from bumble.records.sessions import Session
 
 
 class Warming:
@@ -78,8 +74,7 @@ def beginning(runtime: Runtime, session: Session, person: str) -> Request | None
     None where evaluating it ahead gains nothing: a server minds its own cache, a model that may not
     talk isn't asked, and incognito nothing is kept.
     """
-    language = spoken.language(runtime, session, person)
-    if not (runtime.local and runtime.writes and plain_reply.asks_model(runtime, language)):
+    if not (runtime.local and runtime.writes):
         return None
     return turn.next_request(runtime, session, person)
 
@@ -176,32 +171,21 @@ class Conversation:
         with self._timed("recall"):
             self._sync()
             attached = self._attached(text) if typed else Attached()
-            prepared = turn.prepare(
-                self.runtime,
-                heard,
-                self.person,
-                last_spoke=last_spoke,
-                profile_name=_profile_name(think),
-                attached=attached.text,
-            )
-            prepared.notes += attached.notes
+            message = Heard(heard, self.person, last_spoke, attached.text, attached.notes)
+            prepared = turn.prepare(self.runtime, message, asked=_profile_name(think))
         voice, stops = output.Voice(say), self.opened.shell.stops
         thinking.wait(self._reading(prepared))
         with self._timed("answer"), stops.held(), thinking:
-            self.last = turn.answer(
-                self.runtime,
-                prepared,
-                thinking.until(voice),
-                sign=thinking.begin,
-                breakable=stops.open,
-            )
+            heard_by = Voice(thinking.until(voice), thinking.begin, stops.open)
+            self.last = turn.answer(self.runtime, prepared, heard_by)
             self.session = self.last.session
         voice.complain()
         return self.last
 
     def _reading(self, prepared: Turn) -> str:
         """Say what comes before the first word: weights that are loaded, and tokens to be read."""
-        size = sum(tokens.estimate(message.content) for message in prepared.request.messages)
+        shown = prepared.composed.request.messages
+        size = sum(tokens.estimate(message.content) for message in shown)
         reads = f"reads about {size:,} tokens"
         embedded = self.choice is not None and self.choice.backend == "embedded"
         return (
@@ -260,22 +244,16 @@ class Conversation:
         """Build the request that would answer a typed message; nothing is sent or written."""
         heard = participants.listen(self.runtime, self.session, self.is_new, self.person, text)
         self._sync()
-        return turn.prepare(
-            self.runtime,
-            heard,
-            self.person,
-            last_spoke=self._last_spoke(),
-            compacts=False,
-            profile_name=_profile_name(think),
-            attached=self._attached(text).text,
-        )
+        attached = self._attached(text).text
+        message = Heard(heard, self.person, self._last_spoke(), attached)
+        return turn.prepare(self.runtime, message, compacts=False, asked=_profile_name(think))
 
     def finish(self, done: Turn) -> None:
         """Evaluate ahead what the next request will begin with; keep this one for comparing."""
-        if not self.runtime.writes or done.outcome.stopped in ("interrupted", "failed"):
+        if not self.runtime.writes or done.reply.outcome.stopped in ("interrupted", "failed"):
             return
         self._keep_request(done)
-        if not done.outcome.completions:
+        if not done.reply.outcome.completions:
             return  # nothing was evaluated
         with self._timed("warm"):
             self.runtime.model.warm(turn.stored_request(self.runtime, done))
@@ -354,7 +332,7 @@ class Conversation:
     def _keep_request(self, done: Turn) -> None:
         """Keep the last request of this machine, for --debug-prefix; it lies with the caches."""
         place = self.opened.entity.private / "cache" / LAST_REQUEST
-        data = [[one.role, one.content] for one in done.request.messages]
+        data = [[one.role, one.content] for one in done.composed.request.messages]
         disk.write_atomic(place, json.dumps(data).encode())
         told = context_report.to_data(context_report.of(self.runtime, done, "run"))
         report = json.dumps(told).encode()
@@ -370,7 +348,7 @@ class Conversation:
         before = last_request(self.opened.entity)
         if not before:
             return "prefix: there is no earlier request to compare with"
-        now = [(one.role, one.content) for one in done.request.messages]
+        now = [(one.role, one.content) for one in done.composed.request.messages]
         shared = 0
         for (role, old), (new_role, new) in zip(before, now, strict=False):
             if (role, old) == (new_role, new):
@@ -545,7 +523,7 @@ def _settle(talk: Conversation) -> None:
     from bumble.jobs import locks, registry, tick
 
     opened, limits = talk.opened, talk.opened.config.limits
-    used = len(talk.last.outcome.completions) if talk.last else 0
+    used = len(talk.last.reply.outcome.completions) if talk.last else 0
     model = chat_model.budgeted(
         opened, talk.runtime.model, calls=max(0, limits.calls_per_turn - used)
     )
