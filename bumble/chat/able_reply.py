@@ -15,9 +15,9 @@ from bumble.chat.reply_writer import (
     Moment,
     Reading,
     Recalled,
-    Reply,
+    ReplyStream,
     Turn,
-    Voice,
+    WrittenReply,
     origin_of,
 )
 from bumble.chat.route import Profile
@@ -274,7 +274,7 @@ class _Work:
         return replace(result, text=transcript.cut(result.text, limit))
 
 
-def generate(runtime: Runtime, turn: Turn, voice: Voice) -> Reply:
+def generate(runtime: Runtime, turn: Turn, voice: ReplyStream) -> WrittenReply:
     """Let the model speak and use tools until the turn ends; the gate says whether it may."""
     work = _Work(runtime, turn)
     declared = tools.declared(tools.allowed(runtime, turn.recalled.session.people))
@@ -291,7 +291,7 @@ def generate(runtime: Runtime, turn: Turn, voice: Voice) -> Reply:
         fits=lambda request: route.fitting(runtime, request),
         breakable=voice.breakable,
     )
-    return Reply(outcome, tuple(work.originals.values()), frozenset(work.read))
+    return WrittenReply(outcome, tuple(work.originals.values()), frozenset(work.read))
 
 
 def _gate(runtime: Runtime, message: str) -> Gate:

@@ -23,9 +23,9 @@ from bumble.chat.reply_writer import (
     Moment,
     Reading,
     Recalled,
-    Reply,
+    ReplyStream,
     Turn,
-    Voice,
+    WrittenReply,
 )
 from bumble.fallback import notices, quotes, sayings, templates
 from bumble.fallback.templates import Templates
@@ -170,7 +170,7 @@ def _request(
     )
 
 
-def generate(runtime: Runtime, turn: Turn, voice: Voice) -> Reply:
+def generate(runtime: Runtime, turn: Turn, voice: ReplyStream) -> WrittenReply:
     """Answer: by code, by memory, by the model as far as it is trusted, else by a template."""
     reading = turn.reading.said
     template = templates.load(turn.reading.language)
@@ -188,10 +188,10 @@ def generate(runtime: Runtime, turn: Turn, voice: Voice) -> Reply:
                 else:
                     done = _drafted(runtime, turn, outcome, refused, voice.say)
                 if done:
-                    return Reply(outcome, refused=tuple(refused))
+                    return WrittenReply(outcome, refused=tuple(refused))
     except KeyboardInterrupt:
         outcome.stopped = "interrupted"
-        return Reply(outcome, refused=tuple(refused))
+        return WrittenReply(outcome, refused=tuple(refused))
     about = "task" if is_task else reading.main
     text = template.cannot if is_task else _worded(runtime, turn, template)
     return _said(outcome, refused, CodeReply(text, about), voice.say)
@@ -216,13 +216,13 @@ def _known(runtime: Runtime, turn: Turn, template: Templates) -> CodeReply | Non
     return CodeReply("\n".join((template.told, *rows)), "ask_memory")
 
 
-def _said(outcome: LoopOutcome, refused: Sequence[str], reply: CodeReply, say: Say) -> Reply:
+def _said(outcome: LoopOutcome, refused: Sequence[str], reply: CodeReply, say: Say) -> WrittenReply:
     """Say what no model wrote; it is no example of how to speak."""
     say(reply.text)
     outcome.steps.append(LoopStep(reply.text, (), ()))
     outcome.beside += [reply.plan] if reply.plan else []
     slip = "no model wrote it"
-    return Reply(outcome, worded=reply.about, refused=tuple(refused), slip=slip)
+    return WrittenReply(outcome, worded=reply.about, refused=tuple(refused), slip=slip)
 
 
 def _hello(name: str, template: Templates, runtime: Runtime) -> str:

@@ -79,7 +79,7 @@ class Composed(Struct, frozen=True):
     notes: tuple[str, ...] = ()  # what the person should hear about
 
 
-class Reply(Struct, frozen=True):
+class WrittenReply(Struct, frozen=True):
     """Steps 5 and 6, generate and check: what was said and done."""
 
     outcome: LoopOutcome = field(default_factory=LoopOutcome)
@@ -99,7 +99,7 @@ class Turn(Struct, frozen=True):
     reading: Reading
     recalled: Recalled
     composed: Composed
-    reply: Reply = field(default_factory=Reply)
+    reply: WrittenReply = field(default_factory=WrittenReply)
     stored: Session | None = None  # step 7, commit: with the reply
     unwritten: tuple[str, ...] = ()  # likewise: what could not be written, and why
 
@@ -119,7 +119,7 @@ class Turn(Struct, frozen=True):
         return (*self.heard.notes, *self.recalled.notes, *self.composed.notes, *self.unwritten)
 
 
-class Voice(Struct, frozen=True):
+class ReplyStream(Struct, frozen=True):
     """How a reply reaches the person."""
 
     say: Say  # hears it, piece by piece; whole, where it is held back until it is checked
@@ -148,7 +148,7 @@ class ReplyWriter(Protocol):
     ) -> Composed:
         """Make the request."""
 
-    def generate(self, runtime: Runtime, turn: Turn, voice: Voice) -> Reply:
+    def generate(self, runtime: Runtime, turn: Turn, voice: ReplyStream) -> WrittenReply:
         """Write the reply, checked before any of it is said that may still be held back."""
 
     def stable(

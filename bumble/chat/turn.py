@@ -17,7 +17,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from bumble.chat import able_reply, commit, plain_reply
-from bumble.chat.reply_writer import Heard, Moment, ReplyWriter, Turn, Voice
+from bumble.chat.reply_writer import Heard, Moment, ReplyStream, ReplyWriter, Turn
 from bumble.fallback import sayings
 from bumble.llm.protocol import Request
 from bumble.prompt.system import Stable
@@ -52,7 +52,7 @@ def prepare(
     return Turn(writer, heard, moment, reading, recalled, composed)
 
 
-def answer(runtime: Runtime, turn: Turn, voice: Voice) -> Turn:
+def answer(runtime: Runtime, turn: Turn, voice: ReplyStream) -> Turn:
     """Have the reply written and said, and commit what came of it."""
     reply = turn.writer.generate(runtime, turn, voice)
     return commit.commit(runtime, replace(turn, reply=reply))

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bumble.cli import editor, output, setting_files, text_input
+from bumble.cli import output, setting_files, text_input
 from bumble.cli.opening import Opened
 from bumble.cli.process import Shell
 from bumble.entity import changes, commits, companions
@@ -212,7 +212,7 @@ def edit(
         check(text, None if source == "-" else opened.shell.path(Path(source)))
         write(text)
         return
-    with editor.draft(opened.shell, PurePosixPath(path).name, before, check) as typed:
+    with text_input.draft(opened.shell, PurePosixPath(path).name, before, check) as typed:
         write(typed)
 
 

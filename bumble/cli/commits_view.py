@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from bumble.cli import output, viewing
+from bumble.cli import listing, output
 from bumble.cli.listing import readable, when
 from bumble.cli.opening import Opened
 from bumble.entity import commits
@@ -37,7 +37,7 @@ def look(opened: Opened) -> Waiting:
 
 def seen(opened: Opened, commits: Sequence[Commit]) -> list[Commit]:
     """Return commits as whoever looks may see them: of some only what made them, and when."""
-    reader, root = viewing.reader(opened), opened.entity.root
+    reader, root = listing.reader(opened), opened.entity.root
     if not reader.id:
         return list(commits)
     return [_seen(each, reader, log.versions(root, each)) for each in commits]

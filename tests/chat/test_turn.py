@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from bumble.chat import able_reply, participants, route, turn
-from bumble.chat.reply_writer import Heard, Voice
+from bumble.chat.reply_writer import Heard, ReplyStream
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.errors import AnswerInvalidError, UnsafePathError
@@ -506,7 +506,7 @@ def test_a_hand_edit_while_the_model_thinks_is_kept_though_files_are_read_once(a
         prepared = turn.prepare(runtime, Heard(heard, who))
         time.sleep(0.02)  # longer than a tick of the file system's clock
         file.write_bytes(file.read_bytes().replace(b"Sam", b"Tam"))
-        turn.answer(runtime, prepared, Voice(lambda _: None))
+        turn.answer(runtime, prepared, ReplyStream(lambda _: None))
     text = file.read_text(encoding="utf-8")
     assert "Tam" in text
     assert relationships.find(ada.relationships, "sam").interaction_count == 2

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from bumble.bridges.exports import bundle, memories, okf
 from bumble.bridges.report import life
-from bumble.cli import app, completing, past_records
+from bumble.cli import app, completing, past
 from bumble.cli.doctor import check_records
 from bumble.cli.doctor.check_records import CheckContext
 from bumble.entity import changes, commits, companions, create, settings, write_ahead
@@ -805,7 +805,7 @@ def test_what_holds_only_the_present_is_in_no_folder_of_earlier(
     kind: Kind, entity: Entity, tmp_path: Path
 ) -> None:
     path = entity.relative(put(entity, kind))
-    past_records.copy(entity, tmp_path / "then", AT + timedelta(days=9), ZONE)
+    past.copy(entity, tmp_path / "then", AT + timedelta(days=9), ZONE)
     assert (tmp_path / "then" / path).exists() != kind.of_now
 
 

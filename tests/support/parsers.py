@@ -27,7 +27,7 @@ from bumble.bridges.imports import card, formats, json_stream, lorebook, notes, 
 from bumble.bridges.imports.items import ImportContext
 from bumble.chat import context_report
 from bumble.chat.deep_recall import ToolCache
-from bumble.cli import directives
+from bumble.cli.talk import repl
 from bumble.entity import layers, settings
 from bumble.errors import UserError
 from bumble.fallback import quotes
@@ -292,7 +292,7 @@ def _streamed(text: str) -> object:
 
 def _message(text: str) -> object:
     """Take a message apart in all the ways in which a turn does."""
-    directives.parse(text, shortcuts=True)
+    repl.parse(text, shortcuts=True)
     quotes.words_of(text)
     splitting.split(text)
     form.form(text, form.language(text))

@@ -11,7 +11,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from bumble.chat import participants, turn
-from bumble.chat.reply_writer import Heard, Turn, Voice
+from bumble.chat.reply_writer import Heard, ReplyStream, Turn
 from bumble.entity import settings
 from bumble.entity.folder import Entity
 from bumble.index.memory import Memory
@@ -80,7 +80,7 @@ def talk(
     heard = participants.listen(runtime, session, is_new, who, text)
     runtime.memory.sync()
     prepared = turn.prepare(runtime, Heard(heard, who))
-    return turn.answer(runtime, prepared, Voice(say))
+    return turn.answer(runtime, prepared, ReplyStream(say))
 
 
 def stored(entity: Entity) -> sessions.Session:

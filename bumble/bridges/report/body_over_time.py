@@ -28,7 +28,7 @@ WIDTH, HEIGHT = 600.0, 100.0  # of a drawing, in its own units
 MOST_FEELINGS = 12
 
 
-class Moment(Struct, frozen=True):
+class BodyMoment(Struct, frozen=True):
     """The body at a time."""
 
     at: datetime
@@ -66,7 +66,7 @@ class BodyOverTime(Struct, frozen=True):
 
 
 def of(
-    episodes: Sequence[LifeEntry], history: Iterable[Moment], now: Moment | None
+    episodes: Sequence[LifeEntry], history: Iterable[BodyMoment], now: BodyMoment | None
 ) -> BodyOverTime:
     """Put together what is known of a body.
 
@@ -75,7 +75,7 @@ def of(
         history: Of its file.
         now: As it is at present.
     """
-    tagged = [Moment(entry.at, entry.body.bars) for entry in episodes if entry.body]
+    tagged = [BodyMoment(entry.at, entry.body.bars) for entry in episodes if entry.body]
     moments = sorted((*tagged, *history, *((now,) if now else ())), key=lambda each: each.at)
     moods = Counter(entry.body.mood for entry in episodes if entry.body)
     feelings = _feelings(episodes)
@@ -88,7 +88,7 @@ def of(
     )
 
 
-def history(root: Path, zone: tzinfo, since: datetime | None = None) -> list[Moment]:
+def history(root: Path, zone: tzinfo, since: datetime | None = None) -> list[BodyMoment]:
     """Return the body by some commits of its file, evenly chosen; none where there are none.
 
     Raises:
@@ -102,7 +102,7 @@ def history(root: Path, zone: tzinfo, since: datetime | None = None) -> list[Mom
     for commit, data in zip(chosen, texts, strict=True):
         levels = _levels(data) if data else {}
         if levels:
-            moments.append(Moment(commit.at.astimezone(zone), levels))
+            moments.append(BodyMoment(commit.at.astimezone(zone), levels))
     return moments
 
 
@@ -119,7 +119,7 @@ def levels(state: body.Soma) -> dict[str, float]:
     return {name: state.bars.value(name) for name in BAR_NAMES}
 
 
-def _line(name: str, moments: Sequence[Moment]) -> BarLine:
+def _line(name: str, moments: Sequence[BodyMoment]) -> BarLine:
     values = [moment.levels[name] for moment in moments]
     begin, end = moments[0].at, moments[-1].at
     span = (end - begin).total_seconds() or 1.0
@@ -135,10 +135,10 @@ def _line(name: str, moments: Sequence[Moment]) -> BarLine:
     return BarLine(name, " ".join(points), values[0], min(values), max(values), values[-1])
 
 
-def _rows(moments: Sequence[Moment]) -> Iterable[tuple[str, tuple[float, ...]]]:
+def _rows(moments: Sequence[BodyMoment]) -> Iterable[tuple[str, tuple[float, ...]]]:
     days = {moment.at.date() for moment in moments}
     form = "%Y-%m-%d" if len(days) <= MOST_DAYS else "%Y-%m"
-    groups: dict[str, list[Moment]] = {}
+    groups: dict[str, list[BodyMoment]] = {}
     for moment in moments:
         groups.setdefault(f"{moment.at:{form}}", []).append(moment)
     for label, group in groups.items():

@@ -12,7 +12,7 @@ from bumble.body import anchoring
 from bumble.body.config import HORMONE_NAMES
 from bumble.body.hormones import shown_name
 from bumble.body.soma import Soma
-from bumble.cli import body_view, commit, listing, output, text_input, viewing
+from bumble.cli import body_view, commit, listing, output, text_input
 from bumble.cli.entity_command import shows, writes
 from bumble.cli.listing import Listing
 from bumble.cli.opening import Opened
@@ -95,7 +95,7 @@ def list_(opened: Opened) -> None:
 @shows
 def show(opened: Opened, label: LabelArgument) -> None:
     """Show an anchor, and what recalling it would do to the body now."""
-    anchor = viewing.Viewer(opened).seen(_find(opened, label))
+    anchor = listing.Viewer(opened).seen(_find(opened, label))
     last = listing.when(anchor.last_recalled, opened)
     rows = [
         ("made", listing.when(anchor.at, opened)),

@@ -9,11 +9,12 @@ from typing import Annotated, Any
 
 import typer
 
-from bumble.cli import commit, output, people, text_input, viewing
+from bumble.cli import commit, output, people, text_input
 from bumble.cli.commit import FromOption
 from bumble.cli.entity_command import looks_back, writes
 from bumble.cli.listing import (
     LimitOption,
+    Viewer,
     details,
     origin,
     pick,
@@ -88,7 +89,7 @@ def list_(
         )
 
     paths = beliefs.paths(opened.entity.beliefs)
-    load = viewing.Viewer(opened).seeing(_load)
+    load = Viewer(opened).seeing(_load)
     listing = readable(opened, paths, load, keep=wanted, limit=limit)
     short = short_ids([record.id for record in listing.records], _by_id(opened))
 
@@ -112,7 +113,7 @@ def show(
 ) -> None:
     """Show a belief, how sure it is of it now, and what it rests on."""
     path = _path(opened, belief_id)
-    belief = viewing.Viewer(opened).seen(_load(path))
+    belief = Viewer(opened).seen(_load(path))
     rows = [
         ("id", belief.id),
         ("category", belief.category),

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec import Struct, field
 
-from bumble.cli import directives, introducing, output, turn_view
-from bumble.cli.directives import Wishes
+from bumble.cli import introducing, output
 from bumble.cli.models import chat_model
 from bumble.cli.opening import Opened, open_entity, shell_of
 from bumble.cli.options import (
@@ -22,6 +21,8 @@ from bumble.cli.options import (
     YesOption,
 )
 from bumble.cli.output import Speech
+from bumble.cli.talk import repl, turn_view
+from bumble.cli.talk.repl import Wishes
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import AnswerInvalidError, UsageError
 from bumble.files import disk
@@ -159,7 +160,7 @@ def chat(
         wanted = session and people.find_session(opened, session).id
         talk.begin(session_id=wanted, new=new_session)
         if first is None:
-            from bumble.cli import repl
+            from bumble.cli.talk import repl
 
             wants_usage = usage or opened.config.output.usage
             repl.run(talk, usage=wants_usage, debug_prefix=debug_prefix)
@@ -221,7 +222,7 @@ def _parse_input(text: str, *, typed: bool) -> ChatInput:
     if not typed:
         return ChatInput(text, typed)
     name = text[1:].split()[0] if text.startswith("/") and text[1:].split() else ""
-    parsed = directives.parse(text, shortcuts=True)
+    parsed = repl.parse(text, shortcuts=True)
     if name in ELSEWHERE:
         raise UsageError(f"/{name} is for a conversation at the terminal; here: {ELSEWHERE[name]}")
     if text.startswith("/") and parsed.text.startswith("/"):

@@ -11,11 +11,11 @@ import typer
 
 from bumble.chat import context_report
 from bumble.chat.context_report import ContextReport
-from bumble.cli import context_view, directives, output, people, viewing
+from bumble.cli import listing, output, people
 from bumble.cli.entity_command import looks_back, shows
 from bumble.cli.opening import Opened
 from bumble.cli.people import OfSessionOption
-from bumble.cli.talk import conversation
+from bumble.cli.talk import conversation, repl, turn_view
 from bumble.errors import UsageError, UserError
 from bumble.files import disk
 from bumble.records import session_files
@@ -61,7 +61,7 @@ def list_(
         opened.shell,
         "context list",
         context_report.to_data(report),
-        list(context_view.listed(report)),
+        list(turn_view.listed(report)),
     )
 
 
@@ -81,7 +81,7 @@ def detail(
         opened.shell,
         "context detail",
         context_report.to_data(report),
-        list(context_view.detailed(report)),
+        list(turn_view.detailed(report)),
     )
 
 
@@ -160,7 +160,7 @@ def _written(message: dict[str, Any]) -> str:
 def _hidden(opened: Opened, session: Session) -> str | None:
     """Say that a conversation is not for whoever looks; None: it is."""
     heard = Provenance(audience=session.people)
-    return None if viewing.Viewer(opened).may_see(heard) else withheld(heard)
+    return None if listing.Viewer(opened).may_see(heard) else withheld(heard)
 
 
 def _joined(messages: list[tuple[str, str]]) -> str:
@@ -196,7 +196,7 @@ def _estimated(
     chosen = people.find_session(opened, session) if session is not None else None
     if chosen is not None:
         speaker = speaker or chosen.by
-    typed = directives.parse(SAMPLE if message is None else message, shortcuts=False)
+    typed = repl.parse(SAMPLE if message is None else message, shortcuts=False)
     if not typed.text.strip():
         raise UsageError("There is nothing to say: the message is empty.")
     with conversation.open_to_look(opened, speaker, chosen.id if chosen else None) as talk:

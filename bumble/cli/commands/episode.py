@@ -11,7 +11,7 @@ import typer
 from msgspec.structs import asdict
 
 from bumble.body.significance import decayed
-from bumble.cli import commit, listing, output, people, text_input, viewing
+from bumble.cli import commit, listing, output, people, text_input
 from bumble.cli.commit import FromOption
 from bumble.cli.entity_command import looks_back, writes
 from bumble.cli.listing import LimitOption, SinceOption
@@ -65,7 +65,7 @@ def list_(
         return has_tags and is_theirs and is_of_talk and (start is None or episode.at >= start)
 
     paths = episodes.paths(opened.entity.episodes)
-    load = viewing.Viewer(opened).seeing(_load)
+    load = listing.Viewer(opened).seeing(_load)
     listed = listing.readable(opened, paths, load, keep=wanted, limit=limit)
     short = listing.short_ids(
         [record.id for record in listed.records], (path.stem for path in paths)
@@ -92,7 +92,7 @@ def show(
 ) -> None:
     """Show an episode: what happened, why it mattered, and what is left of that."""
     path = _path(opened, episode_id)
-    episode = viewing.Viewer(opened).seen(_load(path))
+    episode = listing.Viewer(opened).seen(_load(path))
     names = people.names(opened)
     left = _fading(opened)(episode)
     felt = (

@@ -8,13 +8,14 @@ from contextlib import AbstractContextManager
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+from xml.etree import ElementTree
 
 import typer
+from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from bumble.cli import commit, junit, listing, output, people
+from bumble.cli import commit, listing, output, people
 from bumble.cli.entity_command import reads, writes
-from bumble.cli.junit import TestCase
 from bumble.cli.listing import Listing
 from bumble.cli.opening import Opened
 from bumble.cli.options import DryRunOption, LimitOption, SeedOption, YesOption
@@ -29,6 +30,36 @@ if TYPE_CHECKING:
     from bumble.cli.doctor.mind_checks import CheckOutcome, Summary, WrittenStatement
     from bumble.cli.talk.conversation import Conversation
     from bumble.records.session_files import SessionInfo
+
+
+class TestCase(Struct, frozen=True):
+    """One check in one place."""
+
+    group: str
+    name: str
+    failure: str  # why it failed; empty: it passed
+
+
+def render(suite: str, cases: Sequence[TestCase]) -> bytes:
+    """Write a report of some cases."""
+    failures = sum(bool(case.failure) for case in cases)
+    counts = {"tests": str(len(cases)), "failures": str(failures), "errors": "0"}
+    root = ElementTree.Element("testsuites", counts)
+    inner = ElementTree.SubElement(root, "testsuite", {"name": suite, **counts})
+    for case in cases:
+        where = {"classname": case.group, "name": case.name}
+        element = ElementTree.SubElement(inner, "testcase", where)
+        if case.failure:
+            ElementTree.SubElement(element, "failure", {"message": _allowed(case.failure)})
+    ElementTree.indent(root)
+    text = ElementTree.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'.encode()
+
+
+def _allowed(text: str) -> str:
+    """Leave out what XML 1.0 can't hold."""
+    return "".join(letter for letter in text if letter in "\t\n" or letter.isprintable())
+
 
 HELP = """Check what the entity knows: what it finds, is shown and answers.
 
@@ -94,7 +125,7 @@ def _tell(
     summary = mind_checks.summarize(outcomes, told)
     if junit_file is not None:
         cases = [_case(each) for each in outcomes]
-        report = junit.render(f"bumble eval {opened.identity.name}", cases)
+        report = render(f"bumble eval {opened.identity.name}", cases)
         disk.write_atomic(opened.shell.path(junit_file), report)
     data = {
         "checks": [_data(each) for each in outcomes],

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bumble.cli import commit, listing, output, text_input, viewing
+from bumble.cli import commit, listing, output, text_input
 from bumble.cli.commit import FromOption
 from bumble.cli.entity_command import shows, writes
 from bumble.cli.listing import LimitOption, Listing, SinceOption
@@ -139,7 +139,7 @@ def _entries(opened: Opened, since: str | None, tags: Sequence[str] | None) -> l
     start = listing.moment(since, opened, "--since") if since is not None else None
     wanted = {_tag(tag).casefold() for tag in tags or ()}
     written = journal.read(file, opened.zone).entries
-    entries = map(viewing.Viewer(opened).seen, written)
+    entries = map(listing.Viewer(opened).seen, written)
     return sorted(
         (
             entry

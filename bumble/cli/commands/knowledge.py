@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from bumble.cli import commit, listing, output, text_input, viewing
+from bumble.cli import commit, listing, output, text_input
 from bumble.cli.commit import FromOption
 from bumble.cli.entity_command import looks_back, writes
 from bumble.cli.listing import Listing
@@ -59,7 +59,7 @@ def show(
     ] = None,
 ) -> None:
     """Show a section, or all."""
-    whole, viewer = _read(opened), viewing.Viewer(opened)
+    whole, viewer = _read(opened), listing.Viewer(opened)
     book = replace(whole, sections=tuple(map(viewer.seen, whole.sections)))
     if title is not None:
         section = _find(book, title)

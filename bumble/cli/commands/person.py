@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from msgspec.structs import asdict
 
-from bumble.cli import commit, index_place, output, people, text_input, viewing
+from bumble.cli import commit, index_place, listing, output, people, text_input
 from bumble.cli.commit import FromOption
 from bumble.cli.entity_command import looks_back, writes
 from bumble.cli.listing import counted, details, origin, show_list, when
@@ -65,7 +65,7 @@ def show(
     from bumble.runtime import people as standings
     from bumble.runtime import spoken
 
-    person = viewing.Viewer(opened).seen(people.find(opened, name))
+    person = listing.Viewer(opened).seen(people.find(opened, name))
     language = spoken.by_person(
         opened.entity, opened.config.language, person.id, opened.shell.now()
     )

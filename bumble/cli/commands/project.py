@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bumble.cli import commit, listing, output, people, text_input, viewing
+from bumble.cli import commit, listing, output, people, text_input
 from bumble.cli.commit import FromOption
 from bumble.cli.entity_command import shows, writes
 from bumble.cli.listing import Listing
@@ -67,7 +67,7 @@ def list_(
 @shows
 def show(opened: Opened, title: TitleArgument) -> None:
     """Show a project: why it is worked on, its next steps, and who has part in it."""
-    project = viewing.Viewer(opened).seen(_find(opened, title))
+    project = listing.Viewer(opened).seen(_find(opened, title))
     rows = [
         ("status", project.status),
         ("people", ", ".join(project.people)),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bumble.cli import body_view, output, people, viewing
+from bumble.cli import body_view, listing, output, people
 from bumble.cli.entity_command import shows
 from bumble.cli.opening import Opened
 from bumble.errors import (
@@ -23,7 +23,7 @@ from bumble.errors import (
 from bumble.files import disk
 
 if TYPE_CHECKING:
-    from bumble.bridges.report.body_over_time import Moment
+    from bumble.bridges.report.body_over_time import BodyMoment
     from bumble.bridges.report.page import LifeReport
     from bumble.history.log import Commit
     from bumble.records.provenance import Reader
@@ -66,7 +66,7 @@ def report(
     target = None if dest == STDOUT else _target(opened, dest)
     if target is not None:
         _check(target, opened.root, force=force)
-    reader = viewing.reader(opened)
+    reader = listing.reader(opened)
     if person is not None:
         reader = Reader(people.find(opened, person).id)
     made = _report(opened, reader)
@@ -137,7 +137,7 @@ def _report(opened: Opened, reader: Reader) -> LifeReport:
     )
 
 
-def _history(opened: Opened) -> tuple[list[Commit] | None, list[Moment]]:
+def _history(opened: Opened) -> tuple[list[Commit] | None, list[BodyMoment]]:
     """Return the commits of the last weeks, and the body by the history of its file.
 
     Only the owner gets them: when it moved, others talked.
@@ -156,10 +156,9 @@ def _history(opened: Opened) -> tuple[list[Commit] | None, list[Moment]]:
         return None, []
 
 
-def _present(opened: Opened) -> Moment | None:
+def _present(opened: Opened) -> BodyMoment | None:
     """Return the body at present; None where nothing has moved it, or its file can't be read."""
     from bumble.bridges.report import body_over_time
-    from bumble.bridges.report.body_over_time import Moment
 
     try:
         presence = body_view.look(opened)
@@ -168,7 +167,7 @@ def _present(opened: Opened) -> Moment | None:
         return None
     if presence.stored_at is None:
         return None
-    return Moment(presence.soma.at, body_over_time.levels(presence.soma))
+    return body_over_time.BodyMoment(presence.soma.at, body_over_time.levels(presence.soma))
 
 
 def _tell(opened: Opened, made: LifeReport, target: Path, size: int, reader: Reader) -> None:

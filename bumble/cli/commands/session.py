@@ -10,11 +10,12 @@ from typing import Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from bumble.cli import commit, output, people, viewing
+from bumble.cli import commit, output, people
 from bumble.cli.entity_command import shows, writes
 from bumble.cli.listing import (
     LAST,
     LimitOption,
+    Viewer,
     counted,
     pick,
     readable,
@@ -54,7 +55,7 @@ def list_(
 ) -> None:
     """List conversations, the one that went on last first."""
     by_id, broken = _by_id(opened)
-    viewer = viewing.Viewer(opened)
+    viewer = Viewer(opened)
     paths = list(by_id.values())
     listing = readable(
         opened, paths, lambda path: viewer.session(session_files.load(path)), limit=limit
@@ -89,7 +90,7 @@ def show(
     ] = None,
 ) -> None:
     """Show a conversation word for word, with the brief it left for the next."""
-    viewer = viewing.Viewer(opened)
+    viewer = Viewer(opened)
     session = viewer.session(_load(opened, session_id))
     brief = session_files.read_handover(opened.entity.sessions, session.id)
     heard = Provenance(audience=session.people)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bumble.cli import commit, listing, output, text_input, viewing
+from bumble.cli import commit, listing, output, text_input
 from bumble.cli.commit import FromOption
 from bumble.cli.entity_command import shows, writes
 from bumble.cli.listing import Listing
@@ -63,7 +63,7 @@ def show(
     name: NameArgument,
 ) -> None:
     """Show a skill: how it is done, what for, and who wrote that down."""
-    skill = viewing.Viewer(opened).seen(_find(opened, name))
+    skill = listing.Viewer(opened).seen(_find(opened, name))
     written = ("written", listing.origin(skill.provenance))
     rows = [("description", skill.description), written, ("file", skill.path)]
     text = [f"# {skill.name}", "", skill.text, "", *listing.details(rows)]

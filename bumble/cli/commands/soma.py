@@ -13,7 +13,7 @@ from bumble.body.affects import emotional_intensity
 from bumble.body.bars import FULL
 from bumble.body.config import HORMONE_NAMES
 from bumble.body.soma import Soma
-from bumble.cli import anchors_view, listing, output, run_job, viewing
+from bumble.cli import body_view, listing, output, run_job
 from bumble.cli.body_view import Presence, fragment_data, look
 from bumble.cli.entity_command import looks_back, runs_job
 from bumble.cli.opening import Opened
@@ -50,7 +50,7 @@ def show(opened: Opened, *, as_: AsOption = None, explain: ExplainOption = False
     Its values are those of the present, computed from the file; looking writes nothing.
     """
     presence = look(opened)
-    presence = replace(presence, soma=viewing.Viewer(opened).body(presence.soma))
+    presence = replace(presence, soma=listing.Viewer(opened).body(presence.soma))
     if as_ is not None:
         text = _rendered(presence, as_)
         output.result(opened.shell, "soma", {"as": as_, "text": text}, text)
@@ -58,7 +58,7 @@ def show(opened: Opened, *, as_: AsOption = None, explain: ExplainOption = False
     data = _data(opened, presence)
     lines = _lines(opened, presence, data)
     if explain:
-        anchored = anchors_view.of(opened, presence)
+        anchored = body_view.of(opened, presence)
         data, lines = {**data, "anchors": anchored.data}, [*lines, "", *anchored.lines]
     output.result(opened.shell, "soma", data, lines)
 

@@ -5,14 +5,14 @@ Looks only: no model is opened and nothing is fetched; a part that can't be read
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from json import loads
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 from msgspec.structs import asdict
 
-from bumble.cli import body_view, index_place, listing, opening, output, people, waiting_imports
+from bumble.cli import body_view, index_place, listing, opening, output, people
 from bumble.cli.entity_command import reads
 from bumble.cli.models import chat_model, weights
 from bumble.cli.opening import Opened
@@ -23,6 +23,7 @@ from bumble.llm import engine_probe
 from bumble.models.weights import store
 from bumble.records import kinds, session_files, sessions, state
 from bumble.records.kinds import Kind
+from bumble.records.session_files import SessionInfo
 from bumble.runtime import cursors, review_queue
 from bumble.text import urls
 
@@ -32,6 +33,23 @@ if TYPE_CHECKING:
     from bumble.models.weights.choice import Choice
     from bumble.records.session_files import SessionInfo
     from bumble.records.sessions import Session
+
+
+def look(infos: Iterable[SessionInfo]) -> dict[str, int]:
+    """Count the imported conversations, those that are not wholly learnt from, and their bytes."""
+    imported = [info for info in infos if info.imported is not None]
+    waiting = [info.size_bytes for info in imported if info.waits]
+    return {"conversations": len(imported), "waiting": len(waiting), "waiting_bytes": sum(waiting)}
+
+
+def line(waiting: dict[str, int]) -> str:
+    """Say it for people; nothing where none lies."""
+    if not waiting["waiting"]:
+        return ""
+    count = listing.counted(waiting["waiting"], "conversation")
+    size = output.size(waiting["waiting_bytes"])
+    return f"{count} ({size}) not learnt from; `bumble distill --session ID` does it, nothing else"
+
 
 app = typer.Typer(rich_markup_mode=None)
 MEASURED_ON = "all-minilm-l6-v2"  # the embedding model that ranking weights were chosen on
@@ -65,7 +83,7 @@ def status(
         "mood": _or(opened, lambda: _mood(opened), None),
         "pending": _or(opened, lambda: _pending(opened), None),
         "due": _or(opened, lambda: _due(opened), None),
-        "imports": waiting_imports.look(infos),
+        "imports": look(infos),
         "unanswered": [message for talk in talks for message in _unanswered(talk)],
         "today": _today(opened),
         "uncommitted": _uncommitted(opened),
@@ -298,7 +316,7 @@ def _lines(opened: Opened, data: dict[str, Any]) -> list[str]:
         ("to commit", _uncommitted_line(data["uncommitted"])),
         ("to review", _review_line(data["review"])),
         ("not obeyed", ", ".join(data["not_obeyed"])),
-        ("imported", waiting_imports.line(data["imports"])),
+        ("imported", line(data["imports"])),
         ("remembers", _counts_line(data["counts"])),
         ("index", _index_line(data["index"])),
     ]

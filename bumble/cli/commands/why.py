@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from bumble.cli import listing, output, viewing
+from bumble.cli import listing, output
 from bumble.cli.entity_command import shows
 from bumble.cli.opening import Opened
 from bumble.errors import RecordMissingError, UsageError
@@ -60,7 +60,7 @@ def why(
         near = listing.missing("kind of record", kind, lookup.KINDS)
         raise UsageError(f"{near}\nThere are {', '.join(lookup.KINDS)}.")
     shelf = lookup.Library(opened.entity, name=opened.identity.name, zone=opened.zone)
-    viewer = viewing.Viewer(opened)
+    viewer = listing.Viewer(opened)
     item, *others = _meant(shelf, query, kind, viewer)
     node = _seen(viewer, why.explain(shelf, item, why.GitHistory(opened.entity.root)))
     data = {
@@ -78,7 +78,7 @@ def why(
         output.say(f"{listing.counted(len(node.missing), 'source')} {verb} {GONE}.")
 
 
-def _seen(viewer: viewing.Viewer, node: SourceNode) -> SourceNode:
+def _seen(viewer: listing.Viewer, node: SourceNode) -> SourceNode:
     """Return a record with what it rests on, each as it may be seen, and as its commits may."""
     item, origin = node.item, node.item.origin
     named = item.id if item.kind in NAMED_BY_WORDS else ""
@@ -93,7 +93,7 @@ def _seen(viewer: viewing.Viewer, node: SourceNode) -> SourceNode:
 
 
 def _meant(
-    shelf: Library, query: str, kind: str | None, viewer: viewing.Viewer
+    shelf: Library, query: str, kind: str | None, viewer: listing.Viewer
 ) -> list[LibraryRecord]:
     """Return the record that is meant, or those that hold the sentence."""
     from bumble.history import sentences

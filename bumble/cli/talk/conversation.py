@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from bumble.chat import context_report, participants, turn
 from bumble.chat.participants import NOTHING, Attached, Person
-from bumble.chat.reply_writer import Heard, Turn, Voice
+from bumble.chat.reply_writer import Heard, ReplyStream, Turn
 from bumble.cli import mcp, output, people, runtimes
 from bumble.cli.models import abilities, chat_model
 from bumble.cli.models.chat_model import choose_model
@@ -176,7 +176,7 @@ class Conversation:
         voice, stops = output.Voice(say), self.opened.shell.stops
         thinking.wait(self._reading(prepared))
         with self._timed("answer"), stops.held(), thinking:
-            heard_by = Voice(thinking.until(voice), thinking.begin, stops.open)
+            heard_by = ReplyStream(thinking.until(voice), thinking.begin, stops.open)
             self.last = turn.answer(self.runtime, prepared, heard_by)
             self.session = self.last.session
         voice.complain()

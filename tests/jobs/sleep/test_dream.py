@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from bumble.body import ebb, noise
 from bumble.body import soma as body
 from bumble.chat import able_reply, participants, tools, turn
-from bumble.chat.reply_writer import Heard, Voice
+from bumble.chat.reply_writer import Heard, ReplyStream
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
@@ -457,7 +457,7 @@ def test_a_private_dream_enters_the_prompt_of_those_it_is_for_alone(
             runtime, session, is_new, who, "I have been wondering about it all. " * 8
         )
         runtime.memory.sync()
-        turn.answer(runtime, turn.prepare(runtime, Heard(heard, who)), Voice(lambda _: None))
+        turn.answer(runtime, turn.prepare(runtime, Heard(heard, who)), ReplyStream(lambda _: None))
         text = "".join(one.content for one in model.requests[0].messages)
         assert "Bars: " in text
         assert ("[dream] i plant whales" in text) == dreamt

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import WordCompleter
 from prompt_toolkit.history import FileHistory, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
-from bumble.cli import context_view, directives, introducing, output, turn_view
-from bumble.cli.directives import Wishes
+from bumble.cli import introducing, output
 from bumble.cli.output import Speech
-from bumble.cli.talk import conversation
+from bumble.cli.talk import conversation, turn_view
 from bumble.errors import UserError
 from bumble.files import disk
 from bumble.runtime import people
@@ -24,6 +25,104 @@ from bumble.text.whole_text import whole
 
 if TYPE_CHECKING:
     from bumble.cli.talk.conversation import Conversation
+
+SWITCHES = ("think", "verbose", "reasoning")  # on, or off
+OFF = frozenset({"off", "none", "no", "false"})
+LEVELS = frozenset({"minimal", "low", "medium", "high", "xhigh", "max", "maximum", "full"})
+ON = LEVELS | {"on", "yes", "true", "hard", "harder", "deep", "deeper", "adaptive", "stream"}
+UNKNOWN_HERE = {  # of other tools: taken out with their words, without effect
+    "elevated": OFF | ON | {"ask"},
+    "queue": OFF | ON | {"collect", "steer", "steer-backlog", "followup", "interrupt", "reset"},
+}
+SHORTCUTS = {  # carried out where an owner's message has them, with the words each takes
+    "status": frozenset[str](),
+    "context": frozenset({"list", "detail"}),
+    "usage": frozenset({"tokens", "on", "off"}),
+    "me": frozenset[str](),
+}
+
+
+def _alternatives(words: Iterable[str]) -> str:
+    return "|".join(sorted(words, key=len, reverse=True))
+
+
+def _with_words(words: Mapping[str, frozenset[str]]) -> str:
+    """Match any of some names, each with one of its words behind it or without."""
+    return "|".join(
+        rf"{name}(?:[ \t]+(?:{_alternatives(taken)})(?![\w-]))?" if taken else name
+        for name, taken in words.items()
+    )
+
+
+_DIRECTIVE = re.compile(
+    rf"(?<!\S)/(?:(?P<switch>{_with_words(dict.fromkeys(SWITCHES, OFF | ON) | UNKNOWN_HERE)})"
+    r"|(?P<model>model)(?:[ \t]+(?P<name>\S+))?)(?=\s|$|[.,!?])"
+)
+_SHORTCUT = re.compile(rf"(?<!\S)/(?P<shortcut>{_with_words(SHORTCUTS)})(?=\s|$|[.,!?])")
+
+
+class Wishes(Struct, frozen=True):
+    """What a person wants of the answers; None: as it was."""
+
+    think: bool | None = None
+    verbose: bool | None = None
+    reasoning: bool | None = None
+
+    def over(self, other: Wishes) -> Wishes:
+        """Return these, and the others where these say nothing."""
+        values = {name: value for name in SWITCHES if (value := getattr(self, name)) is not None}
+        return replace(other, **values)
+
+
+class Typed(Struct, frozen=True):
+    """What was typed, taken apart."""
+
+    text: str  # without the directives
+    wishes: Wishes = Wishes()
+    model: str | None = None  # that was asked for; empty: which one it is
+    ignored: tuple[str, ...] = ()  # directives that mean nothing here
+    shortcuts: tuple[tuple[str, str], ...] = ()  # commands within it, each with its word
+
+
+def parse(text: str, *, shortcuts: bool) -> Typed:
+    """Take the directives out of a message.
+
+    Args:
+        text: As it was typed.
+        shortcuts: Whether the speaker may have commands carried out from inside a message.
+    """
+    matches = list(_DIRECTIVE.finditer(text))
+    inline = list(_SHORTCUT.finditer(text)) if shortcuts else []
+    if not matches and not inline:
+        return Typed(text)
+    switches = {
+        name: word not in OFF
+        for name, word in (_parted(match["switch"]) for match in matches if match["switch"])
+    }
+    models = [match["name"] or "" for match in matches if match["model"]]
+    return Typed(
+        _without(text, sorted(match.span() for match in (*matches, *inline))),
+        Wishes(**{name: on for name, on in switches.items() if name in SWITCHES}),
+        models[-1] if models else None,
+        tuple(name for name in switches if name in UNKNOWN_HERE),
+        tuple(dict.fromkeys(_parted(match["shortcut"]) for match in inline)),
+    )
+
+
+def _parted(text: str) -> tuple[str, str]:
+    """Part a command from its word; empty: it has none."""
+    name, *word = text.split()
+    return name, " ".join(word)
+
+
+def _without(text: str, spans: list[tuple[int, int]]) -> str:
+    """Cut stretches out, and the blanks before each with it."""
+    rest, at = "", 0
+    for start, end in spans:
+        rest = (rest + text[at:start]).rstrip(" \t") if start >= at else rest
+        at = max(at, end)
+    return (rest + text[at:]).strip()
+
 
 HELP = """\
 /help       this list
@@ -90,11 +189,11 @@ def _take(talk: Conversation, state: ReplState, text: str) -> bool:
     name = text[1:].split()[0] if text.startswith("/") and text[1:].split() else ""
     if name in COMMANDS:
         words = text.removeprefix(f"/{name}").strip()
-        if words and name != "model" and words not in directives.SHORTCUTS.get(name, ()):
+        if words and name != "model" and words not in SHORTCUTS.get(name, ()):
             output.say(_unknown_words(name))
             return False
         return COMMANDS[name](talk, state, words)
-    typed = directives.parse(text, shortcuts=talk.person.trust == "owner")
+    typed = parse(text, shortcuts=talk.person.trust == "owner")
     if text.startswith("/") and typed.text.startswith("/"):
         output.say(f"There is no command /{name}; /help lists them. It was not sent.")
         return False
@@ -115,14 +214,14 @@ def _take(talk: Conversation, state: ReplState, text: str) -> bool:
 
 def _unknown_words(name: str) -> str:
     """Say which words a command takes."""
-    words = sorted(directives.SHORTCUTS.get(name, ()))
+    words = sorted(SHORTCUTS.get(name, ()))
     takes = f"takes {' or '.join(words)}" if words else "stands alone"
     return f"/{name} {takes}. Nothing was sent."
 
 
 def _confirm(wishes: Wishes) -> None:
     """Say what holds from now on."""
-    for name in directives.SWITCHES:
+    for name in SWITCHES:
         value = getattr(wishes, name)
         if value is not None:
             output.say(f"/{name} is {'on' if value else 'off'} until the next conversation.")
@@ -160,7 +259,7 @@ def _answer(talk: Conversation, state: ReplState, text: str, wishes: Wishes) -> 
 
 
 def _slashed() -> list[str]:
-    return sorted(f"/{name}" for name in (*COMMANDS, *directives.SWITCHES))
+    return sorted(f"/{name}" for name in (*COMMANDS, *SWITCHES))
 
 
 def _history(talk: Conversation) -> FileHistory | InMemoryHistory:
@@ -205,7 +304,7 @@ def _help(talk: Conversation, state: ReplState, rest: str) -> bool:
 def _status(talk: Conversation, state: ReplState, rest: str) -> bool:
     switches = [
         f"/{name} {'on' if value else 'off'}"
-        for name in directives.SWITCHES
+        for name in SWITCHES
         if (value := getattr(state.wishes, name)) is not None
     ]
     lines = [*talk.status(), talk.fullness(), f"mood: {talk.mood()}", *conversation.describe(talk)]
@@ -226,14 +325,14 @@ def _me(talk: Conversation, state: ReplState, rest: str) -> bool:
 
 def _context(talk: Conversation, state: ReplState, rest: str) -> bool:
     report = talk.report()
-    shown = context_view.detailed if rest == "detail" else context_view.listed
+    shown = turn_view.detailed if rest == "detail" else turn_view.listed
     output.say("\n".join(shown(report)) if report else "Nothing has been sent yet.")
     return False
 
 
 def _usage(talk: Conversation, state: ReplState, rest: str) -> bool:
     if rest:
-        state.usage = rest not in directives.OFF
+        state.usage = rest not in OFF
         does = "says" if state.usage else "does not say"
         output.say(f"Each answer {does} what it cost from now on.")
     else:
