@@ -22,6 +22,7 @@ from bumble.text import moments, printable
 
 if TYPE_CHECKING:
     from bumble.body.soma import Soma
+    from bumble.records.session_files import SessionInfo
     from bumble.records.sessions import Session
 
 T = TypeVar("T")
@@ -307,3 +308,19 @@ def origin(provenance: base.Provenance) -> str:
     sources = f"from {', '.join(provenance.sources)}" if provenance.sources else ""
     audience = f"only for {', '.join(provenance.audience)}" if provenance.audience else ""
     return "; ".join(filter(None, [", ".join(filter(None, parts)), sources, audience]))
+
+
+def imports(infos: Iterable[SessionInfo]) -> dict[str, int]:
+    """Count the imported conversations, those that are not wholly learnt from, and their bytes."""
+    imported = [info for info in infos if info.imported is not None]
+    waiting = [info.size_bytes for info in imported if info.waits]
+    return {"conversations": len(imported), "waiting": len(waiting), "waiting_bytes": sum(waiting)}
+
+
+def imports_line(waiting: dict[str, int]) -> str:
+    """Say it for people; nothing where none lies."""
+    if not waiting["waiting"]:
+        return ""
+    count = counted(waiting["waiting"], "conversation")
+    size = output.size(waiting["waiting_bytes"])
+    return f"{count} ({size}) not learnt from; `bumble distill --session ID` does it, nothing else"

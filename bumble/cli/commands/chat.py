@@ -21,7 +21,7 @@ from bumble.cli.options import (
     YesOption,
 )
 from bumble.cli.output import Speech
-from bumble.cli.talk import repl, turn_view
+from bumble.cli.talk import repl
 from bumble.cli.talk.repl import Wishes
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import AnswerInvalidError, UsageError
@@ -257,18 +257,16 @@ def answer(
         output.piece("\n" if turn.outcome.said else "")
     for note in turn.notes:
         output.warn(shell, note)
-    output.stopped(turn.outcome.stopped, turn_view.why_stopped(turn))
+    output.stopped(turn.outcome.stopped, repl.why_stopped(turn))
     if shell.json:
-        output.result(
-            shell, "chat", turn_view.data(turn) | {"pending": conversation.pending(talk)}, ""
-        )
+        output.result(shell, "chat", repl.data(turn) | {"pending": conversation.pending(talk)}, "")
     shell.stops.obey()
     if debug_prefix:
         output.say(talk.prefix_report(turn))
     talk.finish(turn)
-    turn_view.tell_more(turn, wishes)
+    repl.tell_more(turn, wishes)
     if usage or opened.config.output.usage:
-        output.say(turn_view.footer(talk, turn))
+        output.say(repl.footer(talk, turn))
     if turn.outcome.stopped == "interrupted":
         raise KeyboardInterrupt
     if turn.outcome.problem is not None:

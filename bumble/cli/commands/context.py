@@ -15,7 +15,7 @@ from bumble.cli import listing, output, people
 from bumble.cli.entity_command import looks_back, shows
 from bumble.cli.opening import Opened
 from bumble.cli.people import OfSessionOption
-from bumble.cli.talk import conversation, repl, turn_view
+from bumble.cli.talk import conversation, repl
 from bumble.errors import UsageError, UserError
 from bumble.files import disk
 from bumble.records import session_files
@@ -61,7 +61,7 @@ def list_(
         opened.shell,
         "context list",
         context_report.to_data(report),
-        list(turn_view.listed(report)),
+        list(repl.listed(report)),
     )
 
 
@@ -81,7 +81,7 @@ def detail(
         opened.shell,
         "context detail",
         context_report.to_data(report),
-        list(turn_view.detailed(report)),
+        list(repl.detailed(report)),
     )
 
 

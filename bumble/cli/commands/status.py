@@ -5,7 +5,7 @@ Looks only: no model is opened and nothing is fetched; a part that can't be read
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from json import loads
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -33,22 +33,6 @@ if TYPE_CHECKING:
     from bumble.models.weights.choice import Choice
     from bumble.records.session_files import SessionInfo
     from bumble.records.sessions import Session
-
-
-def look(infos: Iterable[SessionInfo]) -> dict[str, int]:
-    """Count the imported conversations, those that are not wholly learnt from, and their bytes."""
-    imported = [info for info in infos if info.imported is not None]
-    waiting = [info.size_bytes for info in imported if info.waits]
-    return {"conversations": len(imported), "waiting": len(waiting), "waiting_bytes": sum(waiting)}
-
-
-def line(waiting: dict[str, int]) -> str:
-    """Say it for people; nothing where none lies."""
-    if not waiting["waiting"]:
-        return ""
-    count = listing.counted(waiting["waiting"], "conversation")
-    size = output.size(waiting["waiting_bytes"])
-    return f"{count} ({size}) not learnt from; `bumble distill --session ID` does it, nothing else"
 
 
 app = typer.Typer(rich_markup_mode=None)
@@ -83,7 +67,7 @@ def status(
         "mood": _or(opened, lambda: _mood(opened), None),
         "pending": _or(opened, lambda: _pending(opened), None),
         "due": _or(opened, lambda: _due(opened), None),
-        "imports": look(infos),
+        "imports": listing.imports(infos),
         "unanswered": [message for talk in talks for message in _unanswered(talk)],
         "today": _today(opened),
         "uncommitted": _uncommitted(opened),
@@ -316,7 +300,7 @@ def _lines(opened: Opened, data: dict[str, Any]) -> list[str]:
         ("to commit", _uncommitted_line(data["uncommitted"])),
         ("to review", _review_line(data["review"])),
         ("not obeyed", ", ".join(data["not_obeyed"])),
-        ("imported", line(data["imports"])),
+        ("imported", listing.imports_line(data["imports"])),
         ("remembers", _counts_line(data["counts"])),
         ("index", _index_line(data["index"])),
     ]

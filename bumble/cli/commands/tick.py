@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from bumble.cli import output, run_job
-from bumble.cli.commands import status
+from bumble.cli import listing, output, run_job
 from bumble.cli.entity_command import runs_job
 from bumble.cli.opening import Opened
 from bumble.cli.run_job import JobFlags
@@ -165,7 +164,7 @@ def _tell(opened: Opened, settled_jobs: Sequence[Settled], *, dry_run: bool, ver
         for name, problem in problems
     ]
     held = {settled.name: settled.held for settled in settled_jobs if settled.held}
-    imports = status.look(session_files.imports(opened.entity.sessions))
+    imports = listing.imports(session_files.imports(opened.entity.sessions))
     data = {
         "ran": True,
         "dry_run": dry_run,
@@ -178,7 +177,7 @@ def _tell(opened: Opened, settled_jobs: Sequence[Settled], *, dry_run: bool, ver
     lines += _held_lines(held)
     lines += [f"{name} waits: {problem}" for name, problem in problems]
     lines = list(dict.fromkeys(lines)) or ["Nothing was due."]
-    lines += [f"imported: {line}"] if (line := status.line(imports)) else []
+    lines += [f"imported: {line}"] if (line := listing.imports_line(imports)) else []
     run_job.tell(opened, "tick", data, lines, verbose=verbose or dry_run)
 
 
