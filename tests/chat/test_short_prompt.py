@@ -6,9 +6,10 @@ import pytest
 
 from bumble.chat import plain_reply
 from bumble.entity.folder import Entity
+from bumble.llm.scripted import ScriptedModel
 from bumble.prompt.system import Stable
 from bumble.records import sessions
-from tests.support.turns import NOON, ScriptedModel, runtime_of
+from tests.support.turns import NOON, runtime_of
 
 MOST_TOKENS = 440  # estimated, which is more than it takes; the day and the message come on top
 

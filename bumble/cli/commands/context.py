@@ -24,7 +24,7 @@ from bumble.records.provenance import withheld
 from bumble.records.sessions import Session
 
 if TYPE_CHECKING:
-    from bumble.chat.commit import Turn
+    from bumble.chat.reply_writer import Turn
 
 Sent = tuple[list[dict[str, Any]], list[dict[str, Any]]]  # messages, and the tools for them
 app = typer.Typer(

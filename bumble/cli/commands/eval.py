@@ -219,7 +219,7 @@ def _no_progress(what: str, at: int, of: int) -> None:
 
 def _prompt(talk: Conversation, check: Check) -> str:
     """Return the request that would answer a question, without the question."""
-    messages = talk.look(check.ask).request.messages
+    messages = talk.look(check.ask).composed.request.messages
     return "\n".join(message.content for message in messages).replace(check.ask, " ")
 
 

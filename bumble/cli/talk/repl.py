@@ -28,7 +28,7 @@ from bumble.runtime import people
 from bumble.text.whole_text import whole
 
 if TYPE_CHECKING:
-    from bumble.chat.commit import Turn
+    from bumble.chat.reply_writer import Turn
     from bumble.cli.talk.conversation import Conversation
 
 SWITCHES = ("think", "verbose", "reasoning")  # on, or off
