@@ -21,7 +21,6 @@ from bumble.errors import ChangeUnfinishedError, FileChangedError, LockedError, 
 from bumble.records import base, self_model, sessions, state
 from bumble.records.sessions import Message
 from bumble.runtime import anchor_recall, body_state, cursors, people
-from bumble.runtime.cursors import APPRAISE, DISTILL, REFLECT, REMEMBER
 from bumble.runtime.runtime import Runtime
 
 COMMIT_TRIES = 3
@@ -131,14 +130,10 @@ def _lived(runtime: Runtime, turn: Turn) -> list[tools.Plan]:
         done += ["tool_failed" if result.failed else "tool" for result in step.results]
     if turn.reply.outcome.said:
         done.append(SPOKE)
-    keys: list[cursors.Key] = [(name,) for name in (APPRAISE, REMEMBER, DISTILL)]
-    keys.append((REFLECT, turn.heard.who.id))
 
     def heard() -> Change | None:
         file = state.read(runtime.entity.state)
-        return cursors.plan_heard(
-            file, turn.session, keys, first.id, "there is more to think about"
-        )
+        return cursors.plan_heard(file, turn.session, first.id, "there is more to think about")
 
     def move(soma: Soma) -> Soma:
         before = stirring.move(soma) if stirring else soma

@@ -34,7 +34,7 @@ from bumble.llm.protocol import (
 from bumble.llm.say_stream import SayReader
 from bumble.prompt import transcript
 from bumble.runtime.runtime import Runtime
-from bumble.text import tokens, word_frequency
+from bumble.text import tokens, words
 from bumble.text.words import DEFAULT_LANGUAGE, one_line
 
 MOST_REPEATED = 80  # characters of the end that are looked for at the beginning of what follows
@@ -88,13 +88,13 @@ def _first_word(text: str) -> str:
 def _is_one_word(last: str, first: str, language: str) -> bool:
     """Whether two pieces are one word rather than two, by how common each of them is."""
     whole = (last + first).casefold()
-    if word_frequency.is_listed(whole, language):
+    if words.is_listed(whole, language):
         apart = min(
-            word_frequency.share(last.casefold(), language),
-            word_frequency.share(first.casefold(), language),
+            words.frequency(last.casefold(), language),
+            words.frequency(first.casefold(), language),
         )
-        return word_frequency.share(whole, language) > apart or apart <= word_frequency.RAREST
-    return not all(word_frequency.is_listed(part.casefold(), language) for part in (last, first))
+        return words.frequency(whole, language) > apart or apart <= words.RAREST
+    return not all(words.is_listed(part.casefold(), language) for part in (last, first))
 
 
 REPEAT_LIMIT = 3  # identical calls in a row before the next is refused

@@ -31,7 +31,7 @@ from bumble.records.skills import Skill
 from bumble.runtime import anchor_recall, body_state, people, rules
 from bumble.runtime.outside import OutsideResult, OutsideTools
 from bumble.runtime.runtime import Runtime
-from bumble.text import json_schema, passed_on, stop_words
+from bumble.text import passed_on, schema, stop_words
 from bumble.text.words import one_line
 
 LEAST_WORDS, LEAST_KEPT = 6, 0.5  # of a text that is rewritten: so many telling words, this share
@@ -287,7 +287,7 @@ def run(name: str, arguments: Mapping[str, Any], context: ToolContext) -> Result
     if found is None or name in AGENCY:
         known = ", ".join(tool.name for tool in known_tools)
         return Result(f"failed: there is no tool {name}; there are {known}", failed=True)
-    problem = json_schema.error(arguments, found.parameters)
+    problem = schema.schema_error(arguments, found.parameters)
     if problem is not None:
         return Result(f"failed: {problem.message}", failed=True)
     try:

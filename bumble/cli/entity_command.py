@@ -113,7 +113,7 @@ def _command(
             limits__lock_timeout_seconds=wait,
         )
         if then is not None:
-            from bumble.cli.past import open_past  # much, for what is seldom asked
+            from bumble.cli.as_of import open_past  # it loads history, which few commands need
 
             opened = open_past(opened, then)
         values.pop("json")  # the process knows it already, from its arguments

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from bumble.records.session_files import SessionInfo
     from bumble.records.sessions import Session
 
+if TYPE_CHECKING:
+    from bumble.body.soma import Soma
+    from bumble.records.sessions import Session
+
 T = TypeVar("T")
 # The fields of records of all kinds in which something is told. The first are lines that say, where
 # it is not for whoever looks, that there is something; the others are left empty.

@@ -11,7 +11,7 @@ from bumble.cli.models import abilities, chat_model
 from bumble.cli.models.abilities import ModelStanding
 from bumble.cli.models.chat_model import Facts
 from bumble.cli.opening import Configured, Opened
-from bumble.entity import credentials
+from bumble.entity import installation
 from bumble.models.abilities.tiers import ANY
 from bumble.models.weights.choice import Choice
 from bumble.runtime import spoken
@@ -53,7 +53,7 @@ def shown(opened: Configured, chosen: Choice) -> tuple[dict[str, Any], list[str]
 
 def _has_key(opened: Configured, chosen: Choice) -> bool:
     shell = opened.shell
-    return credentials.secret(chosen.key, shell.environ, shell.secrets_file) is not None
+    return installation.secret(chosen.key, shell.environ, shell.secrets_file) is not None
 
 
 def _place(opened: Configured, chosen: Choice, *, has_key: bool) -> Rows:

@@ -15,7 +15,7 @@ from bumble.cli import output, setting_files
 from bumble.cli.models import chat_model, weights
 from bumble.cli.opening import Configured
 from bumble.cli.process import Shell
-from bumble.entity import changes, credentials, setting_edits
+from bumble.entity import changes, installation, setting_edits
 from bumble.errors import CredentialsError
 from bumble.llm import detect, engine_probe, providers
 from bumble.llm.detect import LocalServer
@@ -135,7 +135,7 @@ def _of_providers(shell: Shell) -> Iterator[Option]:
 
 def _has_key(shell: Shell, provider: Provider) -> bool:
     try:
-        return credentials.secret(provider.key, shell.environ, shell.secrets_file) is not None
+        return installation.secret(provider.key, shell.environ, shell.secrets_file) is not None
     except CredentialsError as error:
         output.warn(shell, str(error))
         return False

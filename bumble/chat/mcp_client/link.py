@@ -163,7 +163,7 @@ async def _end(process: Process) -> None:
 MAX_RESULT_CHARS = 1_000_000
 MOST_PAGES = 20  # of a list of tools
 MOST_LISTED = 500
-CLOSE_SECONDS = 5.0  # beyond these nobody waits for a server to be gone
+GONE_SECONDS = 5.0  # beyond these nobody waits for a server to be gone
 PROBLEM_CHARS = 200
 PROBLEMS: tuple[type[Exception], ...] = (
     *(MCPError, OSError, ValueError, RuntimeError, CancelledError, ExceptionGroup),
@@ -289,7 +289,7 @@ class Link:
         if not self._ready.done():
             self._life.cancel()
         try:
-            self._life.result(CLOSE_SECONDS)
+            self._life.result(GONE_SECONDS)
         except PROBLEMS:
             self._life.cancel()
 

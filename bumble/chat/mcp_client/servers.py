@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 
 from bumble.chat import workspace
-from bumble.entity import credentials
+from bumble.entity import installation
 from bumble.entity.config import ServerConfig
 from bumble.errors import McpMissingError, UserError
 from bumble.llm import prompts
@@ -283,7 +283,7 @@ class Servers:
         names = server.config.variables
         environ = workspace.environment(self._person_environ, names, desktop=False)
         for name in names:
-            value = credentials.secret(name, self._person_environ, self._secrets_file)
+            value = installation.secret(name, self._person_environ, self._secrets_file)
             if value is not None:
                 environ[name] = value
         return environ

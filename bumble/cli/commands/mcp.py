@@ -122,11 +122,11 @@ def _server_lines(server: Mapping[str, Any]) -> list[str]:
 
 def _serving(opened: Opened, speaker: str | None, *, write: bool) -> Callable[[], None]:
     with library():
-        from bumble.bridges.mcp_server import server, wire
+        from bumble.bridges.mcp_server import server
     from bumble.bridges.mcp_server.desk import Desk
 
-    desk = Desk(_runtime(opened), _reader(opened, speaker), _memory(opened))
-    return partial(wire.serve, server.make(desk, writes=write))
+    desk = Desk(opened, _reader(opened, speaker), _memory(opened))
+    return partial(server.serve, server.make(desk, writes=write))
 
 
 def _runtime(opened: Opened) -> Runtime:

@@ -176,8 +176,8 @@ def forget(
     The one command that rewrites conversations. What others share loses the name; what may still
     tell of them is named as undecided. Earlier versions in git are not touched.
     """
+    from bumble.jobs.forgetting import forget
     from bumble.jobs.forgetting import forget as forgetting
-    from bumble.jobs.forgetting import traces
 
     listing = people.everybody(opened)
     if listing.broken:
@@ -192,7 +192,7 @@ def forget(
         question = f"Forget {names[-1] if not person else person.name}: {plan.summary}?"
         commit.confirm(opened.shell, question, "Say --yes, or look first with --dry-run.", yes=yes)
         # first: after a kill nobody would come back to it
-        traces.drop_caches(opened.entity, caches)
+        forget.drop_caches(opened.entity, caches)
     sentence = f"Forgot {name}: {plan.summary}."
     key = secrets.token_hex(16)  # nobody may foresee it
     record = forgetting.plan_record(plan, opened.shell.now(), key) if plan.changes else None
@@ -209,10 +209,12 @@ def forget(
         undecided=[asdict(entry) for entry in plan.undecided],
     )
     if plan.changes and not dry_run:
-        traces.drop_caches(opened.entity, caches)
+        forget.drop_caches(opened.entity, caches)
         at = index_place.place_of(opened.entity, opened.config.index)
         identity = opened.identity
-        for left in traces.scrub(opened.entity, [plan], at, name=identity.name, zone=opened.zone):
+        for left in forget.scrub_traces(
+            opened.entity, [plan], at, name=identity.name, zone=opened.zone
+        ):
             output.say(left)
         _tell_of_copies(opened)
     for entry in plan.undecided:

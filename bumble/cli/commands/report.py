@@ -25,7 +25,6 @@ from bumble.files import disk
 if TYPE_CHECKING:
     from bumble.bridges.report.body_over_time import BodyMoment
     from bumble.bridges.report.page import LifeReport
-    from bumble.history.log import Commit
     from bumble.records.provenance import Reader
 
 app = typer.Typer(rich_markup_mode=None)
@@ -55,8 +54,8 @@ def report(
 
     It shows what happened, who it knows, what it believes and why.
 
-    One file that loads nothing and sends nothing: a timeline, the body over time, people, beliefs
-    down to what was said, dreams, what changed this month. An earlier report is replaced.
+    One file that loads nothing and sends nothing: at first the little that tells most, then all of
+    it, people, beliefs down to what was said, dreams, a timeline. An earlier report is replaced.
     """
     from bumble.bridges.report import page
     from bumble.records.provenance import Reader
@@ -113,7 +112,7 @@ def _put(target: Path, data: bytes) -> None:
 
 
 def _report(opened: Opened, reader: Reader) -> LifeReport:
-    from bumble.bridges.report import body_over_time, changed
+    from bumble.bridges.report import body_over_time
     from bumble.bridges.report.life import Collector, shown
     from bumble.bridges.report.page import LifeReport
     from bumble.records import kinds
@@ -125,7 +124,7 @@ def _report(opened: Opened, reader: Reader) -> LifeReport:
     collector = Collector(opened.entity, zone, name, reader, now)
     life = collector.collect(progress)
     progress.clear()
-    commits, moments = _history(opened) if reader.is_owner else (None, [])
+    moments = _history(opened) if reader.is_owner else []
     present = _present(opened) if reader.is_owner else None
     return LifeReport(
         shown(name),
@@ -133,27 +132,25 @@ def _report(opened: Opened, reader: Reader) -> LifeReport:
         now,
         life,
         body_over_time.of(life.of(kinds.EPISODE), moments, present),
-        changed.of(life, now, commits),
     )
 
 
-def _history(opened: Opened) -> tuple[list[Commit] | None, list[BodyMoment]]:
-    """Return the commits of the last weeks, and the body by the history of its file.
+def _history(opened: Opened) -> list[BodyMoment]:
+    """Return the body by the history of its file.
 
-    Only the owner gets them: when it moved, others talked.
+    Only the owner gets it: when it moved, others talked.
     """
-    from bumble.bridges.report import body_over_time, changed
+    from bumble.bridges.report import body_over_time
     from bumble.history import log
 
     try:
         log.require(opened.root)
-        commits = changed.history(opened.root, opened.shell.now())
-        return commits, body_over_time.history(opened.root, opened.zone)
+        return body_over_time.history(opened.root, opened.zone)
     except HistoryMissingError:
-        return None, []
+        return []
     except (HistoryClosedError, HistoryUnreadableError) as error:
         output.warn(opened.shell, f"The history was left out: {error}")
-        return None, []
+        return []
 
 
 def _present(opened: Opened) -> BodyMoment | None:
@@ -180,7 +177,6 @@ def _tell(opened: Opened, made: LifeReport, target: Path, size: int, reader: Rea
         "counts": {**counts, "person": len(life.people)},
         "withheld": life.withheld,
         "unread": life.unread,
-        "has_history": made.changed.has_history,
     }
     memories = f"{life.count:,} memor{'y' if life.count == 1 else 'ies'}"
     lines = [f"Wrote {target}", f"  {memories}, {output.size(size)}"]

@@ -57,12 +57,12 @@ def list_(
     by_id, broken = _by_id(opened)
     viewer = Viewer(opened)
     paths = list(by_id.values())
-    listing = readable(
+    listed = readable(
         opened, paths, lambda path: viewer.session(session_files.load(path)), limit=limit
     )
-    listing = replace(listing, broken=listing.broken + broken)
+    listed = replace(listed, broken=listed.broken + broken)
     names = people.names(opened)
-    short = short_ids([record.id for record in listing.records], by_id)
+    short = short_ids([record.id for record in listed.records], by_id)
 
     def line(session: Session) -> list[str]:
         spoken = ", ".join(names.get(person, person) for person in session.people)
@@ -75,7 +75,7 @@ def list_(
         whole["messages"] = _length(session)
         return {key: value for key, value in whole.items() if key != "compactions"}
 
-    show_list(opened, "session list", listing, data, line, NONE, newest_first=True)
+    show_list(opened, "session list", listed, data, line, NONE, newest_first=True)
 
 
 @app.command()

@@ -96,12 +96,12 @@ def _meant(
     shelf: Library, query: str, kind: str | None, viewer: listing.Viewer
 ) -> list[LibraryRecord]:
     """Return the record that is meant, or those that hold the sentence."""
-    from bumble.history import sentences
+    from bumble.history import why
 
     try:
         return [shelf.look_up(query, kind)]
     except RecordMissingError:
-        found = sentences.find(shelf, query, kind)
+        found = why.find(shelf, query, kind)
         records = [record for record in found if viewer.may_see(record.origin)]
         if not records:
             raise

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from bumble.cli import output
 from bumble.cli.models import chat_model, weights
 from bumble.cli.models.chat_model import choose_model
-from bumble.entity import credentials
+from bumble.entity import installation
 from bumble.entity.config import AbilitiesConfig
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import RecordInvalidError, UserError
@@ -328,7 +328,7 @@ def is_free(opened: Configured, chosen: Choice) -> bool:
     if chosen.backend != "endpoint":
         return True
     shell = opened.shell
-    return credentials.secret(chosen.key, shell.environ, shell.secrets_file) is None
+    return installation.secret(chosen.key, shell.environ, shell.secrets_file) is None
 
 
 def unmeasured(result: ModelResult, codes: Sequence[str]) -> list[str]:

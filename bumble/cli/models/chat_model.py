@@ -14,7 +14,7 @@ from msgspec import Struct
 from bumble.cli import output
 from bumble.cli.models import weights
 from bumble.cli.opening import Configured, Opened
-from bumble.entity import credentials
+from bumble.entity import installation
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import UserError
 from bumble.files import disk
@@ -178,7 +178,7 @@ def open_endpoint(opened: Configured, chosen: Choice, *, writes: bool) -> HttpMo
     return openai_compatible.connect(
         chosen.url,
         chosen.model,
-        api_key=credentials.secret(chosen.key, shell.environ, shell.secrets_file),
+        api_key=installation.secret(chosen.key, shell.environ, shell.secrets_file),
         timeouts=timeouts,
         context_tokens=config.context_tokens,
         enforces=config.tool_choice == "required",
