@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec import Struct, field
 
-from bumble.cli import introducing, output
+from bumble.cli import output
 from bumble.cli.models import chat_model
 from bumble.cli.opening import Opened, open_entity, shell_of
 from bumble.cli.options import (
@@ -21,8 +21,8 @@ from bumble.cli.options import (
     YesOption,
 )
 from bumble.cli.output import Speech
-from bumble.cli.talk import repl
-from bumble.cli.talk.repl import Wishes
+from bumble.cli.talk import turn_view
+from bumble.cli.talk.turn_view import Wishes
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import AnswerInvalidError, UsageError
 from bumble.files import disk
@@ -125,7 +125,7 @@ def chat(
     shell = shell_of(ctx)
     output.sign("one moment …", shell.environ)  # what follows takes longer than a moment to load
     from bumble.cli import people
-    from bumble.cli.talk import conversation
+    from bumble.cli.talk import conversation, introducing
 
     shell.set_now(now)
     shell.set_seed(seed)
@@ -151,8 +151,6 @@ def chat(
     output.sign(f"{opened.identity.name} wakes …", shell.environ)
     typed = message is not None and message != ["-"]
     first = None if text is None else _parse_input(text, typed=typed)
-    if first is not None and not incognito:
-        opened = introducing.heard(opened, first.text, speaker, yes=yes)
     present = [name.strip() for name in company.split(",")] if company is not None else []
     with conversation.open_to_talk(
         opened, speaker, yes=yes, writes=not incognito, present=present
@@ -160,12 +158,13 @@ def chat(
         wanted = session and people.find_session(opened, session).id
         talk.begin(session_id=wanted, new=new_session)
         if first is None:
-            from bumble.cli.talk import repl
+            from bumble.cli.talk import repl  # the prompt takes its time
 
             wants_usage = usage or opened.config.output.usage
             repl.run(talk, usage=wants_usage, debug_prefix=debug_prefix)
             return
-        answer(opened, talk, first, usage=usage, debug_prefix=debug_prefix)
+        introducing.introduce(talk, first.text, yes=yes)
+        answer(talk.opened, talk, first, usage=usage, debug_prefix=debug_prefix)
         settles = conversation.after_answer(talk)
     if settles:
         conversation.in_background(opened)
@@ -222,7 +221,7 @@ def _parse_input(text: str, *, typed: bool) -> ChatInput:
     if not typed:
         return ChatInput(text, typed)
     name = text[1:].split()[0] if text.startswith("/") and text[1:].split() else ""
-    parsed = repl.parse(text, shortcuts=True)
+    parsed = turn_view.parse(text, shortcuts=True)
     if name in ELSEWHERE:
         raise UsageError(f"/{name} is for a conversation at the terminal; here: {ELSEWHERE[name]}")
     if text.startswith("/") and parsed.text.startswith("/"):
@@ -257,16 +256,18 @@ def answer(
         output.piece("\n" if turn.outcome.said else "")
     for note in turn.notes:
         output.warn(shell, note)
-    output.stopped(turn.outcome.stopped, repl.why_stopped(turn))
+    output.stopped(turn.outcome.stopped, turn_view.why_stopped(turn))
     if shell.json:
-        output.result(shell, "chat", repl.data(turn) | {"pending": conversation.pending(talk)}, "")
+        output.result(
+            shell, "chat", turn_view.data(turn) | {"pending": conversation.pending(talk)}, ""
+        )
     shell.stops.obey()
     if debug_prefix:
         output.say(talk.prefix_report(turn))
     talk.finish(turn)
-    repl.tell_more(turn, wishes)
+    turn_view.tell_more(turn, wishes)
     if usage or opened.config.output.usage:
-        output.say(repl.footer(talk, turn))
+        output.say(turn_view.footer(talk, turn))
     if turn.outcome.stopped == "interrupted":
         raise KeyboardInterrupt
     if turn.outcome.problem is not None:

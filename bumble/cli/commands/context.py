@@ -15,7 +15,7 @@ from bumble.cli import listing, output, people
 from bumble.cli.entity_command import looks_back, shows
 from bumble.cli.opening import Opened
 from bumble.cli.people import OfSessionOption
-from bumble.cli.talk import conversation, repl
+from bumble.cli.talk import conversation, turn_view
 from bumble.errors import UsageError, UserError
 from bumble.files import disk
 from bumble.records import session_files
@@ -61,7 +61,7 @@ def list_(
         opened.shell,
         "context list",
         context_report.to_data(report),
-        list(repl.listed(report)),
+        list(turn_view.listed(report)),
     )
 
 
@@ -81,7 +81,7 @@ def detail(
         opened.shell,
         "context detail",
         context_report.to_data(report),
-        list(repl.detailed(report)),
+        list(turn_view.detailed(report)),
     )
 
 
@@ -196,7 +196,7 @@ def _estimated(
     chosen = people.find_session(opened, session) if session is not None else None
     if chosen is not None:
         speaker = speaker or chosen.by
-    typed = repl.parse(SAMPLE if message is None else message, shortcuts=False)
+    typed = turn_view.parse(SAMPLE if message is None else message, shortcuts=False)
     if not typed.text.strip():
         raise UsageError("There is nothing to say: the message is empty.")
     with conversation.open_to_look(opened, speaker, chosen.id if chosen else None) as talk:

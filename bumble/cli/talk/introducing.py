@@ -6,6 +6,7 @@ Who that is the reader says, where there is one for the entity's embedder.
 from __future__ import annotations
 
 import shlex
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -13,13 +14,32 @@ from bumble.cli import output, setting_files
 from bumble.cli.models import weights
 from bumble.cli.opening import Opened
 from bumble.entity import setting_edits
+from bumble.fallback import sayings
 from bumble.files import disk
 from bumble.records import relationships, session_files
+from bumble.text import words
+
+if TYPE_CHECKING:
+    from bumble.cli.talk.conversation import Conversation
 
 OWNER_NAME = "owner.name"
 
 
-def heard(opened: Opened, text: str, speaker: str | None, *, yes: bool) -> Opened:
+def introduce(talk: Conversation, text: str, *, yes: bool = False) -> None:
+    """Let the owner be called as the first message says, if that is agreed to.
+
+    A model that writes minds names by itself, and never waits for a reader to be loaded.
+    """
+    if not talk.runtime.writes or not talk.is_new or talk.person.trust != "owner":
+        return
+    if sayings.for_talk(talk.runtime, words.language(text)) is None:
+        return
+    opened = heard(talk.opened, text, yes=yes)
+    if opened is not talk.opened:
+        talk.name_owner(opened)
+
+
+def heard(opened: Opened, text: str, *, yes: bool) -> Opened:
     """Return the entity with the owner's name as the first message gives it, if that is agreed to.
 
     At a terminal the person is asked; elsewhere --yes agrees, and without it they are told how.
@@ -28,10 +48,9 @@ def heard(opened: Opened, text: str, speaker: str | None, *, yes: bool) -> Opene
     Args:
         opened: The entity.
         text: What is about to be said.
-        speaker: Of `--as`; None: the owner, as far as is known.
         yes: Whether every question is answered with yes.
     """
-    name = "" if speaker is not None else _new_name(opened, text)
+    name = _new_name(opened, text)
     if not name:
         return opened
     owner, entity = opened.identity.owner.name or "nobody", opened.identity.name
