@@ -143,6 +143,15 @@ def test_what_the_owner_speaks_decides_until_something_was_embedded(
     assert before[0].name == "all-minilm-l6-v2"
 
 
+def test_where_messages_have_to_be_read_one_model_is_fetched_for_both(
+    ada: Entity, shell: Shell
+) -> None:
+    opened, known = opened_in(ada, shell), catalog.load()
+    assert weights.embedding_models(opened, known, "", reads=True)[0].name == weights.READING
+    before = weights.embedding_models(opened, known, "all-minilm-l6-v2", reads=True)
+    assert before[0].name == "all-minilm-l6-v2"
+
+
 def test_an_index_goes_on_with_the_model_that_made_it(ada: Entity, shell: Shell) -> None:
     opened = opened_in(ada, shell)
     assert weights.embedded_by(opened) == ""

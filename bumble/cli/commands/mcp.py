@@ -125,7 +125,7 @@ def _serving(opened: Opened, speaker: str | None, *, write: bool) -> Callable[[]
         from bumble.bridges.mcp_server import server
     from bumble.bridges.mcp_server.desk import Desk
 
-    desk = Desk(opened, _reader(opened, speaker), _memory(opened))
+    desk = Desk(_runtime(opened), _reader(opened, speaker), _memory(opened))
     return partial(server.serve, server.make(desk, writes=write))
 
 

@@ -252,18 +252,21 @@ def means(shell: Shell, bar: output.Progress | None = None) -> PullOptions:
     return replace(shell.means, progress=progress, note=note)
 
 
-def embedder(opened: Opened, *, fetch_with_yes: bool | None = None) -> Embedder | None:
+def embedder(
+    opened: Opened, *, fetch_with_yes: bool | None = None, reads: bool = False
+) -> Embedder | None:
     """Open the embedding model, or none: then words alone find things, which is said.
 
     Args:
         opened: The entity.
         fetch_with_yes: None fetches nothing; else whether --yes was given.
+        reads: Whether messages are read by it, too; see `embedding_models`.
     """
     shell = opened.shell
     if opened.config.embedding.model == "none":
         return None
     before = embedded_by(opened)
-    named = embedding_models(opened, catalog_of(shell), before)
+    named = embedding_models(opened, catalog_of(shell), before, reads=reads)
     here = installed(shell, named)
     lacking = _lacking(named, here, before)
     try:
@@ -343,7 +346,9 @@ def reader_here(opened: Opened) -> MessageReader | None:
     return reader.over(open_embedder(opened.shell.weights, entry, None, lambda _: None))
 
 
-def embedding_models(opened: Opened, catalog: Catalog, before: str) -> list[CatalogEntry]:
+def embedding_models(
+    opened: Opened, catalog: Catalog, before: str, *, reads: bool = False
+) -> list[CatalogEntry]:
     """List the embedding models that the settings ask for, the one to prefer first.
 
     Args:
@@ -352,6 +357,8 @@ def embedding_models(opened: Opened, catalog: Catalog, before: str) -> list[Cata
         before: The one that has embedded what was said so far. Where the settings leave it open
             it goes on, so that no word in another language has everything embedded anew; without
             it an owner who speaks another language than English gets one that knows more.
+        reads: Whether no model writes, so that messages have to be read: then the one that reads
+            them goes first, and nobody is asked for a second one in the middle of a talk.
 
     Returns:
         Nothing where none is wanted.
@@ -362,6 +369,8 @@ def embedding_models(opened: Opened, catalog: Catalog, before: str) -> list[Cata
     if wanted != AUTO:
         return [catalog.entry(wanted)]
     models = catalog.of_kind("embedding")
+    if reads and not before:
+        return sorted(models, key=lambda entry: entry.name != READING)
     language = opened.config.language
     if language == AUTO:
         if before:
