@@ -151,6 +151,22 @@ def test_a_task_goes_to_the_model_and_its_answer_is_said_whole(ada: Entity) -> N
     assert talk.say("a haiku please") == haiku
 
 
+def test_a_task_is_heard_line_by_line_and_never_a_secret(ada: Entity) -> None:
+    poem = (
+        "The fox took Pickle. Snow fell!\nThe key is sk-proj-9aZ3kQ7mX2vB8nL4wT6yR1cD5fG0hJ\nEnd."
+    )
+    runtime = with_reader(
+        runtime_of(ada, ScriptedModel([Reply(poem, purpose="chat")])),
+        {"a poem please": reading("task")},
+    )
+    runtime = replace(runtime, abilities=Abilities("choose"))
+    heard: list[str] = []
+    done = turns.talk(runtime, "a poem please", say=heard.append)
+    assert heard == ["The fox took Pickle. ", "Snow fell!\n"]
+    assert done.outcome.said == "The fox took Pickle. Snow fell!"
+    assert "sk-proj" not in "".join(message.text for message in done.session.messages)
+
+
 def test_without_a_model_a_task_is_refused_in_plain_words(ada: Entity) -> None:
     talk, _ = told(ada, {"a haiku please": reading("task")})
     assert "bumble model list" in talk.say("a haiku please")
