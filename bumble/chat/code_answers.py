@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from msgspec import Struct
@@ -20,6 +20,7 @@ from bumble.chat.reply_writer import Heard, Reading, origin_of
 from bumble.entity.changes import Change
 from bumble.fallback import quotes
 from bumble.fallback.templates import Templates
+from bumble.guard import numbers
 from bumble.records import base, reminders
 from bumble.records.sessions import Message
 from bumble.runtime.runtime import Runtime
@@ -33,18 +34,7 @@ _OPERATORS: Mapping[type, Callable[[float, float], float]] = {
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
 }
-# The signs of sums, and the words that people type for them in the languages of the templates.
-_SIGNS = (
-    (r"\btimes\b|\bmultiplied by\b|\bmal\b|\bfois\b|\bpor\b|\bper\b|\bvezes\b|\bkeer\b", "*"),
-    (r"\bdivided by\b|\bover\b|\bgeteilt durch\b|\bdurch\b|\bdivisé par\b|\bdiviso\b", "/"),
-    (r"\bdividido (?:por|entre)\b|\bentre\b|\bgedeeld door\b", "/"),
-    (r"\bplus\b|\bmás\b|\bpiù\b|\bmais\b", "+"),
-    (r"\bminus\b|\bless\b|\bweniger\b|\bmoins\b|\bmenos\b|\bmeno\b|\bmin\b", "-"),
-)
-_PERCENT = re.compile(
-    r"(?<!\d)(\d{1,12}(?:\.\d{1,6})?) ?(?:%|percent|prozent|procent) (?:of|von|de|di|van) "
-    r"(\d{1,12}(?:\.\d{1,6})?)"
-)
+_PERCENT = re.compile(r"(?<!\d)(\d{1,12}(?:\.\d{1,6})?) ?% \w{1,3} (\d{1,12}(?:\.\d{1,6})?)")
 _SUM = re.compile(r"[-(]?\s*\d[\d\s.+\-*/()]*[\d)]")
 
 
@@ -61,7 +51,7 @@ def answer(runtime: Runtime, heard: Heard, reading: Reading, words: Templates) -
     said = reading.said
     if said.has("remind") and said.main not in ("ask_memory", "tell"):
         return _reminder(runtime, heard, reading, words)
-    if said.has("calculate") and (result := calculated(heard.message.text)):
+    if said.has("calculate") and (result := calculated(heard.message.text, words.signs)):
         return CodeReply(result, "calculate")
     asked = max(ASKED, key=lambda intent: said.scores.get(intent, -1.0))
     surely = said.has(asked) and said.scores[asked] >= said.scores["ask_memory"]
@@ -158,7 +148,7 @@ def _reminder(runtime: Runtime, heard: Heard, reading: Reading, words: Templates
         found += times(reading.said.when, reading.language, at, whole=True)
     found = [each for each in found if each[1] > at]
     named = max(found, key=lambda each: len(each[0]), default=None)
-    due = named[1] if named else None
+    due = named[1] if named and not _leaves_hour(reading.said.when, found) else None
     what = reading.said.what or text
     for said, _ in found:  # what is left of a reminder without its time
         start = what.find(said)
@@ -183,6 +173,13 @@ def _reminder(runtime: Runtime, heard: Heard, reading: Reading, words: Templates
         "remind",
         lambda: reminders.plan_new(reminder, "remind them"),
     )
+
+
+def _leaves_hour(when: str, found: Sequence[tuple[str, datetime]]) -> bool:
+    """Whether a number in words was not understood: `halb neun`, of which only the day was."""
+    understood = {word for said, _ in found for word in said.casefold().split()}
+    left = [word for word in when.casefold().split() if word not in understood]
+    return any(numbers.value(word.strip(",.;:!?")) is not None for word in left)
 
 
 def times(
@@ -231,13 +228,16 @@ def times(
 # sums
 
 
-def calculated(text: str) -> str:
-    """Work out the sum in a text; empty where there is none that is surely one."""
+def calculated(text: str, signs: Mapping[str, str]) -> str:
+    """Work out the sum in a text; empty where there is none that is surely one.
+
+    `signs` are the words for them: `times` is `*`.
+    """
     line = re.sub(r"(?<=\d),(?=\d)", ".", text.casefold())
+    for words in sorted(signs, key=len, reverse=True):
+        line = re.sub(rf"\b{re.escape(words)}\b", signs[words], line)
     if match := _PERCENT.search(line):
         return _written(float(match[1]) * float(match[2]) / 100)
-    for words, sign in _SIGNS:
-        line = re.sub(words, sign, line)
     line = re.sub(r"(?<=\d)\s*[x×]\s*(?=\d)", "*", line).replace("÷", "/").replace("−", "-")
     sums = [match[0].strip() for match in _SUM.finditer(line)]
     sums = [each for each in sums if re.search(r"\d\s*[-+*/]\s*\(?\s*\d", each)]
