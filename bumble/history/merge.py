@@ -14,9 +14,9 @@ from typing import Any
 from bumble.entity import companions
 from bumble.history import merge_texts
 from bumble.history.merge_texts import Merged
-from bumble.records import forgotten, kinds, mapping_files, merge_rules, relationships
+from bumble.records import fields, forgotten, kinds, mapping_files, relationships
+from bumble.records.fields import CLASHED, Values, moment
 from bumble.records.kind import Kind, RecordKind
-from bumble.records.merge_rules import CLASHED, Values, moment
 from bumble.text import markdown
 
 DATED = f"record_{'0' * 26}"  # an id that has a time: the record's own may stand in its companion
@@ -103,7 +103,7 @@ def _shown_merger(path: str, merger: Merge) -> Merge:
 
 def _companion_merger(kind: Kind | None) -> Merge:
     """Return what merges companions: no markers are left in what nobody reads by eye."""
-    return _mapping_merger(mapping_files.parse, kind.join if kind else merge_rules.origin)
+    return _mapping_merger(mapping_files.parse, kind.join if kind else fields.origin)
 
 
 def _is_readable(read: Callable[[str, str], object], text: str) -> bool:
@@ -189,7 +189,7 @@ def _later_merger(kind: Kind) -> Merge:
             kind.parse(text, DATED)
         times = [moment(markdown.parse(text).meta.get("at")) for text in (current, incoming)]
         if times[0] is None or times[1] is None or times[0] == times[1]:
-            return _merge_document((base, current, incoming), merge_rules.origin)
+            return _merge_document((base, current, incoming), fields.origin)
         return Merged(current if times[0] > times[1] else incoming, True)
 
     return merge

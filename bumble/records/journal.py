@@ -20,8 +20,8 @@ from bumble.entity.changes import Change
 from bumble.errors import UsageError
 from bumble.records import base, origin_comments
 from bumble.records.base import Provenance
+from bumble.records.fields import parts
 from bumble.records.kind import Kind, RecordView, Told, quoted
-from bumble.records.merge_rules import parts
 from bumble.text import markdown, moments
 
 PATH = "journal.md"

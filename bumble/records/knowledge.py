@@ -24,8 +24,8 @@ from bumble.errors import RecordMissingError, RefusedError, SectionLockedError, 
 from bumble.files import disk
 from bumble.records import base, origin_comments
 from bumble.records.base import Provenance
+from bumble.records.fields import parts
 from bumble.records.kind import Kind, RecordView, Told, quoted, told_anew
-from bumble.records.merge_rules import parts
 from bumble.text import markdown
 from bumble.text.words import one_line
 

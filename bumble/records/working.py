@@ -21,8 +21,8 @@ from bumble.entity import changes
 from bumble.entity.changes import Change
 from bumble.records import base, origin_comments, provenance, scratch
 from bumble.records.base import Provenance
+from bumble.records.fields import parts
 from bumble.records.kind import Kind, RecordView
-from bumble.records.merge_rules import parts
 from bumble.text import markdown
 from bumble.text.words import one_line
 

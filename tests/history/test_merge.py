@@ -22,7 +22,7 @@ from bumble.records import (
     sessions,
 )
 from bumble.records.base import Provenance
-from bumble.records.merge_rules import ABSENT, mapping, moved
+from bumble.records.fields import ABSENT, mapping, moved
 from bumble.text import yaml_edit
 
 BELIEF, SAM = "beliefs/bel_1.md", "relationships/sam.md"
