@@ -1,4 +1,10 @@
-"""Fields that a struct declares: how each is read, and what two sides of it become."""
+"""Fields that a struct declares: how each is read, and what two sides of it become.
+
+A field's type says how it is read, its default what a missing value counts as; what neither says,
+a `Key` in its annotation does. A rule takes a value as it was in the base and on both sides, ABSENT
+where there was none, and returns what it becomes; it raises `Clash` if nothing says which side is
+right, which leaves CLASHED in a merged mapping. Which side is whose makes no difference to a rule.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,9 @@ A text that is made of several memories reaches everybody whom its prompt, its d
 belief reaches. So it is made of what is for everyone and of what one and the same circle of people
 may meet, and is for that circle; what came from elsewhere, by a tool or an import, stays out of it,
 is quoted in prompts, and is never learnt on its own say-so.
+
+The origin of a part of a file stands in a comment under its heading, or behind its line: one YAML
+flow mapping, in the whole of the file only, which `companions` keeps beside it.
 """
 
 from __future__ import annotations
