@@ -181,12 +181,12 @@ def _written_at(person: relationships.Relationship) -> float:
     return person.last_reflection.timestamp() if person.last_reflection else 0.0
 
 
-def _later_merger(kind: Kind) -> Merge:
+def _later_merger(parse: Callable[[str, str], object]) -> Merge:
     """Return what takes the text that was made later, whole: two halves of stories are none."""
 
     def merge(base: str, current: str, incoming: str) -> Merged:
         for text in (current, incoming):
-            kind.parse(text, DATED)
+            parse(text, DATED)
         times = [moment(markdown.parse(text).meta.get("at")) for text in (current, incoming)]
         if times[0] is None or times[1] is None or times[0] == times[1]:
             return _merge_document((base, current, incoming), fields.origin)
@@ -272,9 +272,9 @@ def _has_values(text: str, wanted: Mapping[str, Any]) -> bool:
 SPECIAL: Mapping[str, Merge] = {  # of kinds whose files are more than their values and lines
     "knowledge": merge_texts.knowledge,
     "journal": merge_texts.journal,
-    "narrative": _later_merger(kinds.NARRATIVE),
-    "handover": _later_merger(kinds.HANDOVER),
-    "topic": _later_merger(kinds.TOPIC),
+    "narrative": _later_merger(kinds.NARRATIVE.parse),
+    "handover": _later_merger(lambda text, _: markdown.parse(text)),
+    "topic": _later_merger(kinds.TOPIC.parse),
     "scratch": merge_texts.merge_notes,
     "working": merge_texts.merge_union,
     "session": merge_texts.transcript,

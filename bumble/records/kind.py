@@ -311,11 +311,13 @@ class RecordKind(Kind, Generic[R], frozen=True, kw_only=True):
         """Read a record from its document."""
         meta = document.meta
         values = dict(self.record.drawn(document, record_id))
-        values |= {"id": record_id, "provenance": base.provenance(meta), "source": document}
         for one in fields.declared(self.record):
-            if one.name not in values:
-                values[one.name] = document.body if one.how is BODY else one.read(meta)
-        made = self.record(**values)
+            if one.how is BODY:
+                values[one.name] = document.body
+            elif one.how.stored and one.name not in values:
+                values[one.name] = one.read(meta)
+        origin = base.provenance(meta)
+        made = self.record(id=record_id, provenance=origin, source=document, **values)
         made.check()
         return made
 
