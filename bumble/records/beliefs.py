@@ -140,9 +140,14 @@ def _combined_confidence(c0: float, c1: float, c2: float) -> float:
 
 
 def _added_evidence(base: Values, side: Values) -> set[str]:
-    """Return the evidence, for and against, that a side has added."""
+    """Return the evidence, for and against, that a side has added; a hand may write no list."""
     before, after = (
-        {str(one) for key in ("evidence", "contradicts") for one in values.get(key) or ()}
+        {
+            str(one)
+            for listed in (values.get("evidence"), values.get("contradicts"))
+            if isinstance(listed, list)
+            for one in listed
+        }
         for values in (base, side)
     )
     return after - before

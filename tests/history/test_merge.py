@@ -69,6 +69,11 @@ def test_one_piece_of_evidence_found_twice_counts_once() -> None:
     assert beliefs.parse(text, "bel_1").confidence == 0.65
 
 
+def test_evidence_that_a_hand_made_no_list_stops_no_merge() -> None:
+    base, ours, theirs = ({"confidence": share, "evidence": 3} for share in (0.5, 0.6, 0.7))
+    assert beliefs.BELIEF.join(base, ours, theirs)["confidence"] == pytest.approx(0.76)
+
+
 def test_contradictions_multiply_and_meet_confirmations() -> None:
     both = joined(BELIEF, belief(0.5, 0), belief(0.3, 1, "msg_1"), belief(0.3, 2, "msg_2"))
     assert beliefs.parse(both, "bel_1").confidence == pytest.approx(0.18)
