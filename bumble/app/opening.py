@@ -34,7 +34,7 @@ from bumble.text.whole_text import HALF
 
 if TYPE_CHECKING:
     from bumble.entity.approvals import Rule
-    from bumble.entity.commits import Keeping
+    from bumble.entity.commits import CommitPolicy
     from bumble.entity.config import Config, Identity
     from bumble.entity.settings import Settings
 
@@ -380,7 +380,7 @@ def settle_merges(opened: Opened, kept: Sequence[str] = ()) -> None:
 
     timeout, mended = opened.config.limits.lock_timeout_seconds, clone.Mended()
     with suppress(FolderUnwritableError):  # then nothing is taken from what is half merged
-        mended = clone.mend(root, keeping(opened), timeout_seconds=timeout)
+        mended = clone.mend(root, commit_policy(opened), timeout_seconds=timeout)
     forget_again(opened)
     here = tuple(path for path in (*kept, *mended.kept) if (root / path).exists())
     if sentence := replace(mended, kept=here).sentence:
@@ -397,7 +397,7 @@ def forget_again(opened: Opened, *, brought_by: str = "A merge") -> None:
 
     plan = returned.forget_again(
         opened.entity,
-        keeping(opened),
+        commit_policy(opened),
         opened.shell.own_caches(opened.entity.root),
         at=index_place.of(opened.entity, opened.config.index),
         zone=zone(opened),
@@ -408,12 +408,12 @@ def forget_again(opened: Opened, *, brought_by: str = "A merge") -> None:
         output.warn(opened.shell, told)
 
 
-def keeping(opened: Opened) -> Keeping:
+def commit_policy(opened: Opened) -> CommitPolicy:
     """Return how this process makes commits."""
-    from bumble.entity.commits import Keeping
+    from bumble.entity.commits import CommitPolicy
 
     shell = opened.shell
-    return Keeping(
+    return CommitPolicy(
         opened.config.git.autocommit,
         opened.identity.name,
         lambda: shell.now().astimezone(zone(opened)),

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from bumble.app import output, setting_files
-from bumble.app.opening import Opened, keeping, within
+from bumble.app.opening import Opened, commit_policy, within
 from bumble.app.process import Shell
 from bumble.cli import text_input
 from bumble.entity import changes, commits, companions
@@ -82,7 +82,7 @@ def apply(opened: Opened, change_set: ChangeSet, *, trusts: bool = True) -> None
     timeout, root = opened.config.limits.lock_timeout_seconds, opened.entity.root
     paths = [change.path for change in change_set.changes] if trusts else []
     with setting_files.trust_renewed(opened.shell, root, paths):
-        commits.apply(root, change_set, keeping(opened), timeout_seconds=timeout)
+        commits.apply(root, change_set, commit_policy(opened), timeout_seconds=timeout)
 
 
 def _without_diff(shown: dict[str, Any]) -> dict[str, Any]:

@@ -33,7 +33,9 @@ def look(opened: Opened) -> Waiting:
     """
     log.require(opened.entity.root)
     timeout = opened.config.limits.lock_timeout_seconds
-    return commits.catch_up(opened.entity.root, opening.keeping(opened), timeout_seconds=timeout)
+    return commits.catch_up(
+        opened.entity.root, opening.commit_policy(opened), timeout_seconds=timeout
+    )
 
 
 def seen(opened: Opened, commits: Sequence[Commit]) -> list[Commit]:

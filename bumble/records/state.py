@@ -33,9 +33,8 @@ from bumble.text.yaml_edit import SourceError
 PATH = "state.yaml"
 Keys = tuple[str, ...]
 EACH = ""  # any key of a mapping
-_WAITS = {"appraise": str, "remember": str, "distill": str, "reflect": {EACH: str}}
 FORM: Mapping[str, Any] = {  # what is not named is passed over
-    "sessions": {EACH: _WAITS},
+    "sessions": {},  # ids by conversation; nested in folders of earlier versions
     "distill": {EACH: {"at": datetime, "hash": str, "tried": str, "failed": int}},
     "consolidate": {"at": datetime, "count": int, "vain": {EACH: datetime}},
     "dream": {"last_at": datetime, "empty_at": datetime, "count": int},

@@ -93,6 +93,7 @@ class LifeEntry(Struct, frozen=True):
     ground: Ground = Ground()
     quotes: tuple[LifeQuote, ...] = ()  # of a talk
     imprints: tuple[Imprint, ...] = ()  # of an episode
+    weight: float = 0.0  # of an episode: how much it mattered, in [0, 1]
     body: BodyTag | None = None  # of an episode
     fragments: tuple[str, ...] = ()  # of a dream
     sure: float | None = None  # of a belief: how sure the entity is of it today, in [0, 1]
@@ -287,13 +288,13 @@ class Collector:
                 view.people,
                 reflection=shown(episode.telling.reflection),
                 marks=(
-                    f"mattered {episode.significance:.0%}",
                     *((f"mood {tag.mood}",) if (tag := _body(episode.soma)) else ()),
                     *(("dormant",) if episode.dormant else ()),
                     *self._origin(view),
                 ),
                 sources=view.sources,
                 imprints=felt,
+                weight=episode.significance,
                 body=tag,
             ),
         )

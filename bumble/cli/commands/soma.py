@@ -120,7 +120,7 @@ def show(opened: Opened, *, as_: AsOption = None, explain: ExplainOption = False
 def tick(opened: Opened, flags: JobFlags) -> None:
     """Bring the values in the file to the present; no model is asked."""
     from bumble.app import runtimes
-    from bumble.jobs.sleep import soma_tick
+    from bumble.jobs import soma_tick
 
     with runtimes.open_runtime(opened, "soma tick") as runtime:
         run_job.carry_out(

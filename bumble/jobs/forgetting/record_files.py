@@ -7,8 +7,8 @@ from typing import Any
 
 from bumble.entity import changes
 from bumble.history import review as proposed
-from bumble.jobs.episodes import episode_text
-from bumble.jobs.episodes.episode_text import EpisodeScene
+from bumble.jobs import episode
+from bumble.jobs.episode import EpisodeScene
 from bumble.jobs.forgetting.draft import ForgettingDraft, time_of
 from bumble.records import (
     base,
@@ -23,7 +23,7 @@ from bumble.records import (
     state,
 )
 from bumble.records.kind import Kind, RecordView
-from bumble.runtime import review_queue
+from bumble.runtime import cursors, review_queue
 from bumble.text import markdown
 from bumble.text.markdown import Document
 
@@ -67,7 +67,7 @@ def without_words(draft: ForgettingDraft, kind: Kind, view: RecordView) -> Docum
 
 def _scene_without(draft: ForgettingDraft, view: RecordView) -> EpisodeScene | None:
     """Return the conversation of an episode as it is without them; None if it is not here."""
-    if view.origin.by != episode_text.PURPOSE or view.document is None:
+    if view.origin.by != episode.PURPOSE or view.document is None:
         return None
     session_id = episodes.of(view.document, view.id).session
     path = draft.entity.root / sessions.path(session_id)
@@ -96,7 +96,7 @@ def _retold(document: Document, scene: EpisodeScene) -> Document | None:
     if not others.messages:
         return None
     values = {"summary_source": episodes.EXCERPT, "model": None, "tries": None}
-    return base.with_values(document, values).with_body(episode_text.excerpt(others).text)
+    return base.with_values(document, values).with_body(episode.excerpt(others).text)
 
 
 def without_id(draft: ForgettingDraft, kind: Kind, document: Document) -> Document:
@@ -234,11 +234,8 @@ def forget_state(draft: ForgettingDraft, kind: Kind) -> None:
     """Take out what waits of their talks, and what is proposed for review and tells of them."""
     file = state.read(draft.entity.state)
     remove: list[list[str]] = []
-    for session_id, keys in file.get("sessions", default={}).items():
-        if session_id in draft.gone:
-            remove.append(["sessions", session_id])
-        elif isinstance(keys.get("reflect"), Mapping) and draft.person in keys["reflect"]:
-            remove.append(["sessions", session_id, "reflect", draft.person])
+    waiting = cursors.waiting(file)
+    remove += [[cursors.SECTION, name] for name in waiting if name in draft.gone]
     distilled = file.get("distill", default={})
     remove += [["distill", record_id] for record_id in distilled if record_id in draft.gone]
     telling = [

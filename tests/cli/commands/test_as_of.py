@@ -22,7 +22,7 @@ from tests.support.running import NOON, Run
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 DAY = timedelta(days=1)
-FORMATS = Path(__file__).parents[1] / "data" / "formats"
+FORMATS = Path(__file__).parents[2] / "data" / "formats"
 
 
 @pytest.fixture
