@@ -118,7 +118,12 @@ def _follows_article(sentence: _Sentence, n: int) -> bool:
     before = n - 1
     while before >= 0 and _may_be_adjective(sentence, before):
         before -= 1
-    return before >= 0 and sentence.plain[before] in _ARTICLE
+    return before >= 0 and (sentence.plain[before] in _ARTICLE or _is_genitive(sentence, before))
+
+
+def _is_genitive(sentence: _Sentence, n: int) -> bool:
+    """Whether a word says whose a noun is: "Annas Lehrer"."""
+    return sentence.tokens[n][0].isupper() and sentence.plain[n].endswith("s")
 
 
 def _may_be_adjective(sentence: _Sentence, n: int) -> bool:

@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bumble.guard import claims, values
-from bumble.text import word_frequency, words
+from bumble.text import stop_words, word_frequency, words
 
 _OTHERS = ("en", "de", "es", "fr", "it", "pt", "pl")
 _OWN_SHARE = 4.0  # times as common in its own language as in any other
 _COMMON = 2e-5  # share of a noun that is known without another form of it
 _ENDINGS = ("en", "es", "e", "n", "s")
 _VOWELS = (("a", "ä"), ("o", "ö"), ("u", "ü"))
-_LONG, _SHARED = 6, 4  # letters of words that may be derived, and what they share
+_SHARED, _SHARED_PART = 4, 0.6  # letters that words share of which one is derived; their part
+_FEMALE = "in"  # Lehrerin
 _PLACES = ("burg", "berg", "dorf", "stadt", "heim", "hausen", "ingen", "kirchen", "bach", "furt")
 _LEAST_BEFORE, _LEAST_LETTERS = 3, 4  # of a compound: before its last noun, and of that
 
@@ -45,10 +46,11 @@ def strange(
 def _is_derived(word: str, grounds: Sequence[str]) -> bool:
     """Whether a source has a word of the same beginning: Sweden, swedish."""
     plain = words.folded(word)
-    return len(plain) >= _LONG and any(
-        len(other) >= _LONG and other[:_SHARED] == plain[:_SHARED]
+    return any(
+        (shared := words.shared_start(plain, other)) >= _SHARED
+        and shared >= _SHARED_PART * min(len(plain), len(other))
         for ground in grounds
-        for other in map(words.folded, ground.split())
+        for other in map(words.folded, stop_words.WORD.findall(ground))
     )
 
 
@@ -60,6 +62,8 @@ def _is_noun(word: str, language: str) -> bool:
     """Whether a language has a word as its own, by itself or at the end of a compound."""
     if _is_own(word, language):
         return True
+    if language == "de" and word.endswith(_FEMALE):
+        return _is_noun(word.removesuffix(_FEMALE), language)
     if language != "de":
         return False
     ends = range(_LEAST_BEFORE, len(word) - _LEAST_LETTERS + 1)
@@ -96,3 +100,8 @@ def _forms(word: str) -> set[str]:
     bare = {word.removesuffix(ending) for ending in _ENDINGS}
     stems = bare | {new.join(stem.rsplit(old, 1)) for stem in bare for old, new in _VOWELS}
     return {stem + ending for stem in stems for ending in ("", *_ENDINGS)} - {word}
+
+
+def is_noun(word: str, language: str) -> bool:
+    """Whether German has a word as a noun of its own, which it writes with a capital letter."""
+    return language == "de" and _is_noun(word, language)
