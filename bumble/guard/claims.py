@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from bumble.guard import numbers
+from bumble.guard import values
 from bumble.text import stop_words, words
 
 # Scripts without spaces have no words to compare; a Latin name inside them is one.
@@ -37,6 +37,7 @@ _ARTICLE = frozenset(_ARTICLES.split())
 _NO_NAME = stop_words.WORDS | frozenset(["dr", "mr", "mrs", "ms", "prof", "sr", "sra", "hr", "fr"])
 # A name in another language, and what is made of it, begin alike: Lisbon, Lisboa; Germany, German.
 SHARED_LETTERS = 5
+_NEAR = 2  # words between a day and its month: "24 de mayo"
 _STEM = "~"  # marks a stem among the forms of a source
 
 
@@ -64,9 +65,9 @@ def _forms(source: str, language: str) -> frozenset[str]:
     plain = [words.folded(word) for word in _WORD.findall(source)]
     parts = [part for word in plain for part in (word, *_JOINTS.split(word)) if part]
     stems = (f"{_STEM}{words.stem(part, language)}" for part in parts)
-    return frozenset(
-        (*parts, *stems, *numbers.find_forms(plain), *numbers.find_forms_in_signs(source))
-    )
+    numbers, months = values.forms(source, language)
+    given = (*(f"#{number.normalize():f}" for number in numbers), *(f"@{n}" for n in months))
+    return frozenset((*parts, *stems, *given))
 
 
 class _Sentence(Struct, frozen=True):
@@ -90,7 +91,8 @@ def claims(text: str, language: str = "") -> list[str]:
     for sentence in (_read(part, code) for part in words.sentences(text)):
         for n, word in enumerate(sentence.tokens):
             capital = word[0].isupper()
-            if numbers.claims(sentence.plain, n, capital=capital) or (
+            near = (*sentence.plain[max(0, n - _NEAR) : n], *sentence.plain[n + 1 : n + 2])
+            if values.claims(sentence.plain[n], near, capital=capital and n > 0) or (
                 capital and _is_name(sentence, n)
             ):
                 claim_words.append(word)
@@ -137,8 +139,15 @@ def _occurs(word: str, source_forms: frozenset[str], language: str) -> bool:
     bare = _GENITIVE.sub("", plain)
     if source_forms & {plain, bare, plain.removesuffix("s")}:
         return True
-    if needed := numbers.needed(plain):
-        return all(source_forms.intersection(either) for either in needed)
+    if (month := values.month(plain)) is not None:
+        return f"@{month}" in source_forms
+    if dated := values.read(plain, language).times.dated:
+        return any({f"@{month}", f"#{day}"} <= source_forms for month, day in dated)
+    numbers, _ = values.forms(plain, language)
+    if (one := values.value(plain)) is not None:
+        numbers.add(one)
+    if numbers:
+        return all(f"#{number.normalize():f}" in source_forms for number in numbers)
     if len([part for part in _JOINTS.split(bare) if part]) > 1:
         marked = [part for part in _JOINTS.split(word) if part and not part[0].islower()]
         return all(_occurs(part, source_forms, language) for part in marked)

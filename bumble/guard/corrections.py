@@ -7,7 +7,7 @@ A newer message replaces a value by giving another of the same kind of the same 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
 from functools import lru_cache, partial
@@ -48,9 +48,15 @@ MOST_RATIO = 2  # between a number and what replaces it without a word of denial
 TELLING_SHARE = 2e-5  # of all words: a rarer one ties two messages together by itself
 COMMON_WORDS = 3000  # of a language, none of which is a name
 _VARIANT_LETTERS = 3  # that two spellings of one name begin with
+_BESIDE = 2  # clauses before and behind one that tell what it is of
 _BEHIND = 2  # telling words behind a denial that it may deny
+_TOKEN = re.compile(rf"\d+(?:[.,]\d+)*|{stop_words.WORD.pattern}")
 _NAME = re.compile(r"\b[^\W\d_a-zß-ÿ][^\W\d_]+")
-_CLAUSE = re.compile(r"[,;:!?()–—\n]|(?<!\d)\.(?!\d)")
+_CLAUSE = re.compile(
+    r"[;!?()–—\n]|(?<!\d)[,:]|[,:](?!\d)|(?<!\d)\.(?!\d)"
+    rf"|(?=\b(?:{'|'.join(_CHANGES.split())})\b)",
+    re.IGNORECASE,
+)
 
 
 class Source(Struct, frozen=True):
@@ -111,6 +117,8 @@ def may_be(number: Number, other: Number, *, loosely: bool) -> bool:
     """Whether two numbers can count the same: days no euros, and years no planks."""
     if number.kind == other.kind == "time":
         return number.unit_days == other.unit_days
+    if number.kind == "thing" and other.ordinal and not number.ordinal:
+        return False
     kinds = {number.kind, other.kind}
     if "" in kinds or len(kinds) == 1:
         return True
@@ -130,38 +138,41 @@ def newer(subject: Subject, sources: Sequence[Source]) -> str:
         return ""  # it tells of the change itself
     for replacing in (_other_number, _other_date, _other_name):
         for n in replacing(subject, sources):
-            if not _tells_newer(subject, sources[n], sources[:n]):
+            told = replacing is not _other_name or not _has_new_value(subject, sources, n)
+            if told and not _has_new_name(subject, sources, n):
                 return sources[n].text
     return ""
 
 
-def _tells_newer(subject: Subject, source: Source, before: Sequence[Source]) -> bool:
-    """Whether a sentence says what a message said first: a value or a name."""
-    denied_words = {
-        word for passage in _passages(source.text, subject.language) for word in passage.denied
-    }
-    denied = set(map(values.value, denied_words))
+def _has_new_value(subject: Subject, sources: Sequence[Source], n: int) -> bool:
+    """Whether a sentence has a value that a message put in another's place."""
+    passages = _passages(sources[n].text, subject.language)
+    denied = {values.value(word) for each in passages for word in each.denied}
     own = {one.value for one in subject.read.numbers if one.claimed or one.value > 1}
     own |= {Decimal(day) for _, day in subject.read.times.dated}
-    new = {one.value for one in source.read.numbers}
-    new |= {Decimal(day) for _, day in source.read.times.dated}
-    old = {one.value for each in before for one in each.read.numbers}
-    if own & new - denied - old:
-        return True
-    told = {word for each in before for word in _tokens(each.text)}
-    common = word_frequency.common(subject.language, COMMON_WORDS)
-    return any(
-        word in _tokens(source.text) and word not in told | common | denied_words
-        for word in map(words.folded, _NAME.findall(subject.text))
-    )
+    put = [each.clause for each in passages if each.changes or not each.standing]
+    new = {one.value for clause in put for one in clause.numbers}
+    new |= {Decimal(day) for clause in put for _, day in clause.times.dated}
+    old = {one.value for each in sources[:n] for one in each.read.numbers}
+    return bool(own & new - denied - old)
+
+
+def _has_new_name(subject: Subject, sources: Sequence[Source], n: int) -> bool:
+    """Whether a sentence has a name that a message was the first to say."""
+    passages = _passages(sources[n].text, subject.language)
+    told = {word for each in sources[:n] for word in _tokens(each.text)}
+    told |= {word for each in passages for word in each.denied}
+    told |= word_frequency.common(subject.language, COMMON_WORDS)
+    new = set(_tokens(sources[n].text)) - told
+    return any(words.folded(name) in new for name in _NAME.findall(subject.text))
 
 
 @lru_cache(maxsize=512)
 def _passages(text: str, language: str) -> tuple[_Passage, ...]:
-    clauses = [clause for clause in _CLAUSE.split(text) if clause.strip()]
+    clauses = [clause for clause in _CLAUSE.split(values.ungrouped(text)) if clause.strip()]
     found = []
     for n, clause in enumerate(clauses):
-        whole = "; ".join(clauses[max(0, n - 1) : n + 2])
+        whole = "; ".join(clauses[max(0, n - _BESIDE) : n + 1 + _BESIDE])
         tokens, near = tuple(_tokens(clause)), tuple(_tokens(whole))
         changes = bool(_CHANGE.intersection(near))
         read = (values.read(clause, language), values.read(whole, language))
@@ -207,17 +218,24 @@ def _last(
 
 def _other_number(subject: Subject, sources: Sequence[Source]) -> Iterator[int]:
     told = {one.value for one in subject.read.numbers if one.value > 1}
+    gone = {one.value for source in sources for one in source.read.numbers}
     for number in subject.read.numbers:
         if number.value in values.YEARS or (not number.claimed and number.value == 1):
             continue
         last, old = _last(subject, sources, partial(_gives, number))
         for n in range(last + 1, len(sources)):
-            for new in _passages(sources[n].text, subject.language):
-                denied = set(map(values.value, new.denied))
+            passages = _passages(sources[n].text, subject.language)
+            denied = {values.value(word) for passage in passages for word in passage.denied}
+            for new in passages:
                 if any(one.value in told - denied for one in new.read.numbers):
                     continue  # it says the newer one
+                put = [one for one in new.clause.numbers if one.value not in denied]
+                if number.value not in denied and any(
+                    gone.intersection(denied).intersection(_alike(one.value, denied)) for one in put
+                ):
+                    continue  # another one is put right
                 links = _links(subject, old, new)
-                about = shares(subject.subjects, new.read.content)
+                about = shares(subject.subjects, sources[n].read.content)
                 if (_denies_number(number, new) and (_ties(links) or about)) or (
                     old
                     and any(
@@ -239,15 +257,29 @@ def _gives(number: Number, _: Source, passage: _Passage) -> bool:
 
 def _denies_number(number: Number, passage: _Passage) -> bool:
     return any(
-        values.value(token) == number.value or _is_variant(token, number.word)
-        for token in passage.denied
-    )
+        one.value == number.value
+        and one.word in passage.denied
+        and may_be(number, one, loosely=True)
+        for one in passage.clause.numbers
+    ) or any(_is_variant(token, number.word) for token in passage.denied)
+
+
+def is_denied(number: Number, subject: Subject) -> bool:
+    """Whether a sentence itself denies a number of it: "eight, not seven"."""
+    passages = _passages(subject.text, subject.language)
+    return any(number.word in passage.denied for passage in passages)
+
+
+def _alike(value: Decimal, others: Iterable[Decimal | None]) -> Iterator[Decimal]:
+    """Yield the numbers among others for which one can stand."""
+    for other in others:
+        if other and max(value, other) <= MOST_RATIO * min(value, other):
+            yield other
 
 
 def _replaces(number: Number, one: Number, links: tuple[int, int], new: _Passage) -> bool:
     """Whether a number puts another right: by a word for change, or as it counts the same."""
-    low, high = sorted((number.value, one.value))
-    if not may_be(number, one, loosely=False) or high > MOST_RATIO * low:
+    if not may_be(number, one, loosely=False) or not any(_alike(number.value, [one.value])):
         return False
     same = number.unit == one.unit and one.kind == "thing"
     if new.changes:
@@ -256,13 +288,18 @@ def _replaces(number: Number, one: Number, links: tuple[int, int], new: _Passage
 
 
 def _other_date(subject: Subject, sources: Sequence[Source]) -> Iterator[int]:
-    wanted = subject.read.times.dated
+    times = subject.read.times
+    wanted = times.dated | {(month, day) for month in range(1, 13) for day in times.ordinals}
     last, old = _last(subject, sources, lambda one, passage: bool(wanted & _days(one, passage)))
-    for n in range(last + 1, len(sources)):
+    for n in range(max(0, last), len(sources)):
         passages = _passages(sources[n].text, subject.language)
+        if n == last:  # put right in the same breath: behind the older day
+            given = [bool(wanted & _days(sources[n], passage)) for passage in passages]
+            passages = passages[len(given) - given[::-1].index(True) :]
         changes = any(passage.changes for passage in passages)
         for new in passages:
-            ties = _ties(_links(subject, old, new))
+            links = _links(subject, old, new)
+            ties = _ties(links) or (new.changes and links[0] > 0)
             about = shares(subject.subjects, new.read.content)
             days = _days(sources[n], new)
             if (_denies_time(subject, new) and (ties or about)) or (
@@ -274,7 +311,7 @@ def _other_date(subject: Subject, sources: Sequence[Source]) -> Iterator[int]:
 def _denies_time(subject: Subject, passage: _Passage) -> bool:
     """Whether a passage denies a day or a weekday of a sentence."""
     denied = values.read(" ".join(passage.denied), subject.language)
-    days = {day for _, day in subject.read.times.dated}
+    days = {*subject.read.times.ordinals, *(day for _, day in subject.read.times.dated)}
     return bool(
         days.intersection(one.value for one in denied.numbers)
         or subject.read.times.full_weekdays & denied.times.weekdays
@@ -335,14 +372,16 @@ def _renames(
         for n, token in enumerate(tokens)
         if n and token == word and tokens[n - 1] in stop_words.WORDS
     }
+    told = {token for each in before for token in _tokens(each.text)}
+    no_names = stop_words.WORDS | common | told
     for passage in passages:
         tokens = passage.tokens
         if passage.standing and not passage.changes:
             continue
-        if any(_is_variant(token, word) and token not in common for token in tokens):
+        if any(_is_variant(token, word) and token not in no_names for token in tokens):
             return True
         if shares(about, passage.read.content) and any(
-            joint in joints and token not in stop_words.WORDS | common and token.isalpha()
+            joint in joints and token not in no_names and token.isalpha()
             for joint, token in pairwise(tokens)
         ):
             return True
@@ -358,7 +397,7 @@ def _is_variant(token: str, word: str) -> bool:
 
 
 def _tokens(text: str) -> list[str]:
-    return [words.folded(token) for token in stop_words.WORD.findall(text)]
+    return [words.folded(token) for token in _TOKEN.findall(values.ungrouped(text))]
 
 
 def _denied(tokens: Sequence[str], language: str) -> frozenset[str]:

@@ -16,6 +16,8 @@ _COMMON = 2e-5  # share of a noun that is known without another form of it
 _ENDINGS = ("en", "es", "e", "n", "s")
 _VOWELS = (("a", "ä"), ("o", "ö"), ("u", "ü"))
 _SHARED, _SHARED_PART = 4, 0.6  # letters that words share of which one is derived; their part
+_TOWNS = ("ingen", "hausen", "kirchen", "furt")
+_MAKING_NOUNS = ("ung", "heit", "keit", "schaft", "nis", "tion", "tät")  # endings of German nouns
 _FEMALE = "in"  # Lehrerin
 _PLACES = ("burg", "berg", "dorf", "stadt", "heim", "hausen", "ingen", "kirchen", "bach", "furt")
 _LEAST_BEFORE, _LEAST_LETTERS = 3, 4  # of a compound: before its last noun, and of that
@@ -60,7 +62,9 @@ def _sentences(text: str) -> list[str]:
 
 def _is_noun(word: str, language: str) -> bool:
     """Whether a language has a word as its own, by itself or at the end of a compound."""
-    if _is_own(word, language):
+    if language == "de" and word.endswith(_TOWNS):
+        return False
+    if _is_own(word, language) or (language == "de" and word.endswith(_MAKING_NOUNS)):
         return True
     if language == "de" and word.endswith(_FEMALE):
         return _is_noun(word.removesuffix(_FEMALE), language)

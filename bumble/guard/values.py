@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import calendar
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -24,45 +25,53 @@ from bumble.text import stop_words, words
 
 Kind = Literal["", "thing", "time", "money"]
 
-_NUMBERS = {
-    1: "one first once a an ein eine einen einem einer eins un una uno um uma une premier primero "
-    "erste ersten erster een",
-    2: "two second twice zwei zwo deux dos dois duas both beide due twee second zweite zweiten",
-    3: "three third thrice drei dritte dritten dritter drittes trois tres tre drie",
-    4: "four fourth vier quatre cuatro quatro quattro",
-    5: "five fifth funf cinq cinco cinque vijf",
-    6: "six sixth sechs seis sei zes",
-    7: "seven seventh sieben siebte siebten sept siete sete sette zeven",
-    8: "eight eighth acht huit ocho oito otto",
-    9: "nine ninth neun neuf nueve nove negen",
-    10: "ten tenth zehn dix diez dez dieci tien",
-    11: "eleven eleventh elf onze once undici",
-    12: "twelve twelfth zwolf douze doce doze dozen dutzend dodici twaalf",
-    13: "thirteen dreizehn treize trece treze tredici dertien",
-    14: "fourteen vierzehn quatorze catorce catorze quattordici veertien",
-    15: "fifteen funfzehn quinze quince quindici vijftien",
-    16: "sixteen sechzehn seize dieciseis dezesseis dezasseis sedici zestien",
-    17: "seventeen siebzehn diecisiete dezassete dezessete diciassette zeventien",
-    18: "eighteen achtzehn dieciocho dezoito diciotto achttien",
-    19: "nineteen neunzehn diecinueve dezanove dezenove diciannove negentien",
-    20: "twenty zwanzig vingt veinte vinte venti twintig",
-    30: "thirty dreissig trente treinta trinta trenta dertig",
-    40: "forty vierzig quarante cuarenta quarenta quaranta veertig",
-    50: "fifty funfzig cinquante cincuenta cinquenta cinquanta vijftig",
-    60: "sixty sechzig soixante sesenta sessenta sessanta zestig",
-    70: "seventy siebzig setenta settanta zeventig",
-    80: "eighty achtzig ochenta oitenta ottanta tachtig",
-    90: "ninety neunzig noventa novanta negentig",
-    100: "hundred hundert cent cien cem cento honderd",
-    1000: "thousand tausend mille mil duizend",
+# Numbers as words, without accents: from one to twenty, the tens to ninety, a hundred, a thousand.
+_CARDINALS = {
+    "en": "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+    " sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety"
+    " hundred thousand",
+    "de": "eins zwei drei vier funf sechs sieben acht neun zehn elf zwolf dreizehn vierzehn"
+    " funfzehn sechzehn siebzehn achtzehn neunzehn zwanzig dreissig vierzig funfzig sechzig siebzig"
+    " achtzig neunzig hundert tausend",
+    "fr": "un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize"
+    " dix-sept dix-huit dix-neuf vingt trente quarante cinquante soixante soixante-dix"
+    " quatre-vingts quatre-vingt-dix cent mille",
+    "es": "uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince"
+    " dieciseis diecisiete dieciocho diecinueve veinte treinta cuarenta cincuenta sesenta setenta"
+    " ochenta noventa cien mil",
+    "it": "uno due tre quattro cinque sei sette otto nove dieci undici dodici tredici quattordici"
+    " quindici sedici diciassette diciotto diciannove venti trenta quaranta cinquanta sessanta"
+    " settanta ottanta novanta cento mille",
+    "pt": "um dois tres quatro cinco seis sete oito nove dez onze doze treze quatorze quinze"
+    " dezesseis dezessete dezoito dezenove vinte trinta quarenta cinquenta sessenta setenta oitenta"
+    " noventa cem mil",
+    "nl": "een twee drie vier vijf zes zeven acht negen tien elf twaalf dertien veertien vijftien"
+    " zestien zeventien achttien negentien twintig dertig veertig vijftig zestig zeventig tachtig"
+    " negentig honderd duizend",
 }
-_OF_WORD = {word: value for value, row in _NUMBERS.items() for word in row.split()}
-# These mean something else more often, in one language or another: they support, but claim nothing.
-_OFTEN_OTHERWISE = """
-second twice third both beide dos once elf neuf sept seize dix sieben cent mil mille quince hundred
-thousand hundert tausend dozen dutzend due sei tre otto
-"""
-_AMBIGUOUS = frozenset((_NUMBERS[1] + " " + _OFTEN_OTHERWISE).split())
+_VALUES = (*range(1, 21), *range(30, 100, 10), 100, 1000)
+# Other words for small numbers: they support, but claim nothing.
+_ORDINALS = {
+    1: "first erste ersten erster premier premiere primero primera primo prima primeiro eerste",
+    2: "second zweite zweiten zweiter deuxieme segundo segunda secondo tweede",
+    3: "third dritte dritten dritter drittes troisieme tercero tercera terzo terceiro derde",
+}
+_OTHERS = {
+    1: "a an ein eine einen einem einer una une uma",
+    2: "twice both beide beiden zwo duas dous",
+    3: "thrice",
+    12: "dozen dutzend",
+}
+_OF_LANGUAGE = {
+    code: dict(zip(row.split(), _VALUES, strict=True)) for code, row in _CARDINALS.items()
+}
+_OF_WORD = {word: value for row in _OF_LANGUAGE.values() for word, value in row.items()}
+_OF_ORDINAL = {word: value for value, row in _ORDINALS.items() for word in row.split()}
+_OF_OTHER = {word: value for value, row in _OTHERS.items() for word in row.split()}
+# These mean something else in another language: there they are no numbers.
+_FOREIGN = "once elf neuf sept seize dix sieben cent mil mille quince due sei tre"
+_ELSEWHERE = frozenset(_FOREIGN.split())
+_TIMES = re.compile(r"(?<=\w{3})mal")  # dreimal
 _SPANISH = "veinti"  # veintidós
 _GERMAN = re.compile(r"(\w{3,6})und(\w{5,8})")  # einundzwanzig
 _ORDINAL_ENDING = re.compile(r"(?<=\w)(?:ste[nrsm]?|te[nrsm]?|th)\Z")
@@ -91,19 +100,20 @@ _TOKEN = re.compile(
 _STOPS = frozenset(".!?…\n")
 _BREAKS = _STOPS | frozenset(",;:()–—")
 _ENDINGS = re.compile(r"\b(\d{1,2})(?:st|nd|rd|th)\b")
-_CLOCK = re.compile(r"\b(\d{1,2})[:.](?:00|15|30|45)\b(?![.\d])")  # the hour alone is compared
+_CLOCK = re.compile(r"\b(\d{1,2})[:.](?:00|15|30|45)\b(?!\.?\d)")  # the hour alone is compared
+_FULL_DATE = re.compile(r"\b\d{1,2}[./]\d{1,2}[./](\d{4})\b")  # the year stays a number
 _ISO = re.compile(r"\b(\d{4})-(\d{1,2})-(\d{1,2})\b")
-_SHORT_DATE = re.compile(r"\b(\d{1,2})[./](\d{1,2})\.?(?:(\d{4}|\d{2}))?(?![\d:])")
+_SHORT_DATE = re.compile(r"\b(\d{1,2})[./](\d{1,2})(?:[./](\d{4}|\d{2})|\.)?(?![\d:])")
 _ORDINAL = re.compile(  # a day without its month: "the 8th", "am 8.", "le 8"
     r"\b(\d{1,2})(?:st|nd|rd|th)\b|\b(\d{1,2})\.(?=\s+[^\W\d_]|\s*[,;]|\s*$)"
-    r"|\b(?:le|el|il|dia|día|o|au|al|du) (\d{1,2})\b(?!\s*(?:[€$£%]|[:.,]\d))",
+    r"|\b(?:le|el|il|dia|día|o|au|al|du|del|dal) (\d{1,2})\b(?!\s*(?:[€$£%]|[:.,]\d))",
     re.IGNORECASE,
 )
-YEARS = range(1000, 3000)
+YEARS = range(1800, 2200)
 YEAR_DAYS = 365
 MOST_DAYS = 31
 _NEAR = 2  # words from a day to the month behind it: "21 de junio"
-CONTEXT = 6  # words on each side that tell what a number is of
+CONTEXT = 9  # words on each side that tell what a number is of
 _EARLY = 5  # until this hour "today" may be the day before
 _SPAN_LIMIT = 800  # days of a span from which a day may follow
 
@@ -116,6 +126,7 @@ class Number(Struct, frozen=True):
     kind: Kind  # what it counts; empty: nothing stands behind it
     unit: str  # stem of what it counts
     unit_days: float  # of a unit of time
+    ordinal: bool  # a word such as "third"
     claimed: bool  # whether it says an amount, and is no article or figure of speech
     around: frozenset[str]  # stems of the telling words beside it
 
@@ -192,6 +203,7 @@ def _named(info: Mapping[str, Any], names: Sequence[str], into: dict[str, int]) 
         for word in map(words.folded, info.get(name, ())):
             if len(word) >= _LEAST_LETTERS and word not in stop_words.WORDS:
                 into.setdefault(word, place)
+            if len(word) >= _FULL_LETTERS:
                 into.setdefault(f"{word}s", place)  # on Sundays, sonntags
 
 
@@ -221,9 +233,10 @@ def read(text: str, language: str) -> Text:
         language: It is in, `de`.
     """
     terms = _calendar(language)
-    plain = _CLOCK.sub(r"\1 ", _GROUPED.sub("", _ENDINGS.sub(r"\1", text)))
+    dateless = _FULL_DATE.sub(r"\1 ", _ISO.sub(r"\1 ", text))
+    plain = _CLOCK.sub(r"\1 ", ungrouped(_ENDINGS.sub(r"\1", dateless)))
     tokens = [words.folded(token) for token in _TOKEN.findall(plain)]
-    found = list(_runs(tokens))
+    found = list(_runs(tokens, language))
     dated, used = _dates(tokens, found, terms)
     ordinals = frozenset(int(next(filter(None, match))) for match in _ORDINAL.findall(text))
     numbers = tuple(_number(tokens, run, terms, language) for run in found if run[0] not in used)
@@ -232,20 +245,25 @@ def read(text: str, language: str) -> Text:
     return Text(numbers, times, _content(tokens, terms, language))
 
 
+def ungrouped(text: str) -> str:
+    """Return a text with its thousands written without spaces: "3 200"."""
+    return _GROUPED.sub("", text)
+
+
 _Run = tuple[int, int, Decimal]  # first token, one behind the last, value
 
 
-def _runs(tokens: Sequence[str]) -> Iterator[_Run]:
+def _runs(tokens: Sequence[str], language: str) -> Iterator[_Run]:
     """Find numbers; those of several words ("four hundred and twenty") as one."""
     index = 0
     while index < len(tokens):
-        start, total = index, value(tokens[index])
+        start, total = index, value(tokens[index], language)
         index += 1
         if total is None:
             continue
         while index < len(tokens):
             joint = tokens[index] in _JOINTS and index + 1 < len(tokens)
-            following = value(tokens[index + joint])
+            following = value(tokens[index + joint], language)
             if following is None or tokens[index + joint][0].isdigit():
                 break
             if following in _LARGE and total < following and not joint:
@@ -279,8 +297,10 @@ def _number(tokens: Sequence[str], run: _Run, terms: _Calendar, language: str) -
     elif behind and _is_noun(behind[0], terms):
         kind, unit = "thing", words.stem(behind[0], language)
     single = end - start == 1
-    claimed = word[0].isdigit() or not single or word not in _AMBIGUOUS
-    return Number(total, word, kind, unit, unit_days, claimed, _around(tokens, run, language))
+    ordinal = single and (word in _OF_ORDINAL or _value(word, language) is None)
+    claimed = not (single and (word in _OF_ORDINAL or word in _OF_OTHER or total == 1))
+    near = _around(tokens, run, language)
+    return Number(total, word, kind, unit, unit_days, ordinal, claimed or word == "1", near)
 
 
 def _is_noun(token: str, terms: _Calendar) -> bool:
@@ -296,7 +316,8 @@ def _is_noun(token: str, terms: _Calendar) -> bool:
 def _year(run: _Run) -> Iterator[Number]:
     """Yield a year that stands in a date, which may be asked for by itself."""
     if run[2] in YEARS:
-        yield Number(run[2], str(run[2]), "", "", 0, claimed=True, around=frozenset())
+        word = str(run[2])
+        yield Number(run[2], word, "", "", 0, ordinal=False, claimed=True, around=frozenset())
 
 
 def _around(tokens: Sequence[str], run: _Run, language: str) -> frozenset[str]:
@@ -381,7 +402,7 @@ def _times(
     }
     return Times(
         frozenset(dated),
-        ordinals,
+        ordinals - {day for _, day in dated},
         frozenset({month for month, _ in dated} | named),
         frozenset(terms.weekdays[token] for token in tokens if token in terms.weekdays),
         frozenset(
@@ -415,7 +436,7 @@ def days_of(times: Times, at: datetime) -> set[date]:
     for weekday in times.weekdays:
         days |= {
             today + timedelta(n)
-            for n in range(-7, 15)
+            for n in range(-7, 8)
             if (today + timedelta(n)).weekday() == weekday
         }
     for first, last in times.offsets:
@@ -476,47 +497,95 @@ def _slack(days: int) -> range:
     return range(max(1, days - slack), days + slack + 1) if days < _SPAN_LIMIT else range(0)
 
 
+def claims(word: str, before: Sequence[str], *, capital: bool) -> bool:
+    """Whether a word names an amount, or a month beside a number, which nobody may make up.
+
+    Args:
+        word: Folded.
+        before: The words beside it, folded.
+        capital: Whether it begins with one, not at the start of its sentence.
+    """
+    if any(char.isdigit() for char in word):
+        return True
+    if word in _calendar(words.DEFAULT_LANGUAGE).months:
+        return capital or any(char.isdigit() for other in before for char in other)
+    found = value(word)
+    return found is not None and found != 1 and word not in {*_OF_ORDINAL, *_OF_OTHER, *_ELSEWHERE}
+
+
+def forms(text: str, language: str) -> tuple[set[Decimal], set[int]]:
+    """Return the numbers and the months that a text gives, in whatever form."""
+    found = read(text, language)
+    numbers = {one.value for one in found.numbers}
+    numbers |= {Decimal(day) for _, day in found.times.dated} | set(
+        map(Decimal, found.times.ordinals)
+    )
+    numbers |= {
+        Decimal(unicodedata.numeric(char))
+        for char in text
+        if unicodedata.category(char) == "Lo" and unicodedata.numeric(char, None)
+    }
+    return numbers, set(found.times.months)
+
+
+def month(word: str) -> int | None:
+    """Return which month a word names; None: it is none."""
+    return _calendar(words.DEFAULT_LANGUAGE).months.get(word)
+
+
 def is_value(word: str) -> bool:
-    """Whether a word is a number, a month or a weekday."""
+    """Whether a word is a number, a currency, a month or a weekday."""
     plain, terms = words.folded(word), _calendar(words.DEFAULT_LANGUAGE)
     return (
         any(char.isdigit() for char in plain)
         or plain in terms.months
         or plain in terms.weekdays
+        or _CURRENCIES.fullmatch(plain) is not None
         or value(plain) is not None
     )
 
 
-def value(word: str) -> Decimal | None:
+def value(word: str, language: str = "") -> Decimal | None:
     """Return the number a word stands for, in digits, as a word or as an ordinal; None: none.
 
     Args:
         word: Folded.
+        language: Of its text, `de`; by default a word of any counts.
     """
-    found = _value(word)
+    found = _value(word, language)
     if found is None and (stem := _ORDINAL_ENDING.sub("", word)) != word:
-        found = _value(stem) if len(stem) > 2 else None
+        found = _value(stem, language) if len(stem) > 2 else None
     for large in ("tausend", "hundert"):  # dreihundertzwanzig
         before, joint, behind = word.partition(large)
         if found is None and joint and (before or behind):
-            times, more = (value(part) if part else None for part in (before, behind))
+            times, more = (value(part, "de") if part else None for part in (before, behind))
             if (times is None) == (not before) and (more is None) == (not behind):
                 found = (times or Decimal(1)) * _OF_WORD[large] + (more or Decimal(0))
-    if found is None and word.startswith(_SPANISH) and _OF_WORD.get(word[len(_SPANISH) :], 10) < 10:
-        found = Decimal(20 + _OF_WORD[word[len(_SPANISH) :]])
+    if found is None and word.startswith(_SPANISH):
+        unit = _OF_WORD.get(word[len(_SPANISH) :], 10)
+        found = Decimal(20 + unit) if unit < 10 else None
     if found is None and (joined := _GERMAN.fullmatch(word)):
-        unit, tens = (_OF_WORD.get(part, 0) for part in joined.groups())
+        unit, tens = (_units().get(part, 0) for part in joined.groups())
         found = Decimal(tens + unit) if unit < 10 and tens in _TENS else None
     return found
 
 
-def _value(word: str) -> Decimal | None:
+@cache
+def _units() -> dict[str, int]:
+    return _OF_WORD | {"ein": 1}
+
+
+def _value(word: str, language: str) -> Decimal | None:
     """Return the number a word stands for: its digits, or what it says."""
     if digits := _DIGITS.match(word):
         plain = _THOUSANDS.sub("", digits[0]).replace(",", ".")
         return Decimal(plain if plain.count(".") <= 1 else plain.replace(".", ""))
-    if word in _OF_WORD:
-        return Decimal(_OF_WORD[word])
+    plain = _TIMES.sub("", word)
+    if plain in _ELSEWHERE and language and plain not in _OF_LANGUAGE.get(language, {}):
+        return None
+    for table in (_OF_WORD, _OF_ORDINAL, _OF_OTHER):
+        if plain in table:
+            return Decimal(table[plain])
     tens, joint, unit = word.partition("-")
     if joint and _OF_WORD.get(tens) in _TENS and _OF_WORD.get(unit, 10) < 10:
         return Decimal(_OF_WORD[tens] + _OF_WORD[unit])

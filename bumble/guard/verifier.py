@@ -147,7 +147,8 @@ def _made_up(sentence: Subject, sources: Sequence[Source]) -> tuple[str, bool]:
         return word, False
     counted = False
     for number in sentence.read.numbers:
-        if not number.claimed or _is_given(number, sentence, sources):
+        denied = corrections.is_denied(number, sentence)
+        if not number.claimed or denied or _is_given(number, sentence, sources):
             continue
         if not _follows(number, sentence, sources):
             return number.word, False
@@ -196,13 +197,22 @@ def _is_given(number: Number, sentence: Subject, sources: Sequence[Source]) -> b
         for one in source.read.numbers
         if one.value == number.value and may_be(number, one, loosely=few)
     ]
-    if any(one.unit == number.unit for source, one in found if source in bearing):
+    counted = frozenset([number.unit])
+    if any(
+        one.unit == number.unit or (number.unit and shares(counted, one.around))
+        for source, one in found
+        if source in bearing
+    ):
         return True
     if _is_counted_otherwise(number, bearing):
         return False
     return any(
         source in bearing or _speaks(number, sentence, source) for source, _ in found
-    ) or any(number.value in source.read.times.ordinals for source in bearing)
+    ) or any(number.value in _days(source.read.times) for source in bearing)
+
+
+def _days(times: values.Times) -> set[int]:
+    return {*times.ordinals, *(day for _, day in times.dated)}
 
 
 def _speaks(number: Number, sentence: Subject, source: Source) -> bool:
@@ -247,7 +257,7 @@ def _follows(number: Number, sentence: Subject, sources: Sequence[Source]) -> bo
         one
         for source in bearing
         for one in (*source.read.numbers, *(sentence.read.numbers if few else ()))
-        if (one.claimed or (few and one.value == 1)) and one != number
+        if one.claimed and one.value != number.value
     ]
     at = [source.at for source in bearing if source.at is not None]
     if number.kind != "money" and number.value in _by_years(number, given, at):
@@ -265,7 +275,9 @@ def _by_years(number: Number, given: Sequence[Number], at: Sequence[datetime]) -
     spans = {one.value for one in given if one.unit_days == values.YEAR_DAYS}
     ages = {one.value for one in given if one.kind in ("", "thing") and 1 < one.value < _OLDEST}
     if number.kind != "thing":
-        yield from (abs(one - other) for one, other in combinations(years, 2))
+        for one, other in combinations(years, 2):
+            span = abs(one - other)
+            yield from (span, round(span / 10) * Decimal(10) if span % 10 in (1, 9) else span)
     for year in years if number.value in values.YEARS else ():
         for span in spans | ages:
             yield from (year - span, year + span)
@@ -280,7 +292,11 @@ def _by_days(number: Number, sources: Sequence[Source]) -> Iterator[Decimal]:
     days = {source.at.date() for source in dated if source.at is not None}
     for source in dated:
         if source.at is not None:
-            days |= set(values.days_of(source.read.times, source.at))
+            days |= {
+                day
+                for day in values.days_of(source.read.times, source.at)
+                if abs((day - source.at.date()).days) < values.YEAR_DAYS / 2
+            }
     unit = Decimal(number.unit_days)
     for one, other in combinations(sorted(days), 2) if _are_few(sources) else ():
         yield Decimal(round((other - one).days / unit))
@@ -302,7 +318,10 @@ def _adds_up(number: Number, other: Number, *, loosely: bool) -> bool:
 def _by_sums(given: Sequence[Number]) -> Iterator[Decimal]:
     """Yield sums, differences, halves and shares of numbers."""
     for one, other in combinations(given, 2):
-        yield from (one.value + other.value, abs(one.value - other.value))
+        difference = abs(one.value - other.value)
+        yield from (one.value + other.value, difference)
+        if difference >= corrections.LARGE:
+            yield difference / 2
     for one in given:
         if one.value >= 10:
             yield from (one.value * 2, one.value / 2)

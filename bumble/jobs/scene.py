@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from bumble.body import appraisal, ebb
 from bumble.guard import secrets
-from bumble.guard.sources import ClaimSources, Said
+from bumble.guard.verifier import ClaimSources, Said
 from bumble.jobs.episodes import remember
 from bumble.jobs.episodes.episode_text import EpisodeScene
 from bumble.jobs.facts.extract_window import Window
