@@ -15,8 +15,8 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from bumble.guard import names, values
-from bumble.guard.values import Number, Text
+from bumble.guard import claims, values
+from bumble.guard.values import Number, ReadText
 from bumble.text import stop_words, word_frequency, words
 
 # Words of denial, and for change, folded, in the languages that have words of time.
@@ -64,15 +64,15 @@ class Source(Struct, frozen=True):
 
     text: str
     who: str  # folded; empty: it is known
-    read: Text
+    read: ReadText
     at: datetime | None = None  # None: it is known, and says its days in full
 
 
 class _Passage(Struct, frozen=True):
     """A clause of a source, with those before and behind it."""
 
-    clause: Text
-    read: Text  # with its neighbours
+    clause: ReadText
+    read: ReadText  # with its neighbours
     tokens: tuple[str, ...]  # of the clause
     near: tuple[str, ...]  # those of its neighbours, too
     denied: frozenset[str]  # what the clause denies
@@ -88,7 +88,7 @@ class Subject(Struct, frozen=True):
     """A sentence to be held against its sources."""
 
     text: str
-    read: Text
+    read: ReadText
     subjects: frozenset[str]  # what it is about: its telling words, without names of speakers
     language: str
 
@@ -333,7 +333,7 @@ def _other_name(subject: Subject, sources: Sequence[Source]) -> Iterator[int]:
     common = word_frequency.common(subject.language, COMMON_WORDS)
     for word in map(words.folded, _NAME.findall(subject.text)):
         stem = words.stem(word, subject.language)
-        if stem not in subject.subjects or word in common or names.is_noun(word, subject.language):
+        if stem not in subject.subjects or word in common or claims.is_noun(word, subject.language):
             continue  # somebody who took part, or no name
         about = subject.subjects - {stem}
         said = [n for n, each in enumerate(sources) if word in _tokens(each.text)]

@@ -148,7 +148,7 @@ class Times(Struct, frozen=True):
         return bool(self.dated or self.ordinals or self.weekdays or self.offsets)
 
 
-class Text(Struct, frozen=True):
+class ReadText(Struct, frozen=True):
     """A text, read for its numbers and times."""
 
     numbers: tuple[Number, ...]
@@ -225,7 +225,7 @@ def _patterns(relative: Mapping[str, tuple[int, int]]) -> list[tuple[re.Pattern[
 
 
 @lru_cache(maxsize=1024)
-def read(text: str, language: str) -> Text:
+def read(text: str, language: str) -> ReadText:
     """Read a text for its numbers and times.
 
     Args:
@@ -242,7 +242,7 @@ def read(text: str, language: str) -> Text:
     numbers = tuple(_number(tokens, run, terms, language) for run in found if run[0] not in used)
     numbers += tuple(number for run in found if run[0] in used for number in _year(run))
     times = _times(text, tokens, dated, ordinals, terms, found)
-    return Text(numbers, times, _content(tokens, terms, language))
+    return ReadText(numbers, times, _content(tokens, terms, language))
 
 
 def ungrouped(text: str) -> str:
@@ -287,7 +287,7 @@ def _number(tokens: Sequence[str], run: _Run, terms: _Calendar, language: str) -
     before = tokens[start - 1] if start else ""
     behind = list(tokens[end : end + 2])
     kind: Kind = ""
-    unit, unit_days = "", 0
+    unit, unit_days = "", 0.0
     timed = next((token for token in behind if token in terms.units), "")
     sign = behind[0] if behind else ""
     if _CURRENCIES.fullmatch(before) or _CURRENCIES.fullmatch(sign) or _PRICE.fullmatch(word):
@@ -420,7 +420,7 @@ def _spans(tokens: Sequence[str], found: Sequence[_Run], terms: _Calendar) -> It
     for index, token in enumerate(tokens):
         if (days := terms.units.get(token, 0)) >= 1:
             counted = [total for _, end, total in found if 0 <= index - end < _NEAR]
-            yield int(days * (counted[-1] if counted and counted[-1] < 400 else 1))
+            yield int(days) * int(counted[-1] if counted and counted[-1] < 400 else 1)
 
 
 def days_of(times: Times, at: datetime) -> set[date]:
@@ -521,9 +521,9 @@ def forms(text: str, language: str) -> tuple[set[Decimal], set[int]]:
         map(Decimal, found.times.ordinals)
     )
     numbers |= {
-        Decimal(unicodedata.numeric(char))
+        Decimal(unicodedata.numeric(char, False))
         for char in text
-        if unicodedata.category(char) == "Lo" and unicodedata.numeric(char, None)
+        if unicodedata.category(char) == "Lo" and unicodedata.numeric(char, False)
     }
     return numbers, set(found.times.months)
 

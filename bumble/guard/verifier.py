@@ -18,9 +18,10 @@ from typing import Literal
 
 from msgspec import Struct
 
-from bumble.guard import corrections, names, secrets, values
+from bumble.guard import claims, corrections, origins, secrets, values
 from bumble.guard.corrections import Source, Subject, may_be, shares
-from bumble.guard.values import Number, Text
+from bumble.guard.speakers import Speakers, borrowed, given_away, taken_over
+from bumble.guard.values import Number, ReadText
 from bumble.text import stop_words, words
 
 Verdict = Literal["keep", "inference", "mend"]
@@ -111,7 +112,7 @@ def _held(
     people = (*sources.names, *(each.who for each in sources.window))
     grounds = [*(each.text for each in said), *sources.known]
     language = words.language(text, *(each.text for each in cited), *sources.known)
-    if strange := names.strange(text, grounds, people, language):
+    if strange := claims.strange(text, grounds, people, language):
         return SourceVerdict("mend", f"nobody said {', '.join(strange)}")
     sentence = _sentence(text, people, language)
     known = [Source(one, "", values.read(one, language)) for one in sources.known]
@@ -168,7 +169,7 @@ def _bearing(sentence: Subject, sources: Sequence[Source]) -> list[Source]:
     ]
 
 
-def _shares_values(own: Text, other: Text) -> bool:
+def _shares_values(own: ReadText, other: ReadText) -> bool:
     """Whether two texts have a date or a large number in common."""
     large = {one.value for one in own.numbers if one.value > values.MOST_DAYS}
     return bool(
@@ -403,3 +404,85 @@ def _near_times(sentence: Subject, source: Source) -> values.Times:
         if part.times.are_there and shares(sentence.subjects, part.content)
     ]
     return values.joined(near) if near else source.read.times
+
+
+LEAST_WORDS = 4  # telling ones of a sentence that one message has to say; a title has fewer
+LEAST_SAID = 0.6  # of the words of a text that somebody is held to have said, in whatever form
+
+
+def problem(
+    sentence: str,
+    sources: Sequence[str],
+    speakers: Speakers,
+    language: str = "",
+    *,
+    messages: Sequence[str] | None = None,
+    least: float = origins.LEAST_SHARE,
+) -> str | None:
+    """Return why a sentence may not stand; None if it may.
+
+    Args:
+        sentence: What a model wrote.
+        sources: Texts that its names, numbers and dates may come from.
+        speakers: Who took part.
+        language: Of the sentence: `de`; by default as its stop words tell, or those of the sources.
+        messages: Texts one of which has to say most of it; None: none has to.
+        least: The share of its words that this one holds, in [0, 1].
+    """
+    code = language or words.language(sentence, *sources)
+    names = speakers.all_names
+    if strange := claims.unsupported(sentence, sources, names, code):
+        return f"nobody said {', '.join(strange)}"
+    if reason := _not_theirs(sentence, speakers, code):
+        return reason
+    if messages is not None and not origins.is_borne_out(
+        sentence, messages, names, code, least=least
+    ):
+        return "most of it was not said, or not together"
+    return None
+
+
+def _not_theirs(sentence: str, speakers: Speakers, language: str) -> str | None:
+    statements = [text for texts in speakers.statements.values() for text in texts]
+    word = borrowed(sentence, statements, language) or taken_over(
+        sentence, speakers.accounts, language
+    )
+    if word is not None:
+        return f"\"{word}\" is another's, not {speakers.entity or 'the entity'}'s"
+    teller = speakers.teller(sentence)
+    if teller is None:
+        return None
+    other_names = [name for name in speakers.statements if name != teller]
+    owner = given_away(sentence, speakers.statements[teller], speakers.entity, other_names)
+    return owner and f"what {teller} told of their own is made {owner}'s"
+
+
+def supported(text: str, sources: Sequence[str], names: Sequence[str] = ()) -> str:
+    """Return the sentences of a text that hold no name, number or date of their own."""
+    speakers = Speakers(names)
+    return " ".join(
+        sentence
+        for sentence in words.sentences(text)
+        if problem(sentence, sources, speakers, words.language(sentence, text, *sources)) is None
+    )
+
+
+def was_said(text: str, statements: Sequence[str], known_names: Sequence[str]) -> bool:
+    """Whether a text says no more than somebody did, in whatever form; every word counts.
+
+    Args:
+        text: What is to be written down.
+        statements: The person's messages.
+        known_names: Names that need not have been said.
+    """
+    if problem(text, statements, Speakers(known_names)) is not None:
+        return False
+    all_said = "\n".join(statements)
+    if origins.share(text, [all_said], known_names, every_word=True) < LEAST_SAID:
+        return False
+    # words from here and there can be put together to say what nobody did
+    return all(
+        origins.share(part, statements, known_names, every_word=True) >= LEAST_SAID
+        for part in words.sentences(text)
+        if len(stop_words.telling_words(part)) >= LEAST_WORDS
+    )

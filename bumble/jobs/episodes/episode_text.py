@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from bumble.errors import AnswerInvalidError
 from bumble.fallback import sayings
-from bumble.guard import grounded, secrets, speakers, support
+from bumble.guard import origins, secrets, speakers, verifier
 from bumble.guard.speakers import Speakers
 from bumble.llm import prompts, structured
 from bumble.llm.protocol import Request
@@ -216,9 +216,9 @@ def _narrative_check(scene: EpisodeScene) -> Callable[[str], bool]:
     def stands(sentence: str) -> bool:
         if sentence.endswith("?"):
             return False  # a question of the conversation, without who asked it
-        if not support.own_words(sentence, names):
+        if not origins.own_words(sentence, names):
             return False  # "Sam asked how I was" is nothing to remember
-        reason = grounded.check(sentence, sources, participants, messages=messages(sentence))
+        reason = verifier.problem(sentence, sources, participants, messages=messages(sentence))
         return reason is None
 
     return stands
@@ -238,7 +238,9 @@ def _reflection_check(scene: EpisodeScene) -> Callable[[str], bool]:
     def stands(sentence: str) -> bool:
         if not speakers.OF_ONESELF.intersection(stop_words.words(sentence)):
             return False
-        reason = grounded.check(sentence, sources, _speakers(scene), messages=everything, least=1.0)
+        reason = verifier.problem(
+            sentence, sources, _speakers(scene), messages=everything, least=1.0
+        )
         return reason is None
 
     return stands

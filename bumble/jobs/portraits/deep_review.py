@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from bumble.fallback import sayings
-from bumble.guard import grounded
+from bumble.guard import verifier
 from bumble.guard.speakers import Speakers
 from bumble.jobs.portraits import dialogue, line_origins, portrait, portrait_update, scores
 from bumble.jobs.portraits.line_origins import LineSource
@@ -176,7 +176,7 @@ def _ask(runtime: Runtime, reading: _Reading, material: Material, prose: str) ->
     remainder = portrait.checked(portrait.lines(answer), material)
     grounds, speakers = (*material.statements, *material.sources), Speakers(material.names)
     scored = scores.read(
-        answer.get("scores", {}), lambda line: grounded.check(line, grounds, speakers) is None
+        answer.get("scores", {}), lambda line: verifier.problem(line, grounds, speakers) is None
     )
     return PortraitDraft(remainder.text or None, remainder.dropped, scored)
 

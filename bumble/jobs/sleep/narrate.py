@@ -21,7 +21,7 @@ from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
 from bumble.fallback import quotes, sayings
 from bumble.fallback.sayings import Wording
-from bumble.guard import grounded
+from bumble.guard import verifier
 from bumble.guard.speakers import Speakers
 from bumble.jobs.sleep import narrative_sources
 from bumble.jobs.sleep.narrative_sources import StorySources
@@ -229,7 +229,7 @@ def _supported(
             kept_sentences = [
                 sentence
                 for sentence in sentences
-                if grounded.check(sentence, grounds, Speakers(known_names)) is None
+                if verifier.problem(sentence, grounds, Speakers(known_names)) is None
             ]
             dropped += len(sentences) - len(kept_sentences)
             parts[name].append(kept_sentences)
