@@ -186,14 +186,8 @@ def _models(exchange: Exchange) -> None:
 
 def _respond(answers: Able, exchange: Exchange) -> None:
     text = answers.answer(exchange.body)
-    logprobs = None
-    if exchange.body.get("logprobs"):
-        shares = next(
-            (r.probabilities for r in answers.probe if r.text == text and r.probabilities), {}
-        )
-        logprobs = openai_wire.candidates(**{label: -1 / share for label, share in shares.items()})
     events = (
-        openai_wire.event({"content": text}, logprobs=logprobs),
+        openai_wire.event({"content": text}),
         openai_wire.event({}, "stop"),
         openai_wire.usage(),
         openai_wire.DONE,

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from bumble.errors import BudgetSpentError, ModelUnreachableError, WeightsMissingError
-from bumble.llm import engine, gguf, logprobs, markers, prefix_cache
+from bumble.llm import engine, gguf, markers, prefix_cache
 from bumble.llm.engine import Engine, EngineError, Reasoning
 from bumble.llm.gguf import Vocabulary
 from bumble.llm.prefix_cache import PrefixFolder
@@ -131,7 +131,6 @@ class EmbeddedModel:
             model=self.name,
             reasoning=answer.reasoning + thinking.reasoning,
             usage=answer.usage,
-            first_logprobs=answer.first_logprobs,
             first_token_seconds=first,
             seconds=self._stopwatch() - started,
         )
@@ -190,8 +189,6 @@ class EmbeddedModel:
         if request.schema is not None:
             tokens = max(1, round(_REASONING_SHARE * request.max_tokens))
             body["grammar"] = engine.grammar(request.schema, reasoning, tokens)
-        if request.top_logprobs:
-            body |= {"logprobs": True, "top_logprobs": request.top_logprobs}
         return body
 
     def _reasoning(self, loaded: Engine, request: Request) -> Reasoning:
@@ -367,7 +364,6 @@ class _Answer:
         self.finish_reason: FinishReason = "stop"
         self.reasoning = ""
         self.usage = Usage()
-        self.first_logprobs: dict[str, float] = {}
         self.is_complete = False
 
     def take(self, event: dict[str, Any]) -> tuple[str, str]:
@@ -377,7 +373,6 @@ class _Answer:
             delta = choice.get("delta", {})
             text += delta.get("content") or ""
             reasoning += delta.get("reasoning_content") or ""
-            self.first_logprobs = self.first_logprobs or logprobs.read(choice.get("logprobs"))
             if reason := choice.get("finish_reason"):
                 self.finish_reason = "length" if reason == "length" else "stop"
                 self.is_complete = True

@@ -354,7 +354,6 @@ class _Answer(Struct):
     was_filtered: bool = False
     reasoning: str = ""
     usage: Usage = field(default_factory=Usage)
-    first_logprobs: dict[str, float] = field(default_factory=dict)
     chars: int = 0  # of all that has come
 
     @property
@@ -370,7 +369,6 @@ class _Answer(Struct):
     def take(self, piece: Piece) -> str:
         """Take the next piece; return what it adds to the visible text."""
         self.usage = piece.usage or self.usage
-        self.first_logprobs = self.first_logprobs or dict(piece.logprobs)
         self.began = self.began or piece.is_token
         self.chars += piece.chars
         self.reasoning += piece.reasoning
@@ -401,7 +399,6 @@ class _Answer(Struct):
             model=name,
             reasoning=self.reasoning + self.thinking.reasoning + beside,
             usage=self.usage,
-            first_logprobs=self.first_logprobs,
         )
 
 

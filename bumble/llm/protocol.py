@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import force_setattr
 
 from bumble.llm import markers
@@ -86,7 +86,6 @@ class Request(Struct, frozen=True):
     max_tokens: int = 512
     temperature: float = 0.7
     thinking: bool = False  # let the model reason first, where it can
-    top_logprobs: int = 0  # candidates for the first token to tell of; a backend may tell fewer
     seed: int | None = None
     seconds: float | None = None  # that the answer may take in all; None: as the backend says
     stop: threading.Event | None = None  # ends `warm` once it is set; set before: loading is all
@@ -122,9 +121,6 @@ class Completion(Struct, frozen=True):
     model: str
     reasoning: str = ""  # shown on demand, never stored
     usage: Usage = Usage()
-    # Natural logarithms of the probabilities that the request asked for, by the candidate's text:
-    # the model's own, before temperature and grammar. Empty where the backend gives none.
-    first_logprobs: Mapping[str, float] = field(default_factory=dict)
     first_token_seconds: float | None = None  # from sending to the first token, loading excluded
     seconds: float = 0.0  # from sending to the last token, loading excluded
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal, Protocol
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from bumble.llm.protocol import Request, Usage
 
@@ -32,7 +32,6 @@ class Piece(Struct, frozen=True):
     calls: tuple[CallPart, ...] = ()
     finish_reason: str = ""
     usage: Usage | None = None
-    logprobs: Mapping[str, float] = field(default_factory=dict)  # of its first token
 
     @property
     def is_token(self) -> bool:

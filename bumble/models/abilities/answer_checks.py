@@ -7,7 +7,6 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from bumble.llm import structured
-from bumble.llm.protocol import Completion
 from bumble.text import stop_words, words
 
 
@@ -62,38 +61,3 @@ def is_filled(text: str, schema: Mapping[str, Any], right: Mapping[str, str]) ->
     except ValueError:
         return False
     return all(holds(str(value[name]), pattern) for name, pattern in right.items())
-
-
-def tells_apart(of_first: Completion, of_second: Completion, labels: tuple[str, str]) -> bool:
-    """Whether the first of two texts is rather the first of two labels than the second text is.
-
-    By the probabilities of the labels' first tokens; where a backend gives none, by the labels.
-    """
-    first, second = _lean(of_first, labels), _lean(of_second, labels)
-    if first is not None and second is not None:
-        return first > second
-    answers = (of_first.text, of_second.text)
-    return all(holds(text.strip(), label) for text, label in zip(answers, labels, strict=True))
-
-
-NEVER = -30.0  # the logarithm of a share that was not among the candidates
-
-
-def _lean(completion: Completion, labels: tuple[str, str]) -> float | None:
-    """Return by how much the first label is likelier than the second, as a logarithm.
-
-    None where neither is among the candidates, as where a model begins by reasoning.
-    """
-    shares = {
-        label: max(
-            (
-                logarithm
-                for token, logarithm in completion.first_logprobs.items()
-                if (begun := token.strip().casefold()) and label.startswith(begun)
-            ),
-            default=NEVER,
-        )
-        for label in labels
-    }
-    first, second = (shares[label] for label in labels)
-    return None if first == second == NEVER else first - second

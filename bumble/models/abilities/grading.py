@@ -1,8 +1,7 @@
 """The thresholds by which right answers of a probe become tiers of trust.
 
 Twelve cases a kind are few: what they can tell is a model that nearly always gets a thing right
-(eleven of twelve: wrong once in twelve or less, more likely than not) from one that doesn't, and
-one that knows something of it from one that guesses.
+(eleven of twelve: wrong once in twelve or less, more likely than not) from one that doesn't.
 """
 
 from __future__ import annotations
@@ -13,12 +12,11 @@ from typing import Literal
 from bumble.models.abilities.tiers import Purpose, Tier
 
 # whose_i: whose "I" it was; language: stays in it; unknown: says what it doesn't know, and does
-# know what it was told; schema: answers in a given form; facts: reads them from a window;
-# joke: tells a joke from a fact.
-Kind = Literal["whose_i", "language", "unknown", "schema", "facts", "joke"]
+# know what it was told; schema: answers in a given form; facts: reads them from a window.
+Kind = Literal["whose_i", "language", "unknown", "schema", "facts"]
 Answers = Mapping[Kind, str]  # `1` for each right answer, `0` for each other
 
-KINDS: tuple[Kind, ...] = ("whose_i", "language", "unknown", "schema", "facts", "joke")
+KINDS: tuple[Kind, ...] = ("whose_i", "language", "unknown", "schema", "facts")
 LEAST_CASES = 12  # of each kind in each language
 
 # A model whose own words stand errs at most once in a dozen.
@@ -26,8 +24,6 @@ SURE = 11 / 12
 # A reply can be drawn up to three times, and rules see if it leaves the language or takes the
 # other's part: of three draws that are right half the time each, seven times of eight one passes.
 DRAWS = 1 / 2
-# Guessing gets 10 of 12 pairs right once in fifty times.
-BEYOND_CHANCE = 10 / 12
 
 TALK_KINDS: tuple[Kind, ...] = ("whose_i", "language", "unknown")
 MEMORY_KINDS: tuple[Kind, ...] = ("whose_i", "schema", "facts")
@@ -52,6 +48,4 @@ def _talk(answers: Answers) -> Tier:
 
 
 def _memory(answers: Answers) -> Tier:
-    if all(share(answers, kind) >= SURE for kind in MEMORY_KINDS):
-        return "write"
-    return "choose" if share(answers, "joke") >= BEYOND_CHANCE else "none"
+    return "write" if all(share(answers, kind) >= SURE for kind in MEMORY_KINDS) else "none"

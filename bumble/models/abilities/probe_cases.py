@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from itertools import cycle
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import Struct
 from ruamel.yaml import YAML
 
-from bumble.llm.protocol import Completion, PromptMessage, Request, Role
+from bumble.llm.protocol import PromptMessage, Request, Role
 from bumble.models.abilities import answer_checks
 from bumble.models.abilities.grading import Kind
 
@@ -24,24 +24,17 @@ FOLDER = Path(__file__).parent / "cases"
 NAME = re.compile(r"^name: (.+)$", re.MULTILINE)
 PURPOSE = "probe"
 SEED = 1
-REPLY_TOKENS, FACT_TOKENS, FORM_TOKENS, LABEL_TOKENS = 40, 24, 64, 3
-CANDIDATES = 20  # for a label's first token
-LABELS = ("joke", "fact")
-SORTING = """\
-Sort what somebody says into joke or fact.
-joke: it is meant to be funny, a riddle, an exaggeration, or something that can't be
-fact: it is so, and was told because it is so
-Answer with the one word."""
+REPLY_TOKENS, FACT_TOKENS, FORM_TOKENS = 40, 24, 64
 
 Cases = Iterator["Case"]
 
 
 class Case(Struct, frozen=True):
-    """Something to ask a model, and what tells whether the answers are right."""
+    """Something to ask a model, and what tells whether the answer is right."""
 
     kind: Kind
-    requests: tuple[Request, ...]
-    is_right: Callable[[Sequence[Completion]], bool]
+    request: Request
+    is_right: Callable[[str], bool]  # of the text that is answered
 
 
 def languages() -> list[str]:
@@ -67,7 +60,6 @@ def load(language: str) -> list[Case]:
         *_unknown(data),
         *_schema(data),
         *_facts(data),
-        *_joke(data),
     ]
 
 
@@ -82,7 +74,6 @@ def _request(
     *turns: str,
     tokens: int,
     schema: Mapping[str, Any] | None = None,
-    candidates: int = 0,
 ) -> Request:
     """Ask with a system prompt, and messages of a person and the model in turn."""
     roles: Iterator[Role] = cycle(("user", "assistant"))
@@ -93,14 +84,8 @@ def _request(
         schema=schema,
         max_tokens=tokens,
         temperature=0.0,
-        top_logprobs=candidates,
         seed=SEED,
     )
-
-
-def _case(kind: Kind, request: Request, is_right: Callable[[str], bool]) -> Case:
-    """Make a case of one request, of whose answer the text counts."""
-    return Case(kind, (request,), lambda completions: is_right(completions[0].text))
 
 
 def _whose_i(data: Mapping[str, Any]) -> Cases:
@@ -110,7 +95,7 @@ def _whose_i(data: Mapping[str, Any]) -> Cases:
         for asked, rest, own, other in ((mine, yours, person, model), (yours, mine, model, person)):
             question, right, *barred = asked
             wrong = "|".join((rest[1], *barred))
-            yield _case(
+            yield Case(
                 "whose_i",
                 _request(data["talk"], talk["sam"], talk["ada"], question, tokens=REPLY_TOKENS),
                 partial(answer_checks.is_of, right=right, wrong=wrong, own=own, other=other),
@@ -119,7 +104,7 @@ def _whose_i(data: Mapping[str, Any]) -> Cases:
 
 def _stays(data: Mapping[str, Any], language: str) -> Cases:
     for message in data["language"]:
-        yield _case(
+        yield Case(
             "language",
             _request(data["talk"], message, tokens=REPLY_TOKENS),
             partial(answer_checks.is_in, language=language, message=message),
@@ -130,13 +115,13 @@ def _unknown(data: Mapping[str, Any]) -> Cases:
     signs = data["unsure"]
     for talk in data["unknown"]:
         question, right = talk["known"]
-        yield _case(
+        yield Case(
             "unknown",
             _request(data["talk"], talk["sam"], data["heard"], question, tokens=REPLY_TOKENS),
             partial(answer_checks.is_fact, right=right, wrong=signs),
         )
         for question in talk["unknown"]:
-            yield _case(
+            yield Case(
                 "unknown",
                 _request(data["talk"], talk["sam"], data["heard"], question, tokens=REPLY_TOKENS),
                 partial(answer_checks.holds, pattern=signs),
@@ -158,7 +143,7 @@ def _schema(data: Mapping[str, Any]) -> Cases:
     }
     system = f"{data['fill']}\n{json.dumps(schema, ensure_ascii=False)}"
     for message, *values in data["schema"]:
-        yield _case(
+        yield Case(
             "schema",
             _request(system, message, tokens=FORM_TOKENS, schema=schema),
             partial(
@@ -171,23 +156,8 @@ def _facts(data: Mapping[str, Any]) -> Cases:
     for part in data["facts"]:
         for question, right, wrong in part["questions"]:
             asked = f"{part['window']}\n{question}"
-            yield _case(
+            yield Case(
                 "facts",
                 _request(data["read"], asked, tokens=FACT_TOKENS),
                 partial(answer_checks.is_fact, right=right, wrong=wrong),
             )
-
-
-def _joke(data: Mapping[str, Any]) -> Cases:
-    examples = [text for pair in data["joke"]["examples"] for text in pair]
-    for pair in data["joke"]["pairs"]:
-        requests = tuple(
-            _request(SORTING, *examples, text, tokens=LABEL_TOKENS, candidates=CANDIDATES)
-            for text in pair
-        )
-        yield Case("joke", requests, _tells_apart)
-
-
-def _tells_apart(completions: Sequence[Completion]) -> bool:
-    of_joke, of_fact = completions
-    return answer_checks.tells_apart(of_joke, of_fact, LABELS)

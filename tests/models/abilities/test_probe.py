@@ -47,7 +47,7 @@ def test_a_model_that_can_do_all_of_it_writes(language: str) -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("text", ["", "Banana banana.", "I don't know.", "joke", "{}"])
+@pytest.mark.parametrize("text", ["", "Banana banana.", "I don't know.", "{}"])
 def test_a_model_that_always_says_the_same_is_not_asked(language: str, text: str) -> None:
     result = probed(language, Reply(text, "probe", always=True))
     assert grading.tiers(result.answers) == {"talk": "none", "memory": "none"}
@@ -71,7 +71,7 @@ def test_a_model_that_breaks_the_form_makes_no_memories_of_its_own() -> None:
     ]
     result = probed("en", *broken)
     assert rights(result) == {**dict.fromkeys(KINDS, 12), "unknown": 18, "schema": 0}
-    assert grading.tiers(result.answers) == {"talk": "write", "memory": "choose"}
+    assert grading.tiers(result.answers) == {"talk": "write", "memory": "none"}
 
 
 def test_a_model_that_takes_the_others_part_does_not_write() -> None:
@@ -114,12 +114,12 @@ def test_what_is_done_is_noted_and_gone_on_with() -> None:
     again = probe.start("2026-11-24", noted[-1])
     whole = probe.run(ScriptedModel(able.replies("en")), probe.left("en", again), again, unheard)
     assert whole.is_whole
-    assert (len(noted) + len(probe.left("en", again)), whole.at) == (78, "2026-11-24")
+    assert (len(noted) + len(probe.left("en", again)), whole.at) == (66, "2026-11-24")
 
 
 def test_what_another_version_measured_is_measured_anew() -> None:
     older = replace(probed("en", *able.replies("en")), version=probe.VERSION - 1)
-    assert len(probe.left("en", probe.start("2026-11-23", older))) == 78
+    assert len(probe.left("en", probe.start("2026-11-23", older))) == 66
 
 
 def test_a_model_that_reasons_all_the_same_gets_room_for_it() -> None:
@@ -135,18 +135,6 @@ def test_a_model_that_reasons_all_the_same_gets_room_for_it() -> None:
     result = probe.run(model, probe.left("en", started), started, unheard)
     assert grading.tiers(result.answers)["talk"] == "write"
     assert len([one for one in model.requests if one.max_tokens < 1000]) == 1
-
-
-def test_labels_are_told_apart_by_how_they_lean_else_by_themselves() -> None:
-    def answer(text: str, **shares: float) -> Completion:
-        return Completion(text, "stop", "x", first_logprobs=shares)
-
-    labels = ("joke", "fact")
-    leaning = answer("fact", joke=-2.0, fact=-0.2), answer("fact", joke=-4.0, fact=-0.1)
-    assert answer_checks.tells_apart(*leaning, labels)
-    assert not answer_checks.tells_apart(*leaning[::-1], labels)
-    assert answer_checks.tells_apart(answer("Joke."), answer("fact"), labels)
-    assert not answer_checks.tells_apart(answer("fact"), answer("fact"), labels)
 
 
 @pytest.mark.parametrize(
