@@ -25,7 +25,7 @@ from bumble.entity.folder import Entity
 from bumble.errors import WeightsMissingError
 from bumble.models.weights import catalog
 from bumble.models.weights.pull import pull
-from bumble.models.weights.sources import PullOptions
+from bumble.models.weights.store import PullOptions
 from bumble.records import beliefs, episodes, journal, knowledge, relationships, sessions, skills
 from tests.support.fake_server import FakeServer
 from tests.support.hanging import pytest_runtest_setup as pytest_runtest_setup  # a hook

@@ -17,7 +17,7 @@ from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import RecordInvalidError, UserError
 from bumble.files import disk
 from bumble.llm import detect, providers
-from bumble.models.abilities import grading, probe_cases, results
+from bumble.models.abilities import probe, results, tiers
 from bumble.models.abilities.results import LanguageResult, ModelResult
 from bumble.models.abilities.tiers import (
     ABLE,
@@ -59,7 +59,7 @@ class ModelStanding(Struct, frozen=True):
     @property
     def line(self) -> str:
         """Say it for people."""
-        name = "any other language" if self.language == ANY else probe_cases.name(self.language)
+        name = "any other language" if self.language == ANY else probe.name(self.language)
         return f"{name}: talk {self.talk}, memory {self.memory} ({self.why})"
 
 
@@ -135,7 +135,7 @@ def standings(opened: Configured, chosen: Choice, codes: Sequence[str]) -> list[
             seen.tier("memory", code),
             _reason(opened, chosen, known.get(code), code),
             chosen.script is None
-            and code in probe_cases.languages()
+            and code in probe.languages()
             and not (code in known and known[code].is_whole),
         )
         for code in dict.fromkeys((*codes, *sorted(known)))
@@ -175,8 +175,8 @@ def summary(result: LanguageResult) -> str:
     )
     if not result.is_whole:
         return f"{counts}; not done"
-    tiers = grading.tiers(result.answers)
-    return f"talk {tiers['talk']}, memory {tiers['memory']} ({counts})"
+    earned = tiers.tiers(result.answers)
+    return f"talk {earned['talk']}, memory {earned['memory']} ({counts})"
 
 
 def say_once(
@@ -218,7 +218,7 @@ def _notices(place: Path) -> list[Any]:
 
 
 def _notice(opened: Opened, chosen: Choice, code: str) -> str:
-    name, shell = probe_cases.name(code), opened.shell
+    name, shell = probe.name(code), opened.shell
     result = result_of(shell, chosen).languages.get(code)
     if result is not None and result.is_whole:
         first = f"{chosen.model} was measured, and can't be trusted to write {name} "

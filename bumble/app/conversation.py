@@ -24,7 +24,7 @@ from bumble.entity.folder import Entity
 from bumble.errors import FileChangedError, UserError
 from bumble.files import disk
 from bumble.jobs import flush, locks, reminders
-from bumble.llm.wrappers import AbsentModel
+from bumble.llm.protocol import AbsentModel
 from bumble.models.weights.choice import Choice
 from bumble.prompt import compact
 from bumble.records import session_files

@@ -15,7 +15,7 @@ from bumble.app.model_choice import choose_model
 from bumble.entity import credentials
 from bumble.errors import UserError
 from bumble.jobs import locks
-from bumble.models.abilities import probe, probe_cases, results
+from bumble.models.abilities import probe, results
 from bumble.models.abilities.probe import Note
 from bumble.models.abilities.results import LanguageResult, ModelResult
 from bumble.models.abilities.tiers import ANY
@@ -55,7 +55,7 @@ def unmeasured(result: ModelResult, codes: Sequence[str]) -> list[str]:
     return [
         code
         for code in codes
-        if code in probe_cases.languages() and not _is_measured(result.languages.get(code))
+        if code in probe.languages() and not _is_measured(result.languages.get(code))
     ]
 
 
@@ -123,7 +123,7 @@ def _check(opened: Opened, runtime: Runtime) -> Due[ProbeJob]:
     known = results.load(abilities.identity(chosen), chosen.model, opened.shell.abilities)
     missing = [
         code
-        for code in unmeasured(known, probe_cases.languages()) and spoken.latest(runtime)
+        for code in unmeasured(known, probe.languages()) and spoken.latest(runtime)
         if unmeasured(known, [code]) and not _is_overruled(opened, code)
     ]
     value = ", ".join(missing) or "none"
@@ -154,7 +154,7 @@ def _obstacle(opened: Opened, chosen: Choice) -> str:
 
 
 def _run(opened: Opened, runtime: Runtime, job: ProbeJob) -> JobResult:
-    name = probe_cases.name(job.language)
+    name = probe.name(job.language)
     chosen = choose_model(opened)
 
     def note(_: LanguageResult) -> None:

@@ -22,7 +22,7 @@ from bumble.errors import UsageError
 from bumble.text import moments
 
 if TYPE_CHECKING:
-    from bumble.models.weights.sources import PullOptions
+    from bumble.models.weights.store import PullOptions
 
 NICENESS = 10  # of what nobody waits for
 # Accounts that systems, images and services come with.

@@ -20,7 +20,7 @@ from bumble.body.noise import Fragment
 from bumble.body.soma import Soma
 from bumble.entity.changes import Change
 from bumble.jobs import locks
-from bumble.llm import budget
+from bumble.llm import ledger
 from bumble.records import base, state
 from bumble.records.base import Provenance
 from bumble.records.provenance import ITSELF
@@ -138,7 +138,7 @@ def _budget(runtime: Runtime, past: Sequence[PastWake], at: datetime) -> Conditi
     value, wants = f"{count} wakes today", f"fewer than {most}"
     passes = count < most
     if tokens is not None:
-        spent = budget.today(runtime.entity.ledger, at, runtime.zone).tokens
+        spent = ledger.today(runtime.entity.ledger, at, runtime.zone).tokens
         value, wants = f"{value}, {spent} tokens", f"{wants}, fewer than {tokens}"
         passes = passes and spent < tokens
     return Condition("budget of the day", value, wants, passes)

@@ -42,8 +42,8 @@ from bumble.llm.protocol import (
     PromptMessage,
     Request,
     Tool,
+    Wrapper,
 )
-from bumble.llm.wrappers import Wrapper
 from bumble.prompt import working_memory
 from bumble.prompt.system import Block
 from bumble.records import (

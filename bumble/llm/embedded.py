@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from bumble.errors import BudgetSpentError, ModelUnreachableError, WeightsMissingError
-from bumble.llm import engine, gguf, markers, prefix_cache
+from bumble.llm import engine, gguf, marks, prefix_cache
 from bumble.llm.engine import Engine, EngineError, Reasoning
 from bumble.llm.gguf import Vocabulary
+from bumble.llm.marks import CLOSING, OPENING, ThinkFilter
 from bumble.llm.prefix_cache import PrefixFolder
 from bumble.llm.protocol import (
     Completion,
@@ -31,7 +32,6 @@ from bumble.llm.protocol import (
     Usage,
 )
 from bumble.llm.stream_timeouts import ends_at
-from bumble.llm.thinking import CLOSING, OPENING, ThinkFilter
 
 _STOP_SECONDS = 2.0  # how long an interrupt waits for the engine to be still
 _REASONING_SHARE = 0.5  # of an answer's tokens, at most, where a grammar holds the rest of it
@@ -207,7 +207,7 @@ class EmbeddedModel:
 
     def _messages(self, messages: Sequence[PromptMessage]) -> list[dict[str, str]]:
         own = self._own_markers()
-        return [{"role": one.role, "content": markers.plain(one.content, own)} for one in messages]
+        return [{"role": one.role, "content": marks.plain(one.content, own)} for one in messages]
 
     def _own_markers(self) -> re.Pattern[str] | None:
         """Return what its vocabulary has of control tokens beside the usual ones."""
@@ -222,7 +222,7 @@ class EmbeddedModel:
                 raise self._missing() from problem
             except (OSError, ValueError) as problem:
                 raise self._damaged() from problem
-            self._markers = markers.pattern(self._vocabulary.control_tokens)
+            self._markers = marks.pattern(self._vocabulary.control_tokens)
         return self._vocabulary
 
     def _missing(self) -> WeightsMissingError:

@@ -20,12 +20,11 @@ from msgspec.structs import replace
 
 from bumble.errors import AnswerInvalidError, ModelUnreachableError
 from bumble.llm import http_errors, openai_format
-from bumble.llm.habits import HabitFile
+from bumble.llm.marks import ThinkFilter
 from bumble.llm.native_calls import CallText
 from bumble.llm.protocol import Completion, FinishReason, OnText, Request, Usage
 from bumble.llm.stream_timeouts import SilentError, Timeouts, ends_at, paced, within
-from bumble.llm.thinking import ThinkFilter
-from bumble.llm.wire import Dialect, Habits, Piece, StatusError, WindowSource
+from bumble.llm.wire import Dialect, HabitFile, Habits, Piece, StatusError, WindowSource
 from bumble.text import urls
 from bumble.text.words import one_line
 

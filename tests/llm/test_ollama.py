@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from bumble.errors import CredentialsError, ModelUnreachableError
+from bumble.llm.endpoints import ollama as connect_ollama
 from bumble.llm.http_model import HttpModel
-from bumble.llm.ollama import connect as connect_ollama
 from bumble.llm.protocol import Model, PromptMessage, Request
 from bumble.llm.stream_timeouts import Timeouts
 from tests.support.fake_server import Exchange, FakeServer

@@ -14,8 +14,8 @@ from bumble.errors import (
     ModelUnreachableError,
 )
 from bumble.llm import structured
+from bumble.llm.endpoints import openai as connect_openai
 from bumble.llm.http_model import HttpModel
-from bumble.llm.openai_compatible import connect as connect_openai
 from bumble.llm.protocol import EnoughError, Model, PromptMessage, Request
 from bumble.llm.stream_timeouts import Timeouts
 from tests.support.fake_server import Exchange, FakeServer

@@ -9,12 +9,12 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from bumble.llm.scripted import Reply
-from bumble.models.abilities import probe_cases
+from bumble.models.abilities import probe
 
 
 def cases(language: str) -> Any:
     """Read the file of a language."""
-    return YAML(typ="safe", pure=True).load(probe_cases.FOLDER / f"{language}.yaml")
+    return YAML(typ="safe", pure=True).load(probe.FOLDER / f"{language}.yaml")
 
 
 def replies(*languages: str) -> list[Reply]:

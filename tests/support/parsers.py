@@ -38,8 +38,8 @@ from bumble.jobs import runs, schedule
 from bumble.jobs.sleep import dream_text
 from bumble.llm import actions, ledger, openai_format, scripted, structured
 from bumble.llm import gguf as gguf_file
+from bumble.llm.marks import ThinkFilter
 from bumble.llm.say_stream import SayReader
-from bumble.llm.thinking import ThinkFilter
 from bumble.models.abilities import results
 from bumble.models.weights import catalog
 from bumble.recall.deep_recall import pattern

@@ -27,7 +27,7 @@ from bumble.jobs.episodes import episode_text, segments
 from bumble.jobs.episodes.episode_text import EpisodeScene, TellingResult
 from bumble.jobs.episodes.segments import Likeness, Segment, SegmentRules
 from bumble.llm import ledger
-from bumble.models.embed import calibrate
+from bumble.models.embed import protocol
 from bumble.models.embed.protocol import Floats
 from bumble.recall import episode_tags
 from bumble.records import (
@@ -111,7 +111,7 @@ def _likeness(runtime: Runtime) -> Likeness:
         ]
         vectors.update(zip(new, embedder.embed_documents(new), strict=True) if new else ())
         nearest = max(vectors[other] @ vectors[text] for other in earlier_texts)
-        return float(calibrate.similarity(nearest, embedder.unrelated_cosine))
+        return float(protocol.similarity(nearest, embedder.unrelated_cosine))
 
     return alike
 

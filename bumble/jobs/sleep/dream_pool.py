@@ -12,7 +12,7 @@ from bumble.body import significance
 from bumble.body.circadian import seconds_between
 from bumble.jobs.sleep import dream_pairs
 from bumble.jobs.sleep.dream_pairs import Pair
-from bumble.models.embed import calibrate
+from bumble.models.embed import protocol
 from bumble.models.embed.protocol import Floats
 from bumble.records import dreams, episodes, provenance, relationships
 from bumble.records.episodes import Episode
@@ -93,4 +93,4 @@ def _scaled(runtime: Runtime, cosine: Floats) -> Floats:
     embedder = runtime.memory.embedder
     if embedder is None or runtime.config.embedding.similarity == "raw":
         return cosine
-    return calibrate.similarity(cosine, embedder.unrelated_cosine)
+    return protocol.similarity(cosine, embedder.unrelated_cosine)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.llm.thinking import ThinkFilter
+from bumble.llm.marks import ThinkFilter
 from bumble.text.words import one_line, shorten
 
 MIN_FRAGMENTS, MAX_FRAGMENTS = 3, 6

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from bumble.models.abilities import grading, probe, results
-from bumble.models.abilities.grading import KINDS
+from bumble.models.abilities import probe, results, tiers
 from bumble.models.abilities.results import LanguageResult, ModelResult
+from bumble.models.abilities.tiers import KINDS
 from bumble.models.weights import catalog
 
 ALL = dict.fromkeys(KINDS, "1" * 12)
@@ -89,4 +89,4 @@ def test_tiers_follow_from_how_many_of_a_kind_were_wrong(
     wrong: dict[str, int], talk: str, memory: str
 ) -> None:
     answers = {kind: ("0" * wrong.get(kind, 0)).ljust(12, "1") for kind in KINDS}
-    assert grading.tiers(answers) == {"talk": talk, "memory": memory}
+    assert tiers.tiers(answers) == {"talk": talk, "memory": memory}
