@@ -73,8 +73,6 @@ def test_a_jsonl_script_is_read(tmp_path: Path) -> None:
         ("- 3", "neither a text nor a rule"),
         ("- {txt: x}", "unknown key: txt"),
         ("- {text: x, finish_reason: done}", "unknown finish_reason"),
-        ("- {text: x, probabilities: {a: 1.2}}", "reply 1 has probabilities"),
-        ("- {text: x, probabilities: [a]}", "reply 1 has probabilities"),
         ("- a\n- {b: [", "script.yaml:2: "),
     ],
 )
