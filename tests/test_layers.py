@@ -8,9 +8,8 @@ from tests.support.rooms import ROOMS
 PACKAGE = Path(bumble.__file__).parent
 
 RANK = {name: rank for rank, name in enumerate(ROOMS)}
-LOADED_LATE = ("dateparser", "filelock", "json_repair", "jsonschema", "markdown_it")
+LOADED_LATE = ("dateparser", "filelock", "json_repair", "jsonschema", "markdown_it", "msgpack")
 ONLY_IN = {
-    "ijson": ("bridges",),
     "pyrage": ("bridges",),
     "jinja2": ("bridges",),
     "markupsafe": ("bridges",),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bumble.bridges.exports import bundle, destination, restore
+from bumble.bridges.exports import bundle, destination
 from bumble.entity.create import NewEntity
 from bumble.entity.folder import ENTITY_FILE
 from bumble.files import disk, unfinished
@@ -109,7 +109,7 @@ def test_a_restored_entity_is_all_there_or_not_at_all(
 
     def work() -> None:
         with destination.folder(root, last=ENTITY_FILE) as draft:
-            restore.unpack(archive, draft)
+            bundle.unpack(archive, draft)
 
     def check(ended: bool) -> None:
         names = {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}

@@ -342,11 +342,11 @@ def _check_merges(opened: Opened) -> None:
     Raises:
         RefusedError: If it brought back what was forgotten: nobody is to meet it until it is gone.
     """
-    from bumble.entity import brought
+    from bumble.entity import approvals
 
     root = opened.entity.root
     repository = gitdir.find(root)
-    if repository is None or not brought.may_be_half_merged(root, repository):
+    if repository is None or not approvals.may_be_half_merged(root, repository):
         return
     from bumble.history import clone
 
@@ -355,12 +355,12 @@ def _check_merges(opened: Opened) -> None:
     if waiting:
         output.warn(opened.shell, f"git left half merged: {', '.join(waiting)}.\n{advice}")
     elif (root / FORGOTTEN).exists():
-        from bumble.jobs.forgetting import brought_back
+        from bumble.jobs.forgetting import returned
 
-        if brought_back.plan(opened.entity, zone(opened)).changes:
+        if returned.plan(opened.entity, zone(opened)).changes:
             raise RefusedError(f"{root}: a merge brought back what was forgotten\n{advice}")
-    if not (waiting or brought.is_open(repository)):
-        brought.note_look(root, repository)
+    if not (waiting or approvals.is_open(repository)):
+        approvals.note_look(root, repository)
 
 
 def settle_merges(opened: Opened, kept: Sequence[str] = ()) -> None:
@@ -370,11 +370,11 @@ def settle_merges(opened: Opened, kept: Sequence[str] = ()) -> None:
         opened: The entity.
         kept: What a merge of ours has just kept, to be told with the rest.
     """
-    from bumble.entity import brought
+    from bumble.entity import approvals
 
     root = opened.entity.root
     repository = gitdir.find(root)
-    if repository is None or not brought.may_be_half_merged(root, repository):
+    if repository is None or not approvals.may_be_half_merged(root, repository):
         return
     from bumble.history import clone
 
@@ -385,15 +385,15 @@ def settle_merges(opened: Opened, kept: Sequence[str] = ()) -> None:
     here = tuple(path for path in (*kept, *mended.kept) if (root / path).exists())
     if sentence := replace(mended, kept=here).sentence:
         output.warn(opened.shell, sentence)
-    if not (mended.left or brought.is_open(repository)):
-        brought.note_look(root, repository)
+    if not (mended.left or approvals.is_open(repository)):
+        approvals.note_look(root, repository)
 
 
 def forget_again(opened: Opened, *, brought_by: str = "A merge") -> None:
     """Forget what something has brought back of people who were forgotten."""
     if not (opened.entity.root / FORGOTTEN).exists():
         return
-    from bumble.jobs import returned
+    from bumble.jobs.forgetting import returned
 
     plan = returned.forget_again(
         opened.entity,

@@ -12,7 +12,7 @@ import typer
 from bumble.app import output, setting_files
 from bumble.app.opening import Opened, keeping, within
 from bumble.app.process import Shell
-from bumble.cli import editor, text_input
+from bumble.cli import text_input
 from bumble.entity import changes, commits, companions
 from bumble.entity.changes import Change, ChangeSet
 from bumble.errors import DraftInvalidError, RecordInvalidError, RefusedError
@@ -213,7 +213,7 @@ def edit(
         check(text, None if source == "-" else opened.shell.path(Path(source)))
         write(text)
         return
-    with editor.draft(opened.shell, PurePosixPath(path).name, before, check) as typed:
+    with text_input.draft(opened.shell, PurePosixPath(path).name, before, check) as typed:
         write(typed)
 
 

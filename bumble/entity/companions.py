@@ -22,7 +22,7 @@ from msgspec import Struct
 from bumble.files import disk
 from bumble.text import markdown, merge_marks, yaml_edit
 from bumble.text.markdown import BESIDE, Document
-from bumble.text.yaml_render import Row
+from bumble.text.yaml_edit import Row
 
 FOLDER = "sources"
 LEAST = "imported"  # the trust of what has lost its companion

@@ -9,7 +9,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from bumble.guard import values
-from bumble.text import stop_words, word_frequency, words
+from bumble.text import stop_words, words
 
 # Scripts without spaces have no words to compare; a Latin name inside them is one.
 _LETTER = rf"(?:(?![{stop_words.UNSPACED}])\w)"
@@ -216,7 +216,7 @@ def _is_noun(word: str, language: str) -> bool:
     if language != "de":
         return False
     ends = range(_LEAST_BEFORE, len(word) - _LEAST_LETTERS + 1)
-    if word_frequency.is_listed(word, language) or word.endswith(_PLACES):
+    if words.is_listed(word, language) or word.endswith(_PLACES):
         return False
     return any(
         _is_own(word[start:], language)
@@ -226,21 +226,21 @@ def _is_noun(word: str, language: str) -> bool:
 
 
 def _is_listed_in_german(part: str) -> bool:
-    return any(word_frequency.is_listed(form, "de") for form in (part, part.removesuffix("s")))
+    return any(words.is_listed(form, "de") for form in (part, part.removesuffix("s")))
 
 
 def _is_own(word: str, language: str) -> bool:
     """Whether a word is much more common in its language than elsewhere, and no place there."""
-    if not word_frequency.is_listed(word, language):
+    if not words.is_listed(word, language):
         return False
-    share = word_frequency.share(word, language)
-    elsewhere = (word_frequency.share(word, other) for other in _OTHERS if other != language)
+    share = words.frequency(word, language)
+    elsewhere = (words.frequency(word, other) for other in _OTHERS if other != language)
     if share < _OWN_SHARE * max(elsewhere):
         return False
     return (
         language != "de"
         or share > _COMMON
-        or any(word_frequency.is_listed(form, language) for form in _forms(word))
+        or any(words.is_listed(form, language) for form in _forms(word))
     )
 
 

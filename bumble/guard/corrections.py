@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from bumble.guard import claims, values
 from bumble.guard.values import Number, ReadText
-from bumble.text import stop_words, word_frequency, words
+from bumble.text import stop_words, words
 
 # Words of denial, and for change, folded, in the languages that have words of time.
 _DENIALS = {
@@ -162,7 +162,7 @@ def _has_new_name(subject: Subject, sources: Sequence[Source], n: int) -> bool:
     passages = _passages(sources[n].text, subject.language)
     told = {word for each in sources[:n] for word in _tokens(each.text)}
     told |= {word for each in passages for word in each.denied}
-    told |= word_frequency.common(subject.language, COMMON_WORDS)
+    told |= words.common(subject.language, COMMON_WORDS)
     new = set(_tokens(sources[n].text)) - told
     return any(words.folded(name) in new for name in _NAME.findall(subject.text))
 
@@ -197,7 +197,7 @@ def _links(subject: Subject, old: Source | None, new: _Passage) -> tuple[int, in
         stem
         for token in said
         if (stem := words.stem(token, subject.language)) in stems
-        and word_frequency.share(token, subject.language) < TELLING_SHARE
+        and words.frequency(token, subject.language) < TELLING_SHARE
     }
     return len(stems), len(rare)
 
@@ -330,7 +330,7 @@ def _days(source: Source, passage: _Passage) -> set[tuple[int, int]]:
 
 
 def _other_name(subject: Subject, sources: Sequence[Source]) -> Iterator[int]:
-    common = word_frequency.common(subject.language, COMMON_WORDS)
+    common = words.common(subject.language, COMMON_WORDS)
     for word in map(words.folded, _NAME.findall(subject.text)):
         stem = words.stem(word, subject.language)
         if stem not in subject.subjects or word in common or claims.is_noun(word, subject.language):

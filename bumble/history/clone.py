@@ -2,9 +2,9 @@
 
 git leaves the sides of a conflict in its index, and marks in the file. What has a meaning is merged
 from the sides; what one side changed and the other deleted stays, whichever side that was, and what
-was forgotten goes again after that (`jobs/returned`). Where both changed one thing, and where
-somebody has been at the file since, it is left to them; marks that were committed are settled all
-the same, with both sides of a text, since nothing reads a file that has them. Knows nothing of
+was forgotten goes again after that (`jobs/forgetting/returned`). Where both changed one thing, and
+where somebody has been at the file since, it is left to them; marks that were committed are settled
+all the same, with both sides of a text, since nothing reads a file that has them. Knows nothing of
 commands.
 """
 
@@ -26,6 +26,7 @@ from bumble.files import disk, git
 from bumble.files.git import Git
 from bumble.history import merge
 from bumble.records import forgotten, kinds
+from bumble.records.kind import Kind
 from bumble.text import merge_marks, yaml_edit
 
 _BASE, _OURS, _INCOMING = 1, 2, 3  # stages of git's index
@@ -187,7 +188,7 @@ def _add(place: Git, *paths: str) -> bool:
     return place.call("--literal-pathspecs", "add", "--", *paths).code == 0
 
 
-def _kind(path: str) -> kinds.Kind | None:
+def _kind(path: str) -> Kind | None:
     """Return the kind of a record by its path, or by that of its companion."""
     return kinds.of_path(companions.record_of(path) or path)
 

@@ -21,7 +21,7 @@ from bumble.index.filters import Allowed, Filter
 from bumble.index.rows import ALL_TEXTS, FileRow, Row, packed, recipe_of
 from bumble.index.scan import Stamp
 from bumble.models.embed.protocol import Floats
-from bumble.text.tags import folded
+from bumble.text.words import folded_tag
 
 EXACT_ROWS = 20_000  # beyond, bits choose the candidates and floats score them
 COARSE_FACTOR = 10  # candidates chosen by bits, for each that is wanted
@@ -149,7 +149,7 @@ class DatabaseReader:
             values += [packed((person,)) for person in only.people]
         if only.tags:
             parts.append("(" + " and ".join(["instr(tags, ?)"] * len(only.tags)) + ")")
-            values += [packed((folded(tag),)) for tag in only.tags]
+            values += [packed((folded_tag(tag),)) for tag in only.tags]
         if only.audience:
             allowed = " and ".join(["instr(audience, ?)"] * len(only.audience))
             parts.append(f"(audience = '' or ({allowed}))")

@@ -19,7 +19,7 @@ from bumble.index.filters import Filter
 from bumble.index.rows import ALL_TEXTS, FileRow, Row, packed, recipe_of
 from bumble.index.scan import Stamp
 from bumble.models.embed.protocol import Floats
-from bumble.text.tags import folded
+from bumble.text.words import folded_tag
 
 COARSE_FACTOR = 4  # candidates of the graph for each that is wanted
 MOST_SEARCHED = 1_000  # candidates that pgvector takes at most
@@ -174,7 +174,7 @@ class PostgresReader:
             values += [packed((person,)) for person in only.people]
         if only.tags:
             parts.append("(" + " and ".join(["strpos(tags, %s) > 0"] * len(only.tags)) + ")")
-            values += [packed((folded(tag),)) for tag in only.tags]
+            values += [packed((folded_tag(tag),)) for tag in only.tags]
         if only.audience:
             allowed = " and ".join(["strpos(audience, %s) > 0"] * len(only.audience))
             parts.append(f"(audience = '' or ({allowed}))")

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from bumble.index.memory import Memory
 from bumble.recall import petri, survey
-from bumble.text import stop_words, tags, words
+from bumble.text import stop_words, words
 
 MOST = 8
 
@@ -19,7 +19,7 @@ def of(memory: Memory, texts: Sequence[str], readers: Collection[str]) -> tuple[
         texts: What people said.
         readers: Ids of all who may meet the episode: a title that one may not know is no tag.
     """
-    written = [tag for text in texts for tag in tags.in_text(text)]
+    written = [tag for text in texts for tag in words.tags_in(text)]
     language = words.language(" ".join(texts))
     stems = [petri.key_of(text, language) for text in texts]
     named = []
@@ -29,4 +29,4 @@ def of(memory: Memory, texts: Sequence[str], readers: Collection[str]) -> tuple[
         tells = stop_words.telling_words(own)
         if key and tells and any(survey.holds(each, key) for each in stems):
             named.append(own)
-    return tags.distinct((*written, *named))[:MOST]
+    return words.distinct_tags((*written, *named))[:MOST]

@@ -20,10 +20,9 @@ from bumble.recall import mentions, petri
 from bumble.recall.mentions import Text
 from bumble.recall.petri import Title, Topic, TopicType
 from bumble.records import base, kinds, provenance, relationships, topics
-from bumble.records.kinds import Kind
-from bumble.records.record_view import RecordView
+from bumble.records.kind import Kind, RecordView
 from bumble.records.topics import Catalyst, TopicFile
-from bumble.text import word_frequency, words
+from bumble.text import words
 
 # What has a title of its own, by the kind of its records; kinds that are not there have none.
 TITLED: tuple[tuple[str, TopicType], ...] = (
@@ -194,5 +193,5 @@ def _passing(memory: Memory, texts: Sequence[Text]) -> frozenset[str]:
     for language in {text.language for text in texts}:
         template = templates.load(language)
         passing |= {words.folded(word) for word in (*template.months, *template.weekdays)}
-        passing |= word_frequency.common(language, PASSING)
+        passing |= words.common(language, PASSING)
     return frozenset(passing)

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from bumble.body import soma as body
 from bumble.files import git
 from bumble.history.merge import merge
-from bumble.history.merge_values import ABSENT, mapping, moved
 from bumble.records import (
     automations,
     beliefs,
@@ -23,6 +22,7 @@ from bumble.records import (
     sessions,
 )
 from bumble.records.base import Provenance
+from bumble.records.merge_rules import ABSENT, mapping, moved
 from bumble.text import yaml_edit
 
 BELIEF, SAM = "beliefs/bel_1.md", "relationships/sam.md"

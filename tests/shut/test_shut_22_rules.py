@@ -97,6 +97,17 @@ def test_what_the_owner_writes_here_by_hand_is_obeyed_at_once(
     assert life.ok("status", "--json").data["not_obeyed"] == []
 
 
+def test_an_entity_made_in_a_home_that_cant_be_written_obeys_its_own_words(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", "/proc/nowhere")
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    place = tmp_path / "newborn"
+    run.ok("new", str(place), "--name", "Bo", "--owner", "Sam")
+    assert run.ok("status", "-e", str(place), "--json").data["not_obeyed"] == []
+
+
 @pytest.mark.parametrize("write", WAYS)
 def test_what_a_sync_brings_stands_in_no_prompt_until_it_is_trusted(
     life: Run, away: Path, write: Writing

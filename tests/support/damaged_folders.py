@@ -25,7 +25,7 @@ from zoneinfo import ZoneInfo
 
 from bumble.app.process import Shell
 from bumble.cli.app import main
-from bumble.entity import brought, create, settings
+from bumble.entity import approvals, create, settings
 from bumble.entity.create import NewEntity
 from bumble.entity.folder import Entity
 from bumble.errors import UserError
@@ -131,7 +131,7 @@ def _keeping(path: Path, bad: dict[Path, bytes]) -> Iterator[None]:
 
 def _may_be_mended(data: bytes) -> bool:
     """Whether the next command merges a file: its markers are taken out where they can be."""
-    return brought.MARK in data
+    return approvals.MARK in data
 
 
 def one_folder(template: Path, place: Path, seed: str) -> dict[str, Any]:

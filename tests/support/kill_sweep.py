@@ -203,8 +203,8 @@ def run(most: int, chosen: Sequence[str]) -> dict[str, Any]:
 def _served(argv: list[str], shell: Shell) -> int:
     """Have a client call a tool of `bumble mcp`, and leave when it has the answer."""
     (reads, tells), (hears, says) = os.pipe(), os.pipe()
-    sys.stdin = os.fdopen(reads, "r", encoding="utf-8")
-    sys.stdout = os.fdopen(says, "w", encoding="utf-8")
+    os.dup2(reads, 0)  # the server reads and writes there, whatever Python's streams are
+    os.dup2(says, 1)
     sys.stderr = io.StringIO()
     hello = {"protocolVersion": "2025-11-25", "capabilities": {}}
     hello["clientInfo"] = {"name": "by hand", "version": "1"}

@@ -16,11 +16,10 @@ from bumble.entity.folder import Entity
 from bumble.index.memory import Memory
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.models.embed.hashing import HashingEmbedder
-from bumble.records import relationships, session_files, sessions, state
+from bumble.records import relationships, session_files, sessions
 from bumble.records.base import Provenance
 from bumble.records.relationships import Relationship
 from bumble.records.sessions import Appraised, Message, Record, Session
-from bumble.runtime import cursors
 from bumble.runtime.runtime import Runtime
 
 NOON = datetime(2026, 5, 24, 12, tzinfo=UTC)
@@ -101,12 +100,7 @@ def talked(
         )
     records: list[Record] = [*messages, *([felt] if felt else [])]
     write(entity, sessions.plan_start(session, ""), sessions.plan_append(session, records, ""))
-    stored = session_files.find(entity.sessions, session_id)
-    for speaker in dict.fromkeys(one.speaker for one in messages if one.speaker):
-        first = next(one.id for one in messages if one.speaker == speaker)
-        file = state.read(entity.state)
-        write(entity, cursors.plan_heard(file, stored, [("reflect", speaker)], first, ""))
-    return stored
+    return session_files.find(entity.sessions, session_id)
 
 
 def known(entity: Entity, name: str, text: str = "", **values: Any) -> Relationship:

@@ -15,7 +15,7 @@ from bumble.entity import changes, create
 from bumble.entity.changes import ChangeSet
 from bumble.entity.create import NewEntity
 from bumble.entity.folder import Entity
-from bumble.jobs.sleep import dream
+from bumble.jobs import dream
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import episodes, sessions
 from bumble.records.base import Provenance

@@ -10,8 +10,8 @@ from glob import escape
 from pathlib import PurePosixPath
 from typing import Any
 
-from bumble.bridges.imports import lenient, notes
-from bumble.bridges.imports.items import (
+from bumble.bridges.imports import foreign, notes
+from bumble.bridges.imports.ledger import (
     GUEST,
     OTHER,
     PERSON,
@@ -56,12 +56,12 @@ def read(source: ImportSource, context: ImportContext) -> Iterator[Item]:
     except ValueError as error:
         yield LeftOut(top + ENTITY_FILE, str(error)[:200], broken=True)
         identity = {}
-    name = lenient.text(identity.get("name")) or "another entity"
-    owner = lenient.text(lenient.mapping(identity.get("owner")).get("name")) or "you"
-    persona = lenient.mapping(identity.get("identity"))
-    if lenient.text(persona.get("monologue")):
-        voice = lenient.text(persona.get("voice"))
-        yield ImportedPersona(name, lenient.text(persona["monologue"]), voice)
+    name = foreign.text(identity.get("name")) or "another entity"
+    owner = foreign.text(foreign.mapping(identity.get("owner")).get("name")) or "you"
+    persona = foreign.mapping(identity.get("identity"))
+    if foreign.text(persona.get("monologue")):
+        voice = foreign.text(persona.get("voice"))
+        yield ImportedPersona(name, foreign.text(persona["monologue"]), voice)
     talks = source.below(f"{escape(top)}sessions/*/{sessions.FILE}")
     source.wanted = sum(source.members[talk].size for talk in talks)
     for talk in talks:
@@ -101,7 +101,7 @@ def _memories(source: ImportSource, top: str, name: str, context: ImportContext)
 
 def _is_of_forgotten(note: NoteFile, context: ImportContext) -> bool:
     """Whether a memory is of somebody who was forgotten, alone or with others."""
-    listed = [lenient.texts(note.meta.get(key)) for key in ("names", "people", "audience")]
+    listed = [foreign.texts(note.meta.get(key)) for key in ("names", "people", "audience")]
     names = [PurePosixPath(note.name).stem, *(name for part in listed for name in part)]
     return any(map(context.is_forgotten, names))
 
@@ -124,9 +124,9 @@ def _turns(session: Session, name: str, owner_id: str) -> Iterator[ImportedTurn]
         if message.role == "tool" or not message.text.strip() or message.extra.get("redacted"):
             continue
         by = _speaker(message, session, owner_id)
-        called = lenient.text(message.extra.get("name"))
+        called = foreign.text(message.extra.get("name"))
         shown = {PERSON: "", GUEST: called or message.speaker or session.by, OTHER: called or name}
-        yield ImportedTurn(message.id, message.at, by, lenient.text(message.text), shown[by])
+        yield ImportedTurn(message.id, message.at, by, foreign.text(message.text), shown[by])
 
 
 def _speaker(message: Message, session: Session, owner_id: str) -> str:
@@ -144,7 +144,7 @@ def _sections(source: ImportSource, path: str, name: str) -> Iterator[Item]:
         return
     for section in book.sections:
         if section.text.strip():
-            yield Fact(f"{section.title} ({name})", lenient.text(section.text))
+            yield Fact(f"{section.title} ({name})", foreign.text(section.text))
 
 
 def _days(source: ImportSource, path: str, name: str, context: ImportContext) -> Iterator[Item]:
@@ -157,7 +157,7 @@ def _days(source: ImportSource, path: str, name: str, context: ImportContext) ->
     days: dict[str, list[ImportedTurn]] = {}
     for entry in entries:
         if entry.text.strip():
-            text = lenient.text(entry.text)
+            text = foreign.text(entry.text)
             turn = ImportedTurn(
                 f"entry {entry.at} {notes.hash_of(text)}", entry.at, OTHER, text, name
             )
@@ -182,7 +182,7 @@ def _beliefs(
         elif _is_of_forgotten(note, context):
             yield LeftOut("memories", OF_FORGOTTEN)
         elif note.body.strip():
-            kind = lenient.text(note.meta.get("category")).replace("_", " ") or "belief"
+            kind = foreign.text(note.meta.get("category")).replace("_", " ") or "belief"
             claims.setdefault(kind, []).append(" ".join(note.body.split()))
     for kind, lines in claims.items():
         text = "\n".join(f"- {line}" for line in lines)

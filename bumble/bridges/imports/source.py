@@ -20,7 +20,7 @@ from typing import BinaryIO, Protocol, cast
 
 from msgspec import Struct, field
 
-from bumble.bridges.imports.items import LeftOut
+from bumble.bridges.imports.ledger import LeftOut
 from bumble.errors import ImportInvalidError, UnsafePathError
 from bumble.files import disk
 
@@ -69,8 +69,16 @@ class ImportSource(Struct):
         return list(self.members)
 
     def matching(self, *patterns: str) -> list[str]:
-        """Return the files whose own name fits a pattern, in whatever folder, in order."""
-        return [name for name in self.members if _fits(PurePosixPath(name).name, patterns)]
+        """Return the files that fit a pattern, in order: by their own name, in whatever folder.
+
+        By the whole name, where a pattern has a slash.
+        """
+        whole = tuple(pattern for pattern in patterns if "/" in pattern)
+        return [
+            name
+            for name in self.members
+            if _fits(PurePosixPath(name).name, patterns) or _fits(name, whole)
+        ]
 
     def below(self, *patterns: str) -> list[str]:
         """Return the files whose whole name fits a pattern, in order; `*` is any folders too."""

@@ -140,7 +140,7 @@ def _mend(
     """Put right what can be; what can't be is a warning, and found again."""
     from bumble.cli.doctor import checkup
     from bumble.history import clone
-    from bumble.jobs import returned
+    from bumble.jobs.forgetting import returned
 
     limits = report.settings.config.limits if report.settings else None
     waits = limits.lock_timeout_seconds if limits else DEFAULT_LOCK_TIMEOUT_SECONDS

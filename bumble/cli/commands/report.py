@@ -11,7 +11,7 @@ import typer
 
 from bumble.app import body_view, opening, output
 from bumble.app.opening import Opened
-from bumble.cli import people, viewing
+from bumble.cli import listing, people
 from bumble.cli.entity_command import shows
 from bumble.errors import (
     HistoryClosedError,
@@ -26,7 +26,6 @@ from bumble.files import disk
 if TYPE_CHECKING:
     from bumble.bridges.report.body_over_time import Moment
     from bumble.bridges.report.page import LifeReport
-    from bumble.history.log import Commit
     from bumble.records.provenance import Reader
 
 app = typer.Typer(rich_markup_mode=None)
@@ -56,8 +55,8 @@ def report(
 
     It shows what happened, who it knows, what it believes and why.
 
-    One file that loads nothing and sends nothing: a timeline, the body over time, people, beliefs
-    down to what was said, dreams, what changed this month. An earlier report is replaced.
+    One file that loads nothing and sends nothing: at first the little that tells most, then all of
+    it, people, beliefs down to what was said, dreams, a timeline. An earlier report is replaced.
     """
     from bumble.bridges.report import page
     from bumble.records.provenance import Reader
@@ -67,7 +66,7 @@ def report(
     target = None if dest == STDOUT else _target(opened, dest)
     if target is not None:
         _check(target, opened.root, force=force)
-    reader = viewing.reader(opened)
+    reader = listing.reader(opened)
     if person is not None:
         reader = Reader(people.find(opened, person).id)
     made = _report(opened, reader)
@@ -114,7 +113,7 @@ def _put(target: Path, data: bytes) -> None:
 
 
 def _report(opened: Opened, reader: Reader) -> LifeReport:
-    from bumble.bridges.report import body_over_time, changed
+    from bumble.bridges.report import body_over_time
     from bumble.bridges.report.life import Collector, shown
     from bumble.bridges.report.page import LifeReport
     from bumble.records import kinds
@@ -126,7 +125,7 @@ def _report(opened: Opened, reader: Reader) -> LifeReport:
     collector = Collector(opened.entity, zone, name, reader, now)
     life = collector.collect(progress)
     progress.clear()
-    commits, moments = _history(opened) if reader.is_owner else (None, [])
+    moments = _history(opened) if reader.is_owner else []
     present = _present(opened) if reader.is_owner else None
     return LifeReport(
         shown(name),
@@ -134,27 +133,25 @@ def _report(opened: Opened, reader: Reader) -> LifeReport:
         now,
         life,
         body_over_time.of(life.of(kinds.EPISODE), moments, present),
-        changed.of(life, now, commits),
     )
 
 
-def _history(opened: Opened) -> tuple[list[Commit] | None, list[Moment]]:
-    """Return the commits of the last weeks, and the body by the history of its file.
+def _history(opened: Opened) -> list[Moment]:
+    """Return the body by the history of its file.
 
-    Only the owner gets them: when it moved, others talked.
+    Only the owner gets it: when it moved, others talked.
     """
-    from bumble.bridges.report import body_over_time, changed
+    from bumble.bridges.report import body_over_time
     from bumble.history import log
 
     try:
         log.require(opened.root)
-        commits = changed.history(opened.root, opened.shell.now())
-        return commits, body_over_time.history(opened.root, opening.zone(opened))
+        return body_over_time.history(opened.root, opening.zone(opened))
     except HistoryMissingError:
-        return None, []
+        return []
     except (HistoryClosedError, HistoryUnreadableError) as error:
         output.warn(opened.shell, f"The history was left out: {error}")
-        return None, []
+        return []
 
 
 def _present(opened: Opened) -> Moment | None:
@@ -182,7 +179,6 @@ def _tell(opened: Opened, made: LifeReport, target: Path, size: int, reader: Rea
         "counts": {**counts, "person": len(life.people)},
         "withheld": life.withheld,
         "unread": life.unread,
-        "has_history": made.changed.has_history,
     }
     memories = f"{life.count:,} memor{'y' if life.count == 1 else 'ies'}"
     lines = [f"Wrote {target}", f"  {memories}, {output.size(size)}"]

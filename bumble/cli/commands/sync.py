@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from bumble.cli.doctor.checkup import DoctorReport
     from bumble.entity.approvals import Rule
     from bumble.history.findings import Finding
-    from bumble.history.remote import Merging
-    from bumble.history.remote_setup import Upload
+    from bumble.history.remote import Merging, Upload
 
 MOST_PATHS = 10  # that are named
 app = typer.Typer(rich_markup_mode=None)
@@ -112,11 +111,11 @@ def sync(
 
 def _set_up(opened: Opened, text: str, *, public: bool, yes: bool) -> None:
     """Let the branch follow a remote, once the owner has seen what goes there."""
-    from bumble.history import remote, remote_setup
+    from bumble.history import remote
 
     shell, root = opened.shell, opened.entity.root
     place = remote.place_of(root, trusted=opened.settings.trusted)
-    target = remote_setup.address(text, shell.cwd)
+    target = remote.address(text, shell.cwd)
     commits.catch_up(
         root,
         opening.keeping(opened),
@@ -125,9 +124,9 @@ def _set_up(opened: Opened, text: str, *, public: bool, yes: bool) -> None:
     for problem in _examine(opened).problems[:1]:
         why = f"{problem.where}: {problem.sentence}"
         raise SyncError(root, why, "Nothing was uploaded; `bumble doctor` says more.")
-    found = remote_setup.upload(root, place)
+    found = remote.upload(root, place)
     shown = urls.shown(target)
-    if not public and remote_setup.is_public(target):
+    if not public and remote.is_public(target):
         raise RefusedError(
             f"{shown}: anybody can read what lies there, and it would be all that"
             f" {opened.identity.name} knows.\nMake it private first; or, if you mean it: --public"
@@ -135,8 +134,8 @@ def _set_up(opened: Opened, text: str, *, public: bool, yes: bool) -> None:
     lines = [f"To {shown} would go:", *_would_go(found)]
     output.say("\n".join(lines))
     commit.confirm(shell, "Upload it?", "Nothing was uploaded; --yes does it.", yes=yes)
-    remote_setup.connect(root, place, target, found.branch)
-    remote_setup.push(root, place, found.branch)
+    remote.connect(root, place, target, found.branch)
+    remote.push_first(root, place, found.branch)
     data = {"remote": shown, "branch": found.branch, "uploaded": asdict(found)}
     elsewhere = (
         f"On the other machine: git clone {shlex.quote(shown)}, then bumble config trust it."

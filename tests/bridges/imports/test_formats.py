@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from bumble.bridges.imports import blocks, card, formats, source
-from bumble.bridges.imports.items import GUEST, OTHER, PERSON, ImportedPersona, LeftOut, Recipe
+from bumble.bridges.imports import card, formats, ledger, source
+from bumble.bridges.imports.ledger import GUEST, OTHER, PERSON, ImportedPersona, LeftOut, Recipe
 from bumble.entity import changes, create
 from bumble.entity.changes import ChangeSet
 from bumble.entity.create import NewEntity
@@ -103,11 +103,11 @@ def test_chatgpt_shows_the_branch_shown_last_and_nothing_internal(tmp_path: Path
     assert talks(read)[0].turns[-1].model == "gpt-6"
     aside = {item.why: item.count for item in read if isinstance(item, LeftOut)}
     assert aside == {
-        blocks.SYSTEM: 1,
-        blocks.CALLS: 1,
-        blocks.RESULTS: 1,
-        blocks.HIDDEN: 1,
-        blocks.ASIDE: 1,
+        ledger.SYSTEM: 1,
+        ledger.CALLS: 1,
+        ledger.RESULTS: 1,
+        ledger.HIDDEN: 1,
+        ledger.ASIDE: 1,
     }
 
 
@@ -253,7 +253,7 @@ def test_a_card_of_any_version_and_form_is_the_same_character(
         assert "entries that are switched off" in left(read)
 
 
-CASES = Path(__file__).parent.parent / "data" / "imports"
+CASES = Path(__file__).parents[2] / "data" / "imports"
 
 
 @pytest.mark.parametrize("name", ["ztxt", "itxt", "rawjson", "nopad", "brokenccv3"])
@@ -293,7 +293,7 @@ def test_a_card_is_read_in_any_encoding(kind: bytes, text: bytes) -> None:
         b"iTXt": b"ccv3\0\1\0en\0Card\0" + zlib.compress(text),
     }[kind]
     chunk = struct.pack(">I", len(inside)) + kind + inside + b"\0\0\0\0"
-    assert card.parse(card.from_png(exports.PNG + chunk)).name == "Seraphina"
+    assert card.parse(card.from_png(exports.PNG + chunk)[0]).name == "Seraphina"
 
 
 def test_a_card_that_would_grow_beyond_measure_is_none() -> None:

@@ -40,13 +40,16 @@ def answers(full: Run, *sent: bytes) -> list[dict[str, Any]]:
 
 FAULTS: list[tuple[bytes, object, int]] = [
     (b"hello", None, PARSE),
-    (b'{"jsonrpc":"2.0","id":1,"method":"pi', 1, PARSE),
-    (b'{"method":"ping","params":{"id":7,},"jsonrpc":"2.0","id":"one"}', "one", PARSE),
-    (b'{"method":"ping","params":{"id":7,}}', None, PARSE),
-    (line(1, params={"a": "DEEP"}).replace(b'"DEEP"', b"[" * 100_000 + b"]" * 100_000), 1, PARSE),
+    (b'{"jsonrpc":"2.0","id":1,"method":"pi', None, PARSE),
+    (b'{"method":"ping","params":{"id":7,},"jsonrpc":"2.0","id":"one"}', None, PARSE),
+    (
+        line(1, params={"a": "DEEP"}).replace(b'"DEEP"', b"[" * 100_000 + b"]" * 100_000),
+        None,
+        PARSE,
+    ),
     (b"x" * 33_000_000, None, REQUEST),
-    (recall("x" * 33_000_000), 1, REQUEST),
-    (b'{"a":"' + b"x" * 33_000_000 + b'","id":2}', 2, REQUEST),
+    (recall("x" * 33_000_000), None, REQUEST),
+    (b'{"a":"' + b"x" * 33_000_000 + b'","id":2}', None, REQUEST),
     (line(1, jsonrpc="1.0"), 1, REQUEST),
     (b'{"id":1,"method":"ping"}', 1, REQUEST),
     (b'{"jsonrpc":"2.0","id":1}', 1, REQUEST),

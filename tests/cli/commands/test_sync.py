@@ -10,7 +10,7 @@ from threading import Thread
 
 import pytest
 
-from bumble.history import remote_setup
+from bumble.history import remote
 from bumble.records import session_files, sessions
 from tests.support import clones
 from tests.support.clones import check_whole, lived
@@ -218,7 +218,7 @@ def test_a_place_that_anybody_can_read_is_refused(life: Run, tmp_path: Path) -> 
     ],
 )
 def test_whether_anybody_can_read_it_is_looked_for_on_the_web(text: str, asked: str) -> None:
-    assert remote_setup.on_the_web(text) == asked
+    assert remote.on_the_web(text) == asked
 
 
 @pytest.mark.parametrize("text", ["", "--upload-pack=evil", "ext::sh -c evil"])

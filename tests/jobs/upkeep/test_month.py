@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bumble.jobs import runs
+from bumble.jobs import tick
 from bumble.records import beliefs, dreams, relationships
 from tests.support import month
 from tests.support.fake_server import FakeServer
@@ -42,6 +42,6 @@ def test_a_dream_in_a_tick_is_told_of_in_the_run_ledger_by_its_id(
     lived.live(talks[8:])
     lived.tick(START + timedelta(days=3, hours=2, minutes=30))
     (dream,) = dreams.read(lived.entity.dreams)
-    events = [event for run in runs.read(lived.entity.runs) for event in run.events]
+    events = [event for run in tick.read(lived.entity.runs) for event in run.events]
     assert ("dream_cycle_completed", dream.id) in [(one.event, one.id) for one in events]
     assert lived.findings == []

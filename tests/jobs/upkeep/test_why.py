@@ -11,7 +11,7 @@ from bumble.entity import changes
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.folder import Entity
 from bumble.errors import RecordMissingError, UserError
-from bumble.history import message_index, why
+from bumble.history import lookup, why
 from bumble.history.lookup import Library
 from bumble.history.why import GitHistory, SourceNode
 from bumble.records import (
@@ -192,7 +192,7 @@ def test_a_message_is_found_by_its_time_without_reading_other_talks(ada: Entity)
         other = sessions.new(base.new_id("ses", later, RNG), later, "sam")
         write(ada, sessions.plan_start(other, ""))
     (ada.sessions / other.id / "messages.jsonl").write_text("broken\n")
-    found = message_index.MessageIndex(ada.sessions)
+    found = lookup.MessageIndex(ada.sessions)
     there = found.find(MSG[0])
     assert there is not None and there.session.id == SES
     assert set(found._sessions) == {SES}
