@@ -12,7 +12,7 @@ from bumble.bridges.exports import bundle, destination
 from bumble.entity.create import NewEntity
 from bumble.entity.folder import ENTITY_FILE
 from bumble.files import disk, unfinished
-from bumble.files.unfinished import SUFFIX, Making
+from bumble.files.unfinished import SUFFIX, PendingCreation
 from tests.support.kills import every_call, forks, in_child
 from tests.support.running import Run
 from tests.support.sweeps import WHOLE, sampled, stride, turns
@@ -127,7 +127,7 @@ def test_a_restored_entity_is_all_there_or_not_at_all(
 
 def test_what_is_being_made_is_left_to_its_maker(notes: Path, tmp_path: Path) -> None:
     new = tmp_path / f".x{SUFFIX}"
-    with unfinished.noted(Making(str(new))):
+    with unfinished.noted(PendingCreation(str(new))):
         new.write_text("half")
         assert in_child(lambda: unfinished.begin(notes)) == 0
         assert new.read_text() == "half"

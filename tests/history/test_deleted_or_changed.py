@@ -15,7 +15,7 @@ from bumble.entity.folder import Entity
 from bumble.errors import HalfMergedError
 from bumble.history import driver, merge
 from bumble.records import base, forgotten, kinds, sessions
-from bumble.records.kinds import Kind
+from bumble.records.kind import Kind
 from tests.support.chatting import script
 from tests.support.every_kind import FIRST, OTHERS, OURS, grown, place, unread
 from tests.support.kind_samples import record

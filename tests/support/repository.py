@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from bumble.entity import commits
 from bumble.entity.changes import ChangeSet
-from bumble.entity.commits import Keeping
+from bumble.entity.commits import CommitPolicy
 from bumble.entity.folder import Entity
 from bumble.records import beliefs, dreams, journal, soma, state
 from tests.support import newborns
@@ -54,7 +54,7 @@ def write(run: Run, change_set: ChangeSet) -> None:
 
 
 def _write(entity: Entity, now: datetime, change_set: ChangeSet) -> None:
-    commits.apply(entity.root, change_set, Keeping(True, "Ada", lambda: now, lambda _: None))
+    commits.apply(entity.root, change_set, CommitPolicy(True, "Ada", lambda: now, lambda _: None))
 
 
 def begun(root: Path) -> None:

@@ -19,7 +19,7 @@ from bumble.entity.config import Identity
 from bumble.files import disk
 from bumble.recall.recalled import QUOTED_FROM
 from bumble.records import kinds, provenance
-from bumble.records.kinds import Kind
+from bumble.records.kind import Kind
 from bumble.text import markdown
 from bumble.text.words import one_line, shorten
 

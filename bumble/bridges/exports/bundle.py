@@ -25,9 +25,8 @@ from bumble.errors import BundleInvalidError, RecordInvalidError, RefusedError, 
 from bumble.files import disk
 from bumble.guard import secrets
 from bumble.records import kinds, sessions
-from bumble.records.kinds import Kind
+from bumble.records.kind import Kind, RecordView
 from bumble.records.provenance import Reader
-from bumble.records.record_view import RecordView
 from bumble.text import yaml_edit
 
 EPOCH = (1980, 1, 1, 0, 0, 0)  # of every file: the same folder gives the same archive

@@ -31,9 +31,8 @@ from bumble.records import (
     skills,
 )
 from bumble.records.base import Provenance
-from bumble.records.kinds import Kind
+from bumble.records.kind import Kind, RecordView
 from bumble.records.provenance import Reader
-from bumble.records.record_view import RecordView
 from bumble.records.sessions import Session
 from bumble.text import markdown
 from bumble.text.words import one_line, shorten
