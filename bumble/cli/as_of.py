@@ -137,12 +137,12 @@ def _made(cache: Path, name: str, fill: Callable[[Path], None]) -> Path:
             os.utime(target)
         return target
     _evict(cache)
-    with disk.refusing(cache):
+    with disk.translate_os_errors(cache):
         disk.make_folder(cache)
         draft = Path(tempfile.mkdtemp(prefix=DRAFT, dir=cache))  # its owner's alone
     try:
         fill(draft)
-        with disk.refusing(target):
+        with disk.translate_os_errors(target):
             try:
                 draft.rename(target)
             except OSError:

@@ -81,7 +81,7 @@ def apply(opened: Opened, change_set: ChangeSet, *, trusts: bool = True) -> None
     timeout, root = opened.config.limits.lock_timeout_seconds, opened.entity.root
     paths = [change.path for change in change_set.changes] if trusts else []
     with setting_files.trust_renewed(opened.shell, root, paths):
-        commits.apply(root, change_set, opened.keeping, timeout_seconds=timeout)
+        commits.apply(root, change_set, opened.commit_policy, timeout_seconds=timeout)
 
 
 def _without_diff(shown: dict[str, Any]) -> dict[str, Any]:

@@ -32,7 +32,7 @@ def look(opened: Opened) -> Waiting:
     """
     log.require(opened.entity.root)
     timeout = opened.config.limits.lock_timeout_seconds
-    return commits.catch_up(opened.entity.root, opened.keeping, timeout_seconds=timeout)
+    return commits.catch_up(opened.entity.root, opened.commit_policy, timeout_seconds=timeout)
 
 
 def seen(opened: Opened, commits: Sequence[Commit]) -> list[Commit]:

@@ -34,7 +34,7 @@ from bumble.text.whole_text import HALF
 
 if TYPE_CHECKING:
     from bumble.entity.approvals import Rule
-    from bumble.entity.commits import Keeping
+    from bumble.entity.commits import CommitPolicy
     from bumble.entity.config import Config, Identity
     from bumble.entity.settings import Settings
 
@@ -98,11 +98,11 @@ class Opened(Struct, frozen=True):
         return ZoneInfo(self.identity.timezone)
 
     @property
-    def keeping(self) -> Keeping:
+    def commit_policy(self) -> CommitPolicy:
         """How this process makes commits."""
-        from bumble.entity.commits import Keeping
+        from bumble.entity.commits import CommitPolicy
 
-        return Keeping(
+        return CommitPolicy(
             self.config.git.autocommit,
             self.identity.name,
             lambda: self.shell.now().astimezone(self.zone),
@@ -412,7 +412,7 @@ def settle_merges(opened: Opened, kept: Sequence[str] = ()) -> None:
 
     timeout, mended = opened.config.limits.lock_timeout_seconds, clone.Mended()
     with suppress(FolderUnwritableError):  # then nothing is taken from what is half merged
-        mended = clone.mend(root, opened.keeping, timeout_seconds=timeout)
+        mended = clone.mend(root, opened.commit_policy, timeout_seconds=timeout)
     forget_again(opened)
     here = tuple(path for path in (*kept, *mended.kept) if (root / path).exists())
     if sentence := replace(mended, kept=here).sentence:
@@ -429,7 +429,7 @@ def forget_again(opened: Opened, *, brought_by: str = "A merge") -> None:
 
     plan = returned.forget_again(
         opened.entity,
-        opened.keeping,
+        opened.commit_policy,
         opened.shell.own_caches(opened.entity.root),
         at=index_place.place_of(opened.entity, opened.config.index),
         zone=opened.zone,

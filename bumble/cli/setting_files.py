@@ -25,7 +25,7 @@ from bumble.entity import (
 )
 from bumble.entity.approvals import Rule
 from bumble.entity.changes import ChangeSet
-from bumble.entity.commits import Keeping
+from bumble.entity.commits import CommitPolicy
 from bumble.entity.config import Config, Identity
 from bumble.entity.folder import ENTITY_FILE, Entity
 from bumble.entity.folder_trust import Runnable
@@ -55,12 +55,12 @@ class SettingsFile(Struct, frozen=True):
             raise UserError(f"{self.path}: could not be read: {error.strerror}") from error
 
     def write(
-        self, before: str, after: str, why: str, timeout_seconds: float, keeping: Keeping
+        self, before: str, after: str, why: str, timeout_seconds: float, policy: CommitPolicy
     ) -> None:
         """Write the file, unless it has moved on since it was read."""
         if self.root is not None:
             planned = ChangeSet(f"config: {why}", (changes.write(ENTITY_FILE, after, before, why),))
-            commits.apply(self.root, planned, keeping, timeout_seconds=timeout_seconds)
+            commits.apply(self.root, planned, policy, timeout_seconds=timeout_seconds)
             return
         self.write_own(before, after, timeout_seconds)
 
@@ -138,7 +138,7 @@ def edit(
         trusted = now.trusted
     if not dry_run:
         renewed = trust_renewed(shell, place.root, [ENTITY_FILE]) if place.root else nullcontext()
-        keeping = Keeping(
+        policy = CommitPolicy(
             autocommit,
             name,
             shell.now,
@@ -146,7 +146,7 @@ def edit(
             trusted,
         )
         with renewed:
-            place.write(before, after, why, wait if lock_timeout is None else lock_timeout, keeping)
+            place.write(before, after, why, wait if lock_timeout is None else lock_timeout, policy)
     return before, after
 
 

@@ -20,7 +20,7 @@ from bumble.records import beliefs, journal, narrative, relationships
 from bumble.records.base import Provenance
 from bumble.runtime import job
 from bumble.runtime.job import JobResult
-from tests.support.nights import LISBON, NIGHT, lived, newborn, remember, runtime_of, truth
+from tests.support.nights import LISBON, NIGHT, dreamer, newborn, remember, runtime_of, truth
 from tests.support.story import TOLD, telling
 
 
@@ -50,9 +50,7 @@ def asked(entity: Entity, **more: Any) -> str:
 
 @pytest.fixture
 def ada(tmp_path: Path) -> Entity:
-    entity = newborn(tmp_path / "ada")
-    lived(entity)
-    return entity
+    return dreamer(tmp_path)
 
 
 def test_the_story_answers_four_questions_and_cites_its_episodes(ada: Entity) -> None:

@@ -27,7 +27,7 @@ from bumble.bridges.imports import card, foreign, formats, notes, source
 from bumble.bridges.imports.ledger import ImportContext
 from bumble.chat import context_report
 from bumble.chat.deep_recall import ToolCache
-from bumble.cli.talk import repl
+from bumble.cli.talk import turn_view
 from bumble.entity import layers, settings
 from bumble.errors import UserError
 from bumble.fallback import quotes
@@ -291,7 +291,7 @@ def _streamed(text: str) -> object:
 
 def _message(text: str) -> object:
     """Take a message apart in all the ways in which a turn does."""
-    repl.parse(text, shortcuts=True)
+    turn_view.parse(text, shortcuts=True)
     quotes.words_of(text)
     splitting.split(text)
     form.form(text, form.language(text))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec import Struct, field
 
-from bumble.cli import output
+from bumble.cli import output, overnight
 from bumble.cli.models import chat_model
 from bumble.cli.opening import Opened, open_entity, shell_of
 from bumble.cli.options import (
@@ -148,6 +148,8 @@ def chat(
         from bumble.cli import start
 
         opened = opened.with_settings() if start.ask(opened) else opened
+    if not incognito:
+        overnight.tell(opened)
     output.sign(f"{opened.identity.name} wakes …", shell.environ)
     typed = message is not None and message != ["-"]
     first = None if text is None else _parse_input(text, typed=typed)

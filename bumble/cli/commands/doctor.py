@@ -14,7 +14,7 @@ from bumble.cli.models import weights
 from bumble.cli.opening import Opened, locate, shell_of
 from bumble.cli.options import EntityOption, JsonOption, LockTimeoutOption, NowOption
 from bumble.cli.process import Shell
-from bumble.entity.commits import Keeping
+from bumble.entity.commits import CommitPolicy
 from bumble.entity.folder import Entity
 from bumble.errors import LockedError, RecordInvalidError, UserError
 from bumble.history.findings import Finding
@@ -175,11 +175,11 @@ def _mend(
         output.warn(shell, str(error))
 
 
-def _keeping(shell: Shell, report: DoctorReport) -> Keeping:
+def _keeping(shell: Shell, report: DoctorReport) -> CommitPolicy:
     """Return how commits are made; none where the settings can't be read."""
     autocommit = report.settings.config.git.autocommit if report.settings else False
     name = shell.entity_name or "bumble"
-    return Keeping(
+    return CommitPolicy(
         autocommit,
         name,
         shell.now,

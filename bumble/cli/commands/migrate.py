@@ -58,7 +58,7 @@ def migrate(
     if planned.due and not check:
         after = _opened_after(shell, root, planned)
         kept = migration.keep(Entity(root), planned.version, shell.now(), git.at(root))
-        commits.apply(root, planned.change_set, after.keeping, timeout_seconds=wait)
+        commits.apply(root, planned.change_set, after.commit_policy, timeout_seconds=wait)
     data = {
         "format": planned.version,
         "wanted": SCHEMA_VERSION,
