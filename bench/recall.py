@@ -49,7 +49,7 @@ from bumble.models.embed.onnx import OnnxEmbedder, unit_rows
 from bumble.models.embed.protocol import Bits, Embedder, Floats
 from bumble.models.weights import catalog, pull
 from bumble.models.weights.embedders import open_embedder
-from bumble.models.weights.sources import PullOptions
+from bumble.models.weights.store import PullOptions
 from bumble.records import base, relationships, sessions
 from bumble.records.sessions import Message
 

@@ -20,7 +20,7 @@ from bumble.chat.reply_writer import Heard, Reading, origin_of
 from bumble.entity.changes import Change
 from bumble.fallback import quotes
 from bumble.fallback.templates import Templates
-from bumble.guard import numbers
+from bumble.guard import values
 from bumble.records import base, reminders
 from bumble.records.sessions import Message
 from bumble.runtime.runtime import Runtime
@@ -148,7 +148,7 @@ def _reminder(runtime: Runtime, heard: Heard, reading: Reading, words: Templates
         found += times(reading.said.when, reading.language, at, whole=True)
     found = [each for each in found if each[1] > at]
     named = max(found, key=lambda each: len(each[0]), default=None)
-    due = named[1] if named and not _leaves_hour(reading.said.when, found) else None
+    due = named[1] if named and not _leaves_hour(reading, found) else None
     what = reading.said.what or text
     for said, _ in found:  # what is left of a reminder without its time
         start = what.find(said)
@@ -175,11 +175,11 @@ def _reminder(runtime: Runtime, heard: Heard, reading: Reading, words: Templates
     )
 
 
-def _leaves_hour(when: str, found: Sequence[tuple[str, datetime]]) -> bool:
+def _leaves_hour(reading: Reading, found: Sequence[tuple[str, datetime]]) -> bool:
     """Whether a number in words was not understood: `halb neun`, of which only the day was."""
     understood = {word for said, _ in found for word in said.casefold().split()}
-    left = [word for word in when.casefold().split() if word not in understood]
-    return any(numbers.value(word.strip(",.;:!?")) is not None for word in left)
+    left = [word for word in reading.said.when.casefold().split() if word not in understood]
+    return bool(values.read(" ".join(left), reading.language).numbers)
 
 
 def times(

@@ -19,7 +19,7 @@ from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.config import ToolsConfig
 from bumble.entity.folder import Entity
 from bumble.errors import RecordMissingError, RefusedError, UserError
-from bumble.guard import grounded, secrets
+from bumble.guard import secrets, verifier
 from bumble.llm.protocol import Tool
 from bumble.prompt import system
 from bumble.recall import catalyze, recalled
@@ -339,7 +339,7 @@ def _vouch(context: ToolContext, *texts: str) -> None:
     Raises:
         RefusedError: If it was not.
     """
-    if not context.read or grounded.was_said("\n".join(texts), context.said, context.known):
+    if not context.read or verifier.was_said("\n".join(texts), context.said, context.known):
         return
     raise RefusedError(
         "that was only read, and nobody here said so; "

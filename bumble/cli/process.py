@@ -22,7 +22,7 @@ from bumble.errors import UsageError
 from bumble.text import moments
 
 if TYPE_CHECKING:
-    from bumble.models.weights.sources import PullOptions
+    from bumble.models.weights.store import PullOptions
 
 _ENDING = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
 _SHELLS_BASE = 128  # shells tell of a signal by 128 and its number

@@ -17,7 +17,7 @@ from bumble.cli.opening import Configured
 from bumble.cli.process import Shell
 from bumble.entity import changes, installation, setting_edits
 from bumble.errors import CredentialsError
-from bumble.llm import detect, engine_probe, providers
+from bumble.llm import detect, providers
 from bumble.llm.detect import LocalServer
 from bumble.llm.providers import Provider
 from bumble.models.weights.catalog import CatalogEntry
@@ -113,7 +113,7 @@ def _of_server(server: LocalServer, name: str, *, stays: bool) -> Option:
 
 def _embedded(shell: Shell) -> Iterator[Option]:
     """Yield the model that bumble would run itself: the best that is here, or can be fetched."""
-    if engine_probe.problem():
+    if detect.problem():
         return
     entries = weights.catalog_of(shell).of_kind("chat", weights.memory_mb())
     here = weights.installed(shell, entries)

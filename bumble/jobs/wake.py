@@ -28,7 +28,7 @@ from bumble.fallback import recent, sayings
 from bumble.fallback.recent import Remark
 from bumble.guard import secrets
 from bumble.jobs import locks
-from bumble.llm import budget, prompts, structured
+from bumble.llm import ledger, prompts, structured
 from bumble.llm.protocol import (
     Action,
     Completion,
@@ -37,8 +37,8 @@ from bumble.llm.protocol import (
     PromptMessage,
     Request,
     Tool,
+    Wrapper,
 )
-from bumble.llm.wrappers import Wrapper
 from bumble.prompt import working_memory
 from bumble.prompt.system import Block
 from bumble.records import (
@@ -170,7 +170,7 @@ def _budget(runtime: Runtime, past: Sequence[PastWake], at: datetime) -> Conditi
     value, wants = f"{count} wakes today", f"fewer than {most}"
     passes = count < most
     if tokens is not None:
-        spent = budget.today(runtime.entity.ledger, at, runtime.zone).tokens
+        spent = ledger.today(runtime.entity.ledger, at, runtime.zone).tokens
         value, wants = f"{value}, {spent} tokens", f"{wants}, fewer than {tokens}"
         passes = passes and spent < tokens
     return Condition("budget of the day", value, wants, passes)

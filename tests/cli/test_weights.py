@@ -17,7 +17,7 @@ from bumble.llm.scripted import ScriptedModel
 from bumble.models.embed.hashing import HashingEmbedder
 from bumble.models.weights import catalog
 from bumble.models.weights.catalog import Catalog, CatalogEntry, Hub, Wheel, Wheels
-from bumble.models.weights.sources import PullOptions
+from bumble.models.weights.store import PullOptions
 from tests.support.serving import FakeHub, entry, hub, index_environment, wheel
 from tests.support.turns import runtime_of, say, talk
 

@@ -35,10 +35,10 @@ from bumble.guard import claims, secrets
 from bumble.history import merge
 from bumble.index import chunks, form, fulltext, splitting
 from bumble.jobs import dream, schedule, tick
-from bumble.llm import actions, ledger, logprobs, openai_format, scripted, structured
+from bumble.llm import actions, ledger, openai_format, scripted, structured
 from bumble.llm import gguf as gguf_file
+from bumble.llm.marks import ThinkFilter
 from bumble.llm.say_stream import SayReader
-from bumble.llm.thinking import ThinkFilter
 from bumble.models.abilities import results
 from bumble.models.weights import catalog
 from bumble.recall.deep_recall import pattern
@@ -368,9 +368,6 @@ READERS: Mapping[str, Reader] = {
     "event": of_json(
         openai_format.read_event,
         {"choices": [{"delta": {"content": "a"}, "finish_reason": "stop"}], "usage": {}},
-    ),
-    "probabilities": of_json(
-        logprobs.read, {"content": [{"top_logprobs": [{"token": "A", "logprob": -0.1}]}]}
     ),
     "appraisal": of_json(
         lambda value: appraisal.parse(value),

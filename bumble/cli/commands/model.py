@@ -25,7 +25,7 @@ from bumble.errors import (
     WeightsMissingError,
 )
 from bumble.files import disk
-from bumble.llm import engine_probe
+from bumble.llm import detect
 from bumble.models.weights.choice import Choice
 
 if TYPE_CHECKING:
@@ -443,7 +443,7 @@ def _pull(
     if dry_run:
         offer = f"{entry.name} from {own}" if own else weights.offered(shell, entry)
         return _pulled(entry, f"would fetch {offer}" if offer else "no source has it", None)
-    if entry.kind == "chat" and (problem := engine_probe.problem()):
+    if entry.kind == "chat" and (problem := detect.problem()):
         output.warn(shell, problem)  # they may be meant for another machine
     if own:  # a file that is on this machine already needs no leave
         fetched = weights.bring(shell, _only_from_here(entry), own)

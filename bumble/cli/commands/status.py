@@ -19,7 +19,7 @@ from bumble.cli.opening import Opened
 from bumble.entity import commits, git_operations
 from bumble.errors import UserError
 from bumble.files import git
-from bumble.llm import engine_probe
+from bumble.llm import detect
 from bumble.models.weights import store
 from bumble.records import kinds, session_files, sessions, state
 from bumble.records.kind import Kind
@@ -105,7 +105,7 @@ def _model(opened: Opened, chosen: Choice | None, facts: Facts | None) -> dict[s
     names = facts.names if facts else ()
     lacks = chat_model.missing(chosen, names) or None
     if chosen.backend == "embedded" and chosen.entry is not None:
-        if problem := engine_probe.problem():
+        if problem := detect.problem():
             lacks = " · ".join(problem.splitlines())
         elif not (opened.shell.weights / chosen.entry.name / store.MANIFEST).is_file():
             lacks = f"it is fetched when you first chat, or by `bumble model pull {chosen.model}`"
@@ -202,9 +202,9 @@ def _unanswered(talk: Session) -> list[dict[str, Any]]:
 
 def _today(opened: Opened) -> dict[str, Any]:
     """Say what today has cost up to now."""
-    from bumble.llm import budget
+    from bumble.llm import ledger
 
-    spent = budget.today(opened.entity.ledger, opened.shell.now(), opened.zone)
+    spent = ledger.today(opened.entity.ledger, opened.shell.now(), opened.zone)
     limit = opened.config.limits.tokens_per_day
     counts = {"calls": spent.calls, "tokens": spent.tokens, "tokens_per_day": limit}
     return {**counts, "dollars": round(spent.dollars, 6)}

@@ -21,7 +21,7 @@ from bumble.fallback import sayings
 from bumble.files import disk
 from bumble.jobs import locks
 from bumble.llm import detect, providers
-from bumble.models.abilities import grading, probe, probe_cases, results
+from bumble.models.abilities import probe, results, tiers
 from bumble.models.abilities.probe import Note
 from bumble.models.abilities.results import LanguageResult, ModelResult
 from bumble.models.abilities.tiers import (
@@ -66,7 +66,7 @@ class ModelStanding(Struct, frozen=True):
     @property
     def line(self) -> str:
         """Say it for people."""
-        name = "any other language" if self.language == ANY else probe_cases.name(self.language)
+        name = "any other language" if self.language == ANY else probe.name(self.language)
         return f"{name}: talk {self.talk}, memory {self.memory} ({self.why})"
 
 
@@ -147,7 +147,7 @@ def standings(opened: Configured, chosen: Choice, codes: Sequence[str]) -> list[
             seen.tier("memory", code),
             _reason(opened, chosen, known.get(code), code),
             chosen.script is None
-            and code in probe_cases.languages()
+            and code in probe.languages()
             and not (code in known and known[code].is_whole),
         )
         for code in dict.fromkeys((*codes, *sorted(known)))
@@ -187,8 +187,8 @@ def summary(result: LanguageResult) -> str:
     )
     if not result.is_whole:
         return f"{counts}; not done"
-    tiers = grading.tiers(result.answers)
-    return f"talk {tiers['talk']}, memory {tiers['memory']} ({counts})"
+    earned = tiers.tiers(result.answers)
+    return f"talk {earned['talk']}, memory {earned['memory']} ({counts})"
 
 
 def say_once(
@@ -230,7 +230,7 @@ def _notices(place: Path) -> list[Any]:
 
 
 def _notice(opened: Opened, chosen: Choice, code: str) -> str:
-    name, shell = probe_cases.name(code), opened.shell
+    name, shell = probe.name(code), opened.shell
     result = result_of(shell, chosen).languages.get(code)
     if result is not None and result.is_whole:
         first = f"{chosen.model} was measured, and can't be trusted to write {name} "
@@ -342,7 +342,7 @@ def unmeasured(result: ModelResult, codes: Sequence[str]) -> list[str]:
     return [
         code
         for code in codes
-        if code in probe_cases.languages() and not _is_measured(result.languages.get(code))
+        if code in probe.languages() and not _is_measured(result.languages.get(code))
     ]
 
 
@@ -410,7 +410,7 @@ def _check(opened: Opened, runtime: Runtime) -> Due[ProbeJob]:
     known = results.load(identity_of(chosen), chosen.model, opened.shell.abilities)
     missing = [
         code
-        for code in unmeasured(known, probe_cases.languages()) and spoken.latest(runtime)
+        for code in unmeasured(known, probe.languages()) and spoken.latest(runtime)
         if unmeasured(known, [code]) and not _is_overruled(opened, code)
     ]
     value = ", ".join(missing) or "none"
@@ -441,7 +441,7 @@ def _obstacle(opened: Opened, chosen: Choice) -> str:
 
 
 def _run(opened: Opened, runtime: Runtime, job: ProbeJob) -> JobResult:
-    name = probe_cases.name(job.language)
+    name = probe.name(job.language)
     chosen = choose_model(opened)
 
     def note(_: LanguageResult) -> None:

@@ -18,13 +18,11 @@ from bumble.entity import installation
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import UserError
 from bumble.files import disk
-from bumble.llm import budget, detect, gguf, providers
-from bumble.llm.budget import Budgeted, Limits
-from bumble.llm.ledger import Prices, Recorded
-from bumble.llm.protocol import Model
+from bumble.llm import detect, gguf, ledger, providers
+from bumble.llm.ledger import Budgeted, Limits, Prices, Recorded
+from bumble.llm.protocol import AbsentModel, LazyModel, Model
 from bumble.llm.stream_timeouts import Timeouts
 from bumble.llm.wire import WindowSource
-from bumble.llm.wrappers import AbsentModel, LazyModel
 from bumble.models.weights import choice, store
 from bumble.models.weights.choice import Choice
 from bumble.text import urls
@@ -136,7 +134,7 @@ def budgeted(opened: Opened, model: Model, *, calls: int | None) -> Budgeted:
     limits = Limits(
         calls,
         opened.config.limits.tokens_per_day,
-        lambda: budget.today(opened.entity.ledger, now(), zone),
+        lambda: ledger.today(opened.entity.ledger, now(), zone),
     )
     return Budgeted(model, limits)
 
@@ -155,8 +153,8 @@ def open_model(opened: Configured, chosen: Choice, *, writes: bool) -> Model:
 
 def open_endpoint(opened: Configured, chosen: Choice, *, writes: bool) -> HttpModel:
     """Open a model behind a server; nothing is asked yet."""
-    from bumble.llm import ollama, openai_compatible
-    from bumble.llm.habits import HabitFile
+    from bumble.llm import endpoints
+    from bumble.llm.wire import HabitFile
 
     config, shell = opened.config.llm, opened.shell
     timeouts = Timeouts(
@@ -167,7 +165,7 @@ def open_endpoint(opened: Configured, chosen: Choice, *, writes: bool) -> HttpMo
     key = f"{urls.shown(chosen.url)}#{chosen.model}"
     habits = HabitFile(shell.habits, key, shell.now, writes=writes)
     if chosen.backend == "ollama":
-        return ollama.connect(
+        return endpoints.ollama(
             chosen.model,
             host=chosen.url,
             window_tokens=window(opened),
@@ -175,7 +173,7 @@ def open_endpoint(opened: Configured, chosen: Choice, *, writes: bool) -> HttpMo
             habits=habits,
             on_warning=lambda text: output.warn(shell, text),
         )
-    return openai_compatible.connect(
+    return endpoints.openai(
         chosen.url,
         chosen.model,
         api_key=installation.secret(chosen.key, shell.environ, shell.secrets_file),

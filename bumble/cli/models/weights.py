@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from bumble.models.embed.reader import MessageReader
     from bumble.models.weights.catalog import Catalog, CatalogEntry
     from bumble.models.weights.choice import Choice
-    from bumble.models.weights.sources import PullOptions
-    from bumble.models.weights.store import Installed
+    from bumble.models.weights.store import Installed, PullOptions
 
 AUTO = "auto"  # what is left open by a setting
 READING = "multilingual-e5-small"  # reads messages where the entity's embedder has no head
@@ -85,11 +84,11 @@ def on_hub(shell: Shell, reference: str) -> CatalogEntry:
         UsageError: If nothing is named by it.
         WeightsMissingError: If the hub does not tell, or has another file now.
     """
-    from bumble.models.weights import hub_listing, own_models
+    from bumble.models.weights import hub, own_models
 
-    name, wanted = hub_listing.parse(reference)
-    repository = hub_listing.look_up(name, means(shell))
-    file = hub_listing.choose(repository, wanted, memory_mb())
+    name, wanted = hub.parse(reference)
+    repository = hub.look_up(name, means(shell))
+    file = hub.choose(repository, wanted, memory_mb())
     return own_models.from_hub(catalog_of(shell), repository, file)
 
 
@@ -142,9 +141,9 @@ def require_engine() -> None:
     Raises:
         EngineMissingError: If they could not.
     """
-    from bumble.llm import engine_probe
+    from bumble.llm import detect
 
-    problem = engine_probe.problem()
+    problem = detect.problem()
     if problem:
         raise EngineMissingError(problem)
 
@@ -230,7 +229,7 @@ def _agree(shell: Shell, what: str, name: str, *, yes: bool) -> None:
 
 def means(shell: Shell, bar: output.Progress | None = None) -> PullOptions:
     """Return what pulls of this process may use of the world; they share what sources answered."""
-    from bumble.models.weights.sources import PullOptions
+    from bumble.models.weights.store import PullOptions
 
     if shell.means is None:
         endpoint = shell.environ.get("HF_ENDPOINT")  # as the hub's own library takes it

@@ -24,8 +24,7 @@ from bumble.entity.folder import Entity
 from bumble.errors import FileChangedError, UserError
 from bumble.files import disk
 from bumble.jobs import locks, reminders, stretch
-from bumble.llm.protocol import Model, Request
-from bumble.llm.wrappers import AbsentModel
+from bumble.llm.protocol import AbsentModel, Model, Request
 from bumble.models.weights.choice import Choice
 from bumble.prompt import compact
 from bumble.records import session_files

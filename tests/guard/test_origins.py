@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bumble.guard import support
+from bumble.guard import origins
 
 SAID = [
     "My dog Biscuit was ill last night. I was really afraid that he would die.",
@@ -24,7 +24,7 @@ SAID = [
     ],
 )
 def test_what_one_message_says_is_borne_out(sentence: str) -> None:
-    assert support.is_borne_out(sentence, SAID, ("Sam", "Ada"))
+    assert origins.is_borne_out(sentence, SAID, ("Sam", "Ada"))
 
 
 @pytest.mark.parametrize(
@@ -38,17 +38,17 @@ def test_what_one_message_says_is_borne_out(sentence: str) -> None:
     ],
 )
 def test_what_is_joined_or_made_up_is_not(sentence: str) -> None:
-    assert not support.is_borne_out(sentence, SAID, ("Sam", "Ada"))
+    assert not origins.is_borne_out(sentence, SAID, ("Sam", "Ada"))
 
 
 def test_without_sources_nothing_but_feeling_is_borne_out() -> None:
-    assert support.share("Sam has a boat.", []) == 0.0
+    assert origins.share("Sam has a boat.", []) == 0.0
 
 
 def test_a_part_that_nobody_said_is_not_carried_by_the_rest() -> None:
     said = ["I work as a nurse at the Santa Maria hospital in Lisbon, by the river."]
     true = "Sam is a nurse at the Santa Maria hospital in Lisbon"
     false = f"{true} by the river, who trains hounds."
-    assert support.share(false, said, ["Sam"]) >= support.LEAST_SHARE
-    assert not support.is_borne_out(false, said, ["Sam"])
-    assert support.is_borne_out(f"{true}, by the river.", said, ["Sam"])
+    assert origins.share(false, said, ["Sam"]) >= origins.LEAST_SHARE
+    assert not origins.is_borne_out(false, said, ["Sam"])
+    assert origins.is_borne_out(f"{true}, by the river.", said, ["Sam"])

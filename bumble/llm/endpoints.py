@@ -1,4 +1,4 @@
-"""Connecting to OpenAI-compatible endpoints: what is known of providers, and of servers here."""
+"""Connecting to models behind servers: in OpenAI's form, or in Ollama's own."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import Any
 
 from bumble.llm import http_errors, providers
 from bumble.llm.http_model import HttpModel
+from bumble.llm.ollama_format import OllamaDialect
 from bumble.llm.openai_format import OpenAIDialect
 from bumble.text import urls
 
 _THINKS = {True: "thinks", False: "thinks_not"}
 
 
-def connect(
+def openai(
     base_url: str,
     model: str,
     *,
@@ -53,3 +54,27 @@ def connect(
     headers = known.list_headers if known is not None else {}
     sent = {name: value.replace("$key", api_key or "") for name, value in headers.items()}
     return HttpModel(f"openai:{model}", peer, dialect, list_headers=sent, **more)
+
+
+def ollama(
+    model: str,
+    *,
+    host: str = "http://127.0.0.1:11434",
+    window_tokens: int = 8192,
+    api_key: str | None = None,
+    **more: Any,
+) -> HttpModel:
+    """Return a model behind an Ollama server; nothing is sent yet.
+
+    Args:
+        model: As `ollama list` names it.
+        host: The server's address.
+        window_tokens: The window to ask for (`num_ctx`).
+        api_key: None sends none.
+        more: As `HttpModel` takes it.
+
+    Raises:
+        UsageError: If it is no address.
+    """
+    peer, dialect = http_errors.Peer(host, api_key), OllamaDialect(model, window_tokens)
+    return HttpModel(f"ollama:{model}", peer, dialect, most_tokens=window_tokens, **more)

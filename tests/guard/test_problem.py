@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bumble.guard import grounded
+from bumble.guard import verifier
 from bumble.guard.speakers import Speakers
 
 SAID = [
@@ -22,7 +22,7 @@ SPEAKERS = Speakers(entity="Ada", statements={"Sam": SAID, "Kim": ["I have a boa
     ],
 )
 def test_what_was_said_in_german_stands(sentence: str) -> None:
-    assert grounded.check(sentence, SAID, SPEAKERS, messages=SAID) is None
+    assert verifier.problem(sentence, SAID, SPEAKERS, messages=SAID) is None
 
 
 @pytest.mark.parametrize(
@@ -36,32 +36,32 @@ def test_what_was_said_in_german_stands(sentence: str) -> None:
     ],
 )
 def test_what_nobody_said_has_a_reason(sentence: str, reason: str) -> None:
-    assert (grounded.check(sentence, SAID, SPEAKERS, messages=SAID) or "").startswith(reason)
+    assert (verifier.problem(sentence, SAID, SPEAKERS, messages=SAID) or "").startswith(reason)
 
 
 def test_a_language_can_be_given() -> None:
     said = ["Katze, Leipzig"]
-    assert grounded.check("Katzen, Leipzig", said, Speakers(), "de", messages=said) is None
-    assert grounded.check("Katzen, Leipzig", said, Speakers(), "en", messages=said) is not None
+    assert verifier.problem("Katzen, Leipzig", said, Speakers(), "de", messages=said) is None
+    assert verifier.problem("Katzen, Leipzig", said, Speakers(), "en", messages=said) is not None
 
 
 def test_without_messages_only_names_numbers_and_dates_are_asked_for() -> None:
-    assert grounded.check("Sam malt und singt.", SAID, SPEAKERS) is None
+    assert verifier.problem("Sam malt und singt.", SAID, SPEAKERS) is None
 
 
 def test_a_name_may_be_said_in_another_language_but_is_no_other_name() -> None:
-    assert grounded.check("She lives in Lisboa.", ["I live in Lisbon."], Speakers()) is None
-    assert grounded.check("She is German.", ["I come from Germany."], Speakers()) is None
-    assert grounded.check("It is Christopher's.", ["I am Christina."], Speakers()) is not None
+    assert verifier.problem("She lives in Lisboa.", ["I live in Lisbon."], Speakers()) is None
+    assert verifier.problem("She is German.", ["I come from Germany."], Speakers()) is None
+    assert verifier.problem("It is Christopher's.", ["I am Christina."], Speakers()) is not None
 
 
 def test_every_word_counts_in_what_is_written_down_on_a_person_s_word() -> None:
     said = ["I enjoyed everything."]
-    assert not grounded.was_said("Sam wants you to share everything, trust and love", said, ["Sam"])
+    assert not verifier.was_said("Sam wants you to share everything, trust and love", said, ["Sam"])
 
 
 def test_words_of_several_messages_are_not_put_together_to_what_nobody_said() -> None:
     said = ["Do you know Robin?", "I might sell my old car.", "The house is cold, who owns it?"]
-    assert not grounded.was_said("Robin owns the house Sam might sell.", said, ["Sam"])
-    assert grounded.was_said("Sam might sell the old car.", said, ["Sam"])
-    assert grounded.was_said("Robin\nSam's old car, which Sam might sell.", said, ["Sam"])
+    assert not verifier.was_said("Robin owns the house Sam might sell.", said, ["Sam"])
+    assert verifier.was_said("Sam might sell the old car.", said, ["Sam"])
+    assert verifier.was_said("Robin\nSam's old car, which Sam might sell.", said, ["Sam"])

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bumble.guard import sources
-from bumble.guard.sources import CitedClaim, ClaimSources, Said
+from bumble.guard import verifier
+from bumble.guard.verifier import CitedClaim, ClaimSources, Said
 
 AT = datetime(2027, 3, 3, 21, tzinfo=UTC)
 WINDOW = (
@@ -28,8 +28,8 @@ SOURCES = ClaimSources(WINDOW, ("Ona: Ona lives in Leoben.",), ("Ada", "Ona"))
 def test_what_stands_on_the_words_it_cites_is_kept(
     text: str, cites: tuple[str, ...], rests: tuple[str, ...]
 ) -> None:
-    assert sources.check(CitedClaim(text, cites, rests), SOURCES) == sources.KEPT
-    marked = sources.check(CitedClaim(text, cites, rests, inference=True), SOURCES)
+    assert verifier.check(CitedClaim(text, cites, rests), SOURCES) == verifier.KEPT
+    marked = verifier.check(CitedClaim(text, cites, rests, inference=True), SOURCES)
     assert marked.verdict == "inference"
 
 
@@ -50,12 +50,12 @@ def test_what_stands_on_the_words_it_cites_is_kept(
     ],
 )
 def test_what_does_not_is_to_be_mended(claim: CitedClaim, why: str) -> None:
-    found = sources.check(claim, SOURCES)
+    found = verifier.check(claim, SOURCES)
     assert found.verdict == "mend"
     assert why in found.why
 
 
 def test_prose_is_held_to_names_and_numbers_alone() -> None:
     free = "I ached a little for Ona, and was proud of her all the same."
-    assert sources.check_prose(free, SOURCES).verdict == "keep"
-    assert "Boris" in sources.check_prose("I wonder what Boris would say.", SOURCES).why
+    assert verifier.check_prose(free, SOURCES).verdict == "keep"
+    assert "Boris" in verifier.check_prose("I wonder what Boris would say.", SOURCES).why
