@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from bumble.body import affects, anchoring
+from bumble.body import affects
 from bumble.body.affects import Mood
 from bumble.body.soma import Soma, advance, birth
 from bumble.cli.opening import Opened
@@ -55,10 +55,3 @@ def fragment_data(held: Fragment) -> dict[str, Any]:
         "at": held.at.isoformat(),
         "audience": list(held.audience),
     }
-
-
-BLENDS = (
-    (anchoring.ASKED, "asked for"),
-    (anchoring.WORDS, "its words in a message"),
-    (anchoring.ALIKE, f"a body like it, above {anchoring.ALIKE_ABOVE:g}"),
-)
