@@ -22,11 +22,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bumble.app.process import Shell
 from platformdirs import user_cache_path
 from ruamel.yaml import YAML
 
 from bumble.cli.app import main as main_of_bumble
+from bumble.cli.process import Shell
 from release.contents import ROOT
 from tests.support import mind
 from tests.support.fake_server import FakeServer
