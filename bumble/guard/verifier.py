@@ -325,7 +325,7 @@ def _by_sums(given: Sequence[Number]) -> Iterator[Decimal]:
             yield difference / 2
     for one in given:
         if one.value >= 10:
-            yield from (one.value * 2, one.value / 2)
+            yield one.value / 2
             yield from (Decimal(round(one.value / parts)) for parts in (3, 4))
         yield one.value * 12  # months of a year
 
