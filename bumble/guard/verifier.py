@@ -200,7 +200,7 @@ def _is_given(number: Number, sentence: Subject, sources: Sequence[Source]) -> b
     ]
     counted = frozenset([number.unit])
     if any(
-        one.unit == number.unit or (number.unit and shares(counted, one.around))
+        one.unit == number.unit or (number.unit and not one.unit and shares(counted, one.around))
         for source, one in found
         if source in bearing
     ):
