@@ -9,10 +9,10 @@ from typing import Any
 
 import typer
 
-from bumble.app import abilities, models, opening, output, probing, runtimes, weights
-from bumble.app.model_choice import choose_model
-from bumble.app.opening import Configured, Opened, shell_of
-from bumble.cli import commit
+from bumble.cli import commit, opening, output, runtimes
+from bumble.cli.models import abilities, chat_model, weights
+from bumble.cli.models.chat_model import choose_model
+from bumble.cli.opening import Configured, Opened, shell_of
 from bumble.errors import UsageError
 from bumble.llm.protocol import Model
 from bumble.models.abilities import probe, tiers
@@ -49,8 +49,8 @@ def run(
             offered = ", ".join(probe.languages())
             raise UsageError(f"There are no cases in {code}: choose of {offered}.")
     chosen = _choose(opened, name, yes=yes)
-    missing = codes if again else probing.unmeasured(abilities.result_of(shell, chosen), codes)
-    if missing and not probing.is_free(opened, chosen):
+    missing = codes if again else abilities.unmeasured(abilities.result_of(shell, chosen), codes)
+    if missing and not abilities.is_free(opened, chosen):
         asked = sum(len(probe.load(code)) for code in missing)
         commit.confirm(
             shell,
@@ -59,7 +59,7 @@ def run(
             "Say --yes to ask it without being asked.",
             yes=yes,
         )
-    model = models.open_model(opened, chosen, writes=False)
+    model = chat_model.open_model(opened, chosen, writes=False)
     try:
         for code in missing:
             _measure(opened, chosen, model, code, again=again)
@@ -100,7 +100,7 @@ def _measure(opened: Configured, chosen: Choice, model: Model, code: str, *, aga
         bar(sum(map(len, part.answers.values())), total)
 
     try:
-        result = probing.measure(opened, chosen, model, code, note, again=again)
+        result = abilities.measure(opened, chosen, model, code, note, again=again)
     except KeyboardInterrupt:
         bar.clear()
         output.say(f"{name}: what is done is kept; `bumble model probe` goes on from there.")

@@ -135,7 +135,7 @@ def put(folder: Path, path: PurePosixPath, data: bytes) -> None:
         FolderUnwritableError: If the system refuses.
     """
     target = folder / path
-    with disk.refusing(target):
+    with disk.translate_os_errors(target):
         for above in reversed(PurePosixPath(path).parents):
             (folder / above).mkdir(mode=0o700, exist_ok=True)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)

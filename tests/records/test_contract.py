@@ -25,10 +25,9 @@ from bumble.bridges.report import life
 from bumble.cli import app, completing
 from bumble.cli.doctor import check_records
 from bumble.cli.doctor.check_records import CheckContext
-from bumble.entity import changes, commits, companions, create, settings, write_ahead
+from bumble.entity import changes, commits, companions, settings, write_ahead
 from bumble.entity.changes import Change, ChangeSet, Version
-from bumble.entity.commits import Keeping
-from bumble.entity.create import NewEntity
+from bumble.entity.commits import CommitPolicy
 from bumble.entity.folder import Entity
 from bumble.errors import RecordExistsError, RecordInvalidError
 from bumble.files import disk
@@ -66,10 +65,11 @@ from bumble.records.base import Provenance
 from bumble.records.kind import Kind, Record, RecordKind
 from bumble.records.provenance import Reader
 from bumble.text import markdown
+from tests.support import newborns
 from tests.support.kills import every_call, forks, in_child
 from tests.support.kind_samples import AT, BODY, SERVED, record
 from tests.support.repository import git
-from tests.support.sweeps import every
+from tests.support.sweeps import kill_steps
 
 ZONE = ZoneInfo("Europe/Berlin")
 FROM_MODEL = Provenance("distill", "qwen3:4b", ("msg_1", "msg_2"), "person", ("sam",))
@@ -586,7 +586,7 @@ every_kind = pytest.mark.parametrize("kind", kinds.KINDS, ids=lambda kind: kind.
 
 @pytest.fixture
 def entity(tmp_path: Path) -> Entity:
-    return create.create(tmp_path / "ada", NewEntity("Ada", "curious", "Bo", "Europe/Berlin"))
+    return newborns.ada(tmp_path / "ada", "Bo", "Europe/Berlin")
 
 
 def put(entity: Entity, kind: Kind, text: str = HELD, *audience: str) -> Path:
@@ -679,7 +679,7 @@ def test_what_a_declared_field_becomes_of_two_sides_is_the_same_either_way(
 ) -> None:
     before = kind.parse(record(kind.name, HELD)[1], "ep_1").source.meta
     declared: type[Record] = kind.record
-    for one in fields.of(declared):
+    for one in fields.declared(declared):
         sides = ({**before, one.how.name: value} for value in pair)
         mine, theirs = sides
         assert kind.join(before, mine, theirs) == kind.join(before, theirs, mine), one.name
@@ -889,8 +889,8 @@ def test_a_change_of_a_kind_is_undone(kind: Kind, entity: Entity) -> None:
     path, text = record(kind.name, HELD)
     there = disk.read_if_there(entity.root / path)
     planned = changes.write(path, text, None if there is None else there.decode(), "x")
-    keeping = Keeping(True, "Ada", lambda: AT, lambda text: pytest.fail(text))
-    commits.apply(entity.root, ChangeSet("dream: x", (planned,)), keeping)
+    policy = CommitPolicy(True, "Ada", lambda: AT, lambda text: pytest.fail(text))
+    commits.apply(entity.root, ChangeSet("dream: x", (planned,)), policy)
     (commit,) = [commit for commit in log.read(entity.root) if commit.cycle == "dream"]
     plan = undo.plan(entity.root, commit, force=True)
     changes.apply(entity.root, plan.change_set)
@@ -901,7 +901,7 @@ def test_a_change_of_a_kind_is_undone(kind: Kind, entity: Entity) -> None:
 
 @forks
 @every_kind
-@pytest.mark.parametrize("step", every(2, (9, 1)))
+@kill_steps
 def test_a_kill_at_any_write_leaves_all_of_a_record_or_nothing(
     kind: Kind, step: int, entity: Entity
 ) -> None:

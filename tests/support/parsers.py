@@ -26,8 +26,8 @@ from bumble.bridges.exports import bundle
 from bumble.bridges.imports import card, foreign, formats, notes, source
 from bumble.bridges.imports.ledger import ImportContext
 from bumble.chat import context_report
-from bumble.chat.tool_cache import ToolCache
-from bumble.cli import directives
+from bumble.chat.deep_recall import ToolCache
+from bumble.cli.talk import turn_view
 from bumble.entity import layers, settings
 from bumble.errors import UserError
 from bumble.fallback import quotes
@@ -291,7 +291,7 @@ def _streamed(text: str) -> object:
 
 def _message(text: str) -> object:
     """Take a message apart in all the ways in which a turn does."""
-    directives.parse(text, shortcuts=True)
+    turn_view.parse(text, shortcuts=True)
     quotes.words_of(text)
     splitting.split(text)
     form.form(text, form.language(text))

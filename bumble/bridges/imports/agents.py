@@ -62,9 +62,8 @@ def _workspace(source: ImportSource, context: ImportContext, *, origin: str) -> 
         whole = "\n\n".join(body.strip() for body in bodies)
         yield ImportedPersona(_agent_name(bodies), whole)
     markdown = source.matching("*.md")
-    for name in markdown:
-        if name not in tops:
-            yield from _note(source, name, origin)
+    rest = (name for name in markdown if name not in tops)
+    yield from notes.each(source, rest, partial(_note, origin))
     yield from foreign.others(source, markdown, "files that are no Markdown")
 
 
@@ -81,17 +80,14 @@ def _agent_name(bodies: list[str]) -> str:
     return ""
 
 
-def _note(source: ImportSource, name: str, origin: str) -> Iterator[Item]:
-    place = PurePosixPath(name)
-    note = notes.load(source, name)
+def _note(origin: str, note: NoteFile) -> Iterator[Item]:
+    place = PurePosixPath(note.name)
     if place.name in INSTRUCTIONS:
-        yield LeftOut(name, "instructions for another program")
-    elif isinstance(note, LeftOut):
-        yield note
+        yield LeftOut(note.name, "instructions for another program")
     elif place.name == "SKILL.md":
         yield notes.recipe(note)
     elif "skills" in place.parts[:-1]:
-        yield LeftOut(name, "files beside a skill")
+        yield LeftOut(note.name, "files beside a skill")
     elif place.name in (INDEX, ABOUT) and SEPARATOR in note.body:
         parts = [part.strip() for part in note.body.split(SEPARATOR) if part.strip()]
         title = "About the person" if place.name == ABOUT else "Memory"
@@ -129,19 +125,19 @@ def read_claude_code(source: ImportSource, context: ImportContext) -> Iterator[I
     """Read the memories; an index that has notes beside it says nothing of its own."""
     names, indices = _beside_index(source), source.matching(INDEX)
     folders = {PurePosixPath(name).parent for name in names}
-    for name in (*indices, *names):
-        note = notes.load(source, name)
-        if name in indices and PurePosixPath(name).parent in folders:
-            yield LeftOut(name, "an index of the notes beside it")
-        elif isinstance(note, LeftOut):
-            yield note
-        elif name in indices:
+
+    def memory(note: NoteFile) -> Iterator[Item]:
+        if note.name in indices and PurePosixPath(note.name).parent in folders:
+            yield LeftOut(note.name, "an index of the notes beside it")
+        elif note.name in indices:
             yield from notes.facts(note, CLAUDE_CODE, OTHER)
         elif len(note.body) > notes.MAX_FACT_CHARS:
             yield from notes.dated(note, OTHER, CLAUDE_CODE)
         elif note.body.strip():
             parts = (one_line(text(note.meta, "description")), note.body.strip())
             yield Fact(f"{note.title} ({CLAUDE_CODE})", "\n\n".join(filter(None, parts)))
+
+    yield from notes.each(source, (*indices, *names), memory)
     yield from foreign.others(source, [*names, *indices], "files that are no memory")
 
 
@@ -162,16 +158,17 @@ def read_letta(source: ImportSource, context: ImportContext) -> Iterator[Item]:
     if any(part.shown(source) for part in AGENT_FILES):
         yield from foreign.read(source, *AGENT_FILES)
         return
-    for name in _memory_folder(source):
-        place, note = PurePosixPath(name), notes.load(source, name)
-        if isinstance(note, LeftOut):
-            yield note
-        elif place.name == "SKILL.md":
-            yield notes.recipe(note)
-        elif ALWAYS not in place.parts[:-1]:
-            yield from notes.dated(note, OTHER, LETTA)
-        else:
-            yield from _block({"label": place.stem, "value": note.body})
+    yield from notes.each(source, _memory_folder(source), _letta_note)
+
+
+def _letta_note(note: NoteFile) -> Iterator[Item]:
+    place = PurePosixPath(note.name)
+    if place.name == "SKILL.md":
+        yield notes.recipe(note)
+    elif ALWAYS not in place.parts[:-1]:
+        yield from notes.dated(note, OTHER, LETTA)
+    else:
+        yield from _block({"label": place.stem, "value": note.body})
 
 
 def _retired(data: Mapping[str, Any]) -> Iterator[Item]:

@@ -70,6 +70,7 @@ FILES = Files(
     ("conversations*.json", "*/conversations*.json"),
     frozenset(["mapping"]),
     {"": _conversation, "conversations": _conversation},
+    never=frozenset(["chat_messages"]),
 )
 
 

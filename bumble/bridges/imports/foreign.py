@@ -133,12 +133,14 @@ class Files(Struct, frozen=True):
     patterns: tuple[str, ...]  # of their names; a single file may have any
     keys: frozenset[str]  # by which they show, at whatever depth
     readers: Mapping[str, ReadItem]  # by the key of a list; empty: the list that a file is
+    never: frozenset[str] = frozenset()  # keys of other programs, which have some of these too
 
     def shown(self, source: ImportSource) -> list[str]:
         """Return the files that show by their keys."""
         is_alone = self.keys and len(source.members) == 1
         names = source.names if is_alone else source.matching(*self.patterns)
-        return [name for name in names if self.keys <= keys(source, name)]
+        heads = {name: keys(source, name) for name in names}
+        return [name for name, head in heads.items() if self.keys <= head and not self.never & head]
 
 
 class Unread(Struct, frozen=True):
@@ -162,7 +164,7 @@ def keys(source: ImportSource, name: str) -> frozenset[str]:
 def read(source: ImportSource, *parts: Files, besides: Sequence[str] = ()) -> Iterator[Item]:
     """Read every item of some JSON files; what can't be read is said, and the rest is read.
 
-    A file that is a mapping, of which no list is wanted, is one item.
+    Mappings without a list that is wanted are items themselves, one or several after each other.
 
     Args:
         source: The import.
@@ -177,12 +179,11 @@ def read(source: ImportSource, *parts: Files, besides: Sequence[str] = ()) -> It
         names = dict.fromkeys(source.matching(*parts[-1].patterns), parts[-1].readers)
     source.wanted = sum(source.members[name].size for name in names)
     for name, readers in names.items():
-        if set(readers) == {""} and source.head(name, 100).lstrip(_BLANK)[:1] == b"{":
-            yield from _read(name, load(source, name), readers[""])
-            continue
+        is_object = source.head(name, 100).lstrip(_BLANK)[:1] == b"{"
+        alone = is_object and not keys(source, name) & (set(readers) - {""})
         try:
             with source.reading(name) as stream:
-                for number, (key, data) in enumerate(items(stream, *readers), 1):
+                for number, (key, data) in enumerate(items(stream, *readers, alone=alone), 1):
                     yield from _read(f"{name}, number {number}", data, readers.get(key, _nothing))
         except (*UNREADABLE, UnsafePathError) as error:
             yield LeftOut(name, f"can't be read: {reason(error)}", broken=True)
@@ -208,8 +209,13 @@ def _read(where: str, data: object, item: ReadItem) -> Iterator[Item]:
             yield LeftOut(f"{where}: {title[:60]}" if title else where, str(error), broken=True)
 
 
-def items(stream: BinaryIO, *wanted: str) -> Iterator[tuple[str, Any]]:
+def items(stream: BinaryIO, *wanted: str, alone: bool = False) -> Iterator[tuple[str, Any]]:
     """Yield the items of the array that a file is, or of the lists under some of its keys.
+
+    Args:
+        stream: The file.
+        wanted: The keys; the empty one is that of the array.
+        alone: Whether what the file holds, one after another, are items themselves.
 
     Yields:
         The key and each item; an `Unread` in the place of one that is too much or no JSON, and one
@@ -224,13 +230,16 @@ def items(stream: BinaryIO, *wanted: str) -> Iterator[tuple[str, Any]]:
                 if item.take(before):
                     yield key, item.result()
                 item = _Gathered()
-            elif listed_at:
+            elif listed_at or alone:
                 item.take(before + mark, depth - listed_at)
             elif mark == b"[" and depth < 2:
                 key = before.partition(b'"')[2].partition(b'"')[0].decode("utf-8", "replace")
                 listed_at = depth + 1 if key in wanted else 0
             depth += (mark in b"[{") - (mark in b"]}")
             listed_at = listed_at if depth >= listed_at else 0
+            if alone and depth == 0:
+                yield "", item.result()
+                item = _Gathered()
     except ValueError as error:
         yield key, Unread(f"the file breaks off: {error}", ends=True)
         return

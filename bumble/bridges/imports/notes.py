@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import Any
@@ -68,6 +68,14 @@ def load(source: ImportSource, name: str) -> NoteFile | LeftOut:
     times = (foreign.moment(meta, key) for key in DATES)
     at = next(filter(None, times), None) or _day_of(name) or source.members[name].modified
     return NoteFile(name, f"{source.path.resolve().stem}/{name}", title, meta, body, at)
+
+
+def each(
+    source: ImportSource, names: Iterable[str], make: Callable[[NoteFile], Iterator[Item]]
+) -> Iterator[Item]:
+    """Make something of each Markdown file; what can't be read is said."""
+    for note in (load(source, name) for name in names):
+        yield from [note] if isinstance(note, LeftOut) else make(note)
 
 
 def _day_of(name: str) -> datetime | None:
@@ -162,16 +170,15 @@ def read_vault(source: ImportSource, context: ImportContext) -> Iterator[Item]:
     settings = [name for name in source.names if ".obsidian" in name.split("/")]
     texts = [name for name in source.matching("*.md", "*.markdown") if name not in settings]
     source.wanted = sum(source.members[name].size for name in texts)
-    for name in texts:
-        note = load(source, name)
-        if isinstance(note, LeftOut):
-            yield note
-        elif not note.body.strip():
-            yield LeftOut(name, "notes without a text")
-        else:
-            clipped = _clipped(note)
-            yield from dated(note, OTHER if clipped else PERSON, clipped)
+    yield from each(source, texts, _own)
     yield from foreign.others(source, [*texts, *settings], "files that are no Markdown")
+
+
+def _own(note: NoteFile) -> Iterator[Item]:
+    if not note.body.strip():
+        yield LeftOut(note.name, "notes without a text")
+    clipped = _clipped(note)
+    yield from dated(note, OTHER if clipped else PERSON, clipped)
 
 
 def _clipped(note: NoteFile) -> str:
@@ -201,11 +208,7 @@ def read_okf(source: ImportSource, context: ImportContext) -> Iterator[Item]:
 
     Source: Open Knowledge Format 0.2.
     """
-    for name in _concepts(source):
-        note = load(source, name)
-        if isinstance(note, NoteFile) and not text(note.meta, "type").strip():
-            note = LeftOut(name, "it has no `type`", broken=True)
-        yield from [note] if isinstance(note, LeftOut) else _concept(note)
+    yield from each(source, _concepts(source), _concept)
     yield from foreign.others(source, source.matching("*.md"))
 
 
@@ -213,7 +216,9 @@ def _concept(note: NoteFile) -> Iterator[Item]:
     kind = one_line(text(note.meta, "type"))
     description = one_line(text(note.meta, "description"))
     whole = "\n\n".join(filter(None, (description, note.body.strip())))
-    if text(note.meta, "status") == "deprecated":
+    if not kind:
+        yield LeftOut(note.name, "it has no `type`", broken=True)
+    elif text(note.meta, "status") == "deprecated":
         yield LeftOut(note.name, "what its bundle calls deprecated")
     elif not whole:
         yield LeftOut(note.name, "notes without a text")

@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from bumble.app import body_view, opening, output
-from bumble.app.opening import Opened
-from bumble.cli import listing, people
+from bumble.bridges.exports import destination
+from bumble.bridges.report import body_over_time, page
+from bumble.bridges.report.body_over_time import BodyMoment
+from bumble.bridges.report.life import Collector, shown
+from bumble.bridges.report.page import LifeReport
+from bumble.cli import body_view, listing, output, people
 from bumble.cli.entity_command import shows
+from bumble.cli.opening import Opened
 from bumble.errors import (
     HistoryClosedError,
     HistoryMissingError,
@@ -22,11 +26,9 @@ from bumble.errors import (
     UserError,
 )
 from bumble.files import disk
-
-if TYPE_CHECKING:
-    from bumble.bridges.report.body_over_time import Moment
-    from bumble.bridges.report.page import LifeReport
-    from bumble.records.provenance import Reader
+from bumble.history import log
+from bumble.records import kinds
+from bumble.records.provenance import Reader
 
 app = typer.Typer(rich_markup_mode=None)
 STDOUT = Path("-")
@@ -58,9 +60,6 @@ def report(
     One file that loads nothing and sends nothing: at first the little that tells most, then all of
     it, people, beliefs down to what was said, dreams, a timeline. An earlier report is replaced.
     """
-    from bumble.bridges.report import page
-    from bumble.records.provenance import Reader
-
     if dest == STDOUT and opened.shell.json:
         raise UsageError("The page goes where --json would print: name a FILE.")
     target = None if dest == STDOUT else _target(opened, dest)
@@ -77,7 +76,7 @@ def report(
         output.piece(text)
         return
     data = text.encode("utf-8", "replace")
-    _put(target, data)
+    destination.put_file(target, data)
     _tell(opened, made, target, len(data), reader)
 
 
@@ -92,9 +91,6 @@ def _target(opened: Opened, dest: Path | None) -> Path:
 
 
 def _check(target: Path, root: Path, *, force: bool) -> None:
-    from bumble.bridges.exports import destination
-    from bumble.bridges.report import page
-
     is_ours = False
     with suppress(OSError):
         is_ours = page.is_report(disk.read(target, most=page.HEAD_BYTES))
@@ -106,19 +102,8 @@ def _check(target: Path, root: Path, *, force: bool) -> None:
     destination.check(target, root, force=True)
 
 
-def _put(target: Path, data: bytes) -> None:
-    from bumble.bridges.exports import destination
-
-    destination.put_file(target, data)
-
-
 def _report(opened: Opened, reader: Reader) -> LifeReport:
-    from bumble.bridges.report import body_over_time
-    from bumble.bridges.report.life import Collector, shown
-    from bumble.bridges.report.page import LifeReport
-    from bumble.records import kinds
-
-    zone = opening.zone(opened)
+    zone = opened.zone
     now = opened.shell.now().astimezone(zone)
     name = opened.identity.name
     progress = output.Progress(f"Reading {name}'s memories", opened.shell.environ)
@@ -136,17 +121,14 @@ def _report(opened: Opened, reader: Reader) -> LifeReport:
     )
 
 
-def _history(opened: Opened) -> list[Moment]:
+def _history(opened: Opened) -> list[BodyMoment]:
     """Return the body by the history of its file.
 
     Only the owner gets it: when it moved, others talked.
     """
-    from bumble.bridges.report import body_over_time
-    from bumble.history import log
-
     try:
         log.require(opened.root)
-        return body_over_time.history(opened.root, opening.zone(opened))
+        return body_over_time.history(opened.root, opened.zone)
     except HistoryMissingError:
         return []
     except (HistoryClosedError, HistoryUnreadableError) as error:
@@ -154,11 +136,8 @@ def _history(opened: Opened) -> list[Moment]:
         return []
 
 
-def _present(opened: Opened) -> Moment | None:
+def _present(opened: Opened) -> BodyMoment | None:
     """Return the body at present; None where nothing has moved it, or its file can't be read."""
-    from bumble.bridges.report import body_over_time
-    from bumble.bridges.report.body_over_time import Moment
-
     try:
         presence = body_view.look(opened)
     except UserError as error:
@@ -166,7 +145,7 @@ def _present(opened: Opened) -> Moment | None:
         return None
     if presence.stored_at is None:
         return None
-    return Moment(presence.soma.at, body_over_time.levels(presence.soma))
+    return body_over_time.BodyMoment(presence.soma.at, body_over_time.levels(presence.soma))
 
 
 def _tell(opened: Opened, made: LifeReport, target: Path, size: int, reader: Reader) -> None:

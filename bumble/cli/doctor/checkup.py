@@ -19,7 +19,7 @@ from bumble.cli.doctor import check_machine, check_records, check_tree
 from bumble.cli.doctor.check_records import CheckContext, ProgressCallback
 from bumble.entity import changes, commits, git_operations, review_branch
 from bumble.entity.changes import ChangeSet
-from bumble.entity.commits import Keeping
+from bumble.entity.commits import CommitPolicy
 from bumble.entity.config import IndexConfig
 from bumble.entity.folder import Entity
 from bumble.entity.settings import Settings
@@ -157,13 +157,13 @@ def _owner(read: Settings | None) -> str:
 
 
 def mend_files(
-    entity: Entity, keeping: Keeping, *, timeout_seconds: float, adopts: bool = False
+    entity: Entity, policy: CommitPolicy, *, timeout_seconds: float, adopts: bool = False
 ) -> None:
     """Finish or drop what a killed writer left, and tell git what it has to know.
 
     Args:
         entity: The folder.
-        keeping: How commits are made.
+        policy: How commits are made.
         timeout_seconds: How long to wait for another writer.
         adopts: Whether what another installation left half done is finished too.
 
@@ -172,18 +172,18 @@ def mend_files(
         RecordInvalidError: If the record of a cut-off change can't be read.
         FolderUnwritableError: If the system refuses a write.
     """
-    place = git.at(entity.root, trusted=keeping.trusted)
+    place = git.at(entity.root, trusted=policy.trusted)
     if place is not None and git_operations.cut_off(entity.root):
         wait = timeout_seconds
         with disk.lock(changes.lock_path(entity.root), place=entity.root, timeout_seconds=wait):
             git_operations.settle(entity.root, place)
     changes.recover(entity.root, timeout_seconds=timeout_seconds)
     changes.sweep(entity.root, timeout_seconds=timeout_seconds)
-    commits.catch_up(entity.root, keeping, turns=True, timeout_seconds=timeout_seconds)
+    commits.catch_up(entity.root, policy, turns=True, timeout_seconds=timeout_seconds)
     if adopts:
         changes.adopt(entity.root, timeout_seconds=timeout_seconds)
         commits.adopt_notes(entity.root)
-    missing = {finding.code for finding in check_machine.check_git(entity, trusted=keeping.trusted)}
+    missing = {finding.code for finding in check_machine.check_git(entity, trusted=policy.trusted)}
     if "git-driver" in missing:
         driver.install(entity.root)
     for code, name, why in _NAMED:
@@ -191,4 +191,4 @@ def mend_files(
             lines = check_machine.missing_lines(entity.root, name)
             named = changes.add(name, "".join(f"{line}\n" for line in lines), why)
             planned = ChangeSet(f"doctor: {why}", (named,))
-            commits.apply(entity.root, planned, keeping, timeout_seconds=timeout_seconds)
+            commits.apply(entity.root, planned, policy, timeout_seconds=timeout_seconds)

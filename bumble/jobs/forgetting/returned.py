@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from bumble.entity import commits, companions
 from bumble.entity.changes import Change, ChangeSet
-from bumble.entity.commits import Keeping
+from bumble.entity.commits import CommitPolicy
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
 from bumble.files import git
@@ -137,7 +137,7 @@ def check(entity: Entity, zone: tzinfo) -> Iterator[Finding]:
 
 def forget_again(
     entity: Entity,
-    keeping: Keeping,
+    policy: CommitPolicy,
     caches: Iterable[Path],
     *,
     at: Place,
@@ -148,7 +148,7 @@ def forget_again(
 
     Args:
         entity: Who forgets.
-        keeping: How commits are made.
+        policy: How commits are made.
         caches: The folders of the user's cache that hold something of this entity alone.
         at: Where its index stands.
         zone: Its time zone.
@@ -167,17 +167,17 @@ def forget_again(
             break
         done = more
         change_set = ChangeSet(TITLE, done.changes)
-        commits.apply(entity.root, change_set, keeping, timeout_seconds=timeout_seconds)
-        _stage(entity, keeping, done)
+        commits.apply(entity.root, change_set, policy, timeout_seconds=timeout_seconds)
+        _stage(entity, policy, done)
         forget.drop_caches(entity, caches)
-        forget.scrub_traces(entity, [done], at, name=keeping.name, zone=zone)
+        forget.scrub_traces(entity, [done], at, name=policy.name, zone=zone)
     return done
 
 
-def _stage(entity: Entity, keeping: Keeping, plan: Forgetting) -> None:
+def _stage(entity: Entity, policy: CommitPolicy, plan: Forgetting) -> None:
     """Have what git is in the middle of go on with what is left, instead of stopping at it."""
-    place = git.at(entity.root, trusted=keeping.trusted)
-    if place is not None and place.repository.under_way and keeping.autocommit:
+    place = git.at(entity.root, trusted=policy.trusted)
+    if place is not None and place.repository.under_way and policy.autocommit:
         pairs = [(change.path, companions.place(change.path)) for change in plan.changes]
         paths = [name for pair in pairs for name in pair if name]
         known = place.call("--literal-pathspecs", "ls-files", "-z", "--", *paths).text.split("\0")

@@ -139,6 +139,25 @@ def test_an_export_that_breaks_off_gives_what_stands_before(tmp_path: Path) -> N
     assert why.startswith("the file breaks off")
 
 
+def test_conversations_that_are_no_list_are_read_all_the_same(tmp_path: Path) -> None:
+    one, other = exports.gpt_moving(), {**exports.gpt_moving(), "id": "z", "conversation_id": "z"}
+    alone = tmp_path / "conversations.json"
+    alone.write_text(json.dumps(one))
+    assert [talk.id for talk in talks(items(alone)[1])] == ["c1"]
+    lines = tmp_path / "lines.jsonl"
+    lines.write_text(f"{json.dumps(one)}\n{{broken\n}}\n{json.dumps(other)}\n")
+    _, read = items(lines)
+    assert [talk.id for talk in talks(read)] == ["c1", "z"]
+    assert len(left(read, broken=True)) == 1
+
+
+def test_what_a_tool_was_given_makes_no_other_format_of_it(tmp_path: Path) -> None:
+    talk = exports.claude_talk()
+    call = {"type": "tool_use", "name": "web_search", "input": {"mapping": {"a": 1}}}
+    talk["chat_messages"][1]["content"].append(call)
+    assert items(exports.as_json(tmp_path / "conversations.json", [talk]))[0] == "claude"
+
+
 def test_claude_keeps_attached_files_apart_from_what_was_said(tmp_path: Path) -> None:
     memories = [{"conversations_memory": "Sam bakes.", "project_memories": {"p1": "A shop."}}]
     project = {

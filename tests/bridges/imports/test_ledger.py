@@ -16,6 +16,7 @@ from bumble.bridges.imports import ledger
 from bumble.bridges.imports.ledger import ImportedTalk, Item, LeftOut
 from tests.support.importing import items, said
 from tests.support.running import Run
+from tests.support.sweeps import examples
 
 CASES = Path(__file__).parents[2] / "data" / "imports"
 WORDS = st.text("abc é\n{[", max_size=8)
@@ -192,19 +193,19 @@ def check(name: str, data: Any, form: str, blocks_there: int) -> None:
     assert taken + left == blocks_there
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(talks=st.lists(GPT_TALK, min_size=1, max_size=3))
 def test_the_counts_add_up_for_any_export_of_chatgpt(talks: list[dict[str, Any]]) -> None:
     check("conversations.json", talks, "chatgpt", sum(map(of_gpt, talks)))
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(talks=st.lists(CLAUDE_TALK, min_size=1, max_size=3))
 def test_the_counts_add_up_for_any_export_of_claude(talks: list[dict[str, Any]]) -> None:
     check("conversations.json", talks, "claude", sum(map(of_claude, talks)))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(talks=st.lists(GROK_TALK, min_size=1, max_size=3))
 def test_the_counts_add_up_for_any_export_of_grok(talks: list[dict[str, Any]]) -> None:
     data = {"conversations": talks}

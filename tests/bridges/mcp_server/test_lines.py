@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.running import Run
 from tests.support.served import command
+from tests.support.sweeps import turns
 
 PARSE, REQUEST = -32700, -32600
 HELLO = {"capabilities": {}, "clientInfo": {"name": "by hand", "version": "1"}}
@@ -91,7 +92,7 @@ def test_each_request_of_a_batch_is_answered(full: Run) -> None:
     assert [got[number]["error"]["code"] for number in (2, 3)] == [REQUEST, -32601]
 
 
-@pytest.mark.parametrize("version", ["1999-01-01", "2999-01-01", "\ud800", 5])
+@pytest.mark.parametrize("version", turns(4, ["1999-01-01", "2999-01-01", "\ud800", 5]))
 def test_an_unknown_version_and_a_request_before_it_are_answered(
     full: Run, version: object
 ) -> None:
