@@ -16,6 +16,7 @@ from msgspec import Struct, structs
 from bumble.body import appraisal
 from bumble.jobs.facts import CATEGORIES
 from bumble.jobs.portrait import FIELDS as SCORES
+from bumble.runtime.job_request import closed
 from bumble.text import words
 from bumble.text.words import one_line
 
@@ -110,16 +111,16 @@ def schema(
     person = {
         "person": _text(TITLE_CHARS),
         "portrait": _text(PORTRAIT_CHARS),
-        "scores": {"anyOf": [_object(SCORES), {"type": "null"}]},
+        "scores": {"anyOf": [closed(SCORES), {"type": "null"}]},
         "note": {"anyOf": [_claim(messages), {"type": "null"}]},
     }
-    return _object(
+    return closed(
         {
             "appraisal": appraisal.schema(),
-            "episode": _object(episode),
-            "knowledge": _list(_object(fact), FACTS),
-            "beliefs": _list(_object(opinion), BELIEFS),
-            "people": _list(_object(person), 4),
+            "episode": closed(episode),
+            "knowledge": _list(closed(fact), FACTS),
+            "beliefs": _list(closed(opinion), BELIEFS),
+            "people": _list(closed(person), 4),
             "journal": _text(JOURNAL_CHARS),
         }
     )
@@ -130,11 +131,11 @@ def mended_schema(places: Sequence[str], messages: Sequence[str]) -> dict[str, A
     again = _claim(messages)
     again["properties"] = {"place": {"enum": list(places)}, **again["properties"]}
     again["required"] = ["place", "text"]
-    return _object({"mended": _list(again, len(places))})
+    return closed({"mended": _list(again, len(places))})
 
 
 def _claim(messages: Sequence[str]) -> dict[str, Any]:
-    return _object(
+    return closed(
         {
             "text": _text(SENTENCE_CHARS),
             "cites": _labels(messages),
@@ -155,15 +156,6 @@ def _text(most: int) -> dict[str, Any]:
 
 def _list(item: Mapping[str, Any], most: int, *, least: int = 0) -> dict[str, Any]:
     return {"type": "array", "items": item, "minItems": least, "maxItems": most}
-
-
-def _object(fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": dict(fields),
-        "required": list(fields),
-        "additionalProperties": False,
-    }
 
 
 def read(data: Mapping[str, Any]) -> StretchAnswer:

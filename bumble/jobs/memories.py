@@ -6,7 +6,7 @@ the files as they are. One file gets one change.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from datetime import datetime
 from typing import Any
 
@@ -35,10 +35,11 @@ from bumble.records.sessions import Message, Session
 from bumble.runtime import people
 from bumble.runtime.job import JobPlan
 from bumble.runtime.runtime import Runtime
-from bumble.text import stop_words
+from bumble.text import stop_words, words
 
 SAID, CORRECTED, INFERRED = 0.7, 0.9, 0.45  # confidence of a first mention
-WORLD_FACT = "world_fact"
+WORLD_FACT, FACT = "world_fact", "knowledge"
+SAID_AGAIN = 0.8  # of the telling words of the longer of two sentences, which are one fact then
 FELT, EPISODE, PORTRAITS, FACTS = "felt", "episode", "portraits", "facts"  # parts of an answer
 EVERYTHING = frozenset((FELT, EPISODE, PORTRAITS, FACTS))
 
@@ -83,12 +84,12 @@ def of(
     stored = WindowMemories()
     if FACTS in parts:
         told = {person.name for person, _ in drawn}
-        items = tuple(_items(shown, whole, told, is_quoted=draft.wording is not None))
+        items = _once(tuple(_items(shown, whole, told, is_quoted=draft.wording is not None)))
         stored = WindowMemories(
             at,
             tuple(item for item in items if item.kind != "belief"),
             tuple(_claims(runtime, shown, items, at)),
-            answer.joined(whole.journal),
+            answer.joined([each for each in whole.journal if not _is_told(each.text, items)]),
         )
     model = "" if draft.wording else runtime.model.name
     return Memories(at, felt, episode, passed_over, stored, drawn, model)
@@ -209,7 +210,7 @@ def _items(
         said = [sentence for sentence in fact.sentences if not sentence.inference]
         if said:
             yield ExtractedItem(
-                "knowledge",
+                FACT,
                 "\n\n".join(each.text for each in said) if is_quoted else answer.joined(said),
                 shown.numbers([label for sentence in said for label in sentence.cites]),
                 title=title,
@@ -248,6 +249,34 @@ def _items(
                 )
 
 
+def _once(items: Sequence[ExtractedItem]) -> tuple[ExtractedItem, ...]:
+    """Let a fact stand in one record: what knowledge says is no belief and no note beside it.
+
+    A belief that says something of another one, or only infers, is more than its sentence.
+    """
+    facts = [item for item in items if item.kind == FACT]
+    beliefs = [
+        item
+        for item in items
+        if item.kind == "belief"
+        and (item.inference or item.verdicts or not _is_told(item.text, facts))
+    ]
+    notes = [
+        item
+        for item in items
+        if item.kind == "relational" and not _is_told(item.text, (*facts, *beliefs))
+    ]
+    return (*facts, *beliefs, *notes)
+
+
+def _is_told(sentence: str, items: Iterable[ExtractedItem]) -> bool:
+    """Whether an item says what a sentence says, in other words at most here and there."""
+    said = words.stems(sentence, words.language(sentence))
+    texts = (text for item in items for text in words.sentences(item.text))
+    stems = (words.stems(text, words.language(sentence)) for text in texts)
+    return any(len(said & there) >= SAID_AGAIN * max(len(said), len(there)) for there in stems)
+
+
 def _believed(
     shown: Scene, sentence: Sentence, category: str, verdicts: Mapping[str, Verdict] | None = None
 ) -> ExtractedItem:
@@ -278,11 +307,14 @@ def _portraits(
     runtime: Runtime, shown: Scene, whole: StretchAnswer, allow_shrink: bool
 ) -> Iterator[tuple[Relationship, PortraitUpdate]]:
     """Yield the portraits that were written anew, each judged."""
+    facts = [item for item in _items(shown, whole, set(), is_quoted=False) if item.kind == FACT]
     for person in shown.portraits.values():
         likeness = _of(person, whole)
         if likeness is None or not likeness.portrait:
             continue
-        text = answer.joined_lines(likeness.portrait, "\n")
+        text = _portrait_text(likeness, person, facts)
+        if not text:
+            continue
         scored = portrait.read_scores(likeness.scores, _standing(shown))
         names = (person.id, *person.names)
         draft = PortraitDraft(text, (), scored)
@@ -290,6 +322,17 @@ def _portraits(
             person,
             portrait.judged(runtime, person, names, "rewrite", draft, allow_shrink=allow_shrink),
         )
+
+
+def _portrait_text(
+    likeness: PersonView, person: Relationship, facts: Sequence[ExtractedItem]
+) -> str:
+    """Return a portrait without what knowledge says from now on; what stood in it may stay."""
+    lines = [
+        [each for each in line if each.text in person.text or not _is_told(each.text, facts)]
+        for line in likeness.portrait
+    ]
+    return answer.joined_lines([line for line in lines if line], "\n")
 
 
 def _of(person: Relationship, whole: StretchAnswer) -> PersonView | None:

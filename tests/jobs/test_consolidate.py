@@ -59,7 +59,7 @@ def test_twice_in_a_row_the_second_changes_no_byte_and_asks_nothing(ada: Entity)
     assert [one.title for one in once(ada)] == [
         "consolidate: 1 memory faded",
         *MUSED,
-        "consolidate: memory is in order",
+        "consolidate: looked through memory",
     ]
     before = truth(ada.root)
     assert once(ada) == []
@@ -73,7 +73,7 @@ def test_the_interval_is_waited_for(ada: Entity) -> None:
     spoken(ada, NIGHT + timedelta(minutes=5))
     early = NIGHT + INTERVAL - timedelta(seconds=1)
     assert once(ada, early) == []
-    assert once(ada, NIGHT + INTERVAL)[-1].title == "consolidate: memory is in order"
+    assert once(ada, NIGHT + INTERVAL)[-1].title == "consolidate: looked through memory"
     assert count(ada) == 2
     assert once(ada, early + INTERVAL, force=True)
     assert count(ada) == 3
@@ -82,7 +82,7 @@ def test_the_interval_is_waited_for(ada: Entity) -> None:
 def test_a_time_that_a_wrong_clock_left_far_ahead_is_not_waited_for(ada: Entity) -> None:
     once(ada, NIGHT + timedelta(days=9000))
     spoken(ada, NIGHT)
-    assert once(ada)[-1].title == "consolidate: memory is in order"
+    assert once(ada)[-1].title == "consolidate: looked through memory"
 
 
 @pytest.mark.parametrize("change", ["episode", "belief", "person", "session"])
@@ -125,7 +125,7 @@ def test_ten_days_fade_as_much_as_120_periods_and_nothing_is_written(ada: Entity
 
 def test_what_has_faded_sleeps_and_only_its_own_lines_change(ada: Entity) -> None:
     remember(ada, 20, "Faint.", 3, significance=0.06)
-    assert [one.title for one in once(ada)] == [*MUSED, "consolidate: memory is in order"]
+    assert [one.title for one in once(ada)] == [*MUSED, "consolidate: looked through memory"]
     before = truth(ada.root)
     done = once(ada, NIGHT + timedelta(days=30))
     assert done[0].title == "consolidate: 1 memory faded"
@@ -254,7 +254,7 @@ def test_one_job_that_fails_stops_no_other(ada: Entity) -> None:
     assert [one.title for one in outcomes] == [
         "consolidate: talk waits",
         "consolidate: good",
-        "consolidate: memory is in order",
+        "consolidate: looked through memory",
     ]
 
 
@@ -281,7 +281,7 @@ def test_a_run_that_was_killed_goes_on_where_it_stopped(ada: Entity) -> None:
     runtime = runtime_of(ada)
     first, *_ = consolidate.check(runtime).jobs
     job.apply(runtime, consolidate.run(runtime, first))
-    assert [one.title for one in once(ada)] == [*MUSED, "consolidate: memory is in order"]
+    assert [one.title for one in once(ada)] == [*MUSED, "consolidate: looked through memory"]
 
 
 def test_checking_writes_nothing_and_asks_nothing(ada: Entity) -> None:

@@ -294,3 +294,32 @@ def test_citing_stands_for_a_model_that_quotes(entity: Entity) -> None:
 )
 def test_a_title_names_one_thing(title: str, text: str, named: str) -> None:
     assert answer.named(title, text) == named
+
+
+def test_a_fact_told_once_stands_in_one_record(entity: Entity) -> None:
+    heard(entity, DOG, TEA)
+    dealt(
+        entity,
+        makes(
+            "We talked.",
+            knowledge=[fact("Sam's dog", HAS_DOG)],
+            beliefs=[belief(HAS_DOG), belief(LIKES_TEA)],
+            people=[
+                seen(
+                    "Sam",
+                    "Sam has a dog, Biscuit.\nI like how Sam laughs about it, and how long he tells of it.",
+                    HAS_DOG,
+                )
+            ],
+            journal="Sam has a dog, Biscuit. Six slippers!",
+        ),
+    )
+    assert sections(entity) == {"Sam's dog": "Sam has a dog, Biscuit."}
+    assert [one.text for one in beliefs.read(entity.beliefs)] == [LIKES_TEA["text"]]
+    [sam] = relationships.read(entity.relationships)
+    assert (sam.text, sam.pending) == (
+        "I like how Sam laughs about it, and how long he tells of it.",
+        (),
+    )
+    [entry] = journal.read(entity.journal, NOON.tzinfo).entries
+    assert entry.text == "Six slippers!"

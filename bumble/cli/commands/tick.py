@@ -118,10 +118,14 @@ def _asking(model: Model, abilities: Abilities, each: Pass, name: str) -> Pass:
     if each.name != name:
         return each
 
-    def run(runtime: Runtime, job: Any) -> JobResult:
-        return each.run(replace(runtime, model=model, abilities=abilities), job)
+    def with_it(runtime: Runtime) -> Runtime:
+        return replace(runtime, model=model, abilities=abilities)
 
-    return replace(each, run=run)
+    return replace(
+        each,
+        check=lambda runtime: each.check(with_it(runtime)),
+        run=lambda runtime, job: each.run(with_it(runtime), job),
+    )
 
 
 def _run(
