@@ -18,9 +18,8 @@ from bumble.body.appraisal import Appraisal
 from bumble.body.config import EMOTIONS
 from bumble.entity.changes import Change
 from bumble.guard import sources
-from bumble.jobs import answer, episode, facts, portrait
-from bumble.jobs.answer import PersonView, Sentence, StretchAnswer
-from bumble.jobs.ask import Draft
+from bumble.jobs import ask, episode, facts, portrait
+from bumble.jobs.ask import Draft, PersonView, Sentence, StretchAnswer
 from bumble.jobs.episode import TellingResult
 from bumble.jobs.facts import ExtractedItem, WindowMemories
 from bumble.jobs.portrait import LineSource, PortraitDraft, PortraitUpdate
@@ -89,7 +88,7 @@ def of(
             at,
             tuple(item for item in items if item.kind != "belief"),
             tuple(_claims(runtime, shown, items, at)),
-            answer.joined([each for each in whole.journal if not _is_told(each.text, items)]),
+            ask.joined([each for each in whole.journal if not _is_told(each.text, items)]),
         )
     model = "" if draft.wording else runtime.model.name
     return Memories(at, felt, episode, passed_over, stored, drawn, model)
@@ -176,12 +175,12 @@ def telling(
     if not whole.narrative:
         why = "nothing that the model told stands on what was said"
         return TellingResult(episode.excerpt(shown.telling), why)
-    title = f"# {answer.joined(whole.title).rstrip('.') or shown.telling.day}\n\n"
+    title = f"# {ask.joined(whole.title).rstrip('.') or shown.telling.day}\n\n"
     if is_quoted:
         lines = "\n\n".join(sentence.text for sentence in whole.narrative)
         return TellingResult(Telling(f"{title}{lines}"), by_form=True)
     reflection = _fitting(whole.reflection, episodes.REFLECTION_MAX_CHARS)
-    return TellingResult(Telling(f"{title}{answer.joined(whole.narrative)}", reflection))
+    return TellingResult(Telling(f"{title}{ask.joined(whole.narrative)}", reflection))
 
 
 def _fitting(paragraphs: Sequence[Sequence[Sentence]], most: int) -> str:
@@ -191,10 +190,10 @@ def _fitting(paragraphs: Sequence[Sequence[Sentence]], most: int) -> str:
         kept.append([])
         for sentence in paragraph:
             kept[-1].append(sentence)
-            if len(answer.joined_lines(kept, "\n\n")) > most:
+            if len(ask.joined_lines(kept, "\n\n")) > most:
                 kept[-1].pop()
-                return answer.joined_lines(list(filter(None, kept)), "\n\n")
-    return answer.joined_lines(kept, "\n\n")
+                return ask.joined_lines(list(filter(None, kept)), "\n\n")
+    return ask.joined_lines(kept, "\n\n")
 
 
 # knowledge, beliefs, notes
@@ -211,7 +210,7 @@ def _items(
         if said:
             yield ExtractedItem(
                 FACT,
-                "\n\n".join(each.text for each in said) if is_quoted else answer.joined(said),
+                "\n\n".join(each.text for each in said) if is_quoted else ask.joined(said),
                 shown.numbers([label for sentence in said for label in sentence.cites]),
                 title=title,
                 replaces=tuple(each.text for each in replaced),
@@ -332,7 +331,7 @@ def _portrait_text(
         [each for each in line if each.text in person.text or not _is_told(each.text, facts)]
         for line in likeness.portrait
     ]
-    return answer.joined_lines([line for line in lines if line], "\n")
+    return ask.joined_lines([line for line in lines if line], "\n")
 
 
 def _of(person: Relationship, whole: StretchAnswer) -> PersonView | None:

@@ -27,8 +27,7 @@ from bumble.entity.config import DistillationConfig
 from bumble.errors import AnswerInvalidError, RecordInvalidError
 from bumble.fallback import notices, sayings
 from bumble.jobs import ask, episode, memories, portrait, quoted, scene, segments
-from bumble.jobs.answer import StretchAnswer
-from bumble.jobs.ask import Draft, Dropped
+from bumble.jobs.ask import Draft, Dropped, StretchAnswer
 from bumble.jobs.memories import EPISODE, EVERYTHING, FACTS, Memories
 from bumble.jobs.scene import Scene
 from bumble.jobs.segments import StretchJob

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from bumble.entity.folder import Entity
-from bumble.jobs import answer, ask, stretch
+from bumble.jobs import ask, stretch
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import beliefs, episodes, journal, knowledge, relationships, state
 from bumble.records.base import Provenance
@@ -293,7 +293,7 @@ def test_citing_stands_for_a_model_that_quotes(entity: Entity) -> None:
     ],
 )
 def test_a_title_names_one_thing(title: str, text: str, named: str) -> None:
-    assert answer.named(title, text) == named
+    assert ask.named(title, text) == named
 
 
 def test_a_fact_told_once_stands_in_one_record(entity: Entity) -> None:
