@@ -20,8 +20,7 @@ from bumble.models.abilities.probe import Note
 from bumble.models.abilities.results import LanguageResult, ModelResult
 from bumble.models.abilities.tiers import ANY
 from bumble.runtime import spoken
-from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult
-from bumble.runtime.runner import Pass
+from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, Pass
 
 if TYPE_CHECKING:
     from bumble.app.opening import Configured, Opened

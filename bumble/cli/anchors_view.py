@@ -9,15 +9,15 @@ from msgspec import Struct
 from bumble.app import output
 from bumble.app.body_view import Presence
 from bumble.app.opening import Opened
-from bumble.body import anchoring
+from bumble.body import hormones
 from bumble.cli import listing
 from bumble.records import anchors
 from bumble.runtime import anchor_recall
 
 BLENDS = (
-    (anchoring.ASKED, "asked for"),
-    (anchoring.WORDS, "its words in a message"),
-    (anchoring.ALIKE, f"a body like it, above {anchoring.ALIKE_ABOVE:g}"),
+    (hormones.ASKED, "asked for"),
+    (hormones.WORDS, "its words in a message"),
+    (hormones.ALIKE, f"a body like it, above {hormones.ALIKE_ABOVE:g}"),
 )
 
 
@@ -33,7 +33,7 @@ def of(opened: Opened, presence: Presence) -> AnchorsView:
     listed = listing.readable(opened, anchors.paths(opened.entity.anchors), anchors.load).records
     now, by_itself = opened.shell.now(), opened.config.soma.anchors.by_itself
     stirred = anchor_recall.stirred_at(listed, now)
-    cooling = anchoring.is_cooling(stirred, now)
+    cooling = hormones.is_cooling(stirred, now)
     entries = [
         {
             "id": anchor.id,
@@ -44,7 +44,7 @@ def of(opened: Opened, presence: Presence) -> AnchorsView:
         }
         for anchor in listed
     ]
-    again = stirred + anchoring.COOL_DOWN if stirred and cooling else None
+    again = stirred + hormones.COOL_DOWN if stirred and cooling else None
     data = {
         "by_itself": by_itself,
         "again": again.isoformat() if again else None,

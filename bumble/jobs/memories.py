@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -37,7 +37,8 @@ from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, words
 
 SAID, CORRECTED, INFERRED = 0.7, 0.9, 0.45  # confidence of a first mention
-WORLD_FACT, FACT = "world_fact", "knowledge"
+WORLD_FACT = "world_fact"
+FACT: Literal["knowledge"] = "knowledge"  # the kind of an item
 SAID_AGAIN = 0.8  # of the telling words of the longer of two sentences, which are one fact then
 FELT, EPISODE, PORTRAITS, FACTS = "felt", "episode", "portraits", "facts"  # parts of an answer
 EVERYTHING = frozenset((FELT, EPISODE, PORTRAITS, FACTS))
@@ -258,7 +259,7 @@ def _once(items: Sequence[ExtractedItem]) -> tuple[ExtractedItem, ...]:
         item
         for item in items
         if item.kind == "belief"
-        and (item.inference or item.verdicts or not _is_told(item.text, facts))
+        and (item.inference or item.verdicts or item.puts_right or not _is_told(item.text, facts))
     ]
     notes = [
         item

@@ -14,8 +14,8 @@ from bumble.jobs import (
     working_memory,
 )
 from bumble.prompt import handover
+from bumble.runtime.job import Pass
 from bumble.runtime.review_queue import OF_STRETCH
-from bumble.runtime.runner import Pass
 
 # What a turn leaves to be made of it, most urgent first.
 AFTER_TURN: tuple[Pass, ...] = (

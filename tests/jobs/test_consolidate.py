@@ -18,9 +18,8 @@ from bumble.jobs import consolidate, registry
 from bumble.jobs.consolidate import ConsolidationPart
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import beliefs, episodes, journal, narrative, state
-from bumble.runtime import job, runner
-from bumble.runtime.job import Due, JobResult
-from bumble.runtime.runner import Pass
+from bumble.runtime import job
+from bumble.runtime.job import Due, JobResult, Pass
 from bumble.runtime.runtime import Runtime
 from tests.support.nights import LISBON, NIGHT, lived, newborn, remember, runtime_of, spoken, truth
 from tests.support.story import telling
@@ -177,7 +176,8 @@ def test_the_story_is_told_every_third_time(ada: Entity) -> None:
         at = NIGHT + n * INTERVAL
         remember(ada, 20 + n, f"Hour {n}.", 0.01)
         titles = [one.title for one in once(ada, at, [telling()])]
-        assert ("consolidate: narrate: the story so far" in titles) == (n % 3 == 0)
+        told_now = any(title.startswith("consolidate: narrate: ") for title in titles)
+        assert told_now == (n % 3 == 0)
     assert count(ada) == 6
     told = narrative.read(ada.narrative)
     assert told is not None
@@ -241,7 +241,7 @@ def test_a_tick_asks_no_more_models_than_a_run_allows(ada: Entity) -> None:
     (kind,) = (each for each in registry.everything() if each.name == "consolidate")
     kind = replace(kind, check=partial(consolidate.check, work=[part]))
     for n, wanted in enumerate(["ab", "abcd", "abcde", "abcde"]):
-        for settled in runner.settle(runtime_of(ada, at=NIGHT + n * INTERVAL), [kind]):
+        for settled in job.settle(runtime_of(ada, at=NIGHT + n * INTERVAL), [kind]):
             assert settled.problem is None
         assert "".join(done) == wanted
     assert count(ada) == 3
@@ -262,7 +262,7 @@ def test_one_job_that_fails_takes_no_turn_of_another_where_they_are_limited(ada:
     done: list[str] = []
     part = talker(["bad", "good"], done)
     kind = Pass("consolidate", partial(consolidate.check, work=[part]), consolidate.run)
-    settled = list(runner.settle(runtime_of(ada), [kind], limit=1))
+    settled = list(job.settle(runtime_of(ada), [kind], limit=1))
     assert done == ["good"]
     assert [each.outcome.asked for each in settled if each.outcome] == [False, True]
 

@@ -13,9 +13,8 @@ from bumble.jobs import stretch
 from bumble.llm.scripted import Reply
 from bumble.records import episodes
 from bumble.records.episodes import Episode
-from bumble.runtime import runner
-from bumble.runtime.job import apply
-from bumble.runtime.runner import Pass
+from bumble.runtime import job
+from bumble.runtime.job import Pass, apply
 from bumble.runtime.runtime import Runtime
 from tests.support.remembering import DOG, FOUND, GLAD, OURS, held, tells
 from tests.support.stretches import Citing
@@ -32,7 +31,7 @@ def ada(tmp_path: Path) -> Entity:
     made = create.create(tmp_path / "ada", NewEntity("Ada", "curious", "Sam", "Europe/Lisbon"))
     held(made, NOON, ("Sam", DOG, OURS), ("Sam", FOUND, GLAD))
     for _ in range(stretch.TRIES):
-        list(runner.settle(living(made), [Pass("stretch", stretch.check, stretch.run)], None))
+        list(job.settle(living(made), [Pass("stretch", stretch.check, stretch.run)], None))
     assert the_one(made).summary_source == "excerpt"
     return made
 
@@ -48,9 +47,9 @@ def the_one(entity: Entity) -> Episode:
     return one
 
 
-def retold(runtime: Runtime) -> list[runner.Settled]:
+def retold(runtime: Runtime) -> list[job.Settled]:
     return list(
-        runner.settle(runtime, [Pass("excerpts", stretch.check_excerpts, stretch.retell)], None)
+        job.settle(runtime, [Pass("excerpts", stretch.check_excerpts, stretch.retell)], None)
     )
 
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from bumble.app import output
 from bumble.app.body_view import Presence, fragment_data, look
 from bumble.app.opening import Opened
-from bumble.body import bars, ebb, endocrine, hormones, noise
+from bumble.body import bars, ebb, hormones, noise
 from bumble.body.affects import emotional_intensity
 from bumble.body.bars import FULL
 from bumble.body.config import HORMONE_NAMES
@@ -129,7 +129,7 @@ def _data(opened: Opened, presence: Presence) -> dict[str, Any]:
         if soma.felt
         else None,
         "noise": [fragment_data(fragment) for fragment in soma.noise],
-        "maturity": round(endocrine.maturity(met), 4),
+        "maturity": round(hormones.maturity(met), 4),
     }
 
 

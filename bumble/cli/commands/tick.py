@@ -21,8 +21,7 @@ from bumble.records import session_files
 if TYPE_CHECKING:
     from bumble.llm.protocol import Model
     from bumble.models.abilities.tiers import Abilities
-    from bumble.runtime.job import JobResult
-    from bumble.runtime.runner import Held, Pass, Settled
+    from bumble.runtime.job import Held, JobResult, Pass, Settled
     from bumble.runtime.runtime import Runtime
 
 app = typer.Typer(rich_markup_mode=None)
@@ -139,10 +138,10 @@ def _run(
     dry_run: bool,
 ) -> Iterator[Settled]:
     from bumble.jobs import tick as upkeep
-    from bumble.runtime import runner
+    from bumble.runtime import job
 
     if dry_run:
-        return runner.settle(runtime, wanted, limit, partial(run_job.planned, opened), held=held)
+        return job.settle(runtime, wanted, limit, partial(run_job.planned, opened), held=held)
     return upkeep.run(runtime, command, wanted, limit, held=held)
 
 
