@@ -176,7 +176,9 @@ def telling(
     if not whole.narrative:
         why = "nothing that the model told stands on what was said"
         return TellingResult(episode.excerpt(shown.telling), why)
-    title = f"# {ask.joined(whole.title).rstrip('.') or shown.telling.day}\n\n"
+    given = ask.joined(whole.title).rstrip(".")
+    named = (given, *(fact.title for fact in whole.knowledge), shown.telling.day)
+    title = f"# {next(filter(None, named))}\n\n"
     if is_quoted:
         lines = "\n\n".join(sentence.text for sentence in whole.narrative)
         return TellingResult(Telling(f"{title}{lines}"), by_form=True)

@@ -432,7 +432,7 @@ def _written(runtime: Runtime, job: WorkingMemoryJob, draft: PageDraft) -> JobRe
 def _left(runtime: Runtime, job: WorkingMemoryJob, reason: str, seen: str) -> JobResult:
     """Leave the file as it is, and say why; what was seen is not asked about again."""
     return JobResult(
-        title=f"working memory: left as it is, {reason}",
+        title=f"working memory: the page stays as it was, {reason}",
         plan=lambda: (_noted(runtime, job, seen),),
         lines=(f"Working memory is left as it is: {reason}.",),
         data={"rejected": reason},
