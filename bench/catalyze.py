@@ -24,7 +24,7 @@ from zoneinfo import ZoneInfo
 from bench.recall import DATA, OUT, WEIGHTS, open_named, questions, write_entity
 from bumble.entity import create, settings
 from bumble.entity.create import NewEntity
-from bumble.index.filters import Filter
+from bumble.index.rows import Filter
 from bumble.index.memory import Memory
 from bumble.llm.scripted import ScriptedModel
 from bumble.models.abilities.tiers import Abilities

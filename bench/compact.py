@@ -332,7 +332,6 @@ def life_for(
         lambda: embedder,
         name="Ada",
         zone=zone,
-        config=loaded.config.recall,
         syncs=writes,
     )
     return Runtime(

@@ -40,7 +40,7 @@ from bumble.entity.changes import ChangeSet
 from bumble.entity.config import IndexConfig
 from bumble.entity.folder import Entity
 from bumble.index import late, rerank
-from bumble.index.filters import Filter
+from bumble.index.rows import Filter
 from bumble.index.search import Factor, Hit, opened, search
 from bumble.index.sync import sync
 from bumble.index.turn_shares import Shares

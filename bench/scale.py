@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from bumble.index.database import open_to_read
+from bumble.index.sqlite import open_to_read
 from bumble.models.embed.protocol import DocumentTokens, Embedder, Floats
 
 ROOT = Path(__file__).resolve().parent.parent

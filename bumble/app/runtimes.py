@@ -58,7 +58,6 @@ def runtime(
         lambda: weights.embedder(opened, fetch_with_yes=yes),
         name=opened.identity.name,
         zone=ZoneInfo(opened.identity.timezone),
-        config=opened.config.recall,
         place=index_place.of(opened.entity, opened.config.index),
         syncs=writes,
         optional=talks,

@@ -52,7 +52,6 @@ def memory_of(opened: Opened, open_embedder: Callable[[], Embedder | None], plac
         open_embedder,
         name=opened.identity.name,
         zone=opening.zone(opened),
-        config=opened.config.recall,
         place=place,
     )
 

@@ -1,4 +1,4 @@
-"""Scoring by words and vectors: BM25, the weight of turns around, scaling, both legs summed.
+"""Scoring by words: BM25 over a text and the turns around it, and scores on one scale.
 
 Pure functions over numbers and terms; the same whatever order files were indexed in.
 """
@@ -6,7 +6,7 @@ Pure functions over numbers and terms; the same whatever order files were indexe
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import log, sqrt
+from math import log
 
 import numpy as np
 from msgspec import Struct
@@ -17,9 +17,6 @@ K1 = 1.2
 B = 0.4
 B_LATE = 0.9  # beside late interaction
 AROUND_WEIGHT = 0.4  # a term of the turns before counts as this much of one of the turn itself
-STANDS_OUT_FROM = 10  # the best is compared with the one this many places behind it
-LEAST_STAND_OUT = 0.01
-DENSE_WEIGHT = 0.5
 
 
 class Lengths(Struct, frozen=True):
@@ -31,13 +28,6 @@ class Lengths(Struct, frozen=True):
     def relative(self, kind: str, own_terms: int, around_terms: int) -> float:
         """Say how long a chunk is beside others of its kind."""
         return length(own_terms, around_terms) / (self.mean.get(kind) or 1.0)
-
-
-class Weights(Struct, frozen=True):
-    """How much each leg counts for one query; together 1."""
-
-    lexical: float
-    dense: float
 
 
 def length(own_terms: int, around_terms: int) -> int:
@@ -101,32 +91,3 @@ def scaled(scores: Sequence[float | None]) -> list[float]:
         return [0.0 if score is None or score <= 0 else 1.0 for score in scores]
     low, span = min(present), max(present) - min(present)
     return [0.0 if score is None else (score - low) / span for score in scores]
-
-
-def weights(
-    lexical: Sequence[float], dense: Sequence[float], dense_weight: float = DENSE_WEIGHT
-) -> Weights:
-    """Weigh the legs for one query: one whose best stands out from the rest has found something.
-
-    On a query whose words are nowhere, or everywhere, BM25 is flat; on one the embedding model does
-    not understand, cosines are. The flatter leg counts less, so that the sum keeps up with the
-    better one. Measured in docs/log.md.
-
-    Args:
-        lexical: Scaled scores of all candidates.
-        dense: The same of the other leg, in the same order.
-        dense_weight: What the dense leg counts when both stand out alike, in [0, 1].
-    """
-    by_words, near = any(lexical), any(dense)
-    if not by_words or not near:
-        return Weights(float(by_words), float(near))
-    word_share = (1 - dense_weight) * sqrt(stand_out(lexical))
-    other = dense_weight * sqrt(stand_out(dense))
-    return Weights(word_share / (word_share + other), other / (word_share + other))
-
-
-def stand_out(scores: Sequence[float]) -> float:
-    """Return how far the best of some scaled scores stands above the field, in (0, 1]."""
-    ranked = sorted(scores, reverse=True)
-    behind = ranked[min(STANDS_OUT_FROM, len(ranked) - 1)]
-    return max(ranked[0] - behind, LEAST_STAND_OUT)

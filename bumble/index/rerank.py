@@ -20,7 +20,7 @@ from bumble.index import form, late, ranking, turn_shares
 from bumble.index.chunks import spoken_name
 from bumble.index.ranking import Lengths
 from bumble.index.rows import ALL_TEXTS, unpacked
-from bumble.index.store import StoreReader
+from bumble.index.store import Store
 from bumble.index.turn_shares import AROUND, BEFORE, Shares, Units
 from bumble.models.embed.protocol import Floats, QueryTokens
 
@@ -96,7 +96,7 @@ class _Loaded(Struct, frozen=True):
 class _Matcher:
     """What one question needs of the index; no chunk is matched twice."""
 
-    def __init__(self, database: StoreReader, question: RerankQuestion, shares: Shares) -> None:
+    def __init__(self, database: Store, question: RerankQuestion, shares: Shares) -> None:
         self.database, self.question, self.shares = database, question, shares
         tokens = question.tokens
         counts = database.piece_counts(tokens.pieces.tolist())
@@ -172,7 +172,7 @@ class _Matcher:
 
 
 def rank(
-    database: StoreReader,
+    database: Store,
     question: RerankQuestion,
     allowed: Collection[int] | None,
     limit: int,

@@ -21,8 +21,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.entity.config import Config
-from bumble.index.filters import Filter
 from bumble.index.memory import Memory
+from bumble.index.rows import Filter
 from bumble.index.search import Hit, Pointer
 from bumble.recall import recalled
 from bumble.recall.recalled import RecalledAnswer, Search

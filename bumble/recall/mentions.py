@@ -14,7 +14,7 @@ from msgspec import Struct
 from bumble.errors import IndexServerError, IndexUnusableError
 from bumble.index import search
 from bumble.index.memory import Memory
-from bumble.index.rows import unpacked
+from bumble.index.rows import Row, unpacked
 from bumble.records import base, kinds, provenance
 from bumble.text import words
 
@@ -53,15 +53,32 @@ def read(memory: Memory, readers: Collection[str] | None = None) -> list[Text]:
     """
     try:
         with search.opened(memory.entity, memory.place) as index:
-            rows = index.database.records()
+            rows = index.store.passages()
     except (IndexUnusableError, IndexServerError):
         return []
     of_file: dict[str, list[str]] = defaultdict(list)
+    whole: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    first: dict[tuple[str, ...], Row] = {}
     for row in rows:
         of_file[str(row[2])].append(str(row[5]))
+        whole[row[:3]].append(str(row[5]))
+        first.setdefault(row[:3], row)
     languages = {path: words.language(" ".join(texts)) for path, texts in of_file.items()}
     texts = []
-    for kind, record, path, line, at, text, speaker, session, audience, trust, tags in rows:
+    for key, (
+        kind,
+        record,
+        path,
+        line,
+        at,
+        _,
+        speaker,
+        session,
+        audience,
+        trust,
+        tags,
+    ) in first.items():
+        text = " ".join(whole[key])
         listed = unpacked(str(audience))
         if kind in DERIVED or not (readers is None or base.may_read(listed, readers)):
             continue
@@ -72,7 +89,7 @@ def read(memory: Memory, readers: Collection[str] | None = None) -> list[Text]:
                 str(path),
                 int(line),
                 datetime.fromisoformat(str(at)) if at else None,
-                str(text),
+                text,
                 languages[str(path)],
                 str(speaker),
                 str(session),

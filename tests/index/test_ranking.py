@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from bumble.index import ranking
 from bumble.index.ranking import Lengths
@@ -51,18 +50,3 @@ def test_scaling_puts_the_best_at_one_and_the_least_at_nought() -> None:
 def test_scores_that_are_all_alike_scale_to_one_if_anything_was_found() -> None:
     assert ranking.scaled([3.0, 3.0]) == [1.0, 1.0]
     assert ranking.scaled([0.0, 0.0]) == [0.0, 0.0]
-
-
-def test_the_weights_add_up_to_one() -> None:
-    shares = ranking.weights([1.0, *[0.2] * 20], [1.0, *[0.7] * 20])
-    assert shares.lexical + shares.dense == pytest.approx(1)
-
-
-def test_the_leg_whose_best_stands_out_counts_more() -> None:
-    shares = ranking.weights([1.0, *[0.9] * 20], [1.0, *[0.1] * 20])
-    assert shares.dense > 0.7 > shares.lexical
-
-
-def test_a_leg_that_found_nothing_leaves_all_to_the_other() -> None:
-    assert ranking.weights([0.0, 0.0], [1.0, 0.0]).dense == 1
-    assert ranking.weights([1.0, 0.0], [0.0, 0.0]).lexical == 1

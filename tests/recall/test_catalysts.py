@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
-from bumble.index.database import open_to_read
+from bumble.index.sqlite import open_to_read
 from bumble.jobs import day_prefix
 from bumble.llm.scripted import Reply
 from bumble.models.abilities.tiers import Abilities

@@ -792,7 +792,7 @@ def test_a_topic_is_looked_for_in_a_kind_that_does_not_retell(kind: Kind, entity
     file = put(entity, kind)
     if kind is kinds.PERSON:  # who has only notes has no passages
         file.write_text(f"{file.read_text()}\n{HELD}\n")
-    memory = Memory(entity, lambda: None, name="Ada", zone=ZONE, config=CONFIG.recall)
+    memory = Memory(entity, lambda: None, name="Ada", zone=ZONE)
     memory.sync()
     path = entity.relative(file)
     looked_at = {text.kind for text in mentions.read(memory) if text.path == path}

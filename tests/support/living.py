@@ -39,7 +39,6 @@ def runtime_of(entity: Entity, *replies: Reply, at: datetime = NOON, **values: A
         HashingEmbedder,
         name="Ada",
         zone=ZoneInfo("Europe/Lisbon"),
-        config=loaded.config.recall,
     )
     return Runtime(
         entity,

@@ -49,7 +49,6 @@ def runtime_of(
         HashingEmbedder,
         name="Ada",
         zone=ZoneInfo("Europe/Lisbon"),
-        config=loaded.config.recall,
         syncs=writes,
         optional=True,
     )
