@@ -69,7 +69,7 @@ create table bumble.chunks (
   record text collate "C", ordinal integer, line integer, at text collate "C", people text,
   tags text, audience text, trust text, session text, speaker text, active smallint, language text,
   own_terms integer, around_terms integer, turn integer, asks double precision, own smallint,
-  timed smallint, hash text collate "C", recipe text, primary key (entity, id)
+  hash text collate "C", recipe text, primary key (entity, id)
 );
 create index chunks_file on bumble.chunks (entity, file, turn);
 create index chunks_hash on bumble.chunks (entity, hash);
@@ -132,6 +132,7 @@ _THIRD = "".join(
 _FOURTH = """
 drop table if exists bumble.terms, bumble.links, bumble.linked;
 alter table bumble.files alter column id drop identity if exists;
+alter table bumble.chunks drop column if exists timed;
 """
 # In order; the number of a migration is its place, counted from 1. Each is run once, in the
 # transaction that counts it.

@@ -49,7 +49,7 @@ class RerankQuestion(Struct, frozen=True):
 
     def is_asked_in(self, row: Sequence[Any]) -> bool:
         """Whether a chunk is of the turn that asks."""
-        return self.asking is not None and (row[14], row[3]) == (self.asking.path, self.asking.turn)
+        return self.asking is not None and (row[13], row[3]) == (self.asking.path, self.asking.turn)
 
 
 class RerankTurn(Struct, frozen=True):
@@ -139,13 +139,13 @@ class _Matcher:
     def _match(self, rows: Sequence[tuple[Any, ...]]) -> None:
         """Take in rows that are new."""
         width = self.query.shape[1] // 8
-        signs = [np.frombuffer(row[13] or b"", np.uint8).reshape(-1, width) for row in rows]
+        signs = [np.frombuffer(row[12] or b"", np.uint8).reshape(-1, width) for row in rows]
         self.at |= {row[0]: n for n, row in enumerate(rows, len(self.rows))}
         self.rows += rows
         matched = late.matches(self.query, signs)
         question = self.question
-        in_own = ranking.frequencies(question.terms, [row[11] for row in rows])
-        in_around = ranking.frequencies(question.terms, [row[12] for row in rows])
+        in_own = ranking.frequencies(question.terms, [row[10] for row in rows])
+        in_around = ranking.frequencies(question.terms, [row[11] for row in rows])
         own, around = (np.array([row[at] for row in rows], np.int64) for at in (4, 5))
         relative = [question.lengths.relative(row[1], row[4], row[5]) for row in rows]
         scores = ranking.bm25(
@@ -168,7 +168,7 @@ class _Matcher:
     def _place(self, n: int) -> tuple[str, int, int]:
         """Order rows by path, turn and id: the same in every index of the same files."""
         row = self.rows[n]
-        return row[14], row[3], row[0]
+        return row[13], row[3], row[0]
 
 
 def rank(
@@ -261,14 +261,10 @@ def _formed(
     """Weigh how the chunks are put, and whom they are of."""
     asks = np.array([row[6] for row in rows], np.float32)
     own = np.array([row[7] or row[1] != "message" for row in rows], np.float32)
-    timed = np.array([row[8] for row in rows], np.float32)
     named = np.array(_named(question, rows), np.float32)
-    asked_when = shares.asked_when if form.asks_when(question.text) else 0.0
     return {
         "asks": shares.asks * asks,
         "own": shares.own * own,
-        "timed": shares.timed * timed,
-        "asked_when": asked_when * timed,
         "named": shares.named * named,
     }
 
@@ -285,8 +281,8 @@ def _named(question: RerankQuestion, rows: Sequence[Sequence[Any]]) -> list[bool
         return name == question.asker if question.asker else name != question.entity
 
     return [
-        is_named(str(row[9])) or (own and is_asker(str(row[9])))
+        is_named(str(row[8])) or (own and is_asker(str(row[8])))
         if row[1] == "message"
-        else any(is_named(spoken_name(person)) for person in unpacked(row[10]))
+        else any(is_named(spoken_name(person)) for person in unpacked(row[9]))
         for row in rows
     ]

@@ -21,7 +21,7 @@ from bumble.models.embed.protocol import EmbedderIdentity
 CHUNK_COLUMNS = (
     *("file", "kind", "record", "ordinal", "line", "at", "people", "tags", "audience", "trust"),
     *("session", "speaker", "active", "language", "own_terms", "around_terms", "turn", "asks"),
-    *("own", "timed", "hash", "recipe"),
+    *("own", "hash", "recipe"),
 )
 TEXT_COLUMNS = ("text", "embedded", "terms", "around")
 _HASH = -2  # where a row of a chunk has its hash, counted from the end
@@ -116,7 +116,6 @@ def row_of(file: int, chunk: Chunk) -> Row:
         chunk.turn,
         chunk.form.asks,
         int(chunk.form.own),
-        int(chunk.form.timed),
         chunk.hash,
         json.dumps(chunk.recipe),
     )

@@ -66,7 +66,7 @@ create table chunks (
   at text, people text, tags text, audience text, trust text, session text, speaker text,
   active integer,
   language text, own_terms integer, around_terms integer, turn integer, asks real, own integer,
-  timed integer, hash text, recipe text
+  hash text, recipe text
 );
 create index files_broken on files (path) where problem <> '';
 create index chunks_file on chunks (file, turn);
@@ -86,6 +86,7 @@ create table vectors (id integer primary key, vector blob);
 # What an index of version 4 had beside these tables stood in a folder of its own, and in blocks.
 _FROM_4 = f"""
 drop table if exists totals;
+alter table chunks drop column timed;
 drop table if exists queue;
 drop table if exists links;
 drop table if exists linked;
@@ -120,7 +121,7 @@ class SqliteStore(Store):
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
         """Run a query and return all rows."""
-        with _readable(self.path):
+        with readable(self.path):
             return list(self._db.execute(_in_sqlite(sql), _bound(values)))
 
     def run(self, sql: str, values: Sequence[Any] = ()) -> None:
@@ -294,7 +295,7 @@ def open_to_read(path: Path) -> SqliteStore:
         if not isinstance(error.__cause__, apsw.ReadOnlyError):
             raise
     # SQLite takes back in a copy what a killed writer began: that needs writing.
-    with unfinished.temporary_folder() as place, _readable(path):
+    with unfinished.temporary_folder() as place, readable(path):
         for ending in INDEX_ENDINGS:
             data = disk.read_if_there(path.with_name(path.name + ending))
             if data is not None:
@@ -308,7 +309,7 @@ def _opened(path: Path, flags: int, *, upgrades: bool = False) -> SqliteStore:
     path = disk.settled(path)
     if not path.is_file():
         raise IndexUnusableError(path, "there is no index yet")
-    with _readable(path):
+    with readable(path):
         store = SqliteStore(path, _connect(path, flags))
         try:
             problem = _problem(store, upgrades=upgrades)
@@ -359,7 +360,7 @@ def _extension() -> str:
 
 
 @contextmanager
-def _readable(path: Path) -> Iterator[None]:
+def readable(path: Path) -> Iterator[None]:
     """Make errors that people can act on of those that come while it is read."""
     try:
         yield

@@ -43,6 +43,7 @@ T = TypeVar("T")
 CHUNKS_AT_ONCE = 256  # embedded and committed together
 WAIT_SECONDS = 30.0
 SWEEP = "index-sweep"  # in `.bumble/`: a server has yet to free what was forgotten
+FORMER_WORDS = "fulltext"  # in `.bumble/`: the words lay there before they lay in `memory.db`
 INSTEAD = "the index in the entity's folder is used instead."
 BEHIND = "Another process is bringing the index up to date; what it has yet to reach is not found."
 
@@ -180,6 +181,8 @@ def _sync(
     rebuild: bool,
     note: str = "",
 ) -> SyncReport:
+    if (entity.private / FORMER_WORDS).is_dir():  # of an earlier version
+        disk.clear(entity.private / FORMER_WORDS)
     fresh = rebuild or not at.exists(entity)
     with closing(at.to_write(entity, anew=fresh)) as database:
         if fresh:
@@ -245,13 +248,13 @@ def _embed(database: Store, embedder: Embedder, tell: Progress) -> int:
             database.texts_by_hash([key for key in hashes if key not in ready]).items()
         )
         texts, keys = [text for _, text in missing], [key for key, _ in missing]
-        vectors, tokens = embedder.embed_documents_by_token(texts) if texts else ([], [])
-        new = dict(zip(keys, map(database.rounded, vectors), strict=True))
         with database.transaction():
-            database.put_embeddings(new.items())
-            if tokens:
+            if texts:
+                vectors, tokens = embedder.embed_documents_by_token(texts)
+                ready |= dict(zip(keys, map(database.rounded, vectors), strict=True))
+                database.put_embeddings((key, ready[key]) for key in keys)
                 database.put_tokens(list(zip(keys, tokens, strict=True)))
-            database.put_vectors(_mixed(batch, ready | new))
+            database.put_vectors(_mixed(batch, ready))
         embedded, embedded_count = embedded + len(missing), embedded_count + len(batch)
         tell("embedding", embedded_count, len(pending))
     return embedded

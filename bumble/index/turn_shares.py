@@ -1,4 +1,4 @@
-"""The small shares of late interaction: turns before, form of a turn, time, named speakers.
+"""The small shares of late interaction: turns before, form of a turn, named speakers.
 
 Each is a small, explained addition to how well a turn matches by itself. Weights were chosen on the
 development half of LoCoMo with MiniLM (docs/log.md). Pure functions over arrays, a row a chunk and
@@ -35,8 +35,6 @@ class Shares(Struct, frozen=True):
     around: float = 0.6  # the mean of the best around
     asks: float = -0.12  # a turn that is nothing but questions; else its share of them
     own: float = 0.08  # says I, my or we; whatever is no turn is a statement anyway
-    timed: float = 0.05  # names a time
-    asked_when: float = 0.03  # and that is what is asked for
     named: float = 0.09  # who speaks, or whom it is about, is named in the query
 
 

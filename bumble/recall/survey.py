@@ -31,7 +31,7 @@ TITLED: tuple[tuple[str, TopicType], ...] = (
     ("skill", "skill"),
     ("project", "project"),
 )
-PASSING = 600  # of the commonest words of a language: they name no topic
+PASSING = 400  # of the commonest words of a language: they name no topic
 NAMED = 1.0  # what a query adds to the relation of a topic that it names
 
 

@@ -143,6 +143,7 @@ def test_an_index_of_version_4_is_brought_up_to_date_and_loses_no_vector(tmp_pat
         for change in (
             *("drop table words", "drop table vocabulary", "drop view spoken"),
             *("drop table placed", "create table placed (id integer primary key, block integer)"),
+            "alter table chunks add column timed integer",
             *("create table queue (id integer primary key)", "create table blocks (id, ids, bits)"),
         ):
             stored.run(change)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,7 +10,6 @@ from msgspec.structs import replace
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
-from bumble.index.sqlite import open_to_read
 from bumble.jobs import day_prefix
 from bumble.llm.scripted import Reply
 from bumble.models.abilities.tiers import Abilities
@@ -125,19 +123,6 @@ def test_a_file_by_hand_stays_as_it_is(ada: Entity) -> None:
     file.write_text("- Whose is it?\n")
     assert draw(by_form(living.runtime_of(ada)))[0].catalysts[0].text == "Whose is it?"
     assert file.read_text() == "- Whose is it?\n"
-
-
-def test_the_index_keeps_what_they_point_to_and_forgets_it_with_them(ada: Entity) -> None:
-    runtime = by_form(living.runtime_of(ada))
-    draw(runtime)
-    runtime.memory.sync()
-    count = "select count(distinct catalyst), count(*) from links"
-    with closing(open_to_read(ada.vectors)) as database:
-        assert database.rows(count) == [(2, 2 * len(SAID) + 2)]  # and what it knows
-    (ada.topics / "boat.md").unlink()
-    runtime.memory.sync()
-    with closing(open_to_read(ada.vectors)) as database:
-        assert database.rows(count) == [(0, 0)]
 
 
 def catalyzed(runtime: Runtime, register: str, reader: str = "sam") -> catalyze.Catalyzed:

@@ -33,7 +33,7 @@ from bumble.errors import UserError
 from bumble.fallback import quotes
 from bumble.guard import claims, secrets
 from bumble.history import merge
-from bumble.index import chunks, form, fulltext, splitting
+from bumble.index import chunks, form, splitting
 from bumble.jobs import runs, schedule
 from bumble.jobs.sleep import dream_text
 from bumble.llm import actions, ledger, logprobs, openai_format, scripted, structured
@@ -340,11 +340,6 @@ READERS: Mapping[str, Reader] = {
     "id": of_text(base.time_of, "msg_01JW0Q6ZV3K8M2N4P6R8T0VXYZ"),
     "ledger": of_file("calls.jsonl", lambda path: [*ledger.read_newest(path)], CALL * 2),
     "runs": of_file("runs.jsonl", lambda path: [*runs.read(path)], RUN * 2),
-    "stamp": of_file(
-        fulltext.STAMP,
-        lambda path: fulltext.read_stamp(path.parent),
-        '{"token": "ab", "generation": 3}\n',
-    ),
     "results": of_file(
         f"{'0' * 64}.json",
         lambda path: results.own(f"{results.OF_WEIGHTS}{'0' * 64}", path.parent),
