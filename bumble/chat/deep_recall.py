@@ -28,7 +28,7 @@ MOST_ENTRIES, LIFE_SECONDS = 50, 3600  # answers held, as long as nothing is rem
 NAME = "deep_recall"  # of the tool, and of what is cached
 QUOTE_TOKENS = 120  # of one line of an answer to the entity
 NOTHING = "Nothing in memory answers that; the question stays open."
-BY_RULE = "No answer of its own: what memory says to it, word for word."
+QUOTED = "No answer of its own: what memory says to it, word for word."
 
 
 class DeepRecallAnswer(Struct, frozen=True):
@@ -89,7 +89,7 @@ def answer(asked: DeepRecallAnswer) -> RecalledAnswer:
     result = asked.recollection
     if result.is_miss:
         return RecalledAnswer(NOTHING)
-    lines = [result.answer or BY_RULE, *(quote(source) for source in result.sources)]
+    lines = [result.answer or QUOTED, *(quote(source) for source in result.sources)]
     trust = provenance.lowest_untrusted(source.trust for source in result.sources)
     return RecalledAnswer("\n".join(lines), is_memory=True, trust=trust)
 

@@ -1,4 +1,6 @@
-"""Deep recall: an ordinary look, else a plan by the model, else the looks by rule.
+"""Deep recall: what is recalled where that is near enough, else a plan by the model.
+
+Without a model that may write, and where its plan came to nothing, memory answers in quotes.
 
 Knows nothing of who asks, nor of how the answer is shown or kept.
 """
@@ -12,16 +14,18 @@ from typing import Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from bumble.recall.deep_recall import by_rule, plan, reach
+from bumble.recall import recalled
+from bumble.recall.deep_recall import plan, reach
 from bumble.recall.deep_recall.meter import Meter, RecollectionSpending
 from bumble.recall.deep_recall.reach import Reach, RecollectionSource, Scope, source_of
 from bumble.recall.recalled import Search
 from bumble.runtime.runtime import Runtime
-from bumble.text import words
+from bumble.text import stop_words, words
 
 ENOUGH = 0.8  # likeness from which three memories are the answer, without a plan
 ENOUGH_HITS = 3  # so many ordinary hits that are near are the answer
-Way = Literal["recall", "plan", "rule"]
+QUOTES = 10  # places of an answer in quotes
+Way = Literal["recall", "plan"]
 
 
 class Recollection(Struct, frozen=True):
@@ -60,7 +64,7 @@ def recall(
         question: What is asked.
         scope: How far to look.
         current: Id of the conversation that goes on; by default the newest.
-        calls: Calls of the model at most; None: as the settings say. 0: by rule.
+        calls: Calls of the model at most; None: as the settings say.
         stopwatch: Counts seconds from anywhere.
     """
     around = reach.of_scope(runtime, search, scope, current)
@@ -70,7 +74,7 @@ def recall(
     able = runtime.abilities.tier("memory", words.language(question)) == "write"
     if not able or calls == 0:
         why = "no call was allowed" if calls == 0 else "the model may not write"
-        return _by_rule(around, question, scope, why)
+        return _in_quotes(around, question, scope, why)
     meter = _meter(runtime, calls, stopwatch)
     outcome = plan.run(around, meter, question)
     if outcome.ended == plan.FINAL:
@@ -84,12 +88,12 @@ def recall(
             outcome.ended,
             meter.spent,
         )
-    rest = _by_rule(around, question, scope, outcome.ended)
+    rest = _in_quotes(around, question, scope, outcome.ended)
     noted = [source for source in outcome.cited if source not in rest.sources]
     return replace(
         rest,
-        sources=(*noted, *rest.sources)[: by_rule.QUOTES],
-        trail=(*outcome.trail, *rest.trail),
+        sources=(*noted, *rest.sources)[:QUOTES],
+        trail=outcome.trail,
         spent=meter.spent,
     )
 
@@ -118,6 +122,11 @@ def _ordinary(around: Reach, question: str) -> tuple[RecollectionSource, ...]:
     return tuple(source_of(hit) for hit in near) if len(near) >= ENOUGH_HITS else ()
 
 
-def _by_rule(around: Reach, question: str, scope: Scope, why: str) -> Recollection:
-    sources, trail = by_rule.answer(around, question)
-    return Recollection(question, scope, "rule", "", tuple(sources), tuple(trail), why)
+def _in_quotes(around: Reach, question: str, scope: Scope, why: str) -> Recollection:
+    """Answer by what is recalled; what has nothing to do with the question is a miss."""
+    hits = around.search(question, limit=QUOTES + 1)
+    asked = len(set(stop_words.telling_words(question)))
+    touched = any(recalled.touches(hit, around.runtime.config, asked) for hit in hits)
+    said = [hit for hit in hits if words.one_line(hit.text) != words.one_line(question)]
+    sources = tuple(source_of(hit) for hit in said[:QUOTES]) if touched else ()
+    return Recollection(question, scope, "recall", "", sources, (), why)
