@@ -16,7 +16,7 @@ from bumble.errors import RefusedError
 from bumble.recall.deep_recall import deep
 from bumble.recall.deep_recall.deep import Recollection
 from bumble.recall.deep_recall.meter import RecollectionSpending
-from bumble.recall.deep_recall.reach import RecollectionSource, Scope
+from bumble.recall.deep_recall.search_scope import RecollectionSource, Scope
 from bumble.recall.recalled import QUOTED_FROM, UNSEARCHED, RecalledAnswer, Search
 from bumble.records import base, provenance, questions
 from bumble.records.base import Provenance

@@ -42,7 +42,7 @@ from bumble.llm.say_stream import SayReader
 from bumble.llm.thinking import ThinkFilter
 from bumble.models.abilities import results
 from bumble.models.weights import catalog
-from bumble.recall.deep_recall import pattern
+from bumble.recall.deep_recall import search_scope
 from bumble.records import base, forgotten, jsonl, kinds, mapping_files
 from bumble.records.kinds import Kind
 from bumble.text import languages, markdown, merge_marks, stop_words, words, yaml_plain, yaml_read
@@ -335,7 +335,7 @@ READERS: Mapping[str, Reader] = {
     ),
     "message": of_text(_message, TALK),
     "claims": of_text(lambda text: claims.claims(text, "en"), TALK),
-    "pattern": of_text(pattern.parse, "bo*t|my ship"),
+    "pattern": of_text(search_scope.parse, "bo*t|my ship"),
     "schedule": of_text(lambda text: schedule.following(text, AT, ZONE), "0 8 * * 1-5"),
     "id": of_text(base.time_of, "msg_01JW0Q6ZV3K8M2N4P6R8T0VXYZ"),
     "ledger": of_file("calls.jsonl", lambda path: [*ledger.read_newest(path)], CALL * 2),

@@ -18,7 +18,7 @@ from bumble.cli.memory_query import AsOption, QueryArgument
 from bumble.cli.options import DryRunOption, YesOption
 from bumble.entity.changes import ChangeSet
 from bumble.recall.deep_recall.meter import RecollectionSpending
-from bumble.recall.deep_recall.reach import Scope
+from bumble.recall.deep_recall.search_scope import Scope
 from bumble.runtime.people import owner_id
 from bumble.runtime.runtime import Runtime
 
@@ -53,8 +53,8 @@ def deep_recall(
 
     If three memories are near enough, they are the answer. Otherwise the model plans: it searches,
     finds words, reads, notes and answers, within the limits under `recall.deep`; each place it
-    cites is checked. A model that may not write isn't asked: what is recalled is quoted. What nothing answers is kept in questions/ until something does;
-    with --dry-run it isn't.
+    cites is checked. A model that may not write isn't asked: what is recalled is quoted. What
+    nothing answers is kept in questions/ until something does; with --dry-run it isn't.
     """
     question = memory_query.text_of(query)
     reader = (

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from bumble.guard import grounded
 from bumble.guard.speakers import Speakers
-from bumble.recall.deep_recall.reach import RecollectionSource
+from bumble.recall.deep_recall.search_scope import RecollectionSource
 from bumble.text import words
 
 LEAST_BORNE = 0.6  # of the words of a sentence, in the cited places and the question together

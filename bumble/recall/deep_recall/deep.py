@@ -15,9 +15,9 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bumble.recall import recalled
-from bumble.recall.deep_recall import plan, reach
+from bumble.recall.deep_recall import plan, search_scope
 from bumble.recall.deep_recall.meter import Meter, RecollectionSpending
-from bumble.recall.deep_recall.reach import Reach, RecollectionSource, Scope, source_of
+from bumble.recall.deep_recall.search_scope import Reach, RecollectionSource, Scope, source_of
 from bumble.recall.recalled import Search
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, words
@@ -67,7 +67,7 @@ def recall(
         calls: Calls of the model at most; None: as the settings say.
         stopwatch: Counts seconds from anywhere.
     """
-    around = reach.of_scope(runtime, search, scope, current)
+    around = search_scope.of_scope(runtime, search, scope, current)
     ordinary = _ordinary(around, question)
     if ordinary:
         return Recollection(question, scope, "recall", "", ordinary, (), "near enough")

@@ -20,7 +20,7 @@ from bumble.llm import prompts, structured
 from bumble.llm.protocol import Request
 from bumble.recall.deep_recall import citations
 from bumble.recall.deep_recall.meter import Meter, SpentError
-from bumble.recall.deep_recall.reach import MOST_AROUND, Reach, RecollectionSource, source_of
+from bumble.recall.deep_recall.search_scope import MOST_AROUND, Reach, RecollectionSource, source_of
 from bumble.recall.recalled import QUOTED_FROM
 from bumble.records import base, relationships
 from bumble.records.kinds import INDEXED
