@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from bumble.recall import recalled
 from bumble.recall.deep_recall import plan, search_scope
 from bumble.recall.deep_recall.meter import Meter, RecollectionSpending
-from bumble.recall.deep_recall.search_scope import Reach, RecollectionSource, Scope, source_of
+from bumble.recall.deep_recall.search_scope import RecollectionSource, Scope, SearchScope, source_of
 from bumble.recall.recalled import Search
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, words
@@ -115,14 +115,14 @@ def _meter(runtime: Runtime, calls: int | None, stopwatch: Callable[[], float]) 
     )
 
 
-def _ordinary(around: Reach, question: str) -> tuple[RecollectionSource, ...]:
+def _ordinary(around: SearchScope, question: str) -> tuple[RecollectionSource, ...]:
     """Return what plain recall finds, if enough of it is near; else nothing."""
     hits = around.search(question)
     near = [hit for hit in hits if (hit.parts.calibrated or 0.0) >= ENOUGH]
     return tuple(source_of(hit) for hit in near) if len(near) >= ENOUGH_HITS else ()
 
 
-def _in_quotes(around: Reach, question: str, scope: Scope, why: str) -> Recollection:
+def _in_quotes(around: SearchScope, question: str, scope: Scope, why: str) -> Recollection:
     """Answer by what is recalled; what has nothing to do with the question is a miss."""
     hits = around.search(question, limit=QUOTES + 1)
     asked = len(set(stop_words.telling_words(question)))

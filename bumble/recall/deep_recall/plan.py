@@ -20,7 +20,12 @@ from bumble.llm import prompts, structured
 from bumble.llm.protocol import Request
 from bumble.recall.deep_recall import citations
 from bumble.recall.deep_recall.meter import Meter, SpentError
-from bumble.recall.deep_recall.search_scope import MOST_AROUND, Reach, RecollectionSource, source_of
+from bumble.recall.deep_recall.search_scope import (
+    MOST_AROUND,
+    RecollectionSource,
+    SearchScope,
+    source_of,
+)
 from bumble.recall.recalled import QUOTED_FROM
 from bumble.records import base, relationships
 from bumble.records.kinds import INDEXED
@@ -138,7 +143,7 @@ def _united(text: str, more: str) -> str:
     return more if text in more else f"{text}\n…\n{more}"
 
 
-def run(reach: Reach, meter: Meter, question: str) -> PlanOutcome:
+def run(reach: SearchScope, meter: Meter, question: str) -> PlanOutcome:
     """Let a model look until it answers or a limit is reached.
 
     Args:
@@ -160,7 +165,7 @@ def run(reach: Reach, meter: Meter, question: str) -> PlanOutcome:
 class _Plan:
     """One run."""
 
-    def __init__(self, reach: Reach, meter: Meter, question: str) -> None:
+    def __init__(self, reach: SearchScope, meter: Meter, question: str) -> None:
         self.reach, self.meter, self.question = reach, meter, question
         self.board = _Board()
         runtime = reach.runtime
@@ -303,12 +308,12 @@ class _Plan:
         return replace(request, purpose=PURPOSE)
 
 
-def _people(reach: Reach) -> list[Relationship]:
+def _people(reach: SearchScope) -> list[Relationship]:
     paths = relationships.paths(reach.runtime.entity.relationships)
     return base.load_all(paths, lambda file: base.load(file, relationships.parse))[0]
 
 
-def _day(text: Any, reach: Reach) -> datetime | None:
+def _day(text: Any, reach: SearchScope) -> datetime | None:
     """Read a day.
 
     Raises:

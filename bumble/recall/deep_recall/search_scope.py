@@ -133,7 +133,7 @@ def source_of(hit: Hit) -> RecollectionSource:
     )
 
 
-class Reach(Struct, frozen=True):
+class SearchScope(Struct, frozen=True):
     """What one deep recall may look at."""
 
     runtime: Runtime
@@ -229,7 +229,7 @@ class Reach(Struct, frozen=True):
         return tuple(kind for kind in wanted if kind in self.kinds) or None
 
 
-def of_scope(runtime: Runtime, search: Search, scope: Scope, current: str = "") -> Reach:
+def of_scope(runtime: Runtime, search: Search, scope: Scope, current: str = "") -> SearchScope:
     """Return what may be looked at in a scope.
 
     Args:
@@ -239,14 +239,14 @@ def of_scope(runtime: Runtime, search: Search, scope: Scope, current: str = "") 
         current: Id of the conversation that goes on; by default the newest.
     """
     if scope == "all":
-        return Reach(runtime, search)
+        return SearchScope(runtime, search)
     messages = (whole_record.MESSAGE,)
     if scope == "all_sessions":
-        return Reach(runtime, search, messages)
+        return SearchScope(runtime, search, messages)
     newest = list(dict.fromkeys((*filter(None, (current,)), *_newest_sessions(runtime))))
     chosen = newest[: RECENT if scope == "recent_sessions" else 1]
     nowhere = ("-",)  # no conversation has this id
-    return Reach(runtime, replace(search, sessions=tuple(chosen) or nowhere), messages)
+    return SearchScope(runtime, replace(search, sessions=tuple(chosen) or nowhere), messages)
 
 
 def _newest_sessions(runtime: Runtime) -> list[str]:
