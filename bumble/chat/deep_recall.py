@@ -14,8 +14,8 @@ from bumble.chat.tool_cache import ToolCache
 from bumble.entity.changes import Change
 from bumble.errors import RefusedError
 from bumble.recall.deep_recall import deep
+from bumble.recall.deep_recall.budget import RecollectionSpending
 from bumble.recall.deep_recall.deep import Recollection
-from bumble.recall.deep_recall.meter import RecollectionSpending
 from bumble.recall.deep_recall.search_scope import RecollectionSource, Scope
 from bumble.recall.recalled import QUOTED_FROM, UNSEARCHED, RecalledAnswer, Search
 from bumble.records import base, provenance, questions

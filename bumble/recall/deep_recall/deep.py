@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from bumble.recall import recalled
 from bumble.recall.deep_recall import plan, search_scope
-from bumble.recall.deep_recall.meter import Meter, RecollectionSpending
+from bumble.recall.deep_recall.budget import Meter, RecollectionSpending
 from bumble.recall.deep_recall.search_scope import RecollectionSource, Scope, SearchScope, source_of
 from bumble.recall.recalled import Search
 from bumble.runtime.runtime import Runtime

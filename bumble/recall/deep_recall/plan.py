@@ -19,7 +19,7 @@ from bumble.errors import UserError
 from bumble.llm import prompts, structured
 from bumble.llm.protocol import Request
 from bumble.recall.deep_recall import citations
-from bumble.recall.deep_recall.meter import Meter, SpentError
+from bumble.recall.deep_recall.budget import Meter, SpentError
 from bumble.recall.deep_recall.search_scope import (
     MOST_AROUND,
     RecollectionSource,
