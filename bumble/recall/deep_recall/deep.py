@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from bumble.recall import recalled
 from bumble.recall.deep_recall import plan, search_scope
-from bumble.recall.deep_recall.budget import Meter, RecollectionSpending
+from bumble.recall.deep_recall.budget import Budget, RecollectionSpending
 from bumble.recall.deep_recall.search_scope import RecollectionSource, Scope, SearchScope, source_of
 from bumble.recall.recalled import Search
 from bumble.runtime.runtime import Runtime
@@ -98,14 +98,14 @@ def recall(
     )
 
 
-def _meter(runtime: Runtime, calls: int | None, stopwatch: Callable[[], float]) -> Meter:
+def _meter(runtime: Runtime, calls: int | None, stopwatch: Callable[[], float]) -> Budget:
     """Return what counts the model's calls, and ends them at the limits."""
     config = runtime.config.recall.deep
     if calls is not None:
         config = replace(
             config, steps=min(config.steps, calls), sub_calls=min(config.sub_calls, calls)
         )
-    return Meter(
+    return Budget(
         runtime.model,
         config,
         runtime.config.llm.prices,

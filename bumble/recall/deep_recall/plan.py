@@ -19,7 +19,7 @@ from bumble.errors import UserError
 from bumble.llm import prompts, structured
 from bumble.llm.protocol import Request
 from bumble.recall.deep_recall import citations
-from bumble.recall.deep_recall.budget import Meter, SpentError
+from bumble.recall.deep_recall.budget import Budget, SpentError
 from bumble.recall.deep_recall.search_scope import (
     MOST_AROUND,
     RecollectionSource,
@@ -143,7 +143,7 @@ def _united(text: str, more: str) -> str:
     return more if text in more else f"{text}\n…\n{more}"
 
 
-def run(reach: SearchScope, meter: Meter, question: str) -> PlanOutcome:
+def run(reach: SearchScope, meter: Budget, question: str) -> PlanOutcome:
     """Let a model look until it answers or a limit is reached.
 
     Args:
@@ -165,7 +165,7 @@ def run(reach: SearchScope, meter: Meter, question: str) -> PlanOutcome:
 class _Plan:
     """One run."""
 
-    def __init__(self, reach: SearchScope, meter: Meter, question: str) -> None:
+    def __init__(self, reach: SearchScope, meter: Budget, question: str) -> None:
         self.reach, self.meter, self.question = reach, meter, question
         self.board = _Board()
         runtime = reach.runtime
