@@ -28,7 +28,7 @@ from bumble.index.memory import Memory
 from bumble.llm.scripted import ScriptedModel
 from bumble.models.abilities.tiers import Abilities
 from bumble.models.embed.protocol import Embedder
-from bumble.recall import petri, survey
+from bumble.recall import survey, topic_mining
 from bumble.records import session_files
 from bumble.runtime.runtime import Runtime
 
@@ -62,15 +62,15 @@ def open_life(root: Path, conversation: Mapping[str, Any], embedder: Embedder | 
     )
 
 
-def first_topics(runtime: Runtime, count: int = TOPICS) -> list[petri.Topic]:
+def first_topics(runtime: Runtime, count: int = TOPICS) -> list[topic_mining.Topic]:
     """Return the topics that stand out most."""
     runtime.memory.sync()
     return list(survey.take(runtime.memory, runtime.now(), None).topics[:count])
 
 
-def is_named(word: str, topics: Sequence[petri.Topic]) -> bool:
+def is_named(word: str, topics: Sequence[topic_mining.Topic]) -> bool:
     """Whether a topic has the stem of a word among its names."""
-    stems = set(petri.key_of(word))
+    stems = set(topic_mining.key_of(word))
     return any(stems <= set(key) for topic in topics for key in topic.keys)
 
 
@@ -80,14 +80,14 @@ def shared(lists: Sequence[dict[str, list[str]]], conversation: str) -> list[str
     return [
         word
         for word in first
-        if all(petri.key_of(word) in map(petri.key_of, words) for words in others)
+        if all(topic_mining.key_of(word) in map(topic_mining.key_of, words) for words in others)
     ]
 
 
 def any_of(lists: Sequence[dict[str, list[str]]], conversation: str) -> list[str]:
     """Return the words that any reader names of a conversation, each stem once."""
     words = [word for each in lists for word in each.get(conversation, [])]
-    return list({petri.key_of(word): word for word in words}.values())
+    return list({topic_mining.key_of(word): word for word in words}.values())
 
 
 def main() -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from bumble.index.memory import Memory
-from bumble.recall import petri, survey
+from bumble.recall import survey, topic_mining
 from bumble.text import stop_words, tags, words
 
 MOST = 8
@@ -21,11 +21,11 @@ def of(memory: Memory, texts: Sequence[str], readers: Collection[str]) -> tuple[
     """
     written = [tag for text in texts for tag in tags.in_text(text)]
     language = words.language(" ".join(texts))
-    stems = [petri.key_of(text, language) for text in texts]
+    stems = [topic_mining.key_of(text, language) for text in texts]
     named = []
     for title in survey.titles(memory, readers):
-        own = title.name.rpartition(petri.PARENT)[2]
-        key = petri.key_of(own, language)
+        own = title.name.rpartition(topic_mining.PARENT)[2]
+        key = topic_mining.key_of(own, language)
         tells = stop_words.telling_words(own)
         if key and tells and any(survey.holds(each, key) for each in stems):
             named.append(own)

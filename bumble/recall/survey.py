@@ -16,9 +16,9 @@ from msgspec import Struct
 from bumble.fallback import templates
 from bumble.index.memory import Memory
 from bumble.index.search import Hit
-from bumble.recall import mentions, petri
+from bumble.recall import mentions, topic_mining
 from bumble.recall.mentions import Text
-from bumble.recall.petri import Title, Topic, TopicType
+from bumble.recall.topic_mining import Title, Topic, TopicType
 from bumble.records import base, kinds, provenance, relationships, topics
 from bumble.records.kinds import Kind
 from bumble.records.record_view import RecordView
@@ -46,7 +46,7 @@ class Survey(Struct, frozen=True):
         slug = topics.slug_of(topic.name)
         own = next((file for file in self.files if file.id == slug), None)
         return own or next(
-            (file for file in self.files if petri.key_of(file.name) in topic.keys), None
+            (file for file in self.files if topic_mining.key_of(file.name) in topic.keys), None
         )
 
     def catalysts(self, topic: Topic) -> tuple[Catalyst, ...]:
@@ -58,7 +58,7 @@ class Survey(Struct, frozen=True):
         """Return the topic that somebody means by a name."""
         wanted = topics.slug_of(name)
         exact = (topic for topic in self.topics if topics.slug_of(topic.name) == wanted)
-        key = petri.key_of(name)
+        key = topic_mining.key_of(name)
         alike = (topic for topic in self.topics if key in topic.keys)
         return next(exact, None) or next(alike, None)
 
@@ -70,7 +70,7 @@ class Survey(Struct, frozen=True):
             hits: The records that fit it best; a topic is related by those that mention it.
         """
         scores = {(hit.kind, hit.id): hit.score for hit in hits}
-        asked = petri.key_of(query, words.language(query))
+        asked = topic_mining.key_of(query, words.language(query))
 
         def relation(topic: Topic) -> float:
             shared = sum(scores.get((text.kind, text.id), 0.0) for text in topic.texts)
@@ -122,7 +122,7 @@ def of_texts(
 ) -> list[Topic]:
     """Find the topics in some texts of an entity."""
     named = [*_people(memory, texts, readers), *titles(memory, readers)]
-    return petri.find(texts, named, now, passing=_passing(memory, texts))
+    return topic_mining.find(texts, named, now, passing=_passing(memory, texts))
 
 
 def _files(memory: Memory, readers: Collection[str] | None) -> Iterator[TopicFile]:

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from msgspec.structs import replace
 
-from bumble.recall import petri
+from bumble.recall import topic_mining
 from bumble.recall.mentions import Text
-from bumble.recall.petri import Title, Topic
+from bumble.recall.topic_mining import Title, Topic
 
 NOW = datetime(2026, 5, 24, 12, tzinfo=UTC)
 
@@ -23,7 +23,7 @@ def names(topics: list[Topic]) -> list[str]:
 
 
 def found(*texts: Text, titles: tuple[Title, ...] = ()) -> list[Topic]:
-    return petri.find(texts, titles, NOW)
+    return topic_mining.find(texts, titles, NOW)
 
 
 def test_a_word_is_a_topic_from_three_records_on_two_days() -> None:
