@@ -24,8 +24,8 @@ from bumble.fallback.sayings import Wording
 from bumble.guard import grounded, secrets
 from bumble.guard.speakers import Speakers
 from bumble.llm import prompts, structured
-from bumble.recall import mentions, survey, topic_mining
-from bumble.recall.mentions import Text
+from bumble.recall import survey, topic_mining
+from bumble.recall.survey import Text
 from bumble.recall.topic_mining import Topic
 from bumble.records import base, kinds, topics
 from bumble.records.base import Provenance
@@ -74,7 +74,7 @@ def check(runtime: Runtime, *, name: str = "", force: bool = False) -> Due[Drawi
     """
     runtime.memory.sync()
     circle = (people.owner_id(runtime.entity, runtime.identity),)
-    texts = [text for text in mentions.read(runtime.memory, circle) if not text.is_quoted]
+    texts = [text for text in survey.mentions(runtime.memory, circle) if not text.is_quoted]
     at = runtime.now()
     all_topics = survey.of_texts(runtime.memory, texts, at, circle)
     taken = survey.Survey(tuple(all_topics), tuple(topics.read(runtime.entity.topics)))

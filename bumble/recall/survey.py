@@ -1,11 +1,9 @@
-"""What the memories of an entity are about: its topics with their catalysts, for some readers.
-
-Gathers the texts of the index and the titles of the folder; finding topics in them is `petri`'s.
-"""
+"""What the memories of an entity are about: its topics with their questions, for some readers."""
 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, tzinfo
 from functools import partial
@@ -13,17 +11,102 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from bumble.errors import IndexServerError, IndexUnusableError
 from bumble.fallback import templates
+from bumble.index import search
 from bumble.index.memory import Memory
+from bumble.index.rows import Row, unpacked
 from bumble.index.search import Hit
-from bumble.recall import mentions, topic_mining
-from bumble.recall.mentions import Text
+from bumble.recall import topic_mining
 from bumble.recall.topic_mining import Title, Topic, TopicType
 from bumble.records import base, kinds, provenance, relationships, topics
 from bumble.records.kinds import Kind
 from bumble.records.record_view import RecordView
 from bumble.records.topics import Catalyst, TopicFile
-from bumble.text import word_frequency, words
+from bumble.text import stop_words, tags, word_frequency, words
+
+# What was made of other records by a model says nothing new of how often something comes up.
+DERIVED = frozenset(kind.passages for kind in kinds.KINDS if kind.passages and kind.retells)
+# What writes these says so by a tag, which tells nothing of what they are about.
+TAGGED_BY_CYCLES = frozenset((kinds.JOURNAL.passages,))
+
+
+class Text(Struct, frozen=True):
+    """One record, in the fields by which topics are found in it."""
+
+    kind: str  # of its passages: `message`
+    id: str
+    path: str
+    line: int
+    at: datetime | None
+    text: str
+    language: str
+    speaker: str  # of a message, as shown
+    session: str
+    audience: tuple[str, ...]
+    trust: str
+    tags: tuple[str, ...] = ()  # that its record has, beside those in the text
+
+    @property
+    def is_quoted(self) -> bool:
+        """Whether it was only read or imported."""
+        return provenance.is_untrusted(self.trust)
+
+
+def mentions(memory: Memory, readers: Collection[str] | None = None) -> list[Text]:
+    """Return every record that all of some people may meet, oldest first; None: every record.
+
+    An index that can't be used has none.
+    """
+    try:
+        with search.opened(memory.entity, memory.place) as index:
+            rows = index.store.passages()
+    except (IndexUnusableError, IndexServerError):
+        return []
+    of_file: dict[str, list[str]] = defaultdict(list)
+    whole: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    first: dict[tuple[str, ...], Row] = {}
+    for row in rows:
+        of_file[str(row[2])].append(str(row[5]))
+        whole[row[:3]].append(str(row[5]))
+        first.setdefault(row[:3], row)
+    languages = {path: words.language(" ".join(texts)) for path, texts in of_file.items()}
+    texts = []
+    for key, (
+        kind,
+        record,
+        path,
+        line,
+        at,
+        _,
+        speaker,
+        session,
+        audience,
+        trust,
+        tags,
+    ) in first.items():
+        text = " ".join(whole[key])
+        listed = unpacked(str(audience))
+        if kind in DERIVED or not (readers is None or base.may_read(listed, readers)):
+            continue
+        texts.append(
+            Text(
+                str(kind),
+                str(record),
+                str(path),
+                int(line),
+                datetime.fromisoformat(str(at)) if at else None,
+                text,
+                languages[str(path)],
+                str(speaker),
+                str(session),
+                listed,
+                str(trust),
+                () if kind in TAGGED_BY_CYCLES else unpacked(str(tags)),
+            )
+        )
+    return texts
+
 
 # What has a title of its own, by the kind of its records; kinds that are not there have none.
 TITLED: tuple[tuple[str, TopicType], ...] = (
@@ -106,7 +189,7 @@ def take(
     """
     texts = [
         text
-        for text in mentions.read(memory, readers)
+        for text in mentions(memory, readers)
         if (quoted or not text.is_quoted) and (until is None or text.at is None or text.at < until)
     ]
     topic_files = [
@@ -196,3 +279,27 @@ def _passing(memory: Memory, texts: Sequence[Text]) -> frozenset[str]:
         passing |= {words.folded(word) for word in (*template.months, *template.weekdays)}
         passing |= word_frequency.common(language, PASSING)
     return frozenset(passing)
+
+
+MOST_TAGS = 8
+
+
+def tags_of(memory: Memory, texts: Sequence[str], readers: Collection[str]) -> tuple[str, ...]:
+    """Return the tags of what was said.
+
+    Args:
+        memory: Whose titles of knowledge, skills and projects count.
+        texts: What people said.
+        readers: Ids of all who may meet the episode: a title that one may not know is no tag.
+    """
+    written = [tag for text in texts for tag in tags.in_text(text)]
+    language = words.language(" ".join(texts))
+    stems = [topic_mining.key_of(text, language) for text in texts]
+    named = []
+    for title in titles(memory, readers):
+        own = title.name.rpartition(topic_mining.PARENT)[2]
+        key = topic_mining.key_of(own, language)
+        tells = stop_words.telling_words(own)
+        if key and tells and any(holds(each, key) for each in stems):
+            named.append(own)
+    return tags.distinct((*written, *named))[:MOST_TAGS]

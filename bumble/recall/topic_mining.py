@@ -25,7 +25,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bumble.index import form
-from bumble.recall.mentions import Text
+from bumble.recall.survey import Text
 from bumble.text import stop_words, tags, word_frequency, words
 
 TopicType = Literal["person", "knowledge", "skill", "project", "tag", "link", "name", "word"]

@@ -36,7 +36,7 @@ from bumble.history import describe, log, lookup, merge, merge_lines, undo
 from bumble.index import chunks, scan
 from bumble.index.memory import Memory
 from bumble.jobs.forgetting import forget
-from bumble.recall import catalysts, mentions
+from bumble.recall import catalysts, survey
 from bumble.records import (
     anchors,
     automations,
@@ -795,7 +795,7 @@ def test_a_topic_is_looked_for_in_a_kind_that_does_not_retell(kind: Kind, entity
     memory = Memory(entity, lambda: None, name="Ada", zone=ZONE)
     memory.sync()
     path = entity.relative(file)
-    looked_at = {text.kind for text in mentions.read(memory) if text.path == path}
+    looked_at = {text.kind for text in survey.mentions(memory) if text.path == path}
     assert looked_at == ({kind.passages} if kind.passages and not kind.retells else set())
     assert looked_at or kind.passages not in catalysts.DRAWN_FROM
 

@@ -29,7 +29,7 @@ from bumble.jobs.episodes.segments import Likeness, Segment, SegmentRules
 from bumble.llm import ledger
 from bumble.models.embed import calibrate
 from bumble.models.embed.protocol import Floats
-from bumble.recall import episode_tags
+from bumble.recall import survey
 from bumble.records import (
     base,
     episodes,
@@ -250,7 +250,7 @@ def episode_of(
         imprints=_imprints(runtime, session, job.messages, "" if result.by_form else tag),
         soma=tag,
         session=session.id,
-        tags=episode_tags.of(runtime.memory, _told(job.messages), origin.audience),
+        tags=survey.tags_of(runtime.memory, _told(job.messages), origin.audience),
         summary_source=result.summary_source,
         inferences=tuple(inferences),
         provenance=origin,

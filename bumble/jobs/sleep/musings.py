@@ -17,7 +17,7 @@ from bumble.jobs.sleep.stray_thoughts import StrayThoughtsJob
 from bumble.llm import prompts, structured
 from bumble.recall import catalysts
 from bumble.recall.catalysts import Drawing
-from bumble.recall.mentions import Text
+from bumble.recall.survey import Text
 from bumble.runtime import body_state, job_request, people
 from bumble.runtime.job import Due, JobPlan, JobResult, traced
 from bumble.runtime.runtime import Runtime
