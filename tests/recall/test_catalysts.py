@@ -13,7 +13,7 @@ from bumble.entity.folder import Entity
 from bumble.jobs import day_prefix
 from bumble.llm.scripted import Reply
 from bumble.models.abilities.tiers import Abilities
-from bumble.recall import catalysts, catalyze, recalled, topic_overview
+from bumble.recall import catalyze, recalled, topic_overview, topic_questions
 from bumble.recall.recalled import Search
 from bumble.records import sessions, topics
 from bumble.records.sessions import Message
@@ -61,8 +61,8 @@ def morning(runtime: Runtime) -> None:
 
 
 def draw(runtime: Runtime, name: str = "boat") -> list[topics.TopicFile]:
-    for drawing in catalysts.check(runtime, name=name).jobs:
-        job.apply(runtime, catalysts.run(runtime, drawing))
+    for drawing in topic_questions.check(runtime, name=name).jobs:
+        job.apply(runtime, topic_questions.run(runtime, drawing))
     return list(topics.read(runtime.entity.topics))
 
 
@@ -105,10 +105,10 @@ def test_they_are_drawn_anew_only_where_a_new_mention_changes_what_they_come_fro
 ) -> None:
     runtime = by_form(living.runtime_of(ada))
     draw(runtime)
-    assert not catalysts.check(runtime, name="boat").due
-    assert catalysts.check(runtime, name="boat", force=True).due
+    assert not topic_questions.check(runtime, name="boat").due
+    assert topic_questions.check(runtime, name="boat", force=True).due
     talk(ada, "sam", ((1, "Is the boat cold inside?"),), first=5)
-    assert catalysts.check(by_form(living.runtime_of(ada)), name="boat").due
+    assert topic_questions.check(by_form(living.runtime_of(ada)), name="boat").due
 
 
 def test_what_somebody_else_said_in_private_is_in_no_catalyst(ada: Entity) -> None:

@@ -36,7 +36,7 @@ from bumble.history import describe, log, lookup, merge, merge_lines, undo
 from bumble.index import chunks, scan
 from bumble.index.memory import Memory
 from bumble.jobs.forgetting import forget
-from bumble.recall import catalysts, survey
+from bumble.recall import survey, topic_questions
 from bumble.records import (
     anchors,
     automations,
@@ -797,7 +797,7 @@ def test_a_topic_is_looked_for_in_a_kind_that_does_not_retell(kind: Kind, entity
     path = entity.relative(file)
     looked_at = {text.kind for text in survey.mentions(memory) if text.path == path}
     assert looked_at == ({kind.passages} if kind.passages and not kind.retells else set())
-    assert looked_at or kind.passages not in catalysts.DRAWN_FROM
+    assert looked_at or kind.passages not in topic_questions.DRAWN_FROM
 
 
 @every_kind

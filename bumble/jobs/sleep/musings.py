@@ -15,9 +15,9 @@ from bumble.fallback import sayings
 from bumble.jobs.sleep import stray_thoughts
 from bumble.jobs.sleep.stray_thoughts import StrayThoughtsJob
 from bumble.llm import prompts, structured
-from bumble.recall import catalysts
-from bumble.recall.catalysts import Drawing
+from bumble.recall import topic_questions
 from bumble.recall.survey import Text
+from bumble.recall.topic_questions import Drawing
 from bumble.runtime import body_state, job_request, people
 from bumble.runtime.job import Due, JobPlan, JobResult, traced
 from bumble.runtime.runtime import Runtime
@@ -38,7 +38,7 @@ def check(runtime: Runtime) -> Due[MusingsJob]:
     """Find what there is to muse about; asks no model."""
     if sayings.of_owner(runtime) is not None:
         return Due((), ())
-    drawings, thoughts = catalysts.check(runtime), stray_thoughts.check(runtime)
+    drawings, thoughts = topic_questions.check(runtime), stray_thoughts.check(runtime)
     think = thoughts.due and (drawings.due or stray_thoughts.has_seeds(runtime))
     job = MusingsJob(drawings.jobs[:TOPICS], thoughts.jobs[0] if think else None)
     return Due((), (job,) if job.drawings or job.thoughts else ())
@@ -54,7 +54,7 @@ def run(runtime: Runtime, job: MusingsJob) -> JobResult:
     soma = body_state.read(runtime, at)
     owner = (people.owner_id(runtime.entity, runtime.identity),)
     seeds = stray_thoughts.choose(runtime, soma, at, owner if job.drawings else None)
-    labels = {n: catalysts.labelled(each, f"t{n}") for n, each in enumerate(job.drawings, 1)}
+    labels = {n: topic_questions.labelled(each, f"t{n}") for n, each in enumerate(job.drawings, 1)}
     slots = stray_thoughts.shown(runtime, soma, seeds) | {
         "name": runtime.identity.name,
         "topics": _topics(runtime, job, labels),
@@ -66,8 +66,11 @@ def run(runtime: Runtime, job: MusingsJob) -> JobResult:
     shown = [text.audience for each in labels.values() for text in each.values()]
     shown += [piece.audience for piece in seeds.pieces]
     results = [
-        catalysts.drawn(
-            runtime, each, *catalysts.standing(runtime, each, labels[n], answer[f"t{n}"]), shown
+        topic_questions.drawn(
+            runtime,
+            each,
+            *topic_questions.standing(runtime, each, labels[n], answer[f"t{n}"]),
+            shown,
         )
         for n, each in enumerate(job.drawings, 1)
     ]
@@ -81,7 +84,7 @@ def run(runtime: Runtime, job: MusingsJob) -> JobResult:
 
 def schema(labels: Mapping[int, Mapping[str, Text]]) -> dict[str, Any]:
     """Return what an answer looks like: questions by topic, and thoughts."""
-    fields = {f"t{n}": catalysts.questions(list(each)) for n, each in labels.items()}
+    fields = {f"t{n}": topic_questions.questions(list(each)) for n, each in labels.items()}
     fields["thoughts"] = stray_thoughts.SCHEMA["properties"]["thoughts"]
     return {
         "type": "object",
@@ -94,7 +97,7 @@ def schema(labels: Mapping[int, Mapping[str, Text]]) -> dict[str, Any]:
 def _topics(runtime: Runtime, job: MusingsJob, labels: Mapping[int, Mapping[str, Text]]) -> str:
     blocks = [
         f"t{n}: {prompts.harmless(each.topic.name)}\n"
-        + prompts.tagged("mentions", catalysts.mentioned(runtime, labels[n]))
+        + prompts.tagged("mentions", topic_questions.mentioned(runtime, labels[n]))
         for n, each in enumerate(job.drawings, 1)
     ]
     return "\n".join(blocks) or "(no topic)"
