@@ -26,7 +26,7 @@ from bumble.guard import grounded, secrets
 from bumble.llm.protocol import Tool
 from bumble.prompt import system
 from bumble.recall import catalyze
-from bumble.recall.recalled import RecalledAnswer
+from bumble.recall.prompt_memories import RecalledAnswer
 from bumble.records import base, journal, knowledge, projects, provenance, scratch, skills
 from bumble.records.base import Provenance
 from bumble.records.projects import Project

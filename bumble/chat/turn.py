@@ -56,7 +56,7 @@ from bumble.prompt import (
     working_memory,
 )
 from bumble.prompt.system import Block, Stable
-from bumble.recall import catalyze, recalled, topic_overview
+from bumble.recall import catalyze, prompt_memories, topic_overview
 from bumble.records import session_files
 from bumble.records.base import Provenance
 from bumble.records.sessions import Message, Session
@@ -237,7 +237,7 @@ def _blocks(
         Block("body", preamble.body_text(runtime, shown, profile, session.people)),
         Block("anchor", preamble.anchor_text(heard.stirring)),
         Block("workspace", preamble.workspace_text(runtime, workspace.names(runtime.entity))),
-        *recalled.blocks(runtime, session, who.id, mood, at, unseen),
+        *prompt_memories.blocks(runtime, session, who.id, mood, at, unseen),
         Block("handover", preamble.handover_text(runtime, brief, at)),
         Block("tools", preamble.tools_text(runtime, profile, names, at)),
         Block("machine", machine),
@@ -404,7 +404,7 @@ def tool_context(
             runtime, question, session.people, outside=session.id, unseen=unseen
         ),
         feelings=Feelings(runtime),
-        expand=lambda reference: recalled.whole(runtime, reference, session),
+        expand=lambda reference: prompt_memories.whole(runtime, reference, session),
         config=tools_of(runtime, session.people),
         apply=write_now,
         cache=ToolCache(

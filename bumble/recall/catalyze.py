@@ -22,8 +22,8 @@ from msgspec.structs import replace
 from bumble.entity.config import Config
 from bumble.index.memory import Memory
 from bumble.index.search import Hit
-from bumble.recall import recalled
-from bumble.recall.recalled import RecalledAnswer, Search
+from bumble.recall import prompt_memories
+from bumble.recall.prompt_memories import RecalledAnswer, Search
 from bumble.records import kinds, topics
 from bumble.records.sessions import Session
 from bumble.runtime.runtime import Runtime
@@ -86,7 +86,7 @@ def find(
         limit: At most so many results.
     """
     pool = max(POOL, 2 * limit)
-    plain = recalled.find(memory, config, search, query, limit=pool, unasked=False)
+    plain = prompt_memories.find(memory, config, search, query, limit=pool, unasked=False)
     met = list(_met(memory, config, search, query)) if memory.embedder else []
     chosen = tuple(ordered(joined(plain, met), query, register, limit))
     shown = {_key(hit) for hit in chosen}
@@ -108,7 +108,9 @@ def _met(memory: Memory, config: Config, search: Search, query: str) -> list[Con
             names.get(hit.id, hit.id),
             round(hit.parts.calibrated, 6),
             tuple(
-                recalled.find(memory, config, search, hit.text, limit=OF_QUESTION, unasked=False)
+                prompt_memories.find(
+                    memory, config, search, hit.text, limit=OF_QUESTION, unasked=False
+                )
             ),
         )
         for hit in asked
@@ -206,13 +208,13 @@ def answer(
 ) -> RecalledAnswer:
     """Answer the entity's own question in a register; without one it is plain recall."""
     if register not in REGISTERS:
-        return recalled.answer(runtime, query, session, unseen)
-    search = recalled.question_of(runtime, session, unseen)
+        return prompt_memories.answer(runtime, query, session, unseen)
+    search = prompt_memories.question_of(runtime, session, unseen)
     catalyzed = find(
         *(runtime.memory, runtime.config, search, query),
         register=register,
-        limit=recalled.RESULTS,
+        limit=prompt_memories.RESULTS,
     )
-    reply = recalled.worded(runtime, catalyzed.hits)
+    reply = prompt_memories.worded(runtime, catalyzed.hits)
     guided = replace(reply, text=f"{reply.text}\n{catalyzed.guidance}")
     return guided if reply.is_memory else reply

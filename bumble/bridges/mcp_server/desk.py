@@ -22,8 +22,8 @@ from bumble.history.why import SourceNode
 from bumble.index.memory import Memory
 from bumble.index.search import Hit
 from bumble.prompt import system
-from bumble.recall import recalled
-from bumble.recall.recalled import QUOTED_FROM, Search
+from bumble.recall import prompt_memories
+from bumble.recall.prompt_memories import QUOTED_FROM, Search
 from bumble.records import base, journal, knowledge, provenance, relationships
 from bumble.records.base import Provenance
 from bumble.records.relationships import Relationship
@@ -62,7 +62,7 @@ def recall(desk: Desk, query: str, limit: int) -> dict[str, Any]:
         raise UsageError(f"That query is longer than {MAX_QUERY_CHARS:,} characters.")
     opened = desk.opened
     mood = body_view.look(opened).mood.name
-    hits = recalled.find(
+    hits = prompt_memories.find(
         desk.memory(),
         opened.config,
         Search(readers=desk.readers, mood=mood, at=desk.now()),

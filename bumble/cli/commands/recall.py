@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bumble.index.place import Place
     from bumble.index.search import Hit, Parts
     from bumble.recall.emotion_weight import Weight
-    from bumble.recall.recalled import Search
+    from bumble.recall.prompt_memories import Search
 
 app = typer.Typer(rich_markup_mode=None)
 SHARES = {  # how `--explain` calls what counts, and what it is
@@ -86,7 +86,7 @@ def recall(
     --plain. What has faded comes where nothing else answers, or with --faded.
     """
     from bumble.recall import emotion_weight
-    from bumble.recall.recalled import comes_to_mind
+    from bumble.recall.prompt_memories import comes_to_mind
 
     asked = memory_query.text_of(query)
     config, at = opened.config.memory, opened.shell.now()
@@ -137,7 +137,7 @@ def _hits(
     plain: bool,
     faded: bool,
 ) -> list[Hit]:
-    from bumble.recall import recalled
+    from bumble.recall import prompt_memories
 
     if plain:
         return memory.search(
@@ -150,7 +150,7 @@ def _hits(
             audience=search.readers,
             faded=faded,
         )
-    return recalled.find(
+    return prompt_memories.find(
         memory,
         opened.config,
         search,
@@ -215,15 +215,15 @@ def _lines(
 
 def _explained_unasked(opened: Opened, hit: Hit) -> str:
     """Say whether a prompt gets a memory unasked, and why it does not."""
-    from bumble.recall import recalled
+    from bumble.recall import prompt_memories
 
-    if recalled.comes_to_mind(hit, opened.config):
+    if prompt_memories.comes_to_mind(hit, opened.config):
         return "prompt   comes to mind by itself"
-    if hit.kind not in recalled.COME_TO_MIND:
+    if hit.kind not in prompt_memories.COME_TO_MIND:
         return f"prompt   only when asked for: no {hit.kind} comes to mind by being near"
-    if recalled.is_near(hit, opened.config):
+    if prompt_memories.is_near(hit, opened.config):
         return "prompt   only when asked for: it has faded"
-    wanted = recalled.threshold(hit, opened.config)
+    wanted = prompt_memories.threshold(hit, opened.config)
     return f"prompt   only when asked for: nearness {hit.parts.nearness:.3f}, wants {wanted:.3f}"
 
 

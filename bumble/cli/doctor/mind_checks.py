@@ -20,8 +20,8 @@ from bumble.errors import RecordInvalidError
 from bumble.guard import grounded
 from bumble.guard.speakers import Speakers
 from bumble.prompt import transcript
-from bumble.recall import recalled
-from bumble.recall.recalled import Search
+from bumble.recall import prompt_memories
+from bumble.recall.prompt_memories import Search
 from bumble.records import checks, dreams, kinds, session_files
 from bumble.records.checks import Check
 from bumble.records.record_view import RecordView
@@ -87,7 +87,7 @@ def search(runtime: Runtime, person_id: str, check: Check) -> list[str]:
     """Return the memories that the question finds for who asks it, best first."""
     at = runtime.now()
     mood = body_state.mood(runtime, body_state.read(runtime, at)).name
-    hits = recalled.find(
+    hits = prompt_memories.find(
         runtime.memory,
         runtime.config,
         Search((person_id,), mood, at),

@@ -22,7 +22,7 @@ from bumble.recall.deep_recall.search_scope import (
     SearchScope,
     source_of,
 )
-from bumble.recall.recalled import QUOTED_FROM
+from bumble.recall.prompt_memories import QUOTED_FROM
 from bumble.records import base, relationships
 from bumble.records.kinds import INDEXED
 from bumble.records.relationships import Relationship

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from bumble.errors import RecordInvalidError, UsageError
 from bumble.index import chunks
 from bumble.index.search import Hit
-from bumble.recall import recalled, whole_record
-from bumble.recall.recalled import Search
+from bumble.recall import prompt_memories, whole_record
+from bumble.recall.prompt_memories import Search
 from bumble.records import base, session_files
 from bumble.runtime.runtime import Runtime
 from bumble.text import words
@@ -124,7 +124,7 @@ def source_of(hit: Hit) -> RecollectionSource:
         id=hit.id,
         path=hit.path,
         line=hit.line,
-        text=f"{hit.newer} {recalled.content(hit)}".lstrip(),
+        text=f"{hit.newer} {prompt_memories.content(hit)}".lstrip(),
         at=hit.at,
         speaker=hit.speaker,
         audience=hit.audience,
@@ -154,7 +154,7 @@ class SearchScope(Struct, frozen=True):
         wanted = self._kinds(kinds)
         if wanted is None:
             return []
-        return recalled.find(
+        return prompt_memories.find(
             self.runtime.memory,
             self.runtime.config,
             replace(self.base, people=tuple(people), after=after, before=before),
@@ -172,7 +172,7 @@ class SearchScope(Struct, frozen=True):
             UsageError: If it is no pattern.
         """
         looked_for = parse(source)
-        return recalled.scan(
+        return prompt_memories.scan(
             self.runtime.memory,
             self.runtime.config,
             self.base,

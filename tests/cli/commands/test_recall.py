@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bumble.recall import recalled
+from bumble.recall import prompt_memories
 from bumble.records import kinds
 from tests.support import chatting, kind_samples, living, looking
 from tests.support.chatting import act
@@ -71,7 +71,7 @@ def test_what_comes_to_mind_by_itself_is_what_a_prompt_gets(run: Run, kind: str)
     found = run.ok("recall", "marzipan", "--kind", kind, "--json").data["hits"]
     hits = [hit for hit in found if hit["session"] != talk.id]
     runtime = living.runtime_of(run.entity)
-    blocks = recalled.blocks(runtime, talk, "sam", "content", runtime.now())
+    blocks = prompt_memories.blocks(runtime, talk, "sam", "content", runtime.now())
     searched = [block for block in blocks if block.name in ("memories", "knowledge")]
     is_told = any("marzipan" in block.text for block in searched)
     assert [hit["unasked"] for hit in hits] == [is_told]
