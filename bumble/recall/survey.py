@@ -64,45 +64,31 @@ def mentions(memory: Memory, readers: Collection[str] | None = None) -> list[Tex
     except (IndexUnusableError, IndexServerError):
         return []
     of_file: dict[str, list[str]] = defaultdict(list)
-    whole: dict[tuple[str, ...], list[str]] = defaultdict(list)
-    first: dict[tuple[str, ...], Row] = {}
+    whole: dict[tuple[str, ...], list[Row]] = defaultdict(list)  # the passages of each record
     for row in rows:
         of_file[str(row[2])].append(str(row[5]))
-        whole[row[:3]].append(str(row[5]))
-        first.setdefault(row[:3], row)
+        whole[row[:3]].append(row)
     languages = {path: words.language(" ".join(texts)) for path, texts in of_file.items()}
     texts = []
-    for key, (
-        kind,
-        record,
-        path,
-        line,
-        at,
-        _,
-        speaker,
-        session,
-        audience,
-        trust,
-        tags,
-    ) in first.items():
-        text = " ".join(whole[key])
+    for (kind, record, path), passages in whole.items():
+        _, _, _, line, at, _, speaker, session, audience, trust, marked = passages[0]
         listed = unpacked(str(audience))
         if kind in DERIVED or not (readers is None or base.may_read(listed, readers)):
             continue
         texts.append(
             Text(
-                str(kind),
-                str(record),
-                str(path),
+                kind,
+                record,
+                path,
                 int(line),
                 datetime.fromisoformat(str(at)) if at else None,
-                text,
-                languages[str(path)],
+                " ".join(str(passage[5]) for passage in passages),
+                languages[path],
                 str(speaker),
                 str(session),
                 listed,
                 str(trust),
-                () if kind in TAGGED_BY_CYCLES else unpacked(str(tags)),
+                () if kind in TAGGED_BY_CYCLES else unpacked(str(marked)),
             )
         )
     return texts
