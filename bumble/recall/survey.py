@@ -18,7 +18,7 @@ from bumble.index.memory import Memory
 from bumble.index.rows import Row, unpacked
 from bumble.index.search import Hit
 from bumble.recall import topic_mining
-from bumble.recall.topic_mining import Title, Topic, TopicType
+from bumble.recall.topic_mining import Text, Title, Topic, TopicType
 from bumble.records import base, kinds, provenance, relationships, topics
 from bumble.records.kinds import Kind
 from bumble.records.record_view import RecordView
@@ -29,28 +29,6 @@ from bumble.text import stop_words, tags, word_frequency, words
 DERIVED = frozenset(kind.passages for kind in kinds.KINDS if kind.passages and kind.retells)
 # What writes these says so by a tag, which tells nothing of what they are about.
 TAGGED_BY_CYCLES = frozenset((kinds.JOURNAL.passages,))
-
-
-class Text(Struct, frozen=True):
-    """One record, in the fields by which topics are found in it."""
-
-    kind: str  # of its passages: `message`
-    id: str
-    path: str
-    line: int
-    at: datetime | None
-    text: str
-    language: str
-    speaker: str  # of a message, as shown
-    session: str
-    audience: tuple[str, ...]
-    trust: str
-    tags: tuple[str, ...] = ()  # that its record has, beside those in the text
-
-    @property
-    def is_quoted(self) -> bool:
-        """Whether it was only read or imported."""
-        return provenance.is_untrusted(self.trust)
 
 
 def mentions(memory: Memory, readers: Collection[str] | None = None) -> list[Text]:

@@ -25,7 +25,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bumble.index import form
-from bumble.recall.survey import Text
+from bumble.records import provenance
 from bumble.text import stop_words, tags, word_frequency, words
 
 TopicType = Literal["person", "knowledge", "skill", "project", "tag", "link", "name", "word"]
@@ -55,6 +55,28 @@ _NOT_WORDS = re.compile(r"https?://\S+|\S+@\S+")
 _WORD = re.compile(r"[^\W\d_][^\W_]*(?:[-'’][^\W_]+)*")
 _ELIDED = re.compile(r"(l|d|un|(?:d|n)ell|all|dall|sull|qu)'(?=\w{3})", re.IGNORECASE)
 _SENTENCE_START = re.compile(r"(?:^|[.!?…:\n])[\s\"'“”„«»(*-]*$")
+
+
+class Text(Struct, frozen=True):
+    """One record, in the fields by which topics are found in it."""
+
+    kind: str  # of its passages: `message`
+    id: str
+    path: str
+    line: int
+    at: datetime | None
+    text: str
+    language: str
+    speaker: str  # of a message, as shown
+    session: str
+    audience: tuple[str, ...]
+    trust: str
+    tags: tuple[str, ...] = ()  # that its record has, beside those in the text
+
+    @property
+    def is_quoted(self) -> bool:
+        """Whether it was only read or imported."""
+        return provenance.is_untrusted(self.trust)
 
 
 class Title(Struct, frozen=True):

@@ -25,8 +25,7 @@ from bumble.guard import grounded, secrets
 from bumble.guard.speakers import Speakers
 from bumble.llm import prompts, structured
 from bumble.recall import survey, topic_mining
-from bumble.recall.survey import Text
-from bumble.recall.topic_mining import Topic
+from bumble.recall.topic_mining import Text, Topic
 from bumble.records import base, kinds, topics
 from bumble.records.base import Provenance
 from bumble.records.provenance import BY_FORM

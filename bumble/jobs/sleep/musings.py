@@ -16,7 +16,7 @@ from bumble.jobs.sleep import stray_thoughts
 from bumble.jobs.sleep.stray_thoughts import StrayThoughtsJob
 from bumble.llm import prompts, structured
 from bumble.recall import topic_questions
-from bumble.recall.survey import Text
+from bumble.recall.topic_mining import Text
 from bumble.recall.topic_questions import Drawing
 from bumble.runtime import body_state, job_request, people
 from bumble.runtime.job import Due, JobPlan, JobResult, traced

@@ -1,4 +1,10 @@
-"""The plan of a deep recall: a model chooses one action a step, of a closed set, within a budget."""
+"""The plan of a deep recall: a model chooses one action a step, of a closed set, in a budget.
+
+No code is run. The prompt of a step holds the places as far as the window has room, the looks so
+far and the notes; places keep their numbers through all steps. What a step adds to the places
+comes last, so that a model here reads only that, and not again what it has evaluated. An answer is
+held to the places it cites: that they exist, and what they say.
+"""
 
 from __future__ import annotations
 

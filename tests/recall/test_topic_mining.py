@@ -6,8 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from bumble.recall import topic_mining
-from bumble.recall.survey import Text
-from bumble.recall.topic_mining import Title, Topic
+from bumble.recall.topic_mining import Text, Title, Topic
 
 NOW = datetime(2026, 5, 24, 12, tzinfo=UTC)
 
