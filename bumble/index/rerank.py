@@ -16,12 +16,13 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from bumble.index import form, late, ranking, turn_shares
+from bumble.index import late
+from bumble.index import form, late, ranking
 from bumble.index.chunks import spoken_name
 from bumble.index.ranking import Lengths
 from bumble.index.rows import ALL_TEXTS, unpacked
 from bumble.index.store import Store
-from bumble.index.turn_shares import AROUND, BEFORE, Shares, Units
+from bumble.index.late import AROUND, BEFORE, Shares, Units
 from bumble.models.embed.protocol import Floats, QueryTokens
 
 FEW = 300  # chunks: up to so many are all ranked
@@ -121,10 +122,10 @@ class _Matcher:
         matched = self.matched[:, chosen]
         files = np.array([row[2] for row in rows], np.int64)
         turns = np.array([row[3] if row[1] == "message" else -1 for row in rows], np.int64)
-        each = turn_shares.units(files, turns)
+        each = late.units(files, turns)
         lengths = np.array([row[4] for row in rows], np.int64)
         own = self.weights @ matched
-        total = self.weights @ turn_shares.with_before(matched, lengths, each, self.shares.before)
+        total = self.weights @ late.with_before(matched, lengths, each, self.shares.before)
         return _Loaded(rows, each, own, total - own, self.bm25[chosen], self.stands[:, chosen])
 
     def around(self, places: Iterable[Sequence[Any]], steps: Sequence[int]) -> _Loaded:
@@ -150,7 +151,7 @@ class _Matcher:
         relative = [question.lengths.relative(row[1], row[4], row[5]) for row in rows]
         scores = ranking.bm25(
             question.terms,
-            in_own + ranking.AROUND_WEIGHT * turn_shares.reach(own, around) * in_around,
+            in_own + ranking.AROUND_WEIGHT * late.reach(own, around) * in_around,
             np.array(relative, np.float64),
             question.counts,
             question.lengths.chunks,
@@ -240,7 +241,7 @@ def _summed(
         "tokens": loaded.tokens,
         "before": loaded.before,
         "words": shares.words * words,
-        "around": shares.around * turn_shares.surroundings(base, loaded.units),
+        "around": shares.around * late.surroundings(base, loaded.units),
         **_formed(matcher.question, loaded.rows, shares),
     }
     return np.round(np.sum(list(columns.values()), axis=0), 6).tolist(), columns
@@ -275,7 +276,7 @@ def _named(question: RerankQuestion, rows: Sequence[Sequence[Any]]) -> list[bool
 
     @cache
     def is_named(name: str) -> bool:
-        return turn_shares.asked_about(question.text, name)
+        return late.asked_about(question.text, name)
 
     def is_asker(name: str) -> bool:
         return name == question.asker if question.asker else name != question.entity

@@ -30,7 +30,7 @@ from bumble.index.rerank import Ranked, RankShare, RerankQuestion, RerankTurn
 from bumble.index.rows import Filter, encoded, passage_id, unpacked
 from bumble.index.standing import Standing
 from bumble.index.store import Store
-from bumble.index.turn_shares import Shares
+from bumble.index.late import Shares
 from bumble.models.embed.protocol import Embedder, Floats, QueryTokens
 
 SCANNED_AT_ONCE = 500  # passages that a scan reads at a time
