@@ -1,29 +1,111 @@
-"""Ranking candidates by their tokens and by what their conversation knows of them: the shares.
-
-A small index is ranked whole. In a large one candidates are matched with the turns before them
-first, and the best of these with all that stands around them. Knows how chunks are stored; knows
-nothing of moods, prompts or of how candidates are found.
-"""
+"""Ranking candidates by their words, their tokens and what their conversation knows of them."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cache
-from itertools import compress
-from typing import Any
-
+from collections.abc import Mapping
+from collections.abc import Sequence
+from math import log
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
-
+from collections.abc import Collection
+from collections.abc import Iterable
+from functools import cache
+from itertools import compress
+from typing import Any
 from bumble.index import late
-from bumble.index import form, late, ranking
+from bumble.index import form
 from bumble.index.chunks import spoken_name
-from bumble.index.ranking import Lengths
-from bumble.index.rows import ALL_TEXTS, unpacked
+from bumble.index.rows import ALL_TEXTS
+from bumble.index.rows import unpacked
 from bumble.index.store import Store
-from bumble.index.late import AROUND, BEFORE, Shares, Units
-from bumble.models.embed.protocol import Floats, QueryTokens
+from bumble.index.late import AROUND
+from bumble.index.late import BEFORE
+from bumble.index.late import Shares
+from bumble.index.late import Units
+from bumble.models.embed.protocol import Floats
+from bumble.models.embed.protocol import QueryTokens
+
+Numbers = NDArray[np.float64]
+K1 = 1.2
+B = 0.4
+B_LATE = 0.9  # beside late interaction
+AROUND_WEIGHT = 0.4  # a term of the turns before counts as this much of one of the turn itself
+
+
+class Lengths(Struct, frozen=True):
+    """What BM25 has to know of all chunks."""
+
+    chunks: int  # how many there are
+    mean: Mapping[str, float]  # length of a chunk in terms, by kind
+
+    def relative(self, kind: str, own_terms: int, around_terms: int) -> float:
+        """Say how long a chunk is beside others of its kind."""
+        return length(own_terms, around_terms) / (self.mean.get(kind) or 1.0)
+
+
+def length(own_terms: int, around_terms: int) -> int:
+    """Return the length of a chunk in terms, those around it counted in full.
+
+    Counted in part they would make a short "Go on!" after a long answer the better match.
+    """
+    return own_terms + around_terms
+
+
+def frequencies(query: Sequence[str], texts: Sequence[str]) -> Numbers:
+    """Count the terms of a query in texts, each given by its terms with spaces between.
+
+    Returns:
+        Shape (terms, texts).
+    """
+    apart = [f" {text.replace(' ', '  ')} " for text in texts]  # a space can't end two terms
+    wanted = [f" {term} " for term in query]
+    counted = [[text.count(term) for text in apart] for term in wanted]
+    return np.array(counted, np.float64).reshape(len(query), len(texts))
+
+
+def bm25(
+    query: Sequence[str],
+    frequency: Numbers,
+    relative: Numbers,
+    counts: Mapping[str, int],
+    chunks: int,
+    *,
+    b: float = B,
+) -> Numbers:
+    """Score chunks against the terms of a query.
+
+    Args:
+        query: Distinct terms.
+        frequency: Of these in the chunks, shape (terms, chunks); those around counted in part.
+        relative: Shape (chunks,): how long each is beside others of its kind; a belief is short
+            beside beliefs, not beside transcripts.
+        counts: In how many chunks each term stands.
+        chunks: How many there are.
+        b: How much the length of a chunk counts, in [0, 1].
+
+    Returns:
+        Scores >= 0, shape (chunks,).
+
+    Source:
+        Robertson, Zaragoza & Taylor, "Simple BM25 extension to multiple weighted fields" (2004).
+    """
+    score = np.zeros(len(relative))
+    for term, times in zip(query, frequency, strict=True):
+        count = counts.get(term, 0)
+        rarity = log(1 + (max(0.0, chunks - count) + 0.5) / (count + 0.5))
+        score += rarity * times * (K1 + 1) / (times + K1 * (1 - b + b * relative))
+    return score
+
+
+def scaled(scores: Sequence[float | None]) -> list[float]:
+    """Scale scores so that the least is 0 and the greatest 1; a missing one counts as the least."""
+    present = [score for score in scores if score is not None]
+    if not present or max(present) <= min(present):
+        return [0.0 if score is None or score <= 0 else 1.0 for score in scores]
+    low, span = min(present), max(present) - min(present)
+    return [0.0 if score is None else (score - low) / span for score in scores]
+
 
 FEW = 300  # chunks: up to so many are all ranked
 LEG = 128  # candidates of each leg that are matched, where there are more
@@ -145,17 +227,17 @@ class _Matcher:
         self.rows += rows
         matched = late.matches(self.query, signs)
         question = self.question
-        in_own = ranking.frequencies(question.terms, [row[10] for row in rows])
-        in_around = ranking.frequencies(question.terms, [row[11] for row in rows])
+        in_own = frequencies(question.terms, [row[10] for row in rows])
+        in_around = frequencies(question.terms, [row[11] for row in rows])
         own, around = (np.array([row[at] for row in rows], np.int64) for at in (4, 5))
         relative = [question.lengths.relative(row[1], row[4], row[5]) for row in rows]
-        scores = ranking.bm25(
+        scores = bm25(
             question.terms,
-            in_own + ranking.AROUND_WEIGHT * late.reach(own, around) * in_around,
+            in_own + AROUND_WEIGHT * late.reach(own, around) * in_around,
             np.array(relative, np.float64),
             question.counts,
             question.lengths.chunks,
-            b=ranking.B_LATE,
+            b=B_LATE,
         )
         if not question.terms:
             scores = np.array([row[0] in question.verbatim for row in rows], np.float64)

@@ -23,9 +23,10 @@ from msgspec.structs import replace
 
 from bumble.entity.folder import Entity
 from bumble.errors import IndexUnusableError
-from bumble.index import place, ranking, rerank, terms
+from bumble.index import rerank
+from bumble.index import place, rerank, terms
 from bumble.index.place import Place
-from bumble.index.ranking import Lengths
+from bumble.index.rerank import Lengths
 from bumble.index.rerank import Ranked, RankShare, RerankQuestion, RerankTurn
 from bumble.index.rows import Filter, encoded, passage_id, unpacked
 from bumble.index.standing import Standing
@@ -127,7 +128,7 @@ class Index:
         for kind, language, count, own, around in store.lengths():
             self.languages[language] += count
             counts[kind] += count
-            terms_of_kind[kind] += ranking.length(own, around)
+            terms_of_kind[kind] += rerank.length(own, around)
         self.lengths = Lengths(
             counts.total(), {kind: terms_of_kind[kind] / count for kind, count in counts.items()}
         )
@@ -282,14 +283,14 @@ def _by_words(search_query: _Query) -> list[_Scored]:
     index, asked = search_query.index, search_query.asked
     rows = index.store.hit_rows(search_query.lexical)
     own, around = [str(row[13]) for row in rows], [str(row[14]) for row in rows]
-    in_own, in_around = ranking.frequencies(asked, own), ranking.frequencies(asked, around)
+    in_own, in_around = rerank.frequencies(asked, own), rerank.frequencies(asked, around)
     lengths = [
         index.lengths.relative(str(row[1]), len(terms_of.split()), len(near.split()))
         for row, terms_of, near in zip(rows, own, around, strict=True)
     ]
-    scores = ranking.bm25(
+    scores = rerank.bm25(
         asked,
-        in_own + ranking.AROUND_WEIGHT * in_around,
+        in_own + rerank.AROUND_WEIGHT * in_around,
         np.array(lengths, np.float64),
         index.store.counts(asked),
         index.lengths.chunks,
@@ -301,7 +302,7 @@ def _by_words(search_query: _Query) -> list[_Scored]:
     ]
     return [
         _Scored(row, replace(UNRANKED, bm25=word, bm25_scaled=scaled, matched=of, relevance=scaled))
-        for row, word, scaled, of in zip(rows, words, ranking.scaled(words), matched, strict=True)
+        for row, word, scaled, of in zip(rows, words, rerank.scaled(words), matched, strict=True)
     ]
 
 
@@ -340,7 +341,7 @@ def _by_token(
         if search_query.vector is not None
         else {}
     )
-    relevance = ranking.scaled([candidate.total for candidate in ranked])
+    relevance = rerank.scaled([candidate.total for candidate in ranked])
     return [
         _Scored(rows[candidate.id], _parts(candidate, near.get(candidate.id), scaled, usual))
         for candidate, scaled in zip(ranked, relevance, strict=True)
