@@ -39,10 +39,10 @@ from bumble.entity.changes import ChangeSet
 from bumble.entity.config import IndexConfig
 from bumble.entity.folder import Entity
 from bumble.index import rerank
+from bumble.index.late import Shares
 from bumble.index.rows import Filter
 from bumble.index.search import Factor, Hit, opened, search
 from bumble.index.sync import sync
-from bumble.index.late import Shares
 from bumble.models.embed.hashing import HashingEmbedder
 from bumble.models.embed.protocol import Embedder
 from bumble.models.weights import catalog, pull

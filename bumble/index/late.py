@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
 import numpy as np
-from bumble.index import terms
-from bumble.models.embed.protocol import Bits
-from bumble.models.embed.protocol import Floats
-from bumble.models.embed.protocol import QueryTokens
-from bumble.text import stop_words
 from msgspec import Struct
 from numpy.typing import NDArray
+
+from bumble.index import terms
+from bumble.models.embed.protocol import Bits, Floats, QueryTokens
+from bumble.text import stop_words
 
 STOP_WEIGHT = 0.2  # of a stop word's rarity
 MOST_TOKENS = 32  # of a query: a long message is looked for by its rarest

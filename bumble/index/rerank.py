@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache
+from itertools import compress
 from math import log
+from typing import Any
+
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
-from collections.abc import Collection
-from collections.abc import Iterable
-from functools import cache
-from itertools import compress
-from typing import Any
-from bumble.index import late
-from bumble.index import form
+
+from bumble.index import form, late
 from bumble.index.chunks import spoken_name
-from bumble.index.rows import ALL_TEXTS
-from bumble.index.rows import unpacked
+from bumble.index.late import AROUND, BEFORE, Shares, Units
+from bumble.index.rows import ALL_TEXTS, unpacked
 from bumble.index.store import Store
-from bumble.index.late import AROUND
-from bumble.index.late import BEFORE
-from bumble.index.late import Shares
-from bumble.index.late import Units
-from bumble.models.embed.protocol import Floats
-from bumble.models.embed.protocol import QueryTokens
+from bumble.models.embed.protocol import Floats, QueryTokens
 
 Numbers = NDArray[np.float64]
 K1 = 1.2

@@ -23,15 +23,13 @@ from msgspec.structs import replace
 
 from bumble.entity.folder import Entity
 from bumble.errors import IndexUnusableError
-from bumble.index import rerank
 from bumble.index import place, rerank, terms
+from bumble.index.late import Shares
 from bumble.index.place import Place
-from bumble.index.rerank import Lengths
-from bumble.index.rerank import Ranked, RankShare, RerankQuestion, RerankTurn
+from bumble.index.rerank import Lengths, Ranked, RankShare, RerankQuestion, RerankTurn
 from bumble.index.rows import Filter, encoded, passage_id, unpacked
 from bumble.index.standing import Standing
 from bumble.index.store import Store
-from bumble.index.late import Shares
 from bumble.models.embed.protocol import Embedder, Floats, QueryTokens
 
 SCANNED_AT_ONCE = 500  # passages that a scan reads at a time
