@@ -1,4 +1,15 @@
-"""Late interaction: each token of a query is matched with those of a text, and the best counts."""
+"""Late interaction: each token of a query is matched with those of a text, and the best counts.
+
+Query tokens are floats, those of texts one bit a dimension. Tokens that stand in few texts count
+more, stop words little; small shares come from the turns before and around, how a text is put, and
+who is named, chosen on the development half of LoCoMo (docs/log.md). Pure functions over arrays, a
+row a chunk and a column a unit: a turn with all its chunks, or a chunk of another record by itself.
+
+Source:
+    Khattab & Zaharia, "ColBERT: efficient and effective passage search via contextualized late
+    interaction over BERT" (2020); Robertson & Zaragoza, "The probabilistic relevance framework"
+    (2009) for the weights.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Ranking candidates by their words, their tokens and what their conversation knows of them."""
+"""Ranking candidates by their words, their tokens and what their conversation knows of them.
+
+A small index is ranked whole. In a large one candidates are matched with the turns before them
+first, and the best of these with all that stands around them. BM25 is the same whatever order files
+were indexed in. Knows nothing of moods, prompts or of how candidates are found.
+"""
 
 from __future__ import annotations
 
