@@ -46,7 +46,7 @@ from bumble.errors import AnswerInvalidError
 from bumble.guard import excerpt
 from bumble.guard.excerpt import SpokenLine
 from bumble.index.memory import Memory
-from bumble.jobs import flush
+from bumble.jobs import stretch
 from bumble.llm import scripted
 from bumble.llm.embedded import EmbeddedModel
 from bumble.llm.protocol import Model
@@ -438,9 +438,7 @@ def sleep(runtime: Runtime, one: Sample, *, flushes: bool) -> Slept:
     """Compact a conversation in its folder as `bumble compact` does."""
     talk = one.session
     new = sessions.new(talk.id, NOON, "sam")
-    wait = cursors.plan_heard(
-        state.read(runtime.entity.state), new, [(cursors.DISTILL,)], talk.messages[0].id, ""
-    )
+    wait = cursors.plan_heard(state.read(runtime.entity.state), new, talk.messages[0].id, "")
     begun = (sessions.plan_start(new, ""), sessions.plan_append(new, talk.messages, ""))
     runtime.apply(ChangeSet("", (*begun, *([wait] if wait else []))))
     try:
@@ -449,7 +447,7 @@ def sleep(runtime: Runtime, one: Sample, *, flushes: bool) -> Slept:
         return Slept(runtime, talk, (), (str(error).splitlines()[0],))
     problems: tuple[str, ...] = ()
     if flushes:
-        made = flush.before(runtime, made, limit=None, note=lambda _: None)
+        made = stretch.flush(runtime, made, limit=None, note=lambda _: None)
         problems = tuple(line for line in made.lines if line.startswith("Nothing was distilled"))
     job.apply(runtime, made)
     runtime.memory.sync()

@@ -49,11 +49,13 @@ def test_whatever_is_inside_only_the_last_line_closes(text: str) -> None:
 
 
 def test_a_prompt_of_several_messages_ends_with_what_is_asked_now() -> None:
-    turns = prompts.load("remember").turns(people="Kim", day="today", conversation="$5 are mine")
+    turns = prompts.load("review").turns(
+        **dict.fromkeys(prompts.load("review").slots, "$5 are mine")
+    )
     roles = [role for role, _ in turns]
     assert roles[0] == "system" and roles[-1] == "user"
     assert roles[1:] == ["user", "assistant"] * (len(roles[1:]) // 2) + ["user"]
-    assert turns[-1][1] == "With Kim, on today\n<conversation>\n$5 are mine\n</conversation>"
+    assert "$5 are mine" in turns[-1][1]
     assert not any("<!--" in text for _, text in turns)
 
 

@@ -23,7 +23,7 @@ from bumble.chat.turn_record import Turn
 from bumble.entity.folder import Entity
 from bumble.errors import FileChangedError, UserError
 from bumble.files import disk
-from bumble.jobs import flush, locks, reminders
+from bumble.jobs import locks, reminders, stretch
 from bumble.llm.wrappers import AbsentModel
 from bumble.models.weights.choice import Choice
 from bumble.prompt import compact
@@ -204,7 +204,7 @@ class Conversation:
         stable = turn.stable_of(self.runtime, self.session, self.person.id)
         job = compact.CompactJob(self.session, stable.tokens, falls_back=True)
         outcome = compact.run(self.runtime, job, note)
-        outcome = flush.before(self.runtime, outcome, limit=None, note=note)
+        outcome = stretch.flush(self.runtime, outcome, limit=None, note=note)
         apply(self.runtime, outcome)
         self.session = session_files.find(self.opened.entity.sessions, self.session.id)
         return outcome.lines

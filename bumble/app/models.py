@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from bumble.app import output, weights
 from bumble.app.model_choice import choose_model, window
 from bumble.app.opening import Configured, Opened, with_settings
-from bumble.entity import credentials
+from bumble.entity import installation
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import UserError
 from bumble.files import disk
@@ -106,7 +106,7 @@ def open_endpoint(opened: Configured, chosen: Choice, *, writes: bool) -> HttpMo
     return openai_compatible.connect(
         chosen.url,
         chosen.model,
-        api_key=credentials.secret(chosen.key, shell.environ, shell.secrets_file),
+        api_key=installation.secret(chosen.key, shell.environ, shell.secrets_file),
         timeouts=timeouts,
         context_tokens=config.context_tokens,
         enforces=config.tool_choice == "required",

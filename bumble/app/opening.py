@@ -34,7 +34,7 @@ from bumble.text.whole_text import HALF
 
 if TYPE_CHECKING:
     from bumble.entity.approvals import Rule
-    from bumble.entity.commits import Keeping
+    from bumble.entity.commits import CommitPolicy
     from bumble.entity.config import Config, Identity
     from bumble.entity.settings import Settings
 
@@ -342,11 +342,11 @@ def _check_merges(opened: Opened) -> None:
     Raises:
         RefusedError: If it brought back what was forgotten: nobody is to meet it until it is gone.
     """
-    from bumble.entity import brought
+    from bumble.entity import approvals
 
     root = opened.entity.root
     repository = gitdir.find(root)
-    if repository is None or not brought.may_be_half_merged(root, repository):
+    if repository is None or not approvals.may_be_half_merged(root, repository):
         return
     from bumble.history import clone
 
@@ -355,12 +355,12 @@ def _check_merges(opened: Opened) -> None:
     if waiting:
         output.warn(opened.shell, f"git left half merged: {', '.join(waiting)}.\n{advice}")
     elif (root / FORGOTTEN).exists():
-        from bumble.jobs.forgetting import brought_back
+        from bumble.jobs.forgetting import returned
 
-        if brought_back.plan(opened.entity, zone(opened)).changes:
+        if returned.plan(opened.entity, zone(opened)).changes:
             raise RefusedError(f"{root}: a merge brought back what was forgotten\n{advice}")
-    if not (waiting or brought.is_open(repository)):
-        brought.note_look(root, repository)
+    if not (waiting or approvals.is_open(repository)):
+        approvals.note_look(root, repository)
 
 
 def settle_merges(opened: Opened, kept: Sequence[str] = ()) -> None:
@@ -370,34 +370,34 @@ def settle_merges(opened: Opened, kept: Sequence[str] = ()) -> None:
         opened: The entity.
         kept: What a merge of ours has just kept, to be told with the rest.
     """
-    from bumble.entity import brought
+    from bumble.entity import approvals
 
     root = opened.entity.root
     repository = gitdir.find(root)
-    if repository is None or not brought.may_be_half_merged(root, repository):
+    if repository is None or not approvals.may_be_half_merged(root, repository):
         return
     from bumble.history import clone
 
     timeout, mended = opened.config.limits.lock_timeout_seconds, clone.Mended()
     with suppress(FolderUnwritableError):  # then nothing is taken from what is half merged
-        mended = clone.mend(root, keeping(opened), timeout_seconds=timeout)
+        mended = clone.mend(root, commit_policy(opened), timeout_seconds=timeout)
     forget_again(opened)
     here = tuple(path for path in (*kept, *mended.kept) if (root / path).exists())
     if sentence := replace(mended, kept=here).sentence:
         output.warn(opened.shell, sentence)
-    if not (mended.left or brought.is_open(repository)):
-        brought.note_look(root, repository)
+    if not (mended.left or approvals.is_open(repository)):
+        approvals.note_look(root, repository)
 
 
 def forget_again(opened: Opened, *, brought_by: str = "A merge") -> None:
     """Forget what something has brought back of people who were forgotten."""
     if not (opened.entity.root / FORGOTTEN).exists():
         return
-    from bumble.jobs import returned
+    from bumble.jobs.forgetting import returned
 
     plan = returned.forget_again(
         opened.entity,
-        keeping(opened),
+        commit_policy(opened),
         opened.shell.own_caches(opened.entity.root),
         at=index_place.of(opened.entity, opened.config.index),
         zone=zone(opened),
@@ -408,12 +408,12 @@ def forget_again(opened: Opened, *, brought_by: str = "A merge") -> None:
         output.warn(opened.shell, told)
 
 
-def keeping(opened: Opened) -> Keeping:
+def commit_policy(opened: Opened) -> CommitPolicy:
     """Return how this process makes commits."""
-    from bumble.entity.commits import Keeping
+    from bumble.entity.commits import CommitPolicy
 
     shell = opened.shell
-    return Keeping(
+    return CommitPolicy(
         opened.config.git.autocommit,
         opened.identity.name,
         lambda: shell.now().astimezone(zone(opened)),

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from bumble.app import abilities, model_facts, weights
 from bumble.app.model_choice import choose_model
-from bumble.entity import credentials
+from bumble.entity import installation
 from bumble.errors import UserError
 from bumble.jobs import locks
 from bumble.models.abilities import probe, probe_cases, results
@@ -47,7 +47,7 @@ def is_free(opened: Configured, chosen: Choice) -> bool:
     if chosen.backend != "endpoint":
         return True
     shell = opened.shell
-    return credentials.secret(chosen.key, shell.environ, shell.secrets_file) is None
+    return installation.secret(chosen.key, shell.environ, shell.secrets_file) is None
 
 
 def unmeasured(result: ModelResult, codes: Sequence[str]) -> list[str]:

@@ -15,22 +15,13 @@ from msgspec import Struct
 
 from bumble.app import output
 from bumble.app.process import Shell
-from bumble.entity import (
-    changes,
-    commits,
-    folder_trust,
-    layers,
-    retired,
-    runnable,
-    setting_edits,
-    settings,
-)
+from bumble.entity import changes, commits, folder_trust, layers, setting_edits, settings
 from bumble.entity.approvals import Rule
 from bumble.entity.changes import ChangeSet
-from bumble.entity.commits import Keeping
+from bumble.entity.commits import CommitPolicy
 from bumble.entity.config import Config, Identity
 from bumble.entity.folder import ENTITY_FILE, Entity
-from bumble.entity.runnable import Runnable
+from bumble.entity.folder_trust import Runnable
 from bumble.entity.settings import Settings
 from bumble.errors import FileChangedError, SettingInvalidError, UsageError, UserError
 from bumble.files import disk
@@ -57,12 +48,12 @@ class SettingsFile(Struct, frozen=True):
             raise UserError(f"{self.path}: could not be read: {error.strerror}") from error
 
     def write(
-        self, before: str, after: str, why: str, timeout_seconds: float, keeping: Keeping
+        self, before: str, after: str, why: str, timeout_seconds: float, policy: CommitPolicy
     ) -> None:
         """Write the file, unless it has moved on since it was read."""
         if self.root is not None:
             planned = ChangeSet(f"config: {why}", (changes.write(ENTITY_FILE, after, before, why),))
-            commits.apply(self.root, planned, keeping, timeout_seconds=timeout_seconds)
+            commits.apply(self.root, planned, policy, timeout_seconds=timeout_seconds)
             return
         self.write_own(before, after, timeout_seconds)
 
@@ -140,7 +131,7 @@ def edit(
         trusted = now.trusted
     if not dry_run:
         renewed = trust_renewed(shell, place.root, [ENTITY_FILE]) if place.root else nullcontext()
-        keeping = Keeping(
+        policy = CommitPolicy(
             autocommit,
             name,
             shell.now,
@@ -148,7 +139,7 @@ def edit(
             trusted,
         )
         with renewed:
-            place.write(before, after, why, wait if lock_timeout is None else lock_timeout, keeping)
+            place.write(before, after, why, wait if lock_timeout is None else lock_timeout, policy)
     return before, after
 
 
@@ -156,7 +147,7 @@ def _check_together(now: Settings, place: SettingsFile, after: str) -> None:
     """Refuse a text whose values are right one by one and do not go together."""
     aside = {*schema.fields(Identity), layers.NOTES, folder_trust.KEY}
     own = yaml_edit.parse_mapping(after).items()
-    plain = retired.left({key: value for key, value in own if key not in aside})
+    plain = layers.left({key: value for key, value in own if key not in aside})
     values: dict[str, Any] = {}
     for layer in now.layers:
         is_own = layer.name == place.name
@@ -209,7 +200,7 @@ def to_trust(shell: Shell, root: Path) -> Trusted:
     loaded = settings.load(root / ENTITY_FILE, shell.user_file, shell.environ)
     reaching = folder_trust.reaching(yaml_edit.parse_mapping(entitys(root).read()))
     shown = {key: urls.masked(value) for key, value in reaching.items()}
-    return Trusted(shown, runnable.read(root, reaching), rules.read(Entity(root), loaded))
+    return Trusted(shown, folder_trust.read(root, reaching), rules.read(Entity(root), loaded))
 
 
 def trust(shell: Shell, root: Path, what: Trusted, *, dry_run: bool = False) -> bool:
@@ -236,7 +227,7 @@ def trust_renewed(shell: Shell, root: Path, paths: Collection[str]) -> Iterator[
         root: The entity's folder.
         paths: The files that are changed, relative to it.
     """
-    before = _seen_and_there(shell, root) if runnable.concerns(paths) else None
+    before = _seen_and_there(shell, root) if folder_trust.concerns(paths) else None
     yield
     if before is None:
         return

@@ -6,7 +6,7 @@ that belongs there.
 
 from __future__ import annotations
 
-from bumble.text import word_frequency
+from bumble.text import words
 
 MOST_REPEATED = 80  # characters of the end that are looked for at the beginning of what follows
 LEAST_REPEATED = 12  # fewer may be chance, unless they are the whole last word
@@ -59,10 +59,10 @@ def _first_word(text: str) -> str:
 def _is_one_word(last: str, first: str, language: str) -> bool:
     """Whether two pieces are one word rather than two, by how common each of them is."""
     whole = (last + first).casefold()
-    if word_frequency.is_listed(whole, language):
+    if words.is_listed(whole, language):
         apart = min(
-            word_frequency.share(last.casefold(), language),
-            word_frequency.share(first.casefold(), language),
+            words.frequency(last.casefold(), language),
+            words.frequency(first.casefold(), language),
         )
-        return word_frequency.share(whole, language) > apart or apart <= word_frequency.RAREST
-    return not all(word_frequency.is_listed(part.casefold(), language) for part in (last, first))
+        return words.frequency(whole, language) > apart or apart <= words.RAREST
+    return not all(words.is_listed(part.casefold(), language) for part in (last, first))

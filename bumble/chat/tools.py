@@ -34,7 +34,7 @@ from bumble.records.sessions import Message
 from bumble.records.skills import Skill
 from bumble.runtime import rules
 from bumble.runtime.outside import OutsideResult
-from bumble.text import json_schema, passed_on, stop_words
+from bumble.text import passed_on, schema, stop_words
 
 LEAST_WORDS, LEAST_KEPT = 6, 0.5  # of a text that is rewritten: so many telling words, this share
 
@@ -254,7 +254,7 @@ def run(name: str, arguments: Mapping[str, Any], context: ToolContext) -> Result
     if found is None or name in AGENCY:
         known = ", ".join(tool.name for tool in known_tools)
         return Result(f"failed: there is no tool {name}; there are {known}", failed=True)
-    problem = json_schema.error(arguments, found.parameters)
+    problem = schema.schema_error(arguments, found.parameters)
     if problem is not None:
         return Result(f"failed: {problem.message}", failed=True)
     try:

@@ -32,7 +32,6 @@ from bumble.records.base import Provenance
 from bumble.records.sessions import Message, Session
 from bumble.runtime import anchor_recall, body_state, cursors, people
 from bumble.runtime.anchor_recall import Stirring
-from bumble.runtime.cursors import APPRAISE, DISTILL, REFLECT, REMEMBER
 from bumble.runtime.runtime import Runtime
 
 COMMIT_TRIES = 3
@@ -144,14 +143,10 @@ def _lived(runtime: Runtime, turn: Turn) -> list[tools.Plan]:
         done += ["tool_failed" if result.failed else "tool" for result in step.results]
     if turn.outcome.said:
         done.append(SPOKE)
-    keys: list[cursors.Key] = [(name,) for name in (APPRAISE, REMEMBER, DISTILL)]
-    keys.append((REFLECT, turn.person.id))
 
     def heard() -> Change | None:
         file = state.read(runtime.entity.state)
-        return cursors.plan_heard(
-            file, turn.session, keys, first.id, "there is more to think about"
-        )
+        return cursors.plan_heard(file, turn.session, first.id, "there is more to think about")
 
     def move(soma: Soma) -> Soma:
         before = turn.stirring.move(soma) if turn.stirring else soma

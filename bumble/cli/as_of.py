@@ -1,20 +1,182 @@
-"""An entity as it was at some time: what `--as-of` opens in the place of the folder of now."""
+"""An entity as it was at some time: what `--as-of` opens in the place of the folder of now.
+
+Folders of earlier times are kept in the user's cache. A folder is named for the hash of its tree,
+for the people whom the entity has forgotten since, who stay forgotten in it, and for the format
+that it was brought to. It is nobody's truth: anything in it can be made again.
+"""
 
 from __future__ import annotations
 
-from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING
+import hashlib
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import date, datetime, timedelta, tzinfo
+from pathlib import Path, PurePosixPath
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.app import opening, output
 from bumble.app.opening import Opened
-from bumble.entity.folder import Entity
-from bumble.errors import NotAnEntityError, UsageError
+from bumble.cli import migration
+from bumble.entity import changes
+from bumble.entity.changes import ChangeSet
+from bumble.entity.folder import ENTITY_FILE, Entity
+from bumble.entity.settings import SCHEMA_VERSION
+from bumble.errors import (
+    HistoryMissingError,
+    NotAnEntityError,
+    PastMissingError,
+    RecordInvalidError,
+    SettingInvalidError,
+    UsageError,
+)
+from bumble.files import disk
+from bumble.history import past
+from bumble.history.past import PastCommit
+from bumble.jobs.forgetting import returned
+from bumble.records import forgotten, kinds
 from bumble.text import moments
 
-if TYPE_CHECKING:
-    from bumble.cli.past_folder import PastFolder
+MOST_FOLDERS = 8  # of one entity
+MOST_CACHE_BYTES = 2_000_000_000
+IN_USE_SECONDS = 600  # a folder that was used so lately may be in use
+DRAFT = "draft-"
+
+
+class PastFolder(Struct, frozen=True):
+    """A folder as it was."""
+
+    root: Path
+    commit: PastCommit | None  # None: there is no history, so its records' own times tell
+    why: str = ""  # there is no history
+    others: tuple[Path, ...] = ()  # further ones that are kept
+
+
+def make(entity: Entity, moment: datetime, cache: Path, zone: tzinfo) -> PastFolder:
+    """Return an entity's folder as it was at a time.
+
+    Args:
+        entity: Whose.
+        moment: The time.
+        cache: Where such folders of this entity lie.
+        zone: Its time zone.
+
+    Raises:
+        PastMissingError: If there was nothing then, or somebody can't be forgotten in it.
+        HistoryClosedError: If the history belongs to somebody else.
+        HistoryUnreadableError: If git can't give all of it.
+        FolderUnwritableError: If the system refuses a write.
+    """
+    names = disk.read_if_there(entity.root / forgotten.PATH) or b""
+    try:
+        commit, why = past.find(entity.root, moment), ""
+    except HistoryMissingError as error:
+        commit, why = None, str(error).split("\n")[0].partition(": ")[2]
+
+    def fill(folder: Path) -> None:
+        if commit is not None:
+            past.write(entity.root, commit.tree, folder)
+            _migrate(entity.root, folder)
+        else:
+            past.copy_by_times(entity, folder, moment, zone)
+            if not _has_records(folder):
+                raise PastMissingError(entity.root, "none of its records is as old as that")
+        _forget(entity.root, folder, names, zone)
+
+    key = commit.tree if commit else f"{moment.isoformat()} {past.listing_by_times(entity)}"
+    key = f"{SCHEMA_VERSION} {key}"
+    digest = hashlib.sha256(key.encode(errors="surrogateescape") + b"\0" + names).hexdigest()
+    name = f"{commit.tree}-{digest[:12]}" if commit else f"times-{digest[:32]}"
+    root = _made(cache, name, fill)
+    others = [path for path in _folders(cache) if path != root]
+    return PastFolder(root, commit, why, tuple(others))
+
+
+def _migrate(root: Path, folder: Path) -> None:
+    """Bring a folder of an earlier time to the present format."""
+    try:
+        change_set = migration.plan(folder).change_set
+    except SettingInvalidError as error:
+        why = str(error).split("\n")[0].removeprefix(f"{folder}{os.sep}")
+        raise PastMissingError(root, f"it can't be read: {why}") from error
+    changes.apply(folder, change_set)
+
+
+def _has_records(folder: Path) -> bool:
+    entity = Entity(folder)
+    return any(kind.paths(entity) for kind in kinds.KINDS)
+
+
+def _forget(root: Path, folder: Path, names: bytes, zone: tzinfo) -> None:
+    """Forget in a folder of an earlier time whoever was forgotten since."""
+    if not names:
+        return
+    (folder / forgotten.PATH).unlink(missing_ok=True)
+    past.put(folder, PurePosixPath(forgotten.PATH), names)
+    entity = Entity(folder)
+    for _ in range(returned.MOST_ROUNDS):  # what two people share is done for one after the other
+        try:
+            plan = returned.plan(entity, zone)
+        except RecordInvalidError as error:
+            place = entity.relative(error.path)
+            why = f"{place} of then can't be read, and somebody has to be forgotten in it"
+            raise PastMissingError(root, f"{why}: {error.problem}") from error
+        if not plan.changes:
+            return
+        changes.apply(folder, ChangeSet(returned.TITLE, plan.changes))
+
+
+def _made(cache: Path, name: str, fill: Callable[[Path], None]) -> Path:
+    """Return a folder of the cache, filled if it is new; a kill leaves none that is half full."""
+    target = cache / name
+    if (target / ENTITY_FILE).is_file():
+        with suppress(OSError):
+            os.utime(target)
+        return target
+    _evict(cache)
+    with disk.translate_os_errors(cache):
+        disk.make_folder(cache)
+        draft = Path(tempfile.mkdtemp(prefix=DRAFT, dir=cache))  # its owner's alone
+    try:
+        fill(draft)
+        with disk.translate_os_errors(target):
+            try:
+                draft.rename(target)
+            except OSError:
+                if not (target / ENTITY_FILE).is_file():  # else another process was quicker
+                    raise
+    finally:
+        disk.clear(draft)
+    return target
+
+
+def _folders(cache: Path) -> list[Path]:
+    """Return the folders that are whole, the latest used first."""
+    with suppress(OSError):
+        whole = [path for path in cache.iterdir() if not path.name.startswith(DRAFT)]
+        return sorted(whole, key=lambda path: -path.stat().st_mtime)
+    return []
+
+
+def _evict(cache: Path) -> None:
+    """Make room for one more: those that were used longest ago go, and what kills left."""
+    old = time.time() - IN_USE_SECONDS
+    for draft in cache.glob(f"{DRAFT}*"):
+        with suppress(OSError):
+            if draft.stat().st_mtime < old:
+                disk.clear(draft)
+    total = 0
+    for number, path in enumerate(_folders(cache), 2):
+        total += sum(file.lstat().st_size for file in path.rglob("*") if file.is_file())
+        with suppress(OSError):
+            is_spare = path.stat().st_mtime < old
+            if is_spare and (number > MOST_FOLDERS or total > MOST_CACHE_BYTES):
+                disk.clear(path)
+
 
 COMMIT_CHARS = 10
 
@@ -53,13 +215,12 @@ def open_past(opened: Opened, text: str) -> Opened:
         UsageError: If the time is none, or lies ahead.
         UserError: If nothing can be told of that time.
     """
-    from bumble.cli import past_folder
     from bumble.entity import settings
     from bumble.index import place
 
     shell, live = opened.shell, opened.entity
     moment = moment_of(opened, text)
-    folder = past_folder.make(live, moment, shell.past(live.root), opening.zone(opened))
+    folder = make(live, moment, shell.past(live.root), opening.zone(opened))
     entity = Entity(folder.root, live.approval)
     # What was is for this process: its index lies beside it, and never on a server.
     flags = opened.settings.flags() | {"index.backend": "sqlite"}

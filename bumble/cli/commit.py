@@ -10,9 +10,9 @@ from typing import Annotated, Any
 import typer
 
 from bumble.app import output, setting_files
-from bumble.app.opening import Opened, keeping, within
+from bumble.app.opening import Opened, commit_policy, within
 from bumble.app.process import Shell
-from bumble.cli import editor, text_input
+from bumble.cli import text_input
 from bumble.entity import changes, commits, companions
 from bumble.entity.changes import Change, ChangeSet
 from bumble.errors import DraftInvalidError, RecordInvalidError, RefusedError
@@ -82,7 +82,7 @@ def apply(opened: Opened, change_set: ChangeSet, *, trusts: bool = True) -> None
     timeout, root = opened.config.limits.lock_timeout_seconds, opened.entity.root
     paths = [change.path for change in change_set.changes] if trusts else []
     with setting_files.trust_renewed(opened.shell, root, paths):
-        commits.apply(root, change_set, keeping(opened), timeout_seconds=timeout)
+        commits.apply(root, change_set, commit_policy(opened), timeout_seconds=timeout)
 
 
 def _without_diff(shown: dict[str, Any]) -> dict[str, Any]:
@@ -213,7 +213,7 @@ def edit(
         check(text, None if source == "-" else opened.shell.path(Path(source)))
         write(text)
         return
-    with editor.draft(opened.shell, PurePosixPath(path).name, before, check) as typed:
+    with text_input.draft(opened.shell, PurePosixPath(path).name, before, check) as typed:
         write(typed)
 
 

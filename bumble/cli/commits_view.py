@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from bumble.app import opening, output
 from bumble.app.opening import Opened
-from bumble.cli import viewing
+from bumble.cli import listing
 from bumble.cli.listing import readable, when
 from bumble.entity import commits
 from bumble.entity.changes import Version
@@ -33,12 +33,14 @@ def look(opened: Opened) -> Waiting:
     """
     log.require(opened.entity.root)
     timeout = opened.config.limits.lock_timeout_seconds
-    return commits.catch_up(opened.entity.root, opening.keeping(opened), timeout_seconds=timeout)
+    return commits.catch_up(
+        opened.entity.root, opening.commit_policy(opened), timeout_seconds=timeout
+    )
 
 
 def seen(opened: Opened, commits: Sequence[Commit]) -> list[Commit]:
     """Return commits as whoever looks may see them: of some only what made them, and when."""
-    reader, root = viewing.reader(opened), opened.entity.root
+    reader, root = listing.reader(opened), opened.entity.root
     if not reader.id:
         return list(commits)
     return [_seen(each, reader, log.versions(root, each)) for each in commits]

@@ -13,7 +13,6 @@ from typing import Any
 import typer
 
 from bumble.app.opening import open_entity, shell_of
-from bumble.cli.as_of import open_past
 from bumble.cli.options import (
     AsOfOption,
     CheckOption,
@@ -114,6 +113,8 @@ def _command(
             limits__lock_timeout_seconds=wait,
         )
         if then is not None:
+            from bumble.cli.as_of import open_past  # it loads history, which few commands need
+
             opened = open_past(opened, then)
         values.pop("json")  # the process knows it already, from its arguments
         body(opened, **values)

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from bumble.bridges.exports import bundle
 from bumble.cli.doctor import check_machine
-from bumble.entity import changes, companions, git_operations, retired
+from bumble.entity import changes, companions, git_operations, layers
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.folder import ENTITY_FILE, Entity
 from bumble.entity.git_operations import Operation
@@ -27,7 +27,7 @@ from bumble.errors import NotAnEntityError, SettingInvalidError, UnsafePathError
 from bumble.files import disk
 from bumble.files.git import Git
 from bumble.records import kinds, scratch
-from bumble.records.kinds import Kind
+from bumble.records.kind import Kind
 from bumble.records.provenance import EVERYTHING
 from bumble.text import markdown, yaml_edit
 
@@ -205,12 +205,10 @@ def _without_retired(draft: FolderDraft) -> FolderDraft:
     values = yaml_edit.parse_mapping(draft.entity)
     lines = [
         f"{ENTITY_FILE}: {'.'.join(keys)}: {reduce(getitem, keys, values)} goes:"
-        f" {retired.reason(keys)}"
-        for keys in retired.found(values)
+        f" {layers.reason(keys)}"
+        for keys in layers.found(values)
     ]
-    return replace(
-        draft, entity=retired.without_retired(draft.entity), lines=(*draft.lines, *lines)
-    )
+    return replace(draft, entity=layers.without_retired(draft.entity), lines=(*draft.lines, *lines))
 
 
 def _from_1(draft: FolderDraft) -> FolderDraft:

@@ -10,7 +10,7 @@ from bumble.app import abilities, model_facts, models, output, runtimes
 from bumble.app.abilities import ModelStanding
 from bumble.app.model_facts import Facts
 from bumble.app.opening import Configured, Opened
-from bumble.entity import credentials
+from bumble.entity import installation
 from bumble.models.abilities.tiers import ANY
 from bumble.models.weights.choice import Choice
 from bumble.runtime import spoken
@@ -52,7 +52,7 @@ def shown(opened: Configured, chosen: Choice) -> tuple[dict[str, Any], list[str]
 
 def _has_key(opened: Configured, chosen: Choice) -> bool:
     shell = opened.shell
-    return credentials.secret(chosen.key, shell.environ, shell.secrets_file) is not None
+    return installation.secret(chosen.key, shell.environ, shell.secrets_file) is not None
 
 
 def _place(opened: Configured, chosen: Choice, *, has_key: bool) -> Rows:

@@ -131,13 +131,13 @@ def _look_after(shell: Shell, root: Path, newborn: NewEntity, made: ChangeSet) -
     if kept_by is None and git.init(root):
         driver.install(root)
         zone = ZoneInfo(newborn.timezone)
-        keeping = commits.Keeping(
+        policy = commits.CommitPolicy(
             autocommit=True,
             name=newborn.name,
             clock=lambda: shell.now().astimezone(zone),
             tell=lambda text: output.warn(shell, text),
         )
-        commits.keep(root, made, keeping)
+        commits.keep(root, made, policy)
         kept_by = root
     return kept_by
 

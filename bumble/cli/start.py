@@ -14,7 +14,7 @@ from msgspec import Struct
 from bumble.app import model_facts, output, setting_files, weights
 from bumble.app.opening import Configured
 from bumble.app.process import Shell
-from bumble.entity import changes, credentials, setting_edits
+from bumble.entity import changes, installation, setting_edits
 from bumble.errors import CredentialsError
 from bumble.llm import detect, engine_probe, providers
 from bumble.llm.detect import LocalServer
@@ -134,7 +134,7 @@ def _of_providers(shell: Shell) -> Iterator[Option]:
 
 def _has_key(shell: Shell, provider: Provider) -> bool:
     try:
-        return credentials.secret(provider.key, shell.environ, shell.secrets_file) is not None
+        return installation.secret(provider.key, shell.environ, shell.secrets_file) is not None
     except CredentialsError as error:
         output.warn(shell, str(error))
         return False

@@ -5,6 +5,8 @@ stands in the user's own config is approved. Of the rest a rule is its owner's w
 made here or is trusted, and no commit that came from elsewhere holds it: git's reflog, which no
 fetch writes, says which were made here. What was found out, a note in the user's state folder
 keeps. A rule that came from elsewhere waits: an edit of it is no approval.
+The same reflog tells whether git brought anything since the folder was last looked through. Looking
+means reading every file, so it is done only then, or while git waits for a merge to be settled.
 Knows nothing of what rules there are.
 """
 
@@ -22,13 +24,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.entity import installation
-from bumble.entity.folder import Approval
-from bumble.errors import FolderUnwritableError, HistoryUnreadableError
+from bumble.entity.folder import PRIVATE, Approval
+from bumble.errors import FolderUnwritableError, HistoryUnreadableError, UnsafePathError
 from bumble.files import disk, git, gitdir
 from bumble.files.git import Git
 from bumble.files.gitdir import Repository
 
-FOLDER = "approvals"  # in the user's state folder: a note for each folder
+FOLDER = "approvals"  # of this installation: a note for each folder
 DIGEST_CHARS = 32  # of 64: 128 bits
 MOST_KEPT = 2_000  # hashes of a folder; the oldest go
 OBJECT = re.compile("[0-9a-f]{40,64}")
@@ -171,22 +173,72 @@ def _made_here(repository: Repository) -> frozenset[str]:
     return frozenset(about.split(" ")[1] for about, _, what in rows if what.startswith(MADE_HERE))
 
 
-def _place(root: Path) -> Path | None:
-    name = disk.sha256(os.path.realpath(root).encode(errors="surrogatepass"))[:DIGEST_CHARS]
-    folder = installation.folder()
-    return None if folder is None else folder / FOLDER / f"{name}.json"
+def _name(root: Path) -> str:
+    digest = disk.sha256(os.path.realpath(root).encode(errors="surrogatepass"))[:DIGEST_CHARS]
+    return f"{FOLDER}/{digest}.json"
 
 
 def _read(root: Path) -> Note:
-    place = _place(root)
-    with suppress(OSError, msgspec.MsgspecError):
-        if place is not None:
-            return msgspec.json.decode(place.read_bytes(), type=Note)
+    with suppress(msgspec.MsgspecError):
+        return msgspec.json.decode(installation.kept(_name(root)) or b"{}", type=Note)
     return Note()
 
 
 def _write(root: Path, note: Note) -> None:
-    place = _place(root)
-    with suppress(FolderUnwritableError):  # it is looked up anew each time
-        if place is not None:
-            disk.write_atomic(place, json.dumps(msgspec.to_builtins(note)).encode(), mode=0o600)
+    """Keep a note; where that can't be done, all is looked up anew each time."""
+    installation.keep(_name(root), json.dumps(msgspec.to_builtins(note)).encode())
+
+
+MAPPINGS = ("soma.yaml", "state.yaml")  # nothing works while these can't be read
+MARK = b"<<<<<<< "
+SEEN = f"{PRIVATE}/seen"  # how long git's log of HEAD was when all it brought was looked through
+MOST_UNSEEN = 100_000  # bytes of that log that are read with every command
+UNMERGED = "AUTO_MERGE"  # git leaves it until what conflicted is committed, after a stash too
+
+
+def may_be_half_merged(root: Path, repository: Repository) -> bool:
+    """Whether git has brought something since the last look, or is in the middle of that."""
+    return (
+        is_open(repository)
+        or _has_moved(root, repository)
+        or any(_has_marks(root / name) for name in MAPPINGS)
+    )
+
+
+def is_open(repository: Repository) -> bool:
+    """Whether git waits for somebody to settle what it could not merge."""
+    return bool(repository.under_way) or (repository.private / UNMERGED).exists()
+
+
+def _has_moved(root: Path, repository: Repository) -> bool:
+    """Whether git's log of HEAD has more since the last look than commits that were made here."""
+    log = repository.private / "logs" / "HEAD"
+    mark = (disk.read_cache(root / SEEN) or b"").strip()
+    start = int(mark) if mark.isdigit() else 0
+    new = gitdir.content(log, start=start)
+    if new is None:
+        return False
+    moved = any(not _is_plain_commit(line) for line in new.splitlines())
+    if not moved and len(new) > MOST_UNSEEN:
+        note_look(root, repository)
+    return moved
+
+
+def _is_plain_commit(line: bytes) -> bool:
+    """Whether a line of the log is of a commit that was made here, on what was here before."""
+    message = line.partition(b"\t")[2]
+    return message.startswith((b"commit:", b"commit (initial):"))
+
+
+def note_look(root: Path, repository: Repository) -> None:
+    """Remember that all that git has brought by now was looked through."""
+    log = gitdir.content(repository.private / "logs" / "HEAD") or b""
+    with suppress(FolderUnwritableError):
+        disk.write_atomic(root / SEEN, str(len(log)).encode())
+
+
+def _has_marks(path: Path) -> bool:
+    """Whether a file holds the two sides of a merge; a link that leads out is not looked behind."""
+    with suppress(UnsafePathError, OSError):
+        return MARK in (disk.read_if_there(path) or b"")
+    return False

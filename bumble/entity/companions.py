@@ -22,7 +22,7 @@ from msgspec import Struct
 from bumble.files import disk
 from bumble.text import markdown, merge_marks, yaml_edit
 from bumble.text.markdown import BESIDE, Document
-from bumble.text.yaml_render import Row
+from bumble.text.yaml_edit import Row
 
 FOLDER = "sources"
 LEAST = "imported"  # the trust of what has lost its companion
@@ -137,7 +137,9 @@ def digest(path: str, data: bytes | None) -> str | None:
     if place(path) is not None:
         text = _decoded(data)
         pair = split(path, text)
-        data = _encoded(joined(path, pair.text, pair.companion))
+        # a field that somebody put in front comes later than one that was always beside it
+        beside = "".join(sorted(entry for _, entry in _entries(pair.companion or "")))
+        data = _encoded(joined(path, pair.text, beside or pair.companion))
     return disk.sha256(data)
 
 

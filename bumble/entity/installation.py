@@ -1,9 +1,11 @@
-"""The secret of this installation, by which its own work is told from another's.
+"""The secrets of this installation: the key that marks its own work, and the user's API keys.
 
-It lies in the user's state folder, readable by the user only; where that can't be written, among
-the temporary files, until the machine is started anew. Where neither can be, only what this process
-wrote is ours. The one place below `cli/` that asks the environment where these folders are: whoever
-writes needs it, and nobody may give another.
+API keys come from the environment or from `secrets.yaml`, which only the user can read; never from
+an entity's folder, and they are never shown. The key tells this installation's work from another's.
+What is kept here lies in the user's state folder, readable by the user only; where that can't be
+written, among the temporary files, until the machine is started anew. Where neither can be, only
+what this process wrote is ours. The one place below `cli/` that asks the environment where these
+folders are: whoever writes needs it, and nobody may give another.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import hmac
 import os
 import secrets
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from itertools import chain
@@ -21,8 +23,9 @@ from pathlib import Path
 
 from platformdirs import PlatformDirs
 
-from bumble.errors import FolderUnwritableError
+from bumble.errors import CredentialsError, FolderUnwritableError
 from bumble.files import disk
+from bumble.text import yaml_edit
 
 NAME = "installation.key"
 KEY_BYTES = 32
@@ -31,26 +34,33 @@ OTHERS = 0o077  # the permission bits of everybody else
 
 def mark(text: str) -> str:
     """Return what only this installation can write beside a text."""
-    return _mark(_kept() or _of_process(), text)
+    return _mark(_kept_key() or _of_process(), text)
 
 
 def is_own(text: str, given: object) -> bool:
     """Whether this installation wrote a mark beside a text."""
-    keys = chain(filter(None, map(_read, _places())), (_of_process(),))
+    keys = chain(filter(None, map(_key, _places(NAME))), (_of_process(),))
     return isinstance(given, str) and any(
         hmac.compare_digest(_mark(key, text).encode(), given.encode(errors="replace"))
         for key in keys
     )
 
 
+def kept(name: str) -> bytes | None:
+    """Read what this installation keeps under a name; what others can read, or made, is not."""
+    return next((data for place in _places(name) if (data := _own(place)) is not None), None)
+
+
+def keep(name: str, data: bytes) -> None:
+    """Keep something under a name, in the first place that can be written, if there is one."""
+    for place in _places(name):
+        with suppress(FolderUnwritableError):
+            disk.write_atomic(place, data, mode=0o600)
+            return
+
+
 def _mark(key: bytes, text: str) -> str:
     return hmac.new(key, text.encode(errors="replace"), hashlib.sha256).hexdigest()
-
-
-def folder() -> Path | None:
-    """Return the user's state folder; None without a home, not even in the list of users."""
-    place = Path(PlatformDirs("bumble", appauthor=False).user_state_dir)
-    return place if place.is_absolute() else None
 
 
 @cache
@@ -58,36 +68,77 @@ def _of_process() -> bytes:
     return secrets.token_bytes(KEY_BYTES)
 
 
-def _places() -> Iterator[Path]:
-    """Yield where the secret may lie; nowhere below a home that nobody has."""
-    if (state := folder()) is not None:
-        yield state / NAME
+def _places(name: str) -> Iterator[Path]:
+    """Yield where a file may lie; nowhere below a home that nobody has."""
+    state = Path(PlatformDirs("bumble", appauthor=False).user_state_dir)
+    if state.is_absolute():
+        yield state / name
     if os.name == "posix":  # elsewhere nobody tells whose a file is
         with suppress(OSError):
             temporary = tempfile.gettempdir()  # where nothing else will do, the folder it runs in
             if not os.path.samefile(temporary, os.curdir):  # noqa: PTH121
-                yield Path(temporary) / f"bumble-{os.geteuid()}" / NAME
+                yield Path(temporary) / f"bumble-{os.geteuid()}" / name
 
 
-def _kept() -> bytes | None:
+def _kept_key() -> bytes | None:
     """Return the secret, made where there is none; None where none can be kept."""
-    for place in _places():
+    for place in _places(NAME):
         with suppress(FolderUnwritableError):
-            if _read(place) is None:
+            if _key(place) is None:
                 disk.write_atomic(place, secrets.token_bytes(KEY_BYTES), mode=0o600)
-            if key := _read(place):  # another process may have been quicker
+            if key := _key(place):  # another process may have been quicker
                 return key
     return None
 
 
-def _read(place: Path) -> bytes | None:
-    """Read the secret; one that others can read, or made, is none."""
+def _key(place: Path) -> bytes | None:
+    key = _own(place)
+    return key if key is not None and len(key) == KEY_BYTES else None
+
+
+def _own(place: Path) -> bytes | None:
+    """Read a file of this installation; one that others can read, or made, is none."""
     try:
         if os.name == "posix":
             status = place.lstat()
             if status.st_mode & OTHERS or status.st_uid != os.geteuid():
                 return None
-        key = disk.read(place)
+        return disk.read(place)
     except OSError:
         return None
-    return key if len(key) == KEY_BYTES else None
+
+
+def secret(name: str, environ: Mapping[str, str], secrets_file: Path | None) -> str | None:
+    """Find what a name stands for; None where it stands for nothing.
+
+    Args:
+        name: The variable, and the entry of the file.
+        environ: Asked first.
+        secrets_file: YAML, `NAME: key` a line; it need not exist.
+
+    Raises:
+        CredentialsError: If others can read the file, or it is not such YAML.
+    """
+    if key := environ.get(name, "").strip():
+        return key
+    if secrets_file is None or not secrets_file.exists():
+        return None
+    return _from_file(secrets_file, name)
+
+
+def _from_file(path: Path, name: str) -> str | None:
+    if os.name == "posix" and path.stat().st_mode & OTHERS:
+        raise CredentialsError(
+            f"{path}: others on this machine can read your keys\nRun: chmod 600 {path}"
+        )
+    try:
+        key = yaml_edit.parse_mapping(path.read_text("utf-8")).get(name)
+    except OSError as error:
+        raise CredentialsError(f"{path}: could not be read: {error.strerror}") from error
+    except ValueError:  # its text, which an error might quote, is secret
+        raise CredentialsError(f"{path}: must hold lines of YAML, `NAME: key`") from None
+    if key is None:
+        return None
+    if not isinstance(key, str) or not key.strip():
+        raise CredentialsError(f"{path}: the key under `{name}` must be text; put it in quotes")
+    return key.strip()

@@ -1,4 +1,4 @@
-"""`config set` and `config unset`: one setting changed in the text of a YAML file.
+"""Edits of a file of settings, as text: `config set`, `config unset`, and what `evolve` changes.
 
 Every other byte stays, comments included. Nothing is written here; a wrong key or value never gets
 as far as a new text.
@@ -6,14 +6,15 @@ as far as a new text.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import get_origin
+from collections.abc import Mapping, Sequence
+from typing import Any, get_origin
 
-from bumble.entity import layers, retired
+from bumble.entity import layers
 from bumble.entity.config import Config, Identity
 from bumble.errors import SettingInvalidError, UsageError
 from bumble.text import schema, yaml_edit
 from bumble.text.schema import Keys, ValueProblem
+from bumble.text.words import one_line
 
 
 def plan_set(source: str, key: str, value_text: str, *, file: str = "entity.yaml") -> str:
@@ -48,11 +49,11 @@ def plan_unset(source: str, key: str, *, file: str = "entity.yaml") -> str:
         SettingInvalidError: If the file can't be changed in place.
     """
     keys = tuple(key.split("."))
-    gone = retired.reason(keys)
+    gone = layers.reason(keys)
     if not gone and _find(key)[1] is Identity:
         raise UsageError(f"`{key}` is part of who the entity is; set it instead")
     try:
-        return retired.removed(source, keys) if gone else yaml_edit.remove(source, keys)
+        return layers.removed(source, keys) if gone else yaml_edit.remove(source, keys)
     except yaml_edit.SourceError as error:
         raise invalid(file, error) from error
 
@@ -75,3 +76,53 @@ def invalid(file: str, error: yaml_edit.SourceError) -> SettingInvalidError:
     """Return the error of a file of settings that can't be changed in place."""
     place = file if error.line is None else f"{file}:{error.line}"
     return SettingInvalidError(place, error.problem)
+
+
+NEUTRAL = 0.5  # of a trait that nobody has set
+DECIMALS = 4
+MOST_TOPICS = 40  # of curiosity, in all
+
+
+def evolved(
+    source: str, traits: Mapping[str, float], behaviours: Sequence[str], curiosity: Sequence[str]
+) -> str:
+    """Return the text with traits moved, and with new behaviours and topics of curiosity.
+
+    Args:
+        source: The text of entity.yaml.
+        traits: By how much each is to change; it stays in [0, 1].
+        behaviours: To be added; what is there already is not.
+        curiosity: Likewise; beyond 40 in all there are no more.
+
+    Raises:
+        SourceError: If the text can't be changed in place.
+    """
+    persona = _mapping(yaml_edit.parse_mapping(source).get("identity"))
+    present = _mapping(persona.get("traits"))
+    for name, change in traits.items():
+        level = present.get(name, NEUTRAL)
+        moved = round(min(1.0, max(0.0, float(level) + change)), DECIMALS)
+        if moved != level:
+            source = yaml_edit.set_value(source, ("identity", "traits", name), moved)
+    for key, texts, most in (
+        ("behaviours", behaviours, None),
+        ("curiosity", curiosity, MOST_TOPICS),
+    ):
+        listed = list(persona.get(key) or [])
+        joined = _joined(listed, texts)[:most] if most is None or len(listed) < most else listed
+        if joined != listed:
+            source = yaml_edit.set_value(source, ("identity", key), joined)
+    return source
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _joined(listed: Sequence[str], texts: Sequence[str]) -> list[str]:
+    """Add to a list what it has not yet, whatever the case."""
+    joined = list(listed)
+    for text in map(one_line, texts):
+        if text.casefold() not in (str(there).casefold() for there in joined):
+            joined.append(text)
+    return joined

@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import astuple, replace
 
-from bumble.entity import approvals, folder_trust, retired
+from bumble.entity import approvals, folder_trust, layers
 from bumble.entity import layers as setting_layers
 from bumble.entity.approvals import Rule
 from bumble.entity.config import Config, Identity, defaults
@@ -27,7 +27,7 @@ from bumble.errors import (
     UserError,
 )
 from bumble.files import disk
-from bumble.text import merge_marks, schema, urls, yaml_edit, yaml_render
+from bumble.text import merge_marks, schema, urls, yaml_edit
 from bumble.text.schema import Keys, UnknownKeyProblem, ValueProblem
 
 ACTING = ("wake", "tools")  # sections by which an entity acts by itself
@@ -150,7 +150,7 @@ def rules(values: Mapping[str, Any]) -> list[Rule]:
     Raises:
         ValueError: If it does not say who the entity is.
     """
-    plain = retired.left(folder_trust.without(values, folder_trust.only_owners(values)))
+    plain = layers.left(folder_trust.without(values, folder_trust.only_owners(values)))
     own = {key: plain[key] for key in schema.fields(Identity) if key in plain}
     return [identity_rule(schema.build(Identity, own)), *acting(plain)]
 
@@ -167,7 +167,7 @@ def identity_rule(identity: Identity) -> Rule:
 def acting(values: Mapping[str, Any]) -> list[Rule]:
     """Return the rule by which an entity.yaml has the entity act, if it does."""
     told = {name: values[name] for name in ACTING if values.get(name)}
-    summary = yaml_render.inline(told)
+    summary = yaml_edit.inline(told)
     return [approvals.rule(ACTING_RULE, ENTITY_FILE, summary, told)] if told else []
 
 
@@ -291,12 +291,12 @@ def _read(path: Path) -> tuple[Plain, str] | None:
 def _layer(path: Path, plain: Plain, source: str, *, name: str) -> tuple[Layer, list[str]]:
     """Return what a file sets, and what to say of settings in it that are gone."""
     warnings = [
-        retired.warning(
+        layers.warning(
             setting_layers.place(str(path), source, keys), keys, is_users=name != ENTITY_FILE
         )
-        for keys in retired.found(plain)
+        for keys in layers.found(plain)
     ]
-    plain = retired.left(plain)
+    plain = layers.left(plain)
     try:
         schema.check(Config, plain)
     except ValueProblem as problem:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bumble.guard import claims, values
-from bumble.text import word_frequency, words
+from bumble.text import words
 
 _OTHERS = ("en", "de", "es", "fr", "it", "pt", "pl")
 _OWN_SHARE = 4.0  # times as common in its own language as in any other
@@ -63,7 +63,7 @@ def _is_noun(word: str, language: str) -> bool:
     if language != "de":
         return False
     ends = range(_LEAST_BEFORE, len(word) - _LEAST_LETTERS + 1)
-    if word_frequency.is_listed(word, language) or word.endswith(_PLACES):
+    if words.is_listed(word, language) or word.endswith(_PLACES):
         return False
     return any(
         _is_own(word[start:], language)
@@ -73,21 +73,21 @@ def _is_noun(word: str, language: str) -> bool:
 
 
 def _is_listed_in_german(part: str) -> bool:
-    return any(word_frequency.is_listed(form, "de") for form in (part, part.removesuffix("s")))
+    return any(words.is_listed(form, "de") for form in (part, part.removesuffix("s")))
 
 
 def _is_own(word: str, language: str) -> bool:
     """Whether a word is much more common in its language than elsewhere, and no place there."""
-    if not word_frequency.is_listed(word, language):
+    if not words.is_listed(word, language):
         return False
-    share = word_frequency.share(word, language)
-    elsewhere = (word_frequency.share(word, other) for other in _OTHERS if other != language)
+    share = words.frequency(word, language)
+    elsewhere = (words.frequency(word, other) for other in _OTHERS if other != language)
     if share < _OWN_SHARE * max(elsewhere):
         return False
     return (
         language != "de"
         or share > _COMMON
-        or any(word_frequency.is_listed(form, language) for form in _forms(word))
+        or any(words.is_listed(form, language) for form in _forms(word))
     )
 
 

@@ -1,11 +1,15 @@
-"""Any record by its id or name, or a part of it, in the same fields whatever its kind."""
+"""Any record by its id or name, or a part of it, in the same fields whatever its kind.
+
+A message is found without the index: its id holds the time when it was said, which leaves few
+transcripts to look into. Writes nothing.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from datetime import datetime, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from functools import cached_property
 from pathlib import Path
 
@@ -15,12 +19,104 @@ from msgspec.structs import replace
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, RecordMissingError, UserError
 from bumble.files import disk
-from bumble.history.message_index import MessageIndex
-from bumble.records import base, journal, kinds, knowledge, record_view, relationships, skills
+from bumble.records import (
+    base,
+    journal,
+    kinds,
+    knowledge,
+    relationships,
+    session_files,
+    skills,
+)
 from bumble.records.base import BY_HAND, Provenance
-from bumble.records.kinds import Kind
-from bumble.records.record_view import RecordView
-from bumble.records.sessions import Compaction, Message
+from bumble.records.kind import Kind, RecordView
+from bumble.records.session_files import SessionInfo
+from bumble.records.sessions import Compaction, Message, Session
+
+SLACK = timedelta(minutes=5)  # the clocks of two clones
+_ID = re.compile(rb'"id"\s*:\s*"((?:msg|cmp)_[^"\\]+)"')
+
+
+class FoundMessage(Struct, frozen=True):
+    """A message or a summary, with the conversation and the line that hold it."""
+
+    record: Message | Compaction
+    session: Session
+    line: int  # of the transcript
+
+
+class MessageIndex:
+    """Finds messages in the conversations of an entity; reads each once, when it is needed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._sessions: dict[str, Session] = {}
+
+    @cached_property
+    def paths(self) -> dict[str, Path]:
+        """Transcripts by the id of their conversation."""
+        return {path.parent.name: path for path in session_files.paths(self.folder)}
+
+    def session(self, session_id: str) -> Session | None:
+        """Return a conversation; None if it is not here.
+
+        Raises:
+            RecordInvalidError: If its transcript can't be read.
+        """
+        if session_id not in self._sessions and session_id in self.paths:
+            self._sessions[session_id] = session_files.load(self.paths[session_id])
+        return self._sessions.get(session_id)
+
+    def find(self, record_id: str) -> FoundMessage | None:
+        """Return a message or a summary; None if no conversation holds it."""
+        wanted = record_id.encode()
+        for session_id in self._likely(record_id):
+            if session_id in self._sessions or wanted in _read_bytes(self.paths[session_id]):
+                session = self.session(session_id)
+                found_message = _find_in(session, record_id) if session else None
+                if found_message:
+                    return found_message
+        return None
+
+    def ids(self) -> Iterator[str]:
+        """Yield the ids of all messages and summaries, the oldest conversation first."""
+        for path in self.paths.values():
+            yield from (match.decode() for match in _ID.findall(_read_bytes(path)))
+
+    def _likely(self, record_id: str) -> list[str]:
+        """Order the conversations: first those that went on when the id was made."""
+        at = base.time_of(record_id)
+        if at is None:
+            return list(self.paths)
+        near = [info.id for info in self._infos if info.at - SLACK <= at <= info.last_at + SLACK]
+        return [*near, *(session_id for session_id in self.paths if session_id not in set(near))]
+
+    @cached_property
+    def _infos(self) -> list[SessionInfo]:
+        infos = []
+        for path in self.paths.values():
+            try:
+                infos.append(session_files.read_info(path))
+            except RecordInvalidError:  # still searched, after the others
+                continue
+        return infos
+
+
+def _read_bytes(path: Path) -> bytes:
+    return disk.read_if_there(path) or b""
+
+
+def _find_in(session: Session, record_id: str) -> FoundMessage | None:
+    entries: tuple[Message | Compaction, ...] = (*session.messages, *session.compactions)
+    record = next((entry for entry in entries if entry.id == record_id), None)
+    if record is None:
+        return None
+    mark = re.compile(rf'"id"\s*:\s*"{re.escape(record_id)}"')
+    rows = enumerate(session.source.split("\n"), 1)
+    return FoundMessage(
+        record, session, next((line for line, text in rows if mark.search(text)), 1)
+    )
+
 
 MESSAGE = "message"
 KINDS = (*(kind.name for kind in kinds.KINDS if kind.explained), MESSAGE)
@@ -138,7 +234,7 @@ class Library:
             return [skill.slug] if skill else []
         if kind == "journal":
             times = (
-                [f"{entry.at:{record_view.JOURNAL_STAMP}}" for entry in self._diary]
+                [f"{entry.at:{journal.STAMP}}" for entry in self._diary]
                 if _DAY.match(wanted)
                 else []
             )
@@ -240,7 +336,7 @@ class Library:
         session = self.messages.session(session_id)
         if session is None:
             return None
-        view = record_view.of_open_session(session)
+        view = session_files.view(session)
         return self._of_view(kinds.SESSION.name, view, self.messages.paths[session_id])
 
     def _read_message(self, message_id: str) -> LibraryRecord | None:

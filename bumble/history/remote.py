@@ -1,11 +1,14 @@
 """Other clones of an entity: what they did is fetched and merged, and ours pushed if asked.
 
 git reaches out to the address that the branch follows. Nothing that only the repository's own
-config names is run for that, unless the folder is trusted.
+config names is run for that, unless the folder is trusted. A remote is set up for the branch that
+is checked out; nothing is sent before the first push.
 """
 
 from __future__ import annotations
 
+import os
+import re
 import shlex
 from collections import Counter
 from pathlib import Path, PurePosixPath
@@ -13,15 +16,22 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct
 
 from bumble.entity import changes, commits, git_operations
-from bumble.entity.commits import Keeping
+from bumble.entity.commits import CommitPolicy
 from bumble.entity.folder import PRIVATE
 from bumble.entity.git_operations import Operation
-from bumble.errors import HistoryMissingError, MergeUnfinishedError, SyncError
+from bumble.errors import (
+    HistoryMissingError,
+    MergeUnfinishedError,
+    RefusedError,
+    SyncError,
+    UsageError,
+)
 from bumble.files import disk, git
 from bumble.files.git import Git
 from bumble.history import clone, driver
 from bumble.history.clone import Mended
 from bumble.records import forgotten, kinds
+from bumble.text import urls
 
 MOST_SHOWN = 5
 ODD_MODES = {"120000": "a link", "160000": "a repository within it"}
@@ -58,7 +68,7 @@ def place_of(root: Path, *, trusted: bool) -> Git:
         raise SyncError(root, why, "`bumble doctor` says which.")
     named = place.reaching_programs(but=driver.KEY)
     if not trusted and (named or place.strays):
-        what = f"its own git config has {', '.join(named)}" if named else place.astray
+        what = f"its own git config has {', '.join(named)}" if named else place.outside_repository
         advice = f"If that is yours: `bumble config trust {shlex.quote(str(root))}`, then again."
         raise SyncError(root, what, advice)
     return place
@@ -98,9 +108,23 @@ def fetch(root: Path, place: Git, target: Upstream) -> None:
 
 
 def merge(
-    root: Path, place: Git, target: Upstream, keeping: Keeping, *, timeout_seconds: float
+    root: Path,
+    place: Git,
+    target: Upstream,
+    policy: CommitPolicy,
+    *,
+    timeout_seconds: float,
+    leaves_open: bool = True,
 ) -> Merging:
     """Merge what was fetched, by meaning; a kill on the way leaves the folder as it was before.
+
+    Args:
+        root: Of the entity.
+        place: Its repository.
+        target: What was fetched.
+        policy: How commits are made.
+        timeout_seconds: How long to wait for another writer.
+        leaves_open: Whether a merge that a person has to settle stays; else it is taken back.
 
     Raises:
         MergeUnfinishedError: If both sides changed one thing, and nothing says which is right.
@@ -115,14 +139,17 @@ def merge(
         git_operations.settle(root, place)
         try:
             with git_operations.noted(root, commits.merging(place, target.tracking)):
-                return Merging(int(count), _merged(root, place, target, keeping), before)
+                mended = _merged(root, place, target, policy, leaves_open=leaves_open)
+                return Merging(int(count), mended, before)
         finally:  # what git could not bring to an end, on a full disk say
             git_operations.settle(root, place)
 
 
-def _merged(root: Path, place: Git, target: Upstream, keeping: Keeping) -> Mended:
+def _merged(
+    root: Path, place: Git, target: Upstream, policy: CommitPolicy, *, leaves_open: bool
+) -> Mended:
     """Merge, to the end: what this returns is committed."""
-    result = commits.merge(place, keeping, target.tracking, driver.KEY, driver.command())
+    result = commits.merge(place, policy, target.tracking, driver.KEY, driver.command())
     if result.code == 0:
         return Mended()
     if not place.repository.under_way:
@@ -132,9 +159,13 @@ def _merged(root: Path, place: Git, target: Upstream, keeping: Keeping) -> Mende
         if "unrelated histories" in result.err:
             advice = "One of them was begun anew, after forgetting say: clone that one afresh."
         raise SyncError(root, result.why, advice)
-    mended = clone.mend_conflicts(root, place, keeping)
-    if mended.left:
+    mended = clone.mend_conflicts(root, place, policy)
+    if mended.left and leaves_open:
         raise MergeUnfinishedError(root, mended.left)
+    if mended.left:
+        place.call("merge", "--abort")
+        why = f"both changed {', '.join(mended.left)}"
+        raise SyncError(root, why, "Nothing was changed. `bumble sync` lets you choose.")
     if place.repository.under_way:
         raise SyncError(root, result.why, "The merge was taken back; try it again.")
     return mended
@@ -233,3 +264,114 @@ def push(root: Path, place: Git, target: Upstream) -> None:
         result = place.reach("push", "--no-verify", target.remote, pushed)
     if result.code != 0:
         raise SyncError(root, result.why, "It was merged here; push again.")
+
+
+REMOTE = "origin"
+_SCHEME = re.compile(r"(https?|ssh|git|file)://", re.IGNORECASE)
+_HOST_AND_PATH = re.compile(r"(?:[\w.-]+@)?([\w-]+(?:\.[\w-]+)+):(?!//)([^\s]+)")  # as ssh has it
+_SSH = re.compile(r"ssh://(?:[^@/]+@)?([^/:]+)(?::\d+)?/(.+)", re.IGNORECASE)
+
+
+class Upload(Struct, frozen=True):
+    """What a push would send."""
+
+    branch: str
+    commits: int
+    records: dict[str, int]  # by kind
+    others: int  # files that are no records, of the whole repository
+
+
+def address(text: str, folder: Path) -> str:
+    """Return an address as git takes it; a folder of this machine by its whole path.
+
+    Raises:
+        UsageError: If it is none that git reaches out to.
+    """
+    if _SCHEME.match(text) or _HOST_AND_PATH.fullmatch(text):
+        return text
+    if not text.strip() or text.startswith("-") or "::" in text:
+        raise UsageError(f"{text or 'an empty text'}: that is no address of a git repository.")
+    return os.path.normpath(folder / Path(text).expanduser())
+
+
+def on_the_web(place: str) -> str:
+    """Return where anybody would look for a repository; empty for one that is not on the web."""
+    ssh = _SSH.fullmatch(place) or _HOST_AND_PATH.fullmatch(place)
+    web = f"https://{ssh[1]}/{ssh[2]}" if ssh else urls.bare(place)
+    return web if web.lower().startswith(("http://", "https://")) else ""
+
+
+def is_public(place: str) -> bool:
+    """Whether anybody can read a repository: it answers who has neither key nor password."""
+    web = on_the_web(place)
+    return bool(web) and git.answers_anybody(web)
+
+
+def upload(root: Path, place: Git) -> Upload:
+    """Tell what a push would send: all that is committed, and all earlier versions of it.
+
+    Raises:
+        SyncError: If nothing is committed yet, or no branch is checked out.
+    """
+    branch = place.call("symbolic-ref", "--quiet", "--short", "HEAD").text.strip()
+    count = place.call("rev-list", "--count", "HEAD").text.strip()
+    if not branch or not count.isdigit():
+        raise SyncError(root, "there is no branch with a commit", "`bumble doctor` says more.")
+    names = place.call("ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD").text.split("\0")
+    prefix = place.repository.prefix
+    found = [
+        kinds.of_path(name.removeprefix(prefix)) if name.startswith(prefix) else None
+        for name in names
+        if name
+    ]
+    records = Counter(kind.name for kind in found if kind is not None)
+    return Upload(branch, int(count), dict(records), found.count(None))
+
+
+def connect(root: Path, place: Git, target: str, branch: str) -> None:
+    """Give the repository its remote; the same again changes nothing.
+
+    Raises:
+        RefusedError: If it has another.
+        SyncError: If the remote doesn't answer, or holds something else.
+    """
+    known = place.call("config", "--get", f"remote.{REMOTE}.url").text.strip()
+    if known and known != target:
+        raise RefusedError(
+            f"{root} has a remote already: {urls.shown(known)}\n"
+            f"To take it away: `git -C {shlex.quote(str(root))} remote remove {REMOTE}`"
+        )
+    heads = place.reach("ls-remote", "--heads", target)
+    if heads.code != 0:
+        raise SyncError(
+            root, heads.why, f"Does {urls.shown(target)} exist, and may you write there?"
+        )
+    if not known:
+        added = place.call("remote", "add", REMOTE, target)
+        if added.code != 0:
+            raise SyncError(root, added.why, "Nothing was changed.")
+    ref = f"refs/heads/{branch}"
+    if f"\t{ref}" not in heads.text:
+        return
+    with git_operations.noted(root, Operation("fetch")):
+        fetched = place.reach("fetch", "--no-recurse-submodules", "--no-auto-maintenance", REMOTE)
+    tracking = f"refs/remotes/{REMOTE}/{branch}"
+    if fetched.code != 0 or place.call("merge-base", "HEAD", tracking).code != 0:
+        place.call("remote", "remove", REMOTE)
+        why = f"{urls.shown(target)} holds another beginning"
+        raise SyncError(root, why, "Clone it to have that one here, or choose an empty place.")
+
+
+def push_first(root: Path, place: Git, branch: str) -> None:
+    """Push the branch, and let it follow the remote; hooks do not run.
+
+    Raises:
+        SyncError: If that fails.
+    """
+    pushed = f"HEAD:refs/heads/{branch}"
+    with git_operations.noted(root, Operation("push")):
+        result = place.reach("push", "--no-verify", REMOTE, pushed)
+    if result.code != 0:
+        raise SyncError(root, result.why, "Nothing was uploaded; say it again once it can be.")
+    place.call("config", f"branch.{branch}.remote", REMOTE)
+    place.call("config", f"branch.{branch}.merge", f"refs/heads/{branch}")

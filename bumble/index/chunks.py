@@ -39,7 +39,7 @@ from bumble.records.base import Provenance
 from bumble.records.sessions import Message, Session
 from bumble.text import languages, words
 from bumble.text.markdown import Document
-from bumble.text.tags import distinct, folded, in_text
+from bumble.text.words import distinct_tags, folded_tag, tags_in
 
 VERSION = f"5.{terms.VERSION}.{form.VERSION}"  # raise it when the same file would give other chunks
 TELLING_CHARS = 2000  # of a text, which tell its language
@@ -113,7 +113,7 @@ def text_hash(text: str) -> str:
 
 
 def _folded(tags: Iterable[str]) -> tuple[str, ...]:
-    return tuple(map(folded, distinct(tags)))
+    return tuple(map(folded_tag, distinct_tags(tags)))
 
 
 def read(kind: str, path: Path, *, name: str, zone: tzinfo) -> list[Chunk]:
@@ -209,7 +209,7 @@ def _chunks(kind: str, of: RecordText) -> Iterator[Chunk]:
             tuple(terms.terms(embedded, code)),
             at=of.at,
             people=of.people,
-            tags=_folded((*of.tags, *in_text(piece.text))),
+            tags=_folded((*of.tags, *tags_in(piece.text))),
             audience=of.origin.audience,
             trust=of.origin.trust,
             form=form.form(piece.text, language),
@@ -437,7 +437,7 @@ def _turn(
             _recipe(embedded, before),
             at=message.at.isoformat(),
             people=session.people,
-            tags=_folded(in_text(piece.text)),
+            tags=_folded(tags_in(piece.text)),
             audience=session.people,
             trust=message.trust,
             session=session.id,

@@ -34,7 +34,7 @@ from bumble.index.rows import (
 )
 from bumble.index.scan import Stamp
 from bumble.models.embed.protocol import DocumentTokens, Floats
-from bumble.text.tags import folded
+from bumble.text.words import folded_tag
 
 OF_CHUNK = ("texts", "vectors")  # tables with a row a chunk, beside `chunks`
 _FILES = (
@@ -237,7 +237,7 @@ class Store(ABC):
             if listed:
                 parts.append(f"{column} in ??")
                 values.append(list(listed))
-        tags = [folded(tag) for tag in only.tags]
+        tags = [folded_tag(tag) for tag in only.tags]
         for column, names, join in (("people", only.people, "or"), ("tags", tags, "and")):
             if names:
                 parts.append("(" + f" {join} ".join([f"instr({column}, ?) > 0"] * len(names)) + ")")

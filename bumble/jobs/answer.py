@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 from msgspec import Struct, structs
 
 from bumble.body import appraisal
-from bumble.jobs.facts.store_extracted import CATEGORIES
-from bumble.jobs.portraits.scores import FIELDS as SCORES
+from bumble.jobs.facts import CATEGORIES
+from bumble.jobs.portrait import FIELDS as SCORES
 from bumble.text import words
 from bumble.text.words import one_line
 

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
-from bumble.errors import RecordInvalidError
+from msgspec.structs import replace
+
+from bumble.chat import alone, loop, participants, route, tools, turn, turn_budget, turn_record
+from bumble.entity.changes import Change
+from bumble.errors import AnswerInvalidError, RecordInvalidError
+from bumble.fallback import quotes, sayings
 from bumble.jobs import schedule
-from bumble.records import automations, base
+from bumble.llm import prompts
+from bumble.llm.protocol import Action, PromptMessage, Request
+from bumble.records import automations, base, journal, sessions
 from bumble.records.automations import Automation
-from bumble.runtime import rules
-from bumble.runtime.job import Condition, Due
+from bumble.records.base import Provenance
+from bumble.records.provenance import BY_FORM
+from bumble.runtime import people, rules
+from bumble.runtime.job import Condition, Due, JobResult
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments
+from bumble.text.words import shorten
 
 
 def check(runtime: Runtime) -> Due[Automation | Path]:
@@ -47,3 +59,131 @@ def due_at(runtime: Runtime, automation: Automation, at: datetime) -> datetime:
     except ValueError as error:
         path = runtime.entity.root / automations.path(automation.id)
         raise RecordInvalidError(path, str(error), automation.source.line_of("schedule")) from error
+
+
+MOST_FAILURES = 5  # in a row, before one is switched off
+TAG = "automation"
+TASK_CHARS = 200  # of a task, where the diary quotes it
+
+
+def run(runtime: Runtime, job: Automation | Path) -> JobResult:
+    """Do what an automation asks for; an unusable answer counts as a failure of it.
+
+    Raises:
+        RecordInvalidError: If the file is no automation.
+        UserError: If no model answers: it is tried again.
+    """
+    at = runtime.now()
+    automation = automations.load(job) if isinstance(job, Path) else job
+    due_at(runtime, automation, at)  # says so if its schedule is none
+    try:
+        done = _think(runtime, automation, at)
+        if done.problem is not None:
+            raise done.problem
+        said, failed = done.said, done.stopped not in ("done", "length") or not done.said
+        served = partial(turn_record.plan_tools, runtime, done, at)
+        writes: list[tools.Plan] = [served, *([] if failed else done.plans)]
+    except AnswerInvalidError as error:
+        said, failed, writes = str(error).splitlines()[0], True, []
+    failures = automation.failures + 1 if failed else 0
+    off = failures >= MOST_FAILURES
+    if failed:
+        lines = [f"{automation.id} failed, {failures} in a row: {said or 'nothing was said'}"]
+        lines += [f"{automation.id} is switched off; `enabled: true` in its file"] if off else []
+    else:
+        lines = [f"{automation.id}: {said}"]
+    why = f"do {automation.id}"
+
+    def plan() -> Sequence[Change | None]:
+        file = runtime.entity.root / automations.path(automation.id)
+        now = automations.load(file) if file.exists() else None
+        if now is None or now.last != automation.last:
+            return []  # it was taken away, or another process did it
+        origin = _origin(runtime, automation)
+        text = _by_form(runtime, automation, at)
+        if text:
+            origin = replace(origin, by=f"{TAG} {BY_FORM}", model="")
+        kept = (
+            []
+            if failed
+            else [
+                journal.plan_add(
+                    at, text or said, runtime.zone, why, tags=(TAG,), provenance=origin
+                )
+            ]
+        )
+        noted = automations.plan_ran(now, at, failures, why, enabled=now.enabled and not off)
+        return [*kept, noted, *(write() for write in writes)]
+
+    data = {"automation": automation.id, "failed": failed, "failures": failures, "said": said}
+    return JobResult(
+        f"automation: {automation.id}",
+        plan,
+        tuple(lines),
+        data,
+        (("Evidence", automation.id), ("Model", runtime.model.name)),
+    )
+
+
+def _by_form(runtime: Runtime, automation: Automation, at: datetime) -> str:
+    """Return what the diary says where no model may write it: what was due, in its own words."""
+    wording = sayings.of_owner(runtime)
+    if wording is None:
+        return ""
+    task = quotes.marked(shorten(automation.prompt, TASK_CHARS, at_word=True), wording.template)
+    date = quotes.day(at.astimezone(runtime.zone), wording.template, year=False)
+    return wording.template.automation.format(task=task, date=date)
+
+
+def _think(runtime: Runtime, automation: Automation, at: datetime) -> loop.LoopOutcome:
+    """Let the model act on the task, with the tools of a turn."""
+    owner = participants.person(runtime.entity, runtime.identity, None)
+    # never written: what was said before is searched, this talk is nobody's
+    talk = sessions.new(base.new_id(sessions.PREFIX, at, runtime.rng), at, owner.id)
+    context = turn.tool_context(runtime, talk, _origin(runtime, automation), TAG)
+
+    def carry_out(call: Action) -> tools.Result:
+        if call.name == tools.COMMAND.name and not runtime.writes:
+            return tools.Result("failed: no program is run in a dry run", failed=True)
+        return tools.run(call.name, call.arguments, context)
+
+    return alone.act(
+        runtime,
+        _request(runtime, automation, owner.name, at),
+        tools.declared(runtime.config.tools),
+        runtime.config.cognition.loop,
+        carry_out,
+        person=owner.name,
+        task=automation.prompt,
+    )
+
+
+def _origin(runtime: Runtime, automation: Automation) -> Provenance:
+    return Provenance(
+        by=TAG,
+        model=runtime.model.name,
+        sources=(automation.id,),
+        trust="entity",
+        audience=(people.owner_id(runtime.entity, runtime.identity),),
+    )
+
+
+def _request(runtime: Runtime, automation: Automation, owner: str, at: datetime) -> Request:
+    profile = turn_budget.profile(runtime.config, route.AUTOMATION.profile, runtime.temperature)
+    asked = prompts.load("automation").fill(
+        now=f"It is {at:%A %d %B %Y, %H:%M}.",
+        owner=owner,
+        prompt=automation.prompt.replace("</task", "< /task"),
+    )
+    owner_id = people.owner_id(runtime.entity, runtime.identity)
+    stable = turn.stable_part(runtime, (owner_id,)).text
+    return Request(
+        messages=(PromptMessage("system", stable), PromptMessage("user", asked)),
+        purpose=TAG,
+        schema=loop.schema(tools.declared(runtime.config.tools)),
+        max_tokens=profile.max_tokens,
+        temperature=profile.temperature,
+        thinking=profile.thinking,
+        seed=runtime.rng.getrandbits(31),
+        cache_family=str(runtime.entity.root),
+    )

@@ -6,7 +6,7 @@ the files as they are. One file gets one change.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from datetime import datetime
 from typing import Any
 
@@ -18,18 +18,14 @@ from bumble.body.appraisal import Appraisal
 from bumble.body.config import EMOTIONS
 from bumble.entity.changes import Change
 from bumble.guard import sources
-from bumble.jobs import answer
+from bumble.jobs import answer, episode, facts, portrait
 from bumble.jobs.answer import PersonView, Sentence, StretchAnswer
 from bumble.jobs.ask import Draft
-from bumble.jobs.episodes import appraise, episode_text, remember
-from bumble.jobs.episodes.episode_text import TellingResult
-from bumble.jobs.episodes.remember import RememberJob
-from bumble.jobs.facts import store_extracted
-from bumble.jobs.facts.store_extracted import ExtractedItem, WindowMemories
-from bumble.jobs.portraits import line_origins, portrait_update, scores
-from bumble.jobs.portraits.line_origins import LineSource
-from bumble.jobs.portraits.portrait_update import PortraitDraft, PortraitUpdate
+from bumble.jobs.episode import TellingResult
+from bumble.jobs.facts import ExtractedItem, WindowMemories
+from bumble.jobs.portrait import LineSource, PortraitDraft, PortraitUpdate
 from bumble.jobs.scene import Scene
+from bumble.jobs.segments import StretchJob
 from bumble.recall.belief_strength import CORRECTION, Claim, Verdict
 from bumble.records import episodes, relationships
 from bumble.records.episodes import Episode, Telling
@@ -37,13 +33,14 @@ from bumble.records.provenance import BY_FORM
 from bumble.records.relationships import Relationship
 from bumble.records.sessions import Message, Session
 from bumble.runtime import people
-from bumble.runtime.cursors import APPRAISE, DISTILL, REFLECT, REMEMBER
 from bumble.runtime.job import JobPlan
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words
 
 SAID, CORRECTED, INFERRED = 0.7, 0.9, 0.45  # confidence of a first mention
 WORLD_FACT = "world_fact"
+FELT, EPISODE, PORTRAITS, FACTS = "felt", "episode", "portraits", "facts"  # parts of an answer
+EVERYTHING = frozenset((FELT, EPISODE, PORTRAITS, FACTS))
 
 
 class Memories(Struct, frozen=True):
@@ -61,9 +58,9 @@ class Memories(Struct, frozen=True):
 def of(
     runtime: Runtime,
     shown: Scene,
-    job: RememberJob,
+    job: StretchJob,
     draft: Draft,
-    due: set[str],
+    parts: Set[str],
     *,
     allow_shrink: bool = False,
 ) -> Memories:
@@ -74,17 +71,17 @@ def of(
         shown: The stretch.
         job: The same, to be remembered.
         draft: The answer, without the sentences that don't stand.
-        due: Names of the cursors that wait in it; what another has dealt with is left out.
+        parts: What is to be made of it.
         allow_shrink: Whether a portrait may lose more than `portrait.MOST_LOSS`.
     """
     at, whole = runtime.now(), draft.answer
-    felt = _felt(runtime, shown, whole) if APPRAISE in due else None
+    felt = _felt(runtime, shown, whole) if FELT in parts else None
     episode, passed_over = None, ""
-    if REMEMBER in due:
+    if EPISODE in parts:
         episode, passed_over = _episode(runtime, shown, job, draft, felt, at)
-    drawn = tuple(_portraits(runtime, shown, whole, allow_shrink)) if REFLECT in due else ()
+    drawn = tuple(_portraits(runtime, shown, whole, allow_shrink)) if PORTRAITS in parts else ()
     stored = WindowMemories()
-    if DISTILL in due:
+    if FACTS in parts:
         told = {person.name for person, _ in drawn}
         items = tuple(_items(shown, whole, told, is_quoted=draft.wording is not None))
         stored = WindowMemories(
@@ -131,23 +128,23 @@ def _standing(shown: Scene) -> Callable[[str], bool]:
 def _episode(
     runtime: Runtime,
     shown: Scene,
-    job: RememberJob,
+    job: StretchJob,
     draft: Draft,
     felt: tuple[Message, Appraisal] | None,
     at: datetime,
 ) -> tuple[Episode | None, str]:
     """Make the episode of a stretch; None, with the reason, where it matters too little."""
-    if episodes.locate(runtime.entity.episodes, remember.id_of(job)):
+    if episodes.locate(runtime.entity.episodes, episode.id_of(job)):
         return None, "it is remembered already"
     whole, is_quoted = draft.answer, draft.wording is not None
     if is_quoted and not whole.narrative:
         return None, "nothing in it is worth keeping"
     session = _with_felt(shown.session, felt, at)
-    weight = remember.weigh(runtime, session, job)
+    weight = episode.weigh(runtime, session, job)
     threshold = runtime.config.memory.episode_significance_threshold
     if weight.total < threshold:
         return None, weight.sentence(threshold)
-    result = _telling(runtime, shown, whole, is_quoted=is_quoted)
+    result = telling(runtime, shown, whole, is_quoted=is_quoted)
     told = tuple(each.text for each in whole.narrative if each.inference)
     model = "" if result.excerpt or is_quoted else runtime.model.name
     cited = {label for sentence in whole.narrative for label in sentence.cites}
@@ -156,28 +153,28 @@ def _episode(
         if is_quoted
         else shown.telling.spoken_messages
     )
-    origin = remember.origin_of(session, spoken, remember.audience(session, job.messages), model)
+    origin = episode.origin_of(session, spoken, episode.audience(session, job.messages), model)
     if is_quoted:
         origin = replace(origin, by=f"{origin.by} {BY_FORM}")
     inferences = () if result.excerpt else told
-    return remember.episode_of(runtime, session, job, weight, result, origin, inferences), ""
+    return episode.episode_of(runtime, session, job, weight, result, origin, inferences), ""
 
 
 def _with_felt(session: Session, felt: tuple[Message, Appraisal] | None, at: datetime) -> Session:
     if felt is None:
         return session
     message, assessment = felt
-    line = appraise.line(at, message, assessment, "")
+    line = episode.felt_line(at, message, assessment, "")
     return replace(session, appraisals={**session.appraisals, message.id: line})
 
 
-def _telling(
+def telling(
     runtime: Runtime, shown: Scene, whole: StretchAnswer, *, is_quoted: bool
 ) -> TellingResult:
     """Return the text of an episode; an excerpt, where nothing of the telling stands."""
     if not whole.narrative:
         why = "nothing that the model told stands on what was said"
-        return TellingResult(episode_text.excerpt(shown.telling), why)
+        return TellingResult(episode.excerpt(shown.telling), why)
     title = f"# {answer.joined(whole.title).rstrip('.') or shown.telling.day}\n\n"
     if is_quoted:
         lines = "\n\n".join(sentence.text for sentence in whole.narrative)
@@ -271,7 +268,7 @@ def _claims(
 ) -> Iterator[Claim]:
     for item in items:
         if item.kind == "belief":
-            yield store_extracted.claim(runtime, shown.window, item, at)
+            yield facts.claim(runtime, shown.window, item, at)
 
 
 # portraits
@@ -286,14 +283,12 @@ def _portraits(
         if likeness is None or not likeness.portrait:
             continue
         text = answer.joined_lines(likeness.portrait, "\n")
-        scored = scores.read(likeness.scores, _standing(shown))
+        scored = portrait.read_scores(likeness.scores, _standing(shown))
         names = (person.id, *person.names)
         draft = PortraitDraft(text, (), scored)
         yield (
             person,
-            portrait_update.judged(
-                runtime, person, names, "rewrite", draft, allow_shrink=allow_shrink
-            ),
+            portrait.judged(runtime, person, names, "rewrite", draft, allow_shrink=allow_shrink),
         )
 
 
@@ -313,18 +308,18 @@ def plan(runtime: Runtime, shown: Scene, memories: Memories) -> JobPlan:
     late: list[str] = []
     for person, update in memories.portraits:
         now = people.find_person(runtime, person.id)
-        if portrait_update.is_edited(person, now):
+        if portrait.is_edited(person, now):
             late.append(f"{person.name}: the portrait was edited meanwhile; it stays as it is")
         elif update.good:
             planned.append(_plan_portrait(runtime, shown, person, update, memories.at))
             touched.add(person.id)
-    stored = store_extracted.plan(runtime, shown.window, memories.stored)
+    stored = facts.plan(runtime, shown.window, memories.stored)
     planned += stored.changes
     noted = {change.path for change in stored.changes if change is not None}
     if memories.felt is not None:
         message, assessment = memories.felt
         ended = shown.messages[-1].at
-        planned += appraise.plan_felt(
+        planned += episode.plan_felt(
             runtime, shown.session, [memories.felt], ended, memories.at, memories.model
         )
         if message.speaker not in touched and relationships.path(message.speaker) not in noted:
@@ -339,7 +334,7 @@ def _plan_portrait(
     runtime: Runtime, shown: Scene, person: Relationship, update: PortraitUpdate, at: datetime
 ) -> Change | None:
     own = [message for message in shown.messages if message.speaker == person.id]
-    notes = portrait_update.notes(person)
+    notes = portrait.notes(person)
     now = people.find_person(runtime, person.id) or person
     more: dict[str, Any] = {
         "pending": tuple(note for note in now.pending if note not in notes),
@@ -347,12 +342,12 @@ def _plan_portrait(
         "reviewed_at_count": now.interaction_count,  # the whole of it was written anew
     }
     given = [
-        *line_origins.of_messages(shown.session.id, own),
+        *portrait.of_messages(shown.session.id, own),
         *(LineSource(note.text, note.provenance.sources) for note in notes),
     ]
     message_ids = [message.id for message in own]
     trusts = [message.trust for message in own] + [note.provenance.trust for note in notes]
-    origin = portrait_update.origin(
-        runtime, REFLECT, person, update, (shown.session.id, *message_ids), trusts
+    origin = portrait.origin(
+        runtime, "reflect", person, update, (shown.session.id, *message_ids), trusts
     )
-    return portrait_update.plan(runtime, person, update, origin, given, more)
+    return portrait.plan(runtime, person, update, origin, given, more)

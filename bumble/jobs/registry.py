@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from functools import partial
 
-from bumble.jobs import automation_run, automations, day_prefix, reminders, stretch, wake
-from bumble.jobs.sleep import consolidate, dream, evolve, living_memory, stray_thoughts
+from bumble.jobs import (
+    automations,
+    consolidate,
+    day_prefix,
+    dream,
+    evolve,
+    musings,
+    reminders,
+    stretch,
+    wake,
+    working_memory,
+)
 from bumble.prompt import handover
 from bumble.runtime.review_queue import OF_STRETCH
 from bumble.runtime.runner import Pass
@@ -20,14 +30,14 @@ AFTER_TURN: tuple[Pass, ...] = (
 # What a tick does besides: before that, and after it.
 BEFORE: tuple[Pass, ...] = (
     Pass("reminders", reminders.check, reminders.run, thinks=False, written_as="remind"),
-    Pass("automations", automations.check, automation_run.run, written_as="automation"),
+    Pass("automations", automations.check, automations.run, written_as="automation"),
 )
 AFTER: tuple[Pass, ...] = (
     Pass("consolidate", consolidate.check, consolidate.run, at_once=True, reviewed=True),
     Pass("dream", dream.check, dream.run, reviewed=True),
-    Pass("working memory", living_memory.check, living_memory.run, reviewed=True),
+    Pass("working memory", working_memory.check, working_memory.run, reviewed=True),
     Pass("evolve", evolve.check, evolve.run),
-    Pass("noise", partial(stray_thoughts.check, stirred=True), stray_thoughts.run),
+    Pass("noise", partial(musings.check_thoughts, stirred=True), musings.think),
     Pass("wake", wake.check_tick, wake.run, thinks=False),  # it minds silence by a gate of its own
 )
 

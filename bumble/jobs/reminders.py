@@ -17,7 +17,7 @@ from bumble.chat.participants import Delivery
 from bumble.entity.changes import Change
 from bumble.errors import RecordInvalidError, RefusedError, UserError
 from bumble.files import disk
-from bumble.jobs import schedule, wake_gates
+from bumble.jobs import schedule, wake
 from bumble.records import base, journal, provenance, reminders, sessions
 from bumble.records.reminders import COMMAND, JOURNAL, SESSION, Reminder
 from bumble.records.sessions import Session
@@ -90,7 +90,7 @@ def for_talk(runtime: Runtime, session: Session) -> Delivery:
 
 def waits_for(runtime: Runtime, reminder: Reminder, *, watched: bool = False) -> str | None:
     """Say what a reminder that is due still waits for; None: nothing."""
-    if wake_gates.is_of_wake(reminder.provenance) and wake_gates.is_quiet(runtime, runtime.now()):
+    if wake.is_of_wake(reminder.provenance) and wake.is_quiet(runtime, runtime.now()):
         return "these are quiet hours, and nobody asked for it"
     if reminder.deliver == SESSION and not (
         watched and reminder.person == people.owner_id(runtime.entity, runtime.identity)
@@ -145,7 +145,7 @@ def run(
 
 def worded(reminder: Reminder, at: datetime) -> str:
     """Word a reminder; one that comes late says so. A message of the entity's own is as it is."""
-    if wake_gates.is_of_wake(reminder.provenance):
+    if wake.is_of_wake(reminder.provenance):
         return reminder.text
     late = at - reminder.at >= LATE
     due = f" (due {reminder.at.astimezone(at.tzinfo):%A %d %B %Y, %H:%M})" if late else ""

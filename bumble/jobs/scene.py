@@ -7,6 +7,7 @@ where several talk, what one of them told in private stays out of it. Asks no mo
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import tzinfo
 from functools import cached_property
 
 from msgspec import Struct
@@ -14,20 +15,74 @@ from msgspec import Struct
 from bumble.body import appraisal, ebb
 from bumble.guard import secrets
 from bumble.guard.sources import ClaimSources, Said
-from bumble.jobs.episodes import remember
-from bumble.jobs.episodes.episode_text import EpisodeScene
-from bumble.jobs.facts.extract_window import Window
-from bumble.jobs.portraits import portrait_update
+from bumble.jobs import episode, portrait
+from bumble.jobs.episode import EpisodeScene
 from bumble.recall import belief_strength
+from bumble.records import base, knowledge, relationships
 from bumble.records import beliefs as held
-from bumble.records import knowledge, relationships
 from bumble.records.beliefs import Belief
+from bumble.records.provenance import is_untrusted
 from bumble.records.relationships import Relationship
 from bumble.records.sessions import Message, Session
 from bumble.runtime import body_state, people
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens, words
 from bumble.text.words import one_line
+
+USER = "user"
+
+
+class Window(Struct, frozen=True):
+    """Consecutive messages of a conversation, numbered, with who took part."""
+
+    session: str  # id
+    people: tuple[str, ...]  # ids of all who took part in the conversation
+    names: Mapping[str, str]  # what they are called, by id
+    entity: str  # what the entity is called
+    messages: tuple[Message, ...]
+    zone: tzinfo
+    is_read: bool = False  # whether the entity took no part, and only reads what was said
+
+    @property
+    def numbers(self) -> range:
+        return range(1, len(self.messages) + 1)
+
+    @property
+    def speakers(self) -> tuple[str, ...]:
+        """The names of the people who say something in it."""
+        person_messages = [self.messages[n - 1] for n in self.numbers if self.is_persons(n)]
+        return tuple(dict.fromkeys(self.speaker(message) for message in person_messages))
+
+    def speaker(self, message: Message) -> str:
+        """Return who said a message, as the model is shown it."""
+        if message.role == USER:
+            named = message.extra.get("name")
+            return str(named or self.names.get(message.speaker, "") or message.speaker or "person")
+        if message.role == "assistant":  # in an imported conversation another one than this entity
+            return str(message.extra.get("name") or self.entity)
+        return "(tool)"
+
+    def is_evidence(self, number: int) -> bool:
+        """Whether a message may be what a memory rests on."""
+        message = self.messages[number - 1] if 1 <= number <= len(self.messages) else None
+        return (
+            message is not None
+            and message.role != "tool"
+            and not is_untrusted(message.trust)
+            and bool(message.text.strip())
+        )
+
+    def is_persons(self, number: int) -> bool:
+        """Whether a person said it, not the entity."""
+        return self.is_evidence(number) and self.messages[number - 1].role == USER
+
+    def ids(self, numbers: Sequence[int]) -> tuple[str, ...]:
+        return tuple(self.messages[number - 1].id for number in numbers)
+
+    def trust(self, numbers: Sequence[int]) -> str:
+        """Return the lowest trust of some messages."""
+        return base.lowest_trust(self.messages[number - 1].trust for number in numbers)
+
 
 NEIGHBOURS = 20  # beliefs looked at for contradictions
 QUERY_TOKENS = 300  # of what was said, to look for what is known of it
@@ -81,7 +136,7 @@ class Scene(Struct, frozen=True, dict=True):
         known = [f"{each.title}: {each.text}" for each in self.known.values()]
         known += [belief.text for belief in self.beliefs.values()]
         for person in self.portraits.values():
-            known += [person.text, *(note.text for note in portrait_update.notes(person))]
+            known += [person.text, *(note.text for note in portrait.notes(person))]
         names = (self.window.entity, *self.telling.names.values())
         return ClaimSources(tuple(said), tuple(known), names, self.window.zone)
 
@@ -100,7 +155,7 @@ def gather(runtime: Runtime, session: Session, messages: Sequence[Message]) -> S
     return Scene(
         session,
         window,
-        remember.scene_of(runtime, session, messages),
+        episode.scene_of(runtime, session, messages),
         _known(runtime, query, window.people),
         _near_beliefs(runtime, query, window.people),
         _portraits(runtime, session),
@@ -170,7 +225,7 @@ def slots(runtime: Runtime, scene: Scene) -> dict[str, str]:
 
 def _seen(person: Relationship) -> str:
     prose, _ = relationships.split_quotes(person.text)
-    notes = "".join(f"\n(note) {note.text}" for note in portrait_update.notes(person))
+    notes = "".join(f"\n(note) {note.text}" for note in portrait.notes(person))
     return f"{person.name}:\n{prose or '(nobody has drawn them yet)'}{notes}"
 
 

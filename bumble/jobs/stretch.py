@@ -3,53 +3,110 @@
 A stretch is over by a pause, a change of topic, its length or the end of the conversation. Then
 one answer tells what it did to the body, what is remembered, known and believed of it, and how its
 people are seen; each sentence is held to its sources, each part kept by itself. Where no model may
-write, the answer is made of quotes (`quoted`). The cursors `appraise`, `remember`, `reflect` and
-`distill` move together.
+write, the answer is made of quotes (`quoted`).
 
 An answer that can't be used is asked for again; after a few tries the stretch is passed over, and
-what was said stands as an excerpt. An imported conversation is learnt from when it is asked for by
-name: what is known and believed of it, no episode and no portrait.
+what was said stands as an excerpt, which consolidation has told later. An imported conversation is
+learnt from when it is asked for by name: what is known and believed of it, no episode and no
+portrait. What leaves the view of a long talk is dealt with before it does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import takewhile
+import contextlib
+import math
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count, takewhile
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.entity.changes import Change
-from bumble.errors import AnswerInvalidError
+from bumble.entity.config import DistillationConfig
+from bumble.errors import AnswerInvalidError, RecordInvalidError
 from bumble.fallback import notices, sayings
-from bumble.jobs import ask, gates, memories, quoted, scene
+from bumble.jobs import ask, episode, memories, portrait, quoted, scene, segments
 from bumble.jobs.answer import StretchAnswer
 from bumble.jobs.ask import Draft, Dropped
-from bumble.jobs.episodes import remember
-from bumble.jobs.episodes.remember import RememberJob
-from bumble.jobs.facts.extract_window import split_windows
-from bumble.jobs.memories import Memories
-from bumble.jobs.portraits import portrait_update
+from bumble.jobs.memories import EPISODE, EVERYTHING, FACTS, Memories
 from bumble.jobs.scene import Scene
-from bumble.records import session_files, sessions, state
+from bumble.jobs.segments import StretchJob
+from bumble.records import base, episodes, session_files, sessions, state
+from bumble.records.episodes import Episode
 from bumble.records.mapping_files import MappingFile
 from bumble.records.sessions import Distilled, Message, Session
-from bumble.runtime import cursors
-from bumble.runtime.cursors import APPRAISE, DISTILL, REFLECT, REMEMBER
-from bumble.runtime.job import Condition, Due, JobPlan, JobResult, traced
+from bumble.runtime import body_state, cursors, runner
+from bumble.runtime.job import NO_ANSWER, Condition, Due, JobPlan, JobResult, traced
+from bumble.runtime.runner import Pass
 from bumble.runtime.runtime import Runtime
+from bumble.text import moments
+
+URGENCY_FROM = 0.6  # emotional intensity from which fewer turns are enough
+ENOUGH = "enough was said"  # what closes a stretch that goes on
+
+
+def conditions(
+    runtime: Runtime, session: Session, waiting: Sequence[Message]
+) -> tuple[Condition, ...]:
+    """Return what has to hold before a stretch that goes on is dealt with."""
+    config, now = runtime.config.memory.distillation, runtime.now()
+    new, depth = _turns(waiting), _depth(runtime, session, config.min_turns_absolute)
+    intensity = body_state.intensity(runtime, body_state.read(runtime, now))
+    enough = turns_needed(intensity, config)
+    first = waiting[0].at if waiting else now
+    seconds = moments.gap(first, now).total_seconds()
+    return (
+        Condition("enabled", "yes" if config.enabled else "no", "yes", config.enabled),
+        Condition("new turns", f"{new} in {session.id}", "at least 1", new >= 1),
+        Condition(
+            "time or turns",
+            f"{seconds:.0f} s, {new} turns",
+            f"at least {config.cycle_seconds:g} s or {enough} turns",
+            seconds >= config.cycle_seconds or new >= enough,
+        ),
+        Condition(
+            "depth",
+            f"{depth} turns",
+            f"at least {config.min_turns_absolute}",
+            depth >= config.min_turns_absolute,
+        ),
+        Condition(
+            "urgency",
+            f"{intensity:.2f} felt, so {enough} turns are enough",
+            f"fewer than {config.min_turns} above {URGENCY_FROM:g}",
+            True,
+        ),
+    )
+
+
+def turns_needed(intensity: float, config: DistillationConfig) -> int:
+    """Return how many new turns are enough when so much is felt."""
+    over = max(0.0, intensity - URGENCY_FROM)
+    share = over / (1 - URGENCY_FROM)
+    return max(1, math.ceil(config.min_turns / (1 + share * (config.soma_urgency_divisor - 1))))
+
+
+def _depth(runtime: Runtime, session: Session, least: int) -> int:
+    """Count the turns the entity has heard: of this conversation, then of others until enough."""
+    depth = _turns(session.messages)
+    for path in reversed(session_files.paths(runtime.entity.sessions)):
+        if depth >= least:
+            break
+        if path.parent.name != session.id:
+            with contextlib.suppress(RecordInvalidError):
+                depth += _turns(session_files.load(path).messages)
+    return depth
+
+
+def _turns(messages: Sequence[Message]) -> int:
+    return sum(message.role == "user" for message in messages)
+
 
 NAME = ask.PURPOSE
 TRIES = 3  # unusable answers after which a stretch is passed over
+RETELL_TRIES = 2  # unusable answers after which an excerpt stays one
 TRIED = "stretch"  # section of state.yaml: {ses_…: {first: msg_…, failed: 2}}
-ALL = (APPRAISE, REMEMBER, DISTILL)
-
-
-class StretchJob(RememberJob, frozen=True):
-    """A stretch of a conversation of which nothing was made yet.
-
-    What closed it is empty where it was asked for while it goes on.
-    """
 
 
 def check(
@@ -74,19 +131,21 @@ def check(
     jobs: list[StretchJob] = []
     open_count, told = 0, list[Condition]()
     for name in names:
-        session = remember.conversation(runtime, name)
+        session = episode.conversation(runtime, name)
         if session is None or (person and person not in session.people):
             continue
         for job in _cut(runtime, file, session):
             if gated and not (job.closed or force):
-                told = [*gates.conditions(runtime, session, job.messages)]
-                job = replace(job, closed=gates.ENOUGH if all(e.passes for e in told) else "")
+                told = [*conditions(runtime, session, job.messages)]
+                job = replace(job, closed=ENOUGH if all(e.passes for e in told) else "")
             if job.closed or force:
                 jobs.append(job)
             else:
                 open_count += 1
-    found = remember.due(jobs, open_count)
-    return found if jobs else Due((*found.conditions, *told), ())
+    jobs.sort(key=lambda job: (job.messages[0].at, job.session_id))
+    value = f"{len(jobs)} over, {open_count} going on"
+    over = Condition("stretches of conversation", value, "one that is over", bool(jobs))
+    return Due((over,) if jobs else (over, *told), tuple(jobs))
 
 
 def _cut(runtime: Runtime, file: MappingFile, session: Session) -> list[StretchJob]:
@@ -96,31 +155,24 @@ def _cut(runtime: Runtime, file: MappingFile, session: Session) -> list[StretchJ
     waiting = _waiting(file, session)
     if not any(message.role == "user" for message in waiting):
         return []
-    return [
-        StretchJob(session.id, each.messages, each.closed)
-        for each in remember.cut(runtime, session, waiting)
-    ]
+    return segments.stretches(runtime, session, waiting)
 
 
 def _waiting(file: MappingFile, session: Session) -> Sequence[Message]:
-    """Return what waits for any of the passes, that of the one that is furthest behind."""
-    people = file.get(cursors.SECTION, session.id, REFLECT, default={})
-    keys: list[cursors.Key] = [(name,) for name in ALL]
-    keys += [(REFLECT, str(name)) for name in (people if isinstance(people, Mapping) else {})]
-    waits = [cursors.messages(file, session, key) for key in keys]
-    longest = max(waits, key=lambda messages: len(messages), default=())
-    open_ends = {message.id for message in session.unanswered}  # another process may be at them
-    return list(takewhile(lambda each: each.id not in open_ends, longest))
+    """Return what waits up to the first turn without an answer: another process may be at it."""
+    open_ends = {message.id for message in session.unanswered}
+    return list(takewhile(lambda each: each.id not in open_ends, cursors.messages(file, session)))
 
 
 def _imported(runtime: Runtime, session: Session) -> list[StretchJob]:
     """Cut what was not learnt from yet of an imported conversation."""
     ids = [message.id for message in session.messages]
     start = ids.index(session.distilled) + 1 if session.distilled in ids else 0
+    unanswered = {message.id for message in session.unanswered}
+    settled = [each for each in session.messages[start:] if each.id not in unanswered]
     budget = runtime.config.memory.distillation.context_char_budget
-    entity, zone = runtime.identity.name, runtime.zone
-    windows = split_windows(session, session.messages[start:], {}, entity, zone, budget)
-    return [StretchJob(session.id, window.messages, "imported") for window in windows]
+    groups = segments.by_size(segments.turns_of(settled), budget)
+    return [StretchJob(session.id, messages, "imported") for messages in groups]
 
 
 def up_to(runtime: Runtime, session_id: str, message_id: str) -> StretchJob | None:
@@ -148,52 +200,27 @@ def run(runtime: Runtime, job: StretchJob, *, allow_shrink: bool = False) -> Job
     """
     session = session_files.load(runtime.entity.root / sessions.path(job.session_id))
     shown = scene.gather(runtime, session, job.messages)
-    due = _due(runtime, session, job)
+    nothing = Draft(StretchAnswer())
     if not shown.labels:
-        return _result(runtime, job, shown, Draft(StretchAnswer()), Memories(runtime.now()), due)
+        return _result(runtime, job, shown, nothing, Memories(runtime.now()))
     wording = sayings.of_conversation(runtime, session)
     try:
         draft = quoted.draw(runtime, shown, wording) if wording else ask.draw(runtime, shown)
     except AnswerInvalidError as error:
-        return _failed(runtime, job, shown, due, error)
-    off = set() if runtime.config.memory.distillation.enabled else {DISTILL}
-    made = memories.of(runtime, shown, job, draft, due - off, allow_shrink=allow_shrink)
+        return _failed(runtime, job, shown, error)
+    parts = EVERYTHING if session.imported is None else {FACTS}
+    off = set() if runtime.config.memory.distillation.enabled else {FACTS}
+    made = memories.of(runtime, shown, job, draft, parts - off, allow_shrink=allow_shrink)
     if made.passed_over:
-        remember.note_passed_over(runtime, job, made.passed_over)
-    return _result(runtime, job, shown, draft, made, due)
-
-
-def _due(runtime: Runtime, session: Session, job: StretchJob) -> set[str]:
-    """Return the names of the cursors that wait in a stretch."""
-    if session.imported is not None:
-        return {DISTILL}
-    file = state.read(runtime.entity.state)
-    ids = {message.id for message in job.messages}
-    keys = _keys(file, session.id)
-    waiting = {
-        key: {message.id for message in cursors.messages(file, session, key)} for key in keys
-    }
-    return {key[0] for key, there in waiting.items() if there & ids}
-
-
-def _keys(file: MappingFile, session_id: str) -> list[cursors.Key]:
-    """Return the cursors of a conversation."""
-    there = file.get(cursors.SECTION, session_id, default={})
-    people = there.get(REFLECT, {})
-    keys: list[cursors.Key] = [(name,) for name in ALL if name in there]
-    return [*keys, *((REFLECT, str(name)) for name in people if isinstance(people, Mapping))]
+        episode.note_passed_over(runtime, job, made.passed_over)
+    return _result(runtime, job, shown, draft, made)
 
 
 def _result(
-    runtime: Runtime,
-    job: StretchJob,
-    shown: Scene,
-    draft: Draft,
-    made: Memories,
-    due: set[str],
+    runtime: Runtime, job: StretchJob, shown: Scene, draft: Draft, made: Memories
 ) -> JobResult:
     def plan() -> JobPlan:
-        moved = _plan_moved(runtime, job, shown, draft.dropped, due)
+        moved = _plan_moved(runtime, job, draft.dropped)
         if moved is None:
             return JobPlan((), ("somebody else has dealt with it meanwhile",))
         stored = memories.plan(runtime, shown, made)
@@ -214,52 +241,37 @@ def _result(
 
 
 def _title(made: Memories) -> str:
-    episode = made.episode
-    return "" if episode is None else episode.text.partition("\n")[0].lstrip("#> ")[:80]
+    return "" if made.episode is None else _first_line(made.episode.text)
+
+
+def _first_line(text: str) -> str:
+    return text.partition("\n")[0].lstrip("#> ")[:80]
 
 
 def _plan_moved(
-    runtime: Runtime, job: StretchJob, shown: Scene, dropped: Sequence[Dropped], due: set[str]
+    runtime: Runtime, job: StretchJob, dropped: Sequence[Dropped]
 ) -> list[Change | None] | None:
-    """Plan to move all cursors behind a stretch; None if another process was faster."""
+    """Plan to move the cursor behind a stretch; None if another process was faster."""
     file = state.read(runtime.entity.state)
     session = session_files.load(runtime.entity.root / sessions.path(job.session_id))
     why = f"{len(job.messages)} messages were dealt with"
-    last = job.messages[-1]
+    last, ids = job.messages[-1], {message.id for message in job.messages}
     values, gone = ask.refused_values(file, dropped, last.at)
     tried = file.get(TRIED, default={})
     if session.id in tried:
         gone.append((TRIED, session.id) if len(tried) > 1 else (TRIED,))
-    file, before = _without(file, gone)
     if session.imported is not None:
         if session.distilled and not cursors.is_behind(session, last.id, session.distilled):
             return None
         reached = sessions.plan_append(session, [Distilled(runtime.now(), last.id)], why)
-        noted = state.plan_write(file, values, why) if values else None
-        return [_joined(before, noted), reached]
-    if not _due(runtime, session, job) >= due:
+        return [state.plan_write(file, values, why, remove=gone), reached]
+    if not any(message.id in ids for message in cursors.messages(file, session)):
         return None
-    moves = [(key, last.id) for key in _keys(file, session.id)]
-    return [_joined(before, cursors.plan_moved(file, session, moves, values, why))]
-
-
-def _without(file: MappingFile, keys: Sequence[Sequence[str]]) -> tuple[MappingFile, Change | None]:
-    """Take keys out of the state: the file as it then is, and the change."""
-    cleared = state.plan_write(file, {}, "", remove=keys) if keys else None
-    if cleared is None or cleared.data is None:
-        return file, None
-    return state.parse(cleared.data.decode()), cleared
-
-
-def _joined(first: Change | None, second: Change | None) -> Change | None:
-    """Make one change of two that follow each other on one file."""
-    if first is None or second is None:
-        return first or second
-    return Change(second.path, second.why, second.data, first.read)
+    return [cursors.plan_moved(file, session, last.id, values, why, remove=gone)]
 
 
 def _failed(
-    runtime: Runtime, job: StretchJob, shown: Scene, due: set[str], error: AnswerInvalidError
+    runtime: Runtime, job: StretchJob, shown: Scene, error: AnswerInvalidError
 ) -> JobResult:
     """Count an unusable answer; after a few the stretch is passed over, and quoted."""
     file = state.read(runtime.entity.state)
@@ -267,8 +279,9 @@ def _failed(
     first, why = job.messages[0].id, str(error).splitlines()[0]
     failed = 1 + (int(marked.get("failed", 0)) if marked.get("first") == first else 0)
     if failed >= TRIES:
-        made = memories.of(runtime, shown, job, Draft(StretchAnswer()), due & {REMEMBER})
-        passed = _result(runtime, job, shown, Draft(StretchAnswer()), made, due)
+        parts = {EPISODE} if shown.session.imported is None else set()
+        made = memories.of(runtime, shown, job, Draft(StretchAnswer()), parts)
+        passed = _result(runtime, job, shown, Draft(StretchAnswer()), made)
         return replace(passed, lines=(f"Passed over after {failed} tries: {why}", *passed.lines))
 
     def counted() -> list[Change | None]:
@@ -303,7 +316,7 @@ def _lines(job: StretchJob, shown: Scene, draft: Draft, made: Memories) -> list[
     elif made.passed_over:
         lines.append(f"Not remembered: {made.passed_over}")
     for person, update in made.portraits:
-        lines += portrait_update.lines(person, update)
+        lines += portrait.told(person, update)
     lines += [f"  dropped: {each.why}: {each.text}" for each in draft.dropped]
     return lines
 
@@ -324,7 +337,142 @@ def _data(job: StretchJob, draft: Draft, made: Memories) -> dict[str, Any]:
             {"kind": item.kind, "title": item.title, "text": item.text} for item in stored.items
         ]
         + [{"kind": "belief", "title": "", "text": claim.text} for claim in stored.claims],
-        "portraits": [portrait_update.data(*each) for each in made.portraits],
+        "portraits": [portrait.update_data(*each) for each in made.portraits],
         "dropped": [{"text": each.text, "reason": each.why} for each in draft.dropped],
         "mended": draft.mended,
     }
+
+
+# excerpts told later
+
+
+class RetellJob(Struct, frozen=True):
+    """An episode that is an excerpt, and what it was cut from."""
+
+    episode: Episode
+    session: Session
+    messages: tuple[Message, ...]
+
+
+def check_excerpts(runtime: Runtime) -> Due[RetellJob]:
+    """Find the excerpts whose conversation is still there, the oldest first."""
+    jobs = tuple(_excerpts(runtime))
+    value = f"{len(jobs)} not told yet"
+    return Due((Condition("excerpts", value, "at least 1", bool(jobs)),), jobs)
+
+
+def _excerpts(runtime: Runtime) -> Iterator[RetellJob]:
+    for path in episodes.paths(runtime.entity.episodes):
+        try:
+            if episodes.EXCERPT not in base.read_text(path):  # most files: not worth parsing
+                continue
+            there = base.load(path, episodes.parse)
+            if there.summary_source == episodes.EXCERPT and there.tries < RETELL_TRIES:
+                job = _to_retell(runtime, there)
+                if job is not None:
+                    yield job
+        except RecordInvalidError:  # `doctor` names it; the others go on
+            continue
+
+
+def _to_retell(runtime: Runtime, there: Episode) -> RetellJob | None:
+    """Return what an excerpt was cut from; None if that is gone, or no model may tell it."""
+    session, wanted = episode.conversation(runtime, there.session), there.provenance.sources
+    messages = [each for each in session.messages if each.id in wanted] if session else []
+    if session is None or not messages:
+        return None
+    if sayings.wording(runtime, session, messages) is not None:
+        return None
+    cut_from = episode.scene_of(runtime, session, messages)
+    if not episode.is_excerpt(cut_from, there.text):  # a hand was on it
+        return None
+    return RetellJob(there, session, tuple(messages))
+
+
+def retell(runtime: Runtime, job: RetellJob) -> JobResult:
+    """Ask anew what a stretch comes to that stands as an excerpt; its episode alone is kept."""
+    there = job.episode
+    shown = scene.gather(runtime, job.session, job.messages)
+    draft, why, answered = Draft(StretchAnswer()), "", True
+    try:
+        draft = ask.draw(runtime, shown)
+    except NO_ANSWER as error:
+        why, answered = str(error).splitlines()[0], isinstance(error, AnswerInvalidError)
+    result = memories.telling(runtime, shown, draft.answer, is_quoted=False)
+    why = why or result.excerpt
+    title = _first_line(result.telling.text)
+    origin = replace(there.provenance, by=episode.PURPOSE, model=runtime.model.name)
+
+    def plan() -> list[Change | None]:
+        folder = runtime.entity.episodes
+        file = episodes.locate(folder, there.id)
+        if file is None or base.read_text(file) != there.source.text:
+            return []  # what a person edited meanwhile is theirs
+        if why:
+            tried = episodes.plan_tried(folder, there, "no model could tell it")
+            return [tried] if answered else []
+        return [episodes.plan_retell(folder, there, result.telling.text, origin, "it is told")]
+
+    return JobResult(
+        title=f"remember: {there.id} stays an excerpt" if why else f"remember: {title}",
+        plan=plan,
+        lines=(f"{there.id} stays an excerpt: {why}" if why else f"Told {there.id}: {title}",),
+        data={"episode": there.id, "told": not why, "why_not": why or None},
+        trailers=() if why else traced([there.session], runtime.model.name),
+    )
+
+
+# before a compaction
+
+
+Listener = Callable[[str], None]
+
+
+def leaving(runtime: Runtime, compaction: JobResult) -> StretchJob | None:
+    """Return the next window that is to be distilled before a compaction is written.
+
+    Args:
+        runtime: Whose conversation.
+        compaction: What `compact.run` made; not yet written.
+    """
+    config = runtime.config.cognition.history_compression
+    left = compaction.summarised
+    if not (config.compaction_flush_to_knowledge and runtime.writes and left):
+        return None
+    return up_to(runtime, left.session, left.last)
+
+
+def flush(
+    runtime: Runtime, compaction: JobResult, *, limit: int | None, note: Listener
+) -> JobResult:
+    """Distill what leaves the view, each window written at once; a failure is told, no more.
+
+    Args:
+        runtime: Whose conversation.
+        compaction: What is to be written next.
+        limit: At most so many windows, the oldest first; None: all.
+        note: Hears what is going on.
+
+    Returns:
+        The compaction, with what was drawn told beside it.
+    """
+    part = count(1)
+
+    def waiting(runtime: Runtime) -> Due[StretchJob]:
+        window = leaving(runtime, compaction)
+        return Due((), () if window is None else (window,))
+
+    def distilled(runtime: Runtime, window: StretchJob) -> JobResult:
+        note(f"distilling what leaves the view, part {next(part)}")
+        return run(runtime, window)
+
+    # A window that fails waits for another try, and so does what follows it.
+    settled_windows = list(runner.settle(runtime, [Pass("distill", waiting, distilled)], limit))
+    results = [settled.outcome for settled in settled_windows if settled.outcome is not None]
+    problems = [settled.problem for settled in settled_windows if settled.problem is not None]
+    lines = [line for result in results for line in result.lines]
+    lines += [f"Nothing was distilled: {str(problem).splitlines()[0]}" for problem in problems]
+    if any(result.ran for result in results):
+        runtime.memory.sync()  # so that the next answer can make use of it
+    data = {**compaction.data, "flush": [result.report for result in results]}
+    return replace(compaction, lines=(*compaction.lines, *lines), data=data)

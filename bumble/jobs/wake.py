@@ -6,17 +6,702 @@ its reason is another than before.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import math
+import random
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from bumble.body import bars, ebb, noise
+from bumble.body.circadian import in_hours
+from bumble.body.noise import Fragment
+from bumble.body.soma import Soma, is_open, shown_to
+from bumble.chat import alone, loop, tools, turn, turn_budget
 from bumble.entity.changes import Change
-from bumble.jobs import wake_gates, wake_session
-from bumble.jobs.wake_gates import WakeDecision
-from bumble.jobs.wake_session import Deed, Wake
-from bumble.runtime import body_state
-from bumble.runtime.job import Condition, Due, JobResult, traced
+from bumble.errors import AnswerInvalidError, RefusedError
+from bumble.fallback import recent, sayings
+from bumble.fallback.recent import Remark
+from bumble.guard import secrets
+from bumble.jobs import locks
+from bumble.llm import budget, prompts, structured
+from bumble.llm.protocol import (
+    Action,
+    Completion,
+    EnoughError,
+    OnText,
+    PromptMessage,
+    Request,
+    Tool,
+)
+from bumble.llm.wrappers import Wrapper
+from bumble.prompt import working_memory
+from bumble.prompt.system import Block
+from bumble.records import (
+    base,
+    journal,
+    projects,
+    reminders,
+    scratch,
+    session_files,
+    sessions,
+    state,
+)
+from bumble.records.base import Provenance
+from bumble.records.projects import Project
+from bumble.records.provenance import ITSELF, is_untrusted
+from bumble.records.reminders import SESSION
+from bumble.runtime import body_state, job_request, last_activity, people
+from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, traced
 from bumble.runtime.runtime import Runtime
+from bumble.text import moments
+from bumble.text.words import one_line
+
+WAKE = ITSELF  # the section of `state.yaml`, and who writes what comes of it
+JOURNAL, NOTE, LOOK_UP, MESSAGE, REST = "journal", "note", "look_up", "message", "rest"
+PROJECT = "project"
+INTENTS = (JOURNAL, NOTE, LOOK_UP, PROJECT, MESSAGE, REST)
+RUT_WINDOW, RUT_TIMES = 14, 3  # so many of the last wakes with one intent bar it
+SALIENCE, AGE_SECONDS = 0.44, 90  # of a stray thought that wakes it
+DREAM_WEIGHT = 1.25  # a dream's fragments count for more
+AGAIN_HOURS = 3  # before the same cause wakes it again
+STRETCH_MINUTES, STRETCH_HOURS = 45, 3  # of the timer, after wakes that came close together
+
+
+class Cause(Struct, frozen=True):
+    """What wakes it."""
+
+    kind: str  # `impulse`, `conflict`, `thought`, `dream` or `timer`
+    detail: str  # for people
+    key: str  # the same in one word: it does not wake it again at once
+    thought: Fragment | None = None
+
+
+class PastWake(Struct, frozen=True):
+    """One earlier wake."""
+
+    at: datetime
+    intent: str
+    key: str  # of its cause
+
+
+class WakeDecision(Struct, frozen=True):
+    """Whether it wakes now, and why."""
+
+    at: datetime
+    conditions: tuple[Condition, ...]
+    cause: Cause | None
+    past: tuple[PastWake, ...]  # oldest first
+
+    @property
+    def closed(self) -> Condition | None:
+        """The first gate that is closed; None if none is."""
+        return next((gate for gate in self.conditions if not gate.passes), None)
+
+    @property
+    def barred(self) -> frozenset[str]:
+        """The intents it has followed too often of late; resting is always open to it."""
+        counts = Counter(wake.intent for wake in self.past[-RUT_WINDOW:])
+        return frozenset(
+            intent for intent in INTENTS if intent != REST and counts[intent] >= RUT_TIMES
+        )
+
+
+def decide(runtime: Runtime, at: datetime) -> WakeDecision:
+    """Decide whether to wake."""
+    past = read_past(runtime)
+    soma = body_state.read(runtime, at)
+    cause = next(_causes(runtime, soma, past, at), None)
+    reason = Condition(
+        "reason",
+        cause.detail if cause else _until_timer(runtime, past, at),
+        "an impulse, a conflict, a stray thought or the timer",
+        cause is not None,
+    )
+    return WakeDecision(at, (*_gates(runtime, past, at), reason), cause, past)
+
+
+def is_quiet(runtime: Runtime, at: datetime) -> bool:
+    """Whether nobody is to be addressed at that time."""
+    return in_hours(at, runtime.zone, runtime.config.wake.quiet_hours)
+
+
+def _gates(runtime: Runtime, past: Sequence[PastWake], at: datetime) -> Iterator[Condition]:
+    config = runtime.config.wake
+    yield Condition("enabled", "on" if config.enabled else "off", "wake.enabled", config.enabled)
+    since = None if not past else moments.gap(past[-1].at, at).total_seconds()
+    yield Condition(
+        "gap",
+        "never woken" if since is None else f"{since:.0f} s since the last wake",
+        f"at least {config.min_gap_seconds:g} s",
+        since is None or since >= config.min_gap_seconds,
+    )
+    quiet = last_activity.silence(runtime.entity, at)
+    silence = None if quiet is None else quiet.total_seconds()
+    talking = locks.is_turn_running(runtime.entity)
+    yield Condition(
+        "silence",
+        "a turn goes on"
+        if talking
+        else "nobody has spoken yet"
+        if silence is None
+        else f"{round(silence)} s",
+        f"at least {config.min_silence_seconds:g} s",
+        not talking and (silence is None or silence >= config.min_silence_seconds),
+    )
+    hours = ", ".join(map(str, config.quiet_hours)) or "none"
+    yield Condition(
+        "quiet hours",
+        f"{at.astimezone(runtime.zone):%H:%M}",
+        f"none of the hours {hours}",
+        not is_quiet(runtime, at),
+    )
+    yield _budget(runtime, past, at)
+
+
+def _budget(runtime: Runtime, past: Sequence[PastWake], at: datetime) -> Condition:
+    today = at.astimezone(runtime.zone).date()
+    count = sum(wake.at.astimezone(runtime.zone).date() == today for wake in past)
+    most, tokens = runtime.config.wake.max_per_day, runtime.config.limits.tokens_per_day
+    value, wants = f"{count} wakes today", f"fewer than {most}"
+    passes = count < most
+    if tokens is not None:
+        spent = budget.today(runtime.entity.ledger, at, runtime.zone).tokens
+        value, wants = f"{value}, {spent} tokens", f"{wants}, fewer than {tokens}"
+        passes = passes and spent < tokens
+    return Condition("budget of the day", value, wants, passes)
+
+
+def _causes(
+    runtime: Runtime, soma: Soma, past: Sequence[PastWake], at: datetime
+) -> Iterator[Cause]:
+    """Yield what would wake it, most urgent first; the same not again within a few hours."""
+    again = timedelta(hours=AGAIN_HOURS)
+    recent = {wake.key for wake in past if moments.gap(wake.at, at) < again}
+    for name in bars.ready_impulses(soma.bars):
+        cause = Cause("impulse", f"the impulse {name.replace('_', ' ')}", f"impulse:{name}")
+        if cause.key not in recent:
+            yield cause
+    for name in bars.conflicts(soma.bars):
+        pair = " against ".join(bars.CONFLICTS[name])
+        if f"conflict:{name}" not in recent:
+            yield Cause("conflict", f"torn: {pair}", f"conflict:{name}")
+    used = {wake.key for wake in past}
+    yield from (cause for cause in _thoughts(soma, at) if cause.key not in used)
+    wait = _timer(runtime, past)
+    if wait is None or moments.gap(past[-1].at, at) >= wait:
+        yield Cause("timer", "the timer", "timer")
+
+
+def _thoughts(soma: Soma, at: datetime) -> list[Cause]:
+    """Return the stray thoughts that stand out and are not of this minute, the loudest first."""
+    ripe = [
+        (weight, fragment)
+        for fragment in soma.noise
+        if (weight := _weight(fragment)) >= SALIENCE
+        and moments.gap(fragment.at, at).total_seconds() >= AGE_SECONDS
+    ]
+    ripe.sort(key=lambda pair: -pair[0])
+    causes = []
+    for _, fragment in ripe:
+        is_dream = fragment.kind == noise.DREAM
+        mark = hashlib.sha256(fragment.text.encode("utf-8", "replace")).hexdigest()[:8]
+        words = "a dream that lingers" if is_dream else "a stray thought"
+        kind = "dream" if is_dream else "thought"
+        causes.append(Cause(kind, words, f"{kind}:{mark}", fragment))
+    return causes
+
+
+def _weight(fragment: Fragment) -> float:
+    return fragment.salience * (DREAM_WEIGHT if fragment.kind == noise.DREAM else 1)
+
+
+def _timer(runtime: Runtime, past: Sequence[PastWake]) -> timedelta | None:
+    """Return how long after the last wake the timer wakes it, always the same; None: at once."""
+    if not past:
+        return None
+    last = past[-1].at
+    least, most = runtime.config.wake.timer_minutes
+    minutes = random.Random(base.stamp(last)).uniform(least, most)
+    if len(past) > 1:
+        hours = moments.gap(past[-2].at, last) / timedelta(hours=1)
+        minutes += STRETCH_MINUTES * math.exp(-hours / STRETCH_HOURS)
+    return timedelta(minutes=minutes)
+
+
+def _until_timer(runtime: Runtime, past: Sequence[PastWake], at: datetime) -> str:
+    wait = _timer(runtime, past)
+    if wait is None:
+        return "none"
+    return f"none; the timer at {(past[-1].at + wait).astimezone(runtime.zone):%H:%M}"
+
+
+def read_past(runtime: Runtime) -> tuple[PastWake, ...]:
+    """Return the last wakes, as they came; what can't be read is passed over."""
+    values = state.read(runtime.entity.state).get(WAKE, default={})
+    rows = [str(row).split(" ", 2) for row in values.get("recent") or ()]
+    past = []
+    for row in rows:
+        try:
+            at, intent, key = row
+            past.append(PastWake(datetime.fromisoformat(at), intent, key))
+        except ValueError:
+            continue
+    return tuple(wake for wake in past if wake.at.tzinfo)
+
+
+def plan_woke(runtime: Runtime, decision: WakeDecision, intent: str) -> Change | None:
+    """Plan to remember a wake."""
+    cause = decision.cause
+    now = PastWake(decision.at, intent, cause.key if cause else "timer")
+    held = [*read_past(runtime), now][-max(RUT_WINDOW, runtime.config.wake.max_per_day) :]
+    rows = [f"{base.stamp(wake.at)} {wake.intent} {wake.key}" for wake in held]
+    return _plan(runtime, {"recent": rows, "reason": "woke"}, f"wake: {intent}")
+
+
+def plan_asleep(runtime: Runtime, gate: Condition) -> Change | None:
+    """Plan to remember why it stays asleep, once for as long as that is the reason."""
+    return _plan(runtime, {"reason": gate.name}, f"stays asleep: {gate.name}")
+
+
+def _plan(runtime: Runtime, values: Mapping[str, object], why: str) -> Change | None:
+    file = state.read(runtime.entity.state)
+    return state.plan_write(file, {WAKE: dict(values)}, why)
+
+
+def is_of_wake(origin: Provenance) -> bool:
+    """Whether something was written by the entity when it woke by itself."""
+    return origin.by == WAKE
+
+
+MOST_MESSAGES, MOST_SAYS, MOST_STEPS, MOST_SECONDS = 2, 6, 16, 1200
+ROUNDS = 10  # of tools: with them the loop takes at most MOST_STEPS
+MIND_TOKENS = 400  # of working memory, notes and thoughts
+INTENT_TOKENS, INTENT_TEMPERATURE = 120, 0.7
+THOUGHTS = 4  # stray ones that are shown
+SAY = re.compile(r'"tool"\s*:\s*"say"')
+LEAVE_MESSAGE = "leave_message"
+TOOL_NAMES = {  # what each intent may use, beside thinking
+    JOURNAL: ("say", "recall", "write_journal"),
+    NOTE: ("say", "recall", tools.NOTE.name),
+    LOOK_UP: ("say", "recall", tools.NOTE.name),
+    PROJECT: ("say", "recall", tools.NOTE.name, *(tool.name for tool in tools.PROJECTS)),
+    MESSAGE: ("recall", LEAVE_MESSAGE),
+}
+MEANINGS = {
+    JOURNAL: "write in your diary",
+    NOTE: "jot down a line for later",
+    LOOK_UP: "look something up in your memory",
+    PROJECT: "take up a project: think how it goes on, and write down its next steps",
+    MESSAGE: "leave them a message",
+    REST: "do nothing",
+}
+
+
+class Deed(Struct, frozen=True):
+    """What a wake did."""
+
+    intent: str
+    why: str = ""
+    model: str = ""  # empty: by rule
+    plans: tuple[tools.Plan, ...] = ()
+    lines: tuple[str, ...] = ()  # what a person is told
+    messages: int = 0
+    steps: int = 0
+    events: tuple[str, ...] = ()  # what it did to the body
+
+
+class Wake(Struct, frozen=True):
+    """One wake: why, and of whom it thinks."""
+
+    decision: WakeDecision
+    person: str  # id; empty: nobody has talked with it
+    name: str
+    intents: tuple[str, ...]  # what it may choose
+
+    @property
+    def audience(self) -> tuple[str, ...]:
+        """Who may meet what comes of it; empty: everyone."""
+        thought = self.decision.cause.thought if self.decision.cause else None
+        return (self.person,) if self.person else thought.audience if thought else ()
+
+    @property
+    def readers(self) -> tuple[str, ...]:
+        """For whom what it sees has to be open; nobody in particular is only told what all are."""
+        return self.audience or (WAKE,)
+
+    @property
+    def cause(self) -> str:
+        """What woke it, for a prompt."""
+        cause = self.decision.cause
+        if cause is None:
+            return "nothing"
+        quoted = f", “{noise.line(cause.thought)}”" if cause.thought else ""
+        return f"{cause.detail}{quoted}"
+
+
+class Bounded(Wrapper):
+    """A model that is asked no more once the time is up, or enough was said."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        super().__init__(runtime.model)
+        self._now = runtime.now
+        self._until = runtime.now() + timedelta(seconds=MOST_SECONDS)
+        self._says = 0
+
+    def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
+        def hear(piece: str) -> None:
+            if self._now() >= self._until:
+                raise EnoughError
+            if on_text is not None:
+                on_text(piece)
+
+        if self._now() >= self._until or self._says >= MOST_SAYS:
+            raise EnoughError
+        left = (self._until - self._now()).total_seconds()
+        completion = super().complete(replace(request, seconds=left), hear)
+        self._says += len(SAY.findall(completion.text))
+        return completion
+
+
+def begin(runtime: Runtime, decision: WakeDecision) -> Wake:
+    """Choose of whom it thinks, and what it may choose to do."""
+    thought = decision.cause.thought if decision.cause else None
+    person = _person(runtime, thought.audience if thought else ())
+    record = people.find_person(runtime, person) if person else None
+    open_intents = [
+        intent
+        for intent in INTENTS
+        if intent not in decision.barred
+        and (intent != MESSAGE or _may_address(runtime, person, decision.at))
+    ]
+    wake = Wake(decision, person, record.name if record else person, tuple(open_intents))
+    if _projects(runtime, wake):
+        return wake
+    return replace(wake, intents=tuple(one for one in open_intents if one != PROJECT))
+
+
+def _projects(runtime: Runtime, wake: Wake) -> list[Project]:
+    """Return the projects that go on, as far as the person it thinks of may meet them."""
+    return [
+        project
+        for project in projects.readable(runtime.entity.projects)
+        if project.status == projects.ACTIVE
+        and not is_untrusted(project.provenance.trust)
+        and is_open(project.provenance.audience, wake.audience)
+    ]
+
+
+def _person(runtime: Runtime, audience: Sequence[str]) -> str:
+    """Draw somebody it has talked with, those it talked with more the likelier."""
+    if audience:
+        return audience[0] if len(audience) == 1 else ""
+    begun = {
+        info.by for info in session_files.infos(runtime.entity.sessions) if info.imported is None
+    }
+    known = sorted(begun)
+    if not known:
+        return ""
+    records = [people.find_person(runtime, person) for person in known]
+    weights = [max(1, record.interaction_count) if record else 1 for record in records]
+    return runtime.rng.choices(known, weights)[0]
+
+
+def _may_address(runtime: Runtime, person: str, at: datetime) -> bool:
+    """Whether somebody may get a message: not in quiet hours, nor while the last waits for them."""
+    if not person or is_quiet(runtime, at):
+        return False
+    newest = session_files.newest(runtime.entity.sessions, person, at)
+    if newest is None:
+        return False
+    readable, _ = base.load_all(reminders.paths(runtime.entity.reminders), reminders.load)
+    if any(
+        one.person == person and not one.done and is_of_wake(one.provenance) for one in readable
+    ):
+        return False
+    messages = session_files.find(runtime.entity.sessions, newest.id).messages
+    return not (messages and messages[-1].unprompted)
+
+
+def act(runtime: Runtime, wake: Wake) -> Deed:
+    """Do one thing, or rest."""
+    if set(wake.intents) == {REST}:
+        return Deed(REST, "every other intent was followed too often of late")
+    if sayings.of_owner(runtime) is None:
+        try:
+            return _by_model(runtime, wake)
+        except NO_ANSWER:
+            pass
+    return _by_rule(runtime, wake)
+
+
+def _by_model(runtime: Runtime, wake: Wake) -> Deed:
+    """Have the model choose, and act.
+
+    Raises:
+        UserError: If no model answers, or none that can be read.
+    """
+    bounded = replace(runtime, model=Bounded(runtime))
+    mind = _mind(runtime, wake)
+    try:
+        intent, why = _chosen(bounded, wake, mind)
+        chosen = Deed(intent, why, runtime.model.name)
+        return chosen if intent == REST else _session(bounded, wake, chosen, mind)
+    except EnoughError as error:
+        raise AnswerInvalidError("the time of the wake is over", answer="") from error
+
+
+def _chosen(runtime: Runtime, wake: Wake, mind: str) -> tuple[str, str]:
+    soma = shown_to(body_state.read(runtime, wake.decision.at), wake.readers)
+    past = ", ".join(one.intent for one in wake.decision.past[-6:])
+    slots = {
+        "name": runtime.identity.name,
+        "now": f"It is {wake.decision.at:%A %d %B %Y, %H:%M}.",
+        "cause": prompts.harmless(wake.cause),
+        "person": prompts.harmless(wake.name) or "nobody",
+        "body": ebb.reflection_line(soma),
+        "mind": mind,
+        "past": f"What you did when you woke before: {past}." if past else "",
+        "intents": "\n".join(f"- {intent}: {MEANINGS[intent]}" for intent in wake.intents),
+    }
+    request = job_request.request(
+        runtime,
+        "wake_intent",
+        slots,
+        max_tokens=INTENT_TOKENS,
+        temperature=INTENT_TEMPERATURE,
+    )
+    schema = {
+        "type": "object",
+        "properties": {"why": {"type": "string"}, "intent": {"enum": list(wake.intents)}},
+        "required": ["why", "intent"],
+        "additionalProperties": False,
+    }
+    answer = structured.answer(runtime.model, request, schema)
+    return str(answer["intent"]), " ".join(str(answer["why"]).split())[:200]
+
+
+def _mind(runtime: Runtime, wake: Wake) -> str:
+    """Word what is in mind, as far as the person it thinks of may meet it."""
+    soma = shown_to(body_state.read(runtime, wake.decision.at), wake.readers)
+    stable = turn.stable_part(runtime, wake.readers)
+    thoughts = "\n".join(f"- {noise.line(one)}" for one in soma.noise[-THOUGHTS:])
+    texts = [
+        working_memory.living_text(stable),
+        working_memory.notes_text(runtime.entity, wake.readers),
+        prompts.tagged("thoughts", thoughts) if thoughts else "",
+    ]
+    blocks = [Block(WAKE, text) for text in texts if text]
+    return "\n".join(block.text for block in working_memory.fitting(blocks, MIND_TOKENS))
+
+
+def _session(runtime: Runtime, wake: Wake, chosen: Deed, mind: str) -> Deed:
+    """Let the model act on what it chose, within the bounds."""
+    at, origin = wake.decision.at, _origin(runtime, wake, runtime.model.name)
+    talk = sessions.new(base.new_id(sessions.PREFIX, at, runtime.rng), at, wake.person or WAKE)
+    context = replace(
+        turn.tool_context(runtime, talk, origin, WAKE),
+        config=replace(
+            runtime.config.tools, notes=True, projects=True, files=False, run_command=False
+        ),
+    )
+    declared = _declared(chosen.intent)
+    names = {tool.name for tool in declared}
+    messages: list[str] = []
+
+    def carry_out(call: Action) -> tools.Result:
+        if call.name not in names:
+            return tools.Result(f"failed: this time there is {', '.join(sorted(names))}", True)
+        if call.name != LEAVE_MESSAGE:
+            return tools.run(call.name, call.arguments, context)
+        text = str(call.arguments.get("text", ""))
+        result = _left(runtime, wake, messages, text)
+        if not result.failed:
+            messages.append(text)
+        return result
+
+    outcome = alone.act(
+        runtime,
+        _request(runtime, wake, chosen, mind, declared),
+        declared,
+        replace(runtime.config.cognition.loop, max_tool_rounds=ROUNDS),
+        carry_out,
+        person=wake.name or runtime.identity.name,
+        task=chosen.why,
+    )
+    results = [result for step in outcome.steps for result in step.results]
+    used = ["tool_failed" if result.failed else "tool" for result in results]
+    aloud = "\n\n".join([step.said for step in outcome.steps if step.said][:MOST_SAYS])
+    diary: tools.Plan = lambda: _diary(runtime, wake, aloud, origin)  # noqa: E731
+    return replace(
+        chosen,
+        plans=(*outcome.plans, *((diary,) if aloud else ())),
+        lines=(*(f"to {wake.name}: {text}" for text in messages), *((aloud,) if aloud else ())),
+        messages=len(messages),
+        steps=len(outcome.steps),
+        events=(*(body_state.SPOKE for _ in messages), *used),
+    )
+
+
+def _declared(intent: str) -> tuple[Tool, ...]:
+    wanted = ("think", "end_turn", *TOOL_NAMES[intent])
+    message = Tool(
+        LEAVE_MESSAGE,
+        "leave the person you think of a message; they get it as they get reminders",
+        {
+            "type": "object",
+            "properties": {"text": {"type": "string", "description": "what they read"}},
+            "required": ["text"],
+            "additionalProperties": False,
+        },
+    )
+    return tuple(
+        tool
+        for tool in (*tools.DECLARED, tools.NOTE, *tools.PROJECTS, message)
+        if tool.name in wanted
+    )
+
+
+def _request(
+    runtime: Runtime, wake: Wake, chosen: Deed, mind: str, declared: Sequence[Tool]
+) -> Request:
+    profile = turn_budget.profile(runtime.config, "deliberate", runtime.temperature)
+    asked = prompts.load("wake").fill(
+        now=f"It is {wake.decision.at:%A %d %B %Y, %H:%M}.",
+        cause=prompts.harmless(wake.cause),
+        intent=MEANINGS[chosen.intent],
+        person=prompts.harmless(wake.name) or "nobody",
+        why=prompts.harmless(chosen.why),
+        mind=mind,
+    )
+    return Request(
+        messages=(
+            PromptMessage("system", turn.stable_part(runtime, wake.readers).text),
+            PromptMessage("user", asked),
+        ),
+        purpose=WAKE,
+        schema=loop.schema(declared),
+        max_tokens=profile.max_tokens,
+        temperature=profile.temperature,
+        thinking=profile.thinking,
+        seed=runtime.rng.getrandbits(31),
+        cache_family=str(runtime.entity.root),
+    )
+
+
+def _left(runtime: Runtime, wake: Wake, before: Sequence[str], text: str) -> tools.Result:
+    """Leave a message after others, delivered as reminders are; not in quiet hours, and few."""
+    at = runtime.now()
+    if not text.strip():
+        return tools.Result("failed: the message is empty", failed=True)
+    if len(before) >= MOST_MESSAGES:
+        return tools.Result(f"failed: {MOST_MESSAGES} messages are enough", failed=True)
+    if is_quiet(runtime, at):
+        return tools.Result("failed: these are quiet hours", failed=True)
+    if text in before or _waits(runtime, wake, text):
+        return tools.Result("failed: the same waits for them already", failed=True)
+    try:
+        secrets.refuse(text)
+    except RefusedError as error:
+        return tools.Result(f"failed: {error}", failed=True)
+    made = reminders.new(
+        base.new_id(reminders.PREFIX, at, runtime.rng),
+        at,
+        text,
+        person=wake.person,
+        deliver=SESSION,
+        provenance=_origin(runtime, wake, runtime.model.name),
+    )
+    return tools.Result(
+        "left for them", plan=lambda: reminders.plan_new(made, f"leave {wake.name} a message")
+    )
+
+
+def _waits(runtime: Runtime, wake: Wake, text: str) -> bool:
+    """Whether the same words were left for somebody before, and they haven't heard them yet."""
+    waiting, _ = base.load_all(reminders.paths(runtime.entity.reminders), reminders.load)
+    return any(
+        left.person == wake.person and not left.done and left.text.strip() == text.strip()
+        for left in waiting
+    )
+
+
+def _origin(runtime: Runtime, wake: Wake, model: str, sources: tuple[str, ...] = ()) -> Provenance:
+    return Provenance(WAKE, model, sources, "entity", wake.audience)
+
+
+def _diary(runtime: Runtime, wake: Wake, text: str, origin: Provenance) -> Change:
+    why = f"woke: {wake.decision.cause.detail if wake.decision.cause else ''}"
+    return journal.plan_add(
+        wake.decision.at, text, runtime.zone, why, tags=(WAKE,), provenance=origin
+    )
+
+
+def _by_rule(runtime: Runtime, wake: Wake) -> Deed:
+    """Act without a model: put down the thought that woke it, or what somebody said, in quotes."""
+    at, cause = wake.decision.at, wake.decision.cause
+    if JOURNAL in wake.intents and cause and cause.thought:
+        text, thought = f"“{cause.thought.text}”", cause.thought
+        origin = Provenance(WAKE, "", (), "entity", thought.audience)
+        diary: tools.Plan = lambda: _diary(runtime, wake, text, origin)  # noqa: E731
+        return Deed(JOURNAL, "by rule", plans=(diary,), lines=(text,))
+    remark = _unnoted(runtime, wake) if NOTE in wake.intents else None
+    if remark is None and PROJECT in wake.intents and (step := _next_step(runtime, wake)):
+        return step
+    if remark is None:
+        return Deed(REST, "by rule: nothing that was said is not noted yet")
+    sources, trust = (remark.quote.message,), remark.quote.trust
+    origin = Provenance(WAKE, "", sources, trust, remark.audience)
+
+    def note() -> Change:
+        return scratch.plan_add(at, "experience", remark.line, runtime.zone, origin, "note it down")
+
+    return Deed(NOTE, "by rule", plans=(note,), lines=(remark.line,))
+
+
+def _next_step(runtime: Runtime, wake: Wake) -> Deed | None:
+    """Note the next step of a project, as it was written down, that is in no note yet."""
+    noted = _noted(runtime)
+    for project in _projects(runtime, wake):
+        if not project.steps or project.id in noted:
+            continue
+        line = one_line(f"{project.title}: {project.steps[0]}")
+        there = project.provenance
+        audience = there.audience or wake.audience
+        origin = Provenance(WAKE, "", (project.id,), there.trust or "entity", audience)
+
+        def note(line: str = line, origin: Provenance = origin) -> Change:
+            at = wake.decision.at
+            return scratch.plan_add(at, "experience", line, runtime.zone, origin, "note it down")
+
+        return Deed(PROJECT, "by rule", plans=(note,), lines=(line,))
+    return None
+
+
+def _noted(runtime: Runtime) -> set[str]:
+    """Return the ids of all that waiting notes and the diary rest on."""
+    lines = scratch.lines(runtime.entity.root / scratch.PATH)
+    noted = {source for line in lines for source in scratch.origin(line).sources}
+    for entry in journal.read(runtime.entity.journal, runtime.zone).entries:
+        noted |= set(entry.provenance.sources)
+    return noted
+
+
+def _unnoted(runtime: Runtime, wake: Wake) -> Remark | None:
+    """Return the newest thing somebody said that is in no note yet."""
+    noted = _noted(runtime)
+    return next(
+        (
+            remark
+            for remark in recent.remarks(runtime)
+            if remark.quote.message not in noted and is_open(remark.audience, wake.audience)
+        ),
+        None,
+    )
 
 
 class WakeJob(Struct, frozen=True):
@@ -33,7 +718,7 @@ class WakeJob(Struct, frozen=True):
 
 def check(runtime: Runtime) -> Due[WakeJob]:
     """Return every gate, and the decision; due only where it wakes."""
-    decision = wake_gates.decide(runtime, runtime.now())
+    decision = decide(runtime, runtime.now())
     return Due(decision.conditions, (WakeJob(decision),))
 
 
@@ -41,7 +726,7 @@ def check_tick(runtime: Runtime) -> Due[WakeJob]:
     """Return the decision of a tick, which is made, and has its line, whether it wakes or not."""
     if not runtime.config.wake.enabled:
         return Due((Condition("enabled", "off", "wake.enabled", False),), ())
-    decision = wake_gates.decide(runtime, runtime.now())
+    decision = decide(runtime, runtime.now())
     return Due(decision.conditions[:1], (WakeJob(decision),))
 
 
@@ -51,8 +736,8 @@ def run(runtime: Runtime, job: WakeJob) -> JobResult:
     closed = decision.closed
     if closed is not None or decision.cause is None:
         return _asleep(runtime, decision)
-    wake = wake_session.begin(runtime, decision)
-    return _awake(runtime, wake, wake_session.act(runtime, wake))
+    wake = begin(runtime, decision)
+    return _awake(runtime, wake, act(runtime, wake))
 
 
 def _asleep(runtime: Runtime, decision: WakeDecision) -> JobResult:
@@ -60,7 +745,7 @@ def _asleep(runtime: Runtime, decision: WakeDecision) -> JobResult:
     reason = f"{gate.name}: {gate.value}, wants {gate.wants}"
     return JobResult(
         title=f"wake: stays asleep, {reason}",
-        plan=lambda: (wake_gates.plan_asleep(runtime, gate),),
+        plan=lambda: (plan_asleep(runtime, gate),),
         lines=(f"Stays asleep: {reason}.",),
         data={"woke": False, "reason": reason},
         ran=False,
@@ -72,10 +757,10 @@ def _awake(runtime: Runtime, wake: Wake, deed: Deed) -> JobResult:
     barred = sorted(wake.decision.barred)
 
     def plan() -> Sequence[Change | None]:
-        if wake_gates.read_past(runtime) != wake.decision.past:
+        if read_past(runtime) != wake.decision.past:
             return ()  # another process was faster
         changes = [plan() for plan in deed.plans]
-        woke = wake_gates.plan_woke(runtime, wake.decision, deed.intent)
+        woke = plan_woke(runtime, wake.decision, deed.intent)
         moved = None
         if deed.events:
             move = body_state.events(runtime, deed.events)

@@ -18,7 +18,8 @@ from msgspec.structs import replace
 from bumble.errors import AnswerInvalidError
 from bumble.llm.protocol import Model, PromptMessage, Request
 from bumble.llm.say_stream import MOST_DEEP
-from bumble.text import json_schema, tokens
+from bumble.text import tokens
+from bumble.text.schema import schema_error
 
 _FENCE = re.compile(r"```[a-zA-Z0-9]*[ \t]*\n(.*?)(?:\n[ \t]*```|\Z)", re.DOTALL)
 ONE_LINE = "The JSON in one line, without line breaks."
@@ -70,11 +71,11 @@ def read(text: str, schema: Mapping[str, Any]) -> Any:
     problem = "it holds no JSON"
     checked = _without_patterns(schema)
     for value, _ in _readings(text):
-        error = json_schema.error(value, checked)
+        error = schema_error(value, checked)
         if error is None:
             return value
         fitting = fitted(value, schema)
-        if json_schema.error(fitting, checked) is None:
+        if schema_error(fitting, checked) is None:
             return fitting
         if problem == "it holds no JSON":
             problem = f"{error.json_path}: {error.message}"

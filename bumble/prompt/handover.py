@@ -139,7 +139,7 @@ def run(runtime: Runtime, job: HandoverJob) -> JobResult:
 def _waits(runtime: Runtime, session: Session) -> bool:
     """Whether a conversation has still to be remembered."""
     file = state.read(runtime.entity.state)
-    return cursors.first(file, session.id, (cursors.REMEMBER,)) is not None
+    return cursors.first(file, session.id) is not None
 
 
 def _later(session: Session, data: Mapping[str, Any]) -> JobResult:

@@ -25,7 +25,6 @@ from bumble.records.notices import Notice
 from bumble.records.provenance import BY_FORM
 from bumble.records.sessions import Message
 from bumble.runtime import cursors
-from bumble.runtime.cursors import DISTILL
 from bumble.text import words
 
 LATEST_TALKS = 50  # of those that nothing was kept of yet
@@ -67,8 +66,7 @@ def _noticed(entity: Entity, readers: Sequence[str], zone: tzinfo | None) -> dic
 def _unkept(entity: Entity) -> list[str]:
     """Return the ids of the latest talks of which nothing was kept; none if that can't be read."""
     with suppress(UserError):  # doctor says so; what is remembered is found all the same
-        waiting = cursors.waiting(state.read(entity.state))
-        return [name for name, positions in waiting.items() if DISTILL in positions][-LATEST_TALKS:]
+        return list(cursors.waiting(state.read(entity.state)))[-LATEST_TALKS:]
     return []
 
 

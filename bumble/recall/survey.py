@@ -20,10 +20,9 @@ from bumble.index.search import Hit
 from bumble.recall import topic_mining
 from bumble.recall.topic_mining import Text, Title, Topic, TopicType
 from bumble.records import base, kinds, provenance, relationships, topics
-from bumble.records.kinds import Kind
-from bumble.records.record_view import RecordView
+from bumble.records.kind import Kind, RecordView
 from bumble.records.topics import Catalyst, TopicFile
-from bumble.text import stop_words, tags, word_frequency, words
+from bumble.text import stop_words, words
 
 # What was made of other records by a model says nothing new of how often something comes up.
 DERIVED = frozenset(kind.passages for kind in kinds.KINDS if kind.passages and kind.retells)
@@ -241,7 +240,7 @@ def _passing(memory: Memory, texts: Sequence[Text]) -> frozenset[str]:
     for language in {text.language for text in texts}:
         template = templates.load(language)
         passing |= {words.folded(word) for word in (*template.months, *template.weekdays)}
-        passing |= word_frequency.common(language, PASSING)
+        passing |= words.common(language, PASSING)
     return frozenset(passing)
 
 
@@ -256,7 +255,7 @@ def tags_of(memory: Memory, texts: Sequence[str], readers: Collection[str]) -> t
         texts: What people said.
         readers: Ids of all who may meet the episode: a title that one may not know is no tag.
     """
-    written = [tag for text in texts for tag in tags.in_text(text)]
+    written = [tag for text in texts for tag in words.tags_in(text)]
     language = words.language(" ".join(texts))
     stems = [topic_mining.key_of(text, language) for text in texts]
     named = []
@@ -266,4 +265,4 @@ def tags_of(memory: Memory, texts: Sequence[str], readers: Collection[str]) -> t
         tells = stop_words.telling_words(own)
         if key and tells and any(holds(each, key) for each in stems):
             named.append(own)
-    return tags.distinct((*written, *named))[:MOST_TAGS]
+    return words.distinct_tags((*written, *named))[:MOST_TAGS]

@@ -26,7 +26,7 @@ from msgspec.structs import replace
 
 from bumble.index import form
 from bumble.records import provenance
-from bumble.text import stop_words, tags, word_frequency, words
+from bumble.text import stop_words, words
 
 TopicType = Literal["person", "knowledge", "skill", "project", "tag", "link", "name", "word"]
 Trend = Literal["rising", "steady", "falling", "dormant"]
@@ -275,8 +275,8 @@ def _count_marks(candidates: dict[str, _Candidate], texts: Sequence[Text]) -> No
     """Add `#tags` and `[[links]]`; one that has the name of something else is that."""
     by_key = {key: candidate for candidate in candidates.values() for key in candidate.keys}
     for number, text in enumerate(texts):
-        written = tags.in_text(text.text)
-        forms = set(map(tags.folded, written))
+        written = words.tags_in(text.text)
+        forms = set(map(words.folded_tag, written))
         written += [tag for tag in text.tags if tag not in forms]
         marks: list[tuple[str, TopicType]] = [(name, "tag") for name in written]
         marks += [(name.strip(), "link") for name in _LINK.findall(text.text)]
@@ -336,8 +336,7 @@ class _Usage(Struct):
     def is_name(self) -> bool:
         """Whether it is written as a name is; where all nouns have a capital, no word is one."""
         listed = any(
-            code in CAPITAL_NOUNS and word_frequency.is_listed(word, code)
-            for word, code in self.shares
+            code in CAPITAL_NOUNS and words.is_listed(word, code) for word, code in self.shares
         )
         return self.capital > NAME_SHARE * self.inside and not listed
 
@@ -405,7 +404,7 @@ def _note(usage: _Usage, token: _Token, text: Text, number: int) -> None:
     mark = (token.word, text.language)
     usage.candidate.mention(number)
     usage.surfaces[token.surface] += 1
-    usage.shares[mark] = word_frequency.share(*mark)
+    usage.shares[mark] = words.frequency(*mark)
     usage.places += 1
     if text.speaker and form.rules_of(text.language):
         usage.uttered += 1

@@ -8,7 +8,8 @@ who may meet it, stands in an HTML comment under its heading. Knows nothing of m
 from __future__ import annotations
 
 import re
-from datetime import datetime, tzinfo
+from collections.abc import Sequence
+from datetime import UTC, datetime, tzinfo
 from functools import partial
 from pathlib import Path
 
@@ -19,9 +20,12 @@ from bumble.entity.changes import Change
 from bumble.errors import UsageError
 from bumble.records import base, origin_comments
 from bumble.records.base import Provenance
+from bumble.records.kind import Kind, RecordView, Told, quoted
+from bumble.records.merge_rules import parts
 from bumble.text import markdown, moments
 
 PATH = "journal.md"
+STAMP = "%Y-%m-%d %H:%M:%S"
 _HEADING = re.compile(r"(\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?)?)((?: #[^\s#]+)*)")
 
 
@@ -107,6 +111,55 @@ def read(file: Path, zone: tzinfo) -> Journal:
     if not file.exists():
         return Journal("", (), "")
     return base.load(file, partial(parse, zone=zone))
+
+
+def _views(path: Path, zone: tzinfo) -> Sequence[RecordView]:
+    return [
+        RecordView(
+            id=f"{entry.at:{STAMP}}",
+            text=entry.text,
+            origin=entry.provenance,
+            sources=entry.provenance.sources,
+            at=entry.at,
+            line=entry.line,
+            source=entry.source,
+            times={"at": entry.at},
+        )
+        for entry in read(path, zone).entries
+    ]
+
+
+def _told(before: str | None, after: str | None) -> Told:
+    old, new = (parse(text or "", zone=UTC).entries for text in (before, after))
+    was, now = ([entry.source.strip() for entry in side] for side in (old, new))
+    for mark, entries, others in (("journal", new, was), ("gone: journal", old, now)):
+        for entry in entries:
+            if entry.source.strip() not in others:
+                tags = "".join(f" #{tag}" for tag in entry.tags)
+                yield f"{mark} {entry.at:%Y-%m-%d %H:%M}{tags}"
+                yield from quoted(entry.text)
+
+
+JOURNAL = Kind(
+    name="journal",
+    singular="journal entry",
+    plural="journal entries",
+    key="journal",
+    patterns=(PATH,),
+    parser=partial(parse, zone=UTC),
+    viewer=_views,
+    teller=_told,
+    joiner=parts,
+    forgetting="parts",
+    merging="bumble",
+    file_name="journal",
+    passages="journal",
+    explained=True,
+    counted=True,
+    page="Journal",
+    bundled="parts",
+    edit="bumble journal edit",
+)
 
 
 def plan_add(

@@ -11,6 +11,8 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
+from collections.abc import Sequence
+from datetime import tzinfo
 from pathlib import Path
 
 from msgspec import Struct
@@ -22,6 +24,8 @@ from bumble.errors import RecordMissingError, RefusedError, SectionLockedError, 
 from bumble.files import disk
 from bumble.records import base, origin_comments
 from bumble.records.base import Provenance
+from bumble.records.kind import Kind, RecordView, Told, quoted, told_anew
+from bumble.records.merge_rules import parts
 from bumble.text import markdown
 from bumble.text.words import one_line
 
@@ -115,6 +119,59 @@ def _bare(title: str) -> str:
 
 
 EMPTY = Knowledge("", (), None)
+
+
+def _views(path: Path, _: tzinfo) -> Sequence[RecordView]:
+    return [
+        RecordView(
+            id=section.title,
+            text=section.text,
+            origin=section.provenance,
+            sources=section.provenance.sources,
+            line=section.line,
+            source=section.source[: len(section.source) - len(section.tail)],
+        )
+        for section in read(path).sections
+    ]
+
+
+def _told(before: str | None, after: str | None) -> Told:
+    old, new = (
+        {key(section.title): section for section in parse(text or "").sections}
+        for text in (before, after)
+    )
+    for each in dict.fromkeys((*old, *new)):
+        was, now = old.get(each), new.get(each)
+        if was and now:
+            if (was.title, was.locked) != (now.title, now.locked):
+                yield f'knowledge "{was.title}" is now "{now.title}"{" [locked]" * now.locked}'
+            yield from told_anew(f'knowledge "{now.title}"', was.text, now.text)
+        elif one := now or was:
+            yield f'{"new" if now else "gone:"} knowledge "{one.title}"'
+            yield from quoted(one.text)
+
+
+KNOWLEDGE = Kind(
+    name="knowledge",
+    singular="section of knowledge",
+    plural="sections of knowledge",
+    key="knowledge",
+    patterns=(PATH,),
+    parser=parse,
+    viewer=_views,
+    teller=_told,
+    joiner=parts,
+    forgetting="parts",
+    merging="bumble",
+    file_name="knowledge",
+    passages="knowledge",
+    claims=True,
+    explained=True,
+    counted=True,
+    page="Knowledge",
+    bundled="parts",
+    edit="bumble knowledge edit",
+)
 
 
 def read(file: Path) -> Knowledge:

@@ -9,6 +9,7 @@ Knows nothing of models or prompts.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, tzinfo
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from bumble.entity.changes import Change
 from bumble.errors import UsageError
 from bumble.records import base, origin_comments
 from bumble.records.base import Provenance
+from bumble.records.kind import Kind, RecordView
+from bumble.records.merge_rules import parts
 from bumble.text import markdown
 from bumble.text.words import one_line
 
@@ -52,6 +55,38 @@ def without_notes(text: str) -> str:
     kept = [line for line in text.splitlines(keepends=True) if not line.startswith(MARK)]
     text = "".join(kept)
     return text if markdown.parse(text).body else ""  # where its companion lies is no text
+
+
+def _views(path: Path, _: tzinfo) -> Sequence[RecordView]:
+    return [
+        RecordView(
+            f"{path.stem}, line {number}",
+            shown(line).strip(),
+            origin(line),
+            origin(line).sources,
+            line=number,
+            source=line,
+        )
+        for number, line in enumerate(markdown.lines(base.read_text(path)), 1)
+        if line.startswith(MARK)
+    ]
+
+
+SCRATCH = Kind(
+    name="scratch",
+    singular="scratch note",
+    plural="scratch notes",
+    key="scratch",
+    patterns=(PATH,),
+    parser=parse,
+    viewer=_views,
+    joiner=parts,
+    forgetting="parts",
+    merging="union",
+    file_name="scratch notes",
+    explained=True,
+    counted=True,
+)
 
 
 def plan_add(

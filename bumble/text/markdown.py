@@ -313,3 +313,33 @@ def _closers(text: str) -> list[str]:
 def _stays(text: str, level: int) -> bool:
     probe = f"{'#' * level} a\n\n{text}\n\n{'#' * level} b\n"
     return [section.title for section in sections(probe, level)[1]] == ["a", "b"]
+
+
+class YamlDocument(Document, frozen=True, dict=True):
+    """A YAML file in the form in which records are read and edited; it has no body."""
+
+    @classmethod
+    def of(cls, source: str) -> YamlDocument:
+        """Make the document of a file's text."""
+        return cls(source, 0, len(source), len(source))
+
+    @cached_property
+    def meta(self) -> Mapping[str, Any]:
+        """The mapping as plain values.
+
+        Raises:
+            SourceError: If it is none.
+        """
+        return yaml_edit.parse_mapping(self.source)
+
+    def line_of(self, key: str) -> int | None:
+        """Return the line of the file on which a key stands."""
+        return yaml_edit.line_of(self.source, (key,))
+
+    def with_meta(self, *keys: str, value: Any) -> YamlDocument:
+        """Return the document with one value changed or added."""
+        return self.of(yaml_edit.set_value(self.source, keys, value))
+
+    def without_meta(self, *keys: str) -> YamlDocument:
+        """Return the document without a key."""
+        return self.of(yaml_edit.remove(self.source, keys))

@@ -2,7 +2,7 @@
 
 A type is whatever `msgspec.convert` builds: structs, mappings, tuples, literals, numbers with
 `msgspec.Meta`. What Meta can't say is an annotation with `holds`. Knows nothing of files or of
-settings.
+settings. JSON schemas of others are held by their library, which is loaded with the first check.
 """
 
 from __future__ import annotations
@@ -13,13 +13,27 @@ import sys
 import types
 import zoneinfo
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal, Protocol, TypeVar, Union, cast, get_args, get_origin
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    Protocol,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+)
 from typing import get_type_hints as hints
 
 import msgspec
 from msgspec import Meta, Struct, ValidationError
 
 from bumble.text import urls
+
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError as SchemaViolation
 
 T = TypeVar("T")
 Keys = tuple[str, ...]
@@ -59,20 +73,7 @@ class Constraint(Protocol):
         """Tell whether it does."""
 
     def __str__(self) -> str:
-        """Say it, to be read after the type: `with 12 items`."""
-
-
-class Length(Struct, frozen=True):
-    """A list with one of these lengths."""
-
-    allowed: tuple[int, ...]
-
-    def holds(self, value: Any) -> bool:
-        """Tell whether the list has such a length."""
-        return len(value) in self.allowed
-
-    def __str__(self) -> str:
-        return f"with {' or '.join(map(str, self.allowed))} items"
+        """Say it, to be read after the type: `that names a zone`."""
 
 
 class Names(Struct, frozen=True):
@@ -309,3 +310,12 @@ def shown(value: object) -> str:
         return str(value).lower()
     text = urls.masked(f'"{value}"' if isinstance(value, str) else str(value))
     return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}…"
+
+
+def schema_error(value: Any, schema: Mapping[str, Any]) -> SchemaViolation | None:
+    """Return what is most wrong with a value; None: it satisfies the schema."""
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import best_match
+
+    worst: SchemaViolation | None = best_match(Draft202012Validator(schema).iter_errors(value))
+    return worst

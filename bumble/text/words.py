@@ -1,13 +1,19 @@
 """Texts as sentences, words as stems: what each room compares and shortens texts by.
 
 Two words are forms of one if they have the same stem, by the Snowball stemmer of their language:
-that of the letters outside the Latin script, else the one that a text is in.
+that of the letters outside the Latin script, else the one that a text is in. How common a word is
+comes from the lists of `wordfreq` (words that occur at least once in a million, in 40 languages),
+which are read as they lie in the package: its import takes longer than a turn may wait.
 """
 
 from __future__ import annotations
 
+import gzip
 import re
-from functools import lru_cache
+from collections.abc import Iterable, Mapping
+from functools import cache, lru_cache
+from importlib.util import find_spec
+from pathlib import Path
 
 import Stemmer
 
@@ -162,3 +168,72 @@ def shorten(text: str, max_chars: int, *, at_word: bool = False) -> str:
         return line
     head = line[: max_chars - 1]
     return (head.rsplit(" ", 1)[0].rstrip(" ,;:") if at_word else head.rstrip()) + "…"
+
+
+RAREST = 1e-6  # share of a word that a language's list does not have
+FORMAT = {"format": "cB", "version": 1}  # a list of words for each hundredth of a power of ten
+
+
+@cache
+def _folder() -> Path:
+    spec = find_spec("wordfreq")
+    if spec is None or not spec.submodule_search_locations:
+        raise ModuleNotFoundError("wordfreq")
+    return Path(next(iter(spec.submodule_search_locations))) / "data"
+
+
+@cache
+def _list(language: str) -> Mapping[str, float]:
+    """Return the words of a language with their shares; of one without a list, of the default's."""
+    file = _folder() / f"small_{language}.msgpack.gz"
+    if not file.is_file():
+        return _list(DEFAULT_LANGUAGE)
+    import msgpack  # most commands ask for no frequency
+
+    header, *bins = msgpack.loads(gzip.decompress(file.read_bytes()))
+    if header != FORMAT:
+        raise ValueError(f"{file}: another version of wordfreq than this can read")
+    return {word: 10 ** (-place / 100) for place, listed in enumerate(bins) for word in listed}
+
+
+def frequency(word: str, language: str) -> float:
+    """Return the share of a word among all words of its language, in [RAREST, 1].
+
+    Args:
+        word: Case folded.
+        language: Its code, `de`.
+    """
+    return max(_list(language).get(word, 0.0), RAREST)
+
+
+@cache
+def common(language: str, count: int) -> frozenset[str]:
+    """Return the commonest words of a language, folded: they stand in any talk."""
+    ranked = sorted(_list(language).items(), key=lambda item: -item[1])
+    return frozenset(folded(word) for word, _ in ranked[:count])
+
+
+def is_listed(word: str, language: str) -> bool:
+    """Whether a language has a word, so that a capital letter alone makes no name of it."""
+    return word in _list(language)
+
+
+HASHTAG = re.compile(r"(?<![\w#&/])#([^\W\d_][\w/-]*)")
+
+
+def tags_in(text: str) -> list[str]:
+    """Return the tags that stand in a text, without `#`, as they are written."""
+    return HASHTAG.findall(text)
+
+
+def folded_tag(tag: str) -> str:
+    """Return a tag as it is compared: no `#`, capitals or accents, `-` in the place of spaces."""
+    return "-".join(folded(tag.strip().lstrip("#")).split())
+
+
+def distinct_tags(tags: Iterable[str]) -> tuple[str, ...]:
+    """Return tags without `#`, each once, as the first of its form is written."""
+    by_form: dict[str, str] = {}
+    for tag in tags:
+        by_form.setdefault(folded_tag(tag), tag.strip().lstrip("#").strip())
+    return tuple(tag for form, tag in by_form.items() if form)

@@ -1,7 +1,8 @@
-"""Single values of a YAML text changed where they stand; the rest stays byte for byte.
+"""YAML written: plain values rendered, and single values changed where they stand.
 
-An edit replaces the characters of the value it changes and leaves every other byte alone:
-comments, key order, quoting, blank lines. Each edit is checked by reading the result back.
+What is rendered reads back the same to every reader of YAML 1.1 or 1.2. An edit replaces the
+characters of the value it changes and leaves every other byte alone: comments, key order, quoting,
+blank lines. Each edit is checked by reading the result back.
 """
 
 from __future__ import annotations
@@ -12,9 +13,124 @@ from typing import Any
 
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from bumble.text import yaml_plain, yaml_read, yaml_render
+from bumble.text import yaml_read
 from bumble.text.yaml_read import SourceError, line_of, lines, parse, parse_mapping
-from bumble.text.yaml_render import dump, inline, scalar
+
+__all__ = [
+    "SourceError",
+    "dump",
+    "inline",
+    "line_of",
+    "lines",
+    "parse",
+    "parse_mapping",
+    "remove",
+    "scalar",
+    "set_value",
+]
+
+MAX_INLINE_COLUMNS = 88  # a list or mapping that fits is written on one line
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+_ODD_IN_BLOCK = re.compile(
+    "[ \t]\n|[ \t]$|"
+    "[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+)
+
+
+class Row(dict[str, Any]):
+    """A mapping that is written on one line, however long: one of many alike."""
+
+
+def dump(values: Mapping[str, Any]) -> str:
+    """Write a mapping as block YAML, a key a line, short lists inline."""
+    return "".join(f"{scalar(key)}:{behind_key(item, 0, 0)}\n" for key, item in values.items())
+
+
+def nested(keys: Sequence[str], item: Any, indent: int) -> str:
+    """Write a value under a path of keys, as lines of a block."""
+    heads = [f"{' ' * (indent + 2 * n)}{scalar(key)}:" for n, key in enumerate(keys)]
+    used = len(heads[-1]) - indent
+    return "\n".join(heads) + behind_key(item, indent + 2 * (len(keys) - 1), used) + "\n"
+
+
+def behind_key(item: Any, indent: int, columns_used: int) -> str:
+    """Render what stands behind `key:`, its leading space or line break included."""
+    if isinstance(item, str) and "\n" in item and _fits_block(item):
+        return _block(item, indent + 2)
+    if not isinstance(item, Mapping | list | tuple) or not item:
+        return " " + inline(item)
+    text = inline(item)
+    if isinstance(item, Row):
+        return " " + text
+    if columns_used + indent + len(text) <= MAX_INLINE_COLUMNS and not _has_parts(item):
+        return " " + text
+    pad = " " * (indent + 2)
+    if isinstance(item, Mapping):
+        return "".join(
+            f"\n{pad}{scalar(k)}:{behind_key(v, indent + 2, 0)}" for k, v in item.items()
+        )
+    return "".join(f"\n{pad}- {inline(part)}" for part in item)
+
+
+def _has_parts(item: Any) -> bool:
+    parts = item.values() if isinstance(item, Mapping) else ()
+    return any(isinstance(part, Mapping | list | tuple) and part for part in parts)
+
+
+def _block(text: str, indent: int) -> str:
+    pad, keep = " " * indent, "" if text.endswith("\n") else "-"
+    body = text.removesuffix("\n").split("\n")
+    return f" |{keep}\n" + "\n".join(pad + line if line else "" for line in body)
+
+
+def _fits_block(text: str) -> bool:
+    """Whether a literal block reads back the same: nothing odd at its edges or unprintable."""
+    return not (text[0].isspace() or text.endswith("\n\n") or _ODD_IN_BLOCK.search(text))
+
+
+def inline(item: Any) -> str:
+    """Render a value in flow style on one line."""
+    if isinstance(item, Mapping):
+        return "{" + ", ".join(f"{scalar(k)}: {inline(v)}" for k, v in item.items()) + "}"
+    if isinstance(item, list | tuple):
+        return "[" + ", ".join(inline(part) for part in item) + "]"
+    return scalar(item)
+
+
+def scalar(item: Any) -> str:
+    """Render a single value."""
+    if item is None:
+        return "null"
+    if isinstance(item, bool):
+        return "true" if item else "false"
+    if isinstance(item, int | float):
+        return _number(item)
+    return str(item) if yaml_read.is_plain(str(item)) else quoted(str(item))
+
+
+def _number(number: float) -> str:
+    text = repr(number)
+    if text in ("inf", "-inf", "nan"):
+        return {"inf": ".inf", "-inf": "-.inf", "nan": ".nan"}[text]
+    if "e" in text and "." not in text:  # `1e-05` is text to readers of YAML 1.1
+        text = text.replace("e", ".0e")
+    return text
+
+
+def quoted(text: str) -> str:
+    """Write text in double quotes; what can't be printed is escaped."""
+    return f'"{"".join(map(_escaped, text))}"'
+
+
+def _escaped(char: str) -> str:
+    if char in _ESCAPES:
+        return _ESCAPES[char]
+    if char.isprintable() and char != "\ufeff":
+        return char
+    if ord(char) <= 0xFF:
+        return f"\\x{ord(char):02x}"
+    return f"\\u{ord(char):04x}" if ord(char) <= 0xFFFF else f"\\U{ord(char):08x}"
+
 
 __all__ = [
     "SourceError",
@@ -49,7 +165,7 @@ def remove(source: str, keys: Sequence[str]) -> str:
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         plain = {str(key): _plain(item) for key, item in value.items()}
-        return yaml_render.Row(plain) if isinstance(value, yaml_render.Row) else plain
+        return Row(plain) if isinstance(value, Row) else plain
     return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
@@ -101,7 +217,7 @@ def _plain_splice(source: str, keys: Sequence[str], value: Any, *, removing: boo
 
     What bumble writes is such a text, and finding a line costs a hundredth of composing nodes.
     """
-    if yaml_plain.read(source) is yaml_plain.MISSING:
+    if yaml_read.read_plain(source) is yaml_read.MISSING:
         return None
     indent, at = "", 0
     for depth, key in enumerate(keys):
@@ -126,7 +242,7 @@ def _on_line(
     else:
         head = line[0].split(":")[0]
         indent = len(head) - len(head.lstrip(" "))
-        text = yaml_render.value(value, indent, len(head) - indent + 1)
+        text = behind_key(value, indent, len(head) - indent + 1)
     return None if "\n" in text else source[: line.start(1) - 1] + text + source[line.end(1) :]
 
 
@@ -138,9 +254,9 @@ def _splice(source: str, keys: Sequence[str], value: Any, *, removing: bool) -> 
         rest = keys[depth:]
         if not isinstance(node, MappingNode):
             if above is None:  # an empty file, or comments only
-                text = yaml_render.nested(rest, value, 0)
+                text = nested(rest, value, 0)
                 return _open_line(source, newline) + text.replace("\n", newline)
-            below = "\n" + yaml_render.nested(rest, value, above[0].start_mark.column + 2)
+            below = "\n" + nested(rest, value, above[0].start_mark.column + 2)
             return _replace(source, *above, below.rstrip("\n"), newline)
         if node.flow_style:  # `{a: 1}`: written anew as a whole
             return _replace_flow(source, node, rest, value, removing=removing)
@@ -216,9 +332,7 @@ def _set(source: str, key: Node, old: Node, value: Any, newline: str) -> str:
     if grown is not None:
         return grown
     used = int(key.end_mark.column) + 1 - int(key.start_mark.column)
-    return _replace(
-        source, key, old, yaml_render.value(value, key.start_mark.column, used), newline
-    )
+    return _replace(source, key, old, behind_key(value, key.start_mark.column, used), newline)
 
 
 def _grown(source: str, old: Node, value: Any, newline: str) -> str | None:
@@ -268,7 +382,7 @@ def _append(source: str, node: MappingNode, keys: Sequence[str], value: Any, new
     """Add a key behind the last one of a block."""
     end = _LINE_END.search(source, _end(source, node, int(node.start_mark.index)))
     at = end.end() if end else len(source)
-    text = yaml_render.nested(keys, value, node.start_mark.column).replace("\n", newline)
+    text = nested(keys, value, node.start_mark.column).replace("\n", newline)
     return _open_line(source[:at], newline) + text + source[at:]
 
 

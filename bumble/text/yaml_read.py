@@ -1,13 +1,16 @@
 """YAML read into plain values, strictly, with limits and the lines of its keys.
 
 YAML 1.2; times stay text, because a reader that turns them into objects loses how they were
-written.
+written. Two readers: `read_plain` knows what bumble itself writes, answers only where the full
+reader would give the same, and takes a second where that one takes half a minute.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -17,12 +20,147 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, SequenceNode
 from ruamel.yaml.reader import ReaderError
 
-from bumble.text import yaml_plain
+_WORD = r"[\w./()+'’–—-]"
+# text that needs no quotes in any place, whichever version of YAML reads it
+PLAIN = re.compile(rf"[^\W\d]{_WORD}*(?: [^\W_]{_WORD}*)*")
+MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:[+-]\d\d:\d\d|Z)")
+SPECIAL = frozenset(["true", "false", "null", "yes", "no", "on", "off", "y", "n"])
+_KEY = r"[A-Za-z][A-Za-z0-9_]*"
+_LINE = re.compile(rf"({_KEY}):(?: (.+))?")
+_BELOW = re.compile(rf"  (?:- (.+)|({_KEY}): (.+))")
+_INTEGER = re.compile(r"0|-?[1-9]\d{0,17}")
+_DECIMAL = re.compile(r"-?\d{1,17}\.\d{1,17}")
+# characters that are neither a line break nor forbidden to any reader
+_CHARACTER = r"\x20\x21\x23-\x5b\x5d-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd"
+_QUOTED = rf'"(?:[{_CHARACTER}\U00010000-\U0010ffff]|\\["\\ntr])*"'
+_TOKEN = re.compile(rf' *([\[\]{{}},]|{_QUOTED}|{_KEY}:(?= )|[^\[\]{{}},"]+)')
+MISSING: Any = object()  # `read` can't tell
+
+
+def read_plain(source: str) -> Any:
+    """Return a mapping's values, or MISSING where the text is more than plain."""
+    found: dict[str, Any] = {}
+    key, below = "", MISSING  # the key whose value may follow on indented lines
+    for line in source.replace("\r\n", "\n").split("\n"):
+        if not line or (line.startswith("# ") and line.isprintable()):
+            continue
+        match = _LINE.fullmatch(line)
+        if match:
+            key, text = match[1], match[2]
+            if key in found or key.lower() in SPECIAL:
+                return MISSING
+            below = None if text is None else MISSING
+            value = None if text is None else _value(text)
+        else:
+            match = _BELOW.fullmatch(line)
+            value = _extended(below, match) if match and below is not MISSING else MISSING
+            below = value
+        if value is MISSING:
+            return MISSING
+        found[key] = value
+    return found
+
+
+def _extended(value: Any, line: re.Match[str]) -> Any:
+    """Add an indented line to what stands under a key so far."""
+    item, key, text = line.groups()
+    read = _value(item or text)
+    if read is MISSING:
+        return MISSING
+    if item is not None and (value is None or isinstance(value, list)):
+        return [*(value or []), read]
+    if item is None and (value is None or isinstance(value, dict)):
+        if key in (value or {}) or key.lower() in SPECIAL:
+            return MISSING
+        return {**(value or {}), key: read}
+    return MISSING
+
+
+def _value(text: str) -> Any:
+    if text[0] not in '["{':
+        return _scalar(text)
+    tokens, at = list[str](), 0
+    while at < len(text):
+        match = _TOKEN.match(text, at)
+        if not match:
+            return MISSING
+        tokens.append(match[1])
+        at = match.end()
+    tokens.reverse()  # the next one is popped from the end
+    try:
+        value = _flow(tokens)
+    except (IndexError, RecursionError, _NotPlain):
+        return MISSING
+    return value if not tokens else MISSING
+
+
+class _NotPlain(Exception):
+    """The text is more than plain."""
+
+
+def _flow(tokens: list[str]) -> Any:
+    first = tokens.pop()
+    if first == "[":
+        return _list(tokens)
+    if first == "{":
+        return _mapping(tokens)
+    value = _scalar(first.strip(" "))
+    if value is MISSING:
+        raise _NotPlain
+    return value
+
+
+def _list(tokens: list[str]) -> list[Any]:
+    found: list[Any] = []
+    while tokens[-1] != "]":
+        found.append(_flow(tokens))
+        _pass_comma(tokens, "]")
+    tokens.pop()
+    return found
+
+
+def _mapping(tokens: list[str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    while tokens[-1] != "}":
+        token = tokens.pop()
+        key = token.removesuffix(":")
+        if key == token or key in found or key.lower() in SPECIAL:
+            raise _NotPlain
+        found[key] = _flow(tokens)
+        _pass_comma(tokens, "}")
+    tokens.pop()
+    return found
+
+
+def _pass_comma(tokens: list[str], closer: str) -> None:
+    if tokens[-1] != closer and (tokens.pop() != "," or tokens[-1] == closer):
+        raise _NotPlain
+
+
+def _scalar(text: str) -> Any:
+    if text[:1] == '"':
+        return json.loads(text) if text[-1] == '"' and len(text) > 1 else MISSING
+    if is_plain(text):
+        return text
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    if _DECIMAL.fullmatch(text):
+        return float(text)
+    return {"true": True, "false": False, "null": None}.get(text, MISSING)
+
+
+def is_plain(text: str) -> bool:
+    """Whether text can stand without quotes and is text to every reader."""
+    if MOMENT.fullmatch(text):
+        return True
+    return PLAIN.fullmatch(text) is not None and text.lower() not in SPECIAL
+
 
 MAX_VALUES = 200_000  # aliases can make a small text stand for billions
 MAX_MERGED = 1_000  # keys that merge keys bring into a mapping: they can double at each step
 MAX_DEPTH = 100
 MAX_CHARACTERS = 250_000  # takes ten seconds
+MAX_KEPT_CHARACTERS = 20_000  # of a text whose value is kept: a command reads its files many times
 MAX_DIGITS = 250  # of a whole number: a longer one is no float
 _NO_CHARACTER = re.compile(r"\\U(?!000|0010)")  # an escape of a number that is too large
 
@@ -100,6 +238,23 @@ def parse(source: str) -> Any:
     Raises:
         SourceError: If it is not YAML, repeats a key, or uses a tag of its own.
     """
+    if len(source) > MAX_KEPT_CHARACTERS or "*" in source:
+        return _parse(source)
+    return _copied(_kept(source))
+
+
+@lru_cache(maxsize=256)
+def _kept(source: str) -> Any:
+    return _parse(source)
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _copied(part) for key, part in value.items()}
+    return [_copied(part) for part in value] if isinstance(value, list) else value
+
+
+def _parse(source: str) -> Any:
     if len(source) > MAX_CHARACTERS:
         said = f"{len(source):,} characters of YAML; bumble reads up to {MAX_CHARACTERS:,}"
         raise SourceError(said, 1)
@@ -145,8 +300,8 @@ def _count(value: Any, known: dict[int, int], depth: int) -> int:
 
 def parse_mapping(source: str) -> dict[str, Any]:
     """Read YAML that must hold a mapping with text keys; nothing at all counts as an empty one."""
-    value = yaml_plain.read(source)
-    if value is yaml_plain.MISSING:
+    value = read_plain(source)
+    if value is MISSING:
         value = parse(source)
     if value is None:
         return {}

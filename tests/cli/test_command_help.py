@@ -32,8 +32,12 @@ def test_the_help_shows_a_dozen_commands_of_every_day_and_the_rest_by_group(run:
     assert len(shown.splitlines()) < 50
 
 
-@pytest.mark.parametrize("words", sorted({*leaves(), *GROUPS}), ids=" ".join)
-def test_help_begins_with_an_example_that_the_command_takes(words: tuple[str, ...]) -> None:
+def test_help_begins_with_an_example_that_the_command_takes() -> None:
+    for words in sorted({*leaves(), *GROUPS}):
+        _shows_an_example(words)
+
+
+def _shows_an_example(words: tuple[str, ...]) -> None:
     path = " ".join(words)
     line = command_help.example(path, found(words))
     if words[0] == "completion":

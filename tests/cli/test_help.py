@@ -11,7 +11,7 @@ from bumble.cli.pages import man_page
 from tests.support.chatting import script
 from tests.support.command_line import leaves
 from tests.support.running import Run
-from tests.support.sweeps import every
+from tests.support.sweeps import turns
 
 DOCS = Path(bumble.__file__).parent.parent / "docs"
 
@@ -47,7 +47,7 @@ ELSE = {("mcp",), ("git-merge",)}
 
 
 @pytest.mark.parametrize(
-    "words", every(6, [words for words in leaves() if words not in ELSE]), ids=" ".join
+    "words", turns(6, [(words,) for words in leaves() if words not in ELSE]), ids=" ".join
 )
 def test_every_command_answers_with_json_also_where_it_refuses(
     full: Run, words: tuple[str, ...]

@@ -3,8 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bumble.cli.pages import settings_page
-from bumble.entity.config import LlmConfig
-from bumble.entity.config_memory import MemoryConfig
+from bumble.entity.config import LlmConfig, MemoryConfig
 
 
 def test_the_page_says_what_the_code_says() -> None:

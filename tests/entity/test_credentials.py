@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bumble.entity import credentials
+from bumble.entity import installation
 from bumble.errors import CredentialsError
 
 SECRET = "sk-very-secret"
@@ -20,21 +20,21 @@ def secrets(folder: Path, text: str = f"OPENAI_API_KEY: {SECRET}\n", mode: int =
 
 def test_the_environment_comes_before_the_file(tmp_path: Path) -> None:
     path = secrets(tmp_path)
-    assert credentials.secret("OPENAI_API_KEY", {"OPENAI_API_KEY": " other\n"}, path) == "other"
-    assert credentials.secret("OPENAI_API_KEY", {}, path) == SECRET
-    assert credentials.secret("OPENAI_API_KEY", {"OPENAI_API_KEY": ""}, path) == SECRET
+    assert installation.secret("OPENAI_API_KEY", {"OPENAI_API_KEY": " other\n"}, path) == "other"
+    assert installation.secret("OPENAI_API_KEY", {}, path) == SECRET
+    assert installation.secret("OPENAI_API_KEY", {"OPENAI_API_KEY": ""}, path) == SECRET
 
 
 def test_no_key_anywhere_is_none(tmp_path: Path) -> None:
-    assert credentials.secret("OPENAI_API_KEY", {}, None) is None
-    assert credentials.secret("OPENAI_API_KEY", {}, tmp_path / "none.yaml") is None
-    assert credentials.secret("OPENAI_API_KEY", {}, secrets(tmp_path, "ANOTHER: x\n")) is None
+    assert installation.secret("OPENAI_API_KEY", {}, None) is None
+    assert installation.secret("OPENAI_API_KEY", {}, tmp_path / "none.yaml") is None
+    assert installation.secret("OPENAI_API_KEY", {}, secrets(tmp_path, "ANOTHER: x\n")) is None
 
 
 def test_the_name_is_that_of_the_variable_and_of_the_entry(tmp_path: Path) -> None:
     path = secrets(tmp_path, f"OPENAI_API_KEY: {SECRET}\nMY_KEY: mine\n")
-    assert credentials.secret("MY_KEY", {"OPENAI_API_KEY": SECRET}, path) == "mine"
-    assert credentials.secret("MY_KEY", {"MY_KEY": "first"}, path) == "first"
+    assert installation.secret("MY_KEY", {"OPENAI_API_KEY": SECRET}, path) == "mine"
+    assert installation.secret("MY_KEY", {"MY_KEY": "first"}, path) == "first"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX")
@@ -42,7 +42,7 @@ def test_the_name_is_that_of_the_variable_and_of_the_entry(tmp_path: Path) -> No
 def test_a_file_that_others_can_open_is_refused(mode: int, tmp_path: Path) -> None:
     path = secrets(tmp_path, mode=mode)
     with pytest.raises(CredentialsError) as raised:
-        credentials.secret("OPENAI_API_KEY", {}, path)
+        installation.secret("OPENAI_API_KEY", {}, path)
     assert f"chmod 600 {path}" in str(raised.value)
     assert raised.value.exit_code == 23
 
@@ -53,6 +53,6 @@ def test_a_file_that_others_can_open_is_refused(mode: int, tmp_path: Path) -> No
 def test_a_broken_file_is_named_without_its_secrets(text: str, tmp_path: Path) -> None:
     path = secrets(tmp_path, text)
     with pytest.raises(CredentialsError) as raised:
-        credentials.secret("OPENAI_API_KEY", {}, path)
+        installation.secret("OPENAI_API_KEY", {}, path)
     assert str(path) in str(raised.value)
     assert SECRET not in str(raised.value)

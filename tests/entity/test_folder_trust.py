@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bumble.entity import folder_trust, runnable, settings
+from bumble.entity import folder_trust, settings
 from bumble.errors import SettingInvalidError
 from bumble.text import yaml_edit
 
@@ -34,7 +34,7 @@ def eve(tmp_path: Path) -> Path:
 
 def trusting(source: str, file: Path) -> str:
     reaching = folder_trust.reaching(yaml_edit.parse_mapping(file.read_text("utf-8")))
-    seen = [item.digest for item in runnable.read(file.parent, reaching)]
+    seen = [item.digest for item in folder_trust.read(file.parent, reaching)]
     return folder_trust.plan(source, file.parent, seen)
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bumble.entity import retired, settings
+from bumble.entity import layers, settings
 from bumble.entity.config import Config
 from bumble.text import schema, yaml_edit
 from tests.support.running import Run
@@ -47,7 +47,7 @@ def test_a_setting_of_earlier_is_a_warning_with_its_reason_in_any_layer(tmp_path
     environ = {"BUMBLE_SOMA_NOISE_CAPACITY": "9"}
     loaded = settings.load(entity, own, environ)
     said = "\n".join(loaded.warnings)
-    assert f"{own}:2: `recall.affinity.low` is no setting any more: {retired.CONSTANT}" in said
+    assert f"{own}:2: `recall.affinity.low` is no setting any more: {layers.CONSTANT}" in said
     assert "Take it out: bumble config unset --user recall.affinity.low" in said
     assert f"{entity}:5: `soma.ebb.quiet_below` is no setting any more" in said
     assert "Take it out: bumble migrate" in said
@@ -58,14 +58,14 @@ def test_a_setting_of_earlier_is_a_warning_with_its_reason_in_any_layer(tmp_path
 
 
 def test_taking_them_out_leaves_every_other_byte() -> None:
-    assert retired.without_retired(ENTITY) == KEPT
-    assert retired.without_retired(KEPT) == KEPT
+    assert layers.without_retired(ENTITY) == KEPT
+    assert layers.without_retired(KEPT) == KEPT
 
 
 def test_no_setting_is_retired_and_no_retired_one_is_a_setting() -> None:
     for keys, _ in schema.walk(Config):
-        assert retired.reason(keys) is None, keys
-    for keys in retired.REASONS:
+        assert layers.reason(keys) is None, keys
+    for keys in layers.REASONS:
         with pytest.raises(schema.UnknownKeyProblem):
             schema.at(Config, keys)
 
@@ -87,7 +87,7 @@ def test_migrate_takes_it_out_of_a_folder_of_this_format(run: Run) -> None:
     run.write("entity.yaml", f"{text}tools:\n  cache: {{max_entries: 9}}\n  notes: true # mine\n")
     assert "tools.cache.max_entries" in run.ok("status").err
     checked = run.ok("migrate", "--check").out
-    assert f"entity.yaml: tools.cache.max_entries: 9 goes: {retired.CONSTANT}" in checked
+    assert f"entity.yaml: tools.cache.max_entries: 9 goes: {layers.CONSTANT}" in checked
     assert run.ok("migrate", "--json").data["backup"]
     assert run.text("entity.yaml") == f"{text}tools:\n  notes: true # mine\n"
     assert "tools.cache" not in run.ok("status").err

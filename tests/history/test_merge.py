@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from bumble.body import soma as body
 from bumble.files import git
 from bumble.history.merge import merge
-from bumble.history.merge_values import ABSENT, mapping, moved
 from bumble.records import (
     automations,
     beliefs,
@@ -23,7 +22,9 @@ from bumble.records import (
     sessions,
 )
 from bumble.records.base import Provenance
+from bumble.records.merge_rules import ABSENT, mapping, moved
 from bumble.text import yaml_edit
+from tests.support.sweeps import examples
 
 BELIEF, SAM = "beliefs/bel_1.md", "relationships/sam.md"
 NOON = datetime(2026, 5, 24, 12, tzinfo=UTC)
@@ -84,7 +85,7 @@ def test_the_later_side_says_whether_a_belief_is_archived() -> None:
     assert beliefs.parse(joined(BELIEF, old, belief(0.7, 2, "msg_1"), late), "b").archived
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     c=st.tuples(*[st.floats(0, 0.99).map(lambda x: round(x, 4))] * 3),
     extra=st.tuples(*[st.lists(st.sampled_from(["msg_1", "msg_2", "msg_3"]), unique=True)] * 2),
@@ -414,7 +415,7 @@ DAYS = st.lists(
 )
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(ours=DAYS, theirs=DAYS)
 def test_no_entry_is_lost_or_doubled_and_the_order_of_sides_does_not_matter(
     ours: list[tuple[int, str]], theirs: list[tuple[int, str]]
@@ -560,7 +561,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(STEPS)
 def test_what_is_said_last_is_last_on_both_machines_whatever_their_clocks_say(
     steps: list[tuple[int, str, int]],

@@ -20,6 +20,7 @@ from bumble.index.scan import scan
 from bumble.index.sqlite import open_to_read
 from bumble.index.sync import BEHIND, state
 from bumble.models.embed.hashing import HashingEmbedder
+from tests.support.sweeps import examples
 
 if TYPE_CHECKING:
     from tests.support.notes import Notes
@@ -372,7 +373,7 @@ EDITS = st.lists(
 )
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(edits=EDITS)
 def test_step_by_step_gives_the_same_index_as_all_at_once(
     edits: list[tuple[str, int, str]],

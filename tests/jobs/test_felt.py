@@ -12,8 +12,7 @@ from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.errors import AnswerInvalidError
 from bumble.jobs import stretch
-from bumble.jobs.episodes import appraise
-from bumble.jobs.stretch import StretchJob
+from bumble.jobs.segments import StretchJob
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import anchors, relationships, session_files, state
 from bumble.records import soma as store
@@ -65,7 +64,7 @@ def levels(runtime: Runtime) -> dict[str, float]:
 
 
 def waits(ada: Entity, session: Session) -> str | None:
-    return cursors.first(state.read(ada.state), session.id, appraise.KEY)
+    return cursors.first(state.read(ada.state), session.id)
 
 
 def due(runtime: Runtime) -> tuple[StretchJob, ...]:

@@ -39,9 +39,8 @@ def heard(entity: Entity, *lines: tuple[str, str], name: str = "ses_1", **values
     """Store a talk, of which everything waits."""
     both = [row for line in lines for row in (line, ("ada", "I see."))]
     session = talked(entity, name, *both, **values)
-    for key in stretch.ALL:
-        file = state.read(entity.state)
-        write(entity, cursors.plan_heard(file, session, [(key,)], session.messages[0].id, ""))
+    file = state.read(entity.state)
+    write(entity, cursors.plan_heard(file, session, session.messages[0].id, ""))
     return session
 
 
@@ -56,7 +55,7 @@ def sections(entity: Entity) -> dict[str, str]:
     return {one.title: one.text for one in book.sections if not one.locked}
 
 
-def test_one_answer_goes_where_each_part_belongs_and_all_cursors_move(entity: Entity) -> None:
+def test_one_answer_goes_where_each_part_belongs_and_the_cursor_moves(entity: Entity) -> None:
     heard(entity, DOG, TEA)
     runtime, outcome = dealt(
         entity,
@@ -245,7 +244,7 @@ def test_where_distilling_is_off_nothing_is_known_or_believed_of_it(entity: Enti
 def test_what_the_entity_said_itself_is_no_evidence(entity: Entity) -> None:
     session = talked(entity, "ses_1", DOG, ("ada", "Rex of Vienna was just so."))
     file = state.read(entity.state)
-    write(entity, cursors.plan_heard(file, session, [("distill",)], session.messages[0].id, ""))
+    write(entity, cursors.plan_heard(file, session, session.messages[0].id, ""))
     own = claim("Rex lived in Vienna.", "m2", rests=["Rex of Vienna"])
     _, outcome = dealt(entity, makes(HAS_DOG, knowledge=[fact("Rex", own)]))
     assert sections(entity) == {}

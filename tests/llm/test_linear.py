@@ -14,7 +14,7 @@ from bumble.chat import code_answers
 from bumble.errors import AnswerInvalidError
 from bumble.guard import speakers
 from bumble.index import splitting
-from bumble.jobs.portraits import line_origins
+from bumble.jobs import portrait
 from bumble.llm import actions, structured
 from bumble.llm.say_stream import MOST_DEEP, SayReader
 from bumble.llm.thinking import ThinkFilter
@@ -30,7 +30,7 @@ PATTERNS = [
     (speakers._QUOTED, "‘"),
     (card._START, "\n"),
     (splitting._PARAGRAPH, "\t"),
-    (line_origins._GAPS, " "),
+    (portrait._GAPS, " "),
     (narrative._CITED, "\t"),
 ]
 

@@ -11,23 +11,23 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from bumble.entity import create
 from bumble.entity.changes import ChangeSet
-from bumble.entity.create import NewEntity
 from bumble.entity.folder import Entity
 from bumble.errors import AnswerInvalidError, RecordMissingError
 from bumble.guard import excerpt
 from bumble.llm import ledger
 from bumble.llm.ledger import LedgerEntry
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.prompt import compact, expand, summary, transcript
+from bumble.prompt import compact, expand, transcript
 from bumble.prompt.compact import CompactJob
 from bumble.records import session_files, sessions
 from bumble.records.sessions import Message, Session, ToolCall
 from bumble.runtime import job
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens
+from tests.support import newborns
 from tests.support.lives import NOON, runtime_of
+from tests.support.sweeps import examples
 
 WINDOW = 4096
 
@@ -35,7 +35,7 @@ WINDOW = 4096
 @pytest.fixture(scope="module")
 def newborn(tmp_path_factory: pytest.TempPathFactory) -> Entity:
     folder = tmp_path_factory.mktemp("compact") / "ada"
-    return create.create(folder, NewEntity("Ada", "curious", "Sam", "Europe/Lisbon"))
+    return newborns.ada(folder)
 
 
 def small(entity: Entity, replies: list[Reply] | None = None) -> Runtime:
@@ -43,7 +43,7 @@ def small(entity: Entity, replies: list[Reply] | None = None) -> Runtime:
 
 
 def notes(**values: str) -> Reply:
-    whole = dict.fromkeys(summary.HEADINGS, "") | values
+    whole = dict.fromkeys(compact.HEADINGS, "") | values
     return Reply(json.dumps(whole), purpose="compact", always=True)
 
 
@@ -107,7 +107,7 @@ def orphans(parts: list[transcript.ViewPart], session: Session) -> list[str]:
     ]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(60))
 @given(PARTS, st.booleans())
 def test_compaction_parts_no_result_from_its_call_and_leaves_the_ends_as_they_were(
     newborn: Entity, parts: list[tuple[str, int]], only_prune: bool
@@ -131,7 +131,7 @@ def test_compaction_parts_no_result_from_its_call_and_leaves_the_ends_as_they_we
     assert size.history <= size.target or outcome.data["why_not"] or only_prune
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(40))
 @given(PARTS)
 def test_pruning_twice_changes_nothing_the_second_time(
     newborn: Entity, parts: list[tuple[str, int]]
@@ -171,7 +171,7 @@ def test_a_summary_has_all_headings_and_carries_what_it_left_out(newborn: Entity
     runtime = small(newborn, [notes(goal="Sam wants to talk.")])
     made = compact.make(runtime, CompactJob(long_talk(), 500), lambda _: None)
     (text,) = [one.summary for one in made.records if one.kind == "summary"]
-    for heading in summary.HEADINGS.values():
+    for heading in compact.HEADINGS.values():
         assert f"## {heading}\n" in text
     assert "Sam wants to talk." in text
     assert "Ilse5 lives at number 1005" in text
@@ -200,7 +200,7 @@ def test_an_earlier_summary_is_updated_and_what_it_carried_stays(newborn: Entity
 
 
 def test_what_a_model_of_an_endpoint_told_stands_there_whole(newborn: Entity) -> None:
-    told = dict.fromkeys(summary.HEADINGS, "Ilse5 lives at 1005, and so on, and so on.")
+    told = dict.fromkeys(compact.HEADINGS, "Ilse5 lives at 1005, and so on, and so on.")
     made = compact.make(
         small(newborn, [notes(**told)]), CompactJob(long_talk(), 500), lambda _: None
     )
@@ -212,7 +212,7 @@ def test_an_embedded_model_reads_only_what_says_most_and_its_notes_add_up(
 ) -> None:
     cousins = Reply(
         json.dumps(
-            dict.fromkeys(summary.HEADINGS, "")
+            dict.fromkeys(compact.HEADINGS, "")
             | {"goal": "They take the night train.", "critical_context": "Ilse5 lives at 1005"}
             | {"emotional_context": "Sam is a bit nervous", "progress": "Ilse15 lives at 1015"}
         ),
@@ -234,8 +234,8 @@ def test_an_embedded_model_reads_only_what_says_most_and_its_notes_add_up(
 
 def test_no_heading_is_crowded_out_by_another() -> None:
     crowd = "\n".join(f"Ilse{n} lives at {1000 + n} in Porto." for n in range(40))
-    notes = dict.fromkeys(summary.HEADINGS, "") | {"progress": crowd, "next_steps": "She comes."}
-    bounded = summary._bounded(notes, 120)
+    notes = dict.fromkeys(compact.HEADINGS, "") | {"progress": crowd, "next_steps": "She comes."}
+    bounded = compact._bounded(notes, 120)
     assert bounded["next_steps"] == "She comes."
     assert bounded["progress"]
     assert not bounded["goal"]

@@ -6,10 +6,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from bumble.entity.folder import Entity
-from bumble.jobs import flush, stretch
+from bumble.jobs import stretch
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.models.abilities.tiers import Abilities
-from bumble.prompt import compact, summary
+from bumble.prompt import compact
 from bumble.prompt.compact import CompactJob
 from bumble.records import knowledge, session_files, sessions, state
 from bumble.records.sessions import Session
@@ -30,7 +30,7 @@ HOME = replace(
 )
 NOTHING = makes(always=True)
 BROKEN = Reply("I would rather not.", "stretch", always=True)
-NOTES = Reply(json.dumps(dict.fromkeys(summary.HEADINGS, "")), "compact", always=True)
+NOTES = Reply(json.dumps(dict.fromkeys(compact.HEADINGS, "")), "compact", always=True)
 
 
 def awake(ada: Entity, *replies: Reply, flags: dict[str, Any] | None = None) -> Runtime:
@@ -46,7 +46,7 @@ def asked(runtime: Runtime, purpose: str = "stretch") -> list[str]:
 
 def flushed(runtime: Runtime, session: Session, limit: int | None = None) -> JobResult:
     made = compact.run(runtime, CompactJob(session, 500))
-    return flush.before(runtime, made, limit=limit, note=lambda _: None)
+    return stretch.flush(runtime, made, limit=limit, note=lambda _: None)
 
 
 def titles(ada: Entity) -> list[str]:
@@ -68,7 +68,7 @@ def test_what_stays_in_view_is_left_to_distillation(ada: Entity) -> None:
     runtime, session = awake(ada, HOME, NOTHING), said(ada, LONG)
     outcome = flushed(runtime, session)
     last = [one["last"] for one in outcome.data["records"] if one["kind"] == "summary"][-1]
-    waits = cursors.messages(state.read(ada.state), session, (cursors.DISTILL,))
+    waits = cursors.messages(state.read(ada.state), session)
     ids = [one.id for one in session.messages]
     assert waits[0].id == ids[ids.index(last) + 1]
 
@@ -103,12 +103,12 @@ def test_what_was_distilled_before_is_not_drawn_again(ada: Entity) -> None:
 
 def test_a_failed_flush_is_told_and_what_it_was_about_waits(ada: Entity) -> None:
     runtime, session = awake(ada, BROKEN), said(ada, LONG)
-    before = cursors.first(state.read(ada.state), "ses_1", (cursors.DISTILL,))
+    before = cursors.first(state.read(ada.state), "ses_1")
     outcome = flushed(runtime, session)
     assert any("Nothing was made of it" in line for line in outcome.lines)
     apply(runtime, outcome)
     assert session_files.find(ada.sessions, "ses_1").compactions
-    assert cursors.first(state.read(ada.state), "ses_1", (cursors.DISTILL,)) == before
+    assert cursors.first(state.read(ada.state), "ses_1") == before
     assert titles(ada) == []
 
 
@@ -132,43 +132,18 @@ def test_the_setting_switches_it_off(ada: Entity) -> None:
     assert snapshot(ada.root) == before
 
 
-def test_a_turn_waits_for_no_more_windows_than_after_any_turn(ada: Entity) -> None:
-    runtime, session = (
-        awake(ada, HOME, NOTHING, flags={"limits.passes_per_turn": 1}),
-        said(ada, LONG),
-    )
-    _, outcome = compact.make_room(runtime, session, 500)
-    assert outcome is not None
-    assert len(asked(runtime)) == 1
-    assert titles(ada) == ["Sam's home"]
-    assert session_files.find(ada.sessions, "ses_1").compactions
-
-
 def test_with_an_embedded_model_nobody_waits_and_the_windows_wait(ada: Entity) -> None:
     runtime, session = replace(awake(ada, HOME, NOTHING), local=True), said(ada, LONG)
-    before = cursors.first(state.read(ada.state), "ses_1", (cursors.DISTILL,))
+    before = cursors.first(state.read(ada.state), "ses_1")
     _, outcome = compact.make_room(runtime, session, 500)
     assert outcome is not None
     assert asked(runtime) == asked(runtime, "compact") == []
     made = session_files.find(ada.sessions, "ses_1").compactions
     assert [one.extra.get("summary_source") for one in made if one.kind == "summary"] == ["excerpt"]
-    assert cursors.first(state.read(ada.state), "ses_1", (cursors.DISTILL,)) == before
+    assert cursors.first(state.read(ada.state), "ses_1") == before
 
 
 def test_clearing_tool_results_flushes_nothing(ada: Entity) -> None:
     runtime, session = awake(ada, HOME, NOTHING), said(ada, LONG)
     made = compact.run(runtime, CompactJob(session, 500, only_prune=True))
-    assert flush.job(runtime, made) is None
-
-
-def test_what_was_flushed_comes_to_mind_in_the_same_turn(ada: Entity) -> None:
-    runtime, session = awake(ada, HOME, NOTHING), said(ada, LONG)
-
-    def found() -> list[str]:
-        hits = runtime.memory.search("Lisbon", kinds=("knowledge",), limit=3)
-        return [hit.id for hit in hits if "Lisbon" in hit.text]
-
-    runtime.memory.sync()
-    assert found() == []
-    compact.make_room(runtime, session, 500)
-    assert len(found()) == 1
+    assert stretch.leaving(runtime, made) is None

@@ -11,10 +11,8 @@ from bumble.records import sessions, state
 from bumble.records.mapping_files import MappingFile
 from bumble.records.sessions import Message, Session
 from bumble.runtime import cursors
-from bumble.runtime.cursors import REMEMBER
 
 NOON = datetime(2026, 5, 24, 12, tzinfo=UTC)
-KEY = (REMEMBER,)
 
 
 def talk(*ids: str, step: float = 0) -> Session:
@@ -28,12 +26,12 @@ def talk(*ids: str, step: float = 0) -> Session:
 
 def waiting_from(root: Path, message_id: str) -> MappingFile:
     file = root / "state.yaml"
-    file.write_text(f"sessions:\n  ses_a:\n    remember: {message_id}\n")
+    file.write_text(f"sessions:\n  ses_a: {message_id}\n")
     return state.read(file)
 
 
 def moved(root: Path, file: MappingFile, session: Session, last: str) -> MappingFile:
-    change = cursors.plan_moved(file, session, [(KEY, last)], {}, "")
+    change = cursors.plan_moved(file, session, last, {}, "")
     changes.apply(root, ChangeSet("", tuple(filter(None, [change]))))
     return state.read(root / "state.yaml")
 
@@ -42,33 +40,37 @@ def moved(root: Path, file: MappingFile, session: Session, last: str) -> Mapping
 def test_what_waits_is_what_was_said_from_there_on(tmp_path: Path, step: float) -> None:
     session = talk("msg_5", "msg_9", "msg_1", "msg_7", step=step)
     file = waiting_from(tmp_path, "msg_9")
-    assert [one.id for one in cursors.messages(file, session, KEY)] == ["msg_9", "msg_1", "msg_7"]
+    assert [one.id for one in cursors.messages(file, session)] == ["msg_9", "msg_1", "msg_7"]
     file = moved(tmp_path, file, session, "msg_1")
-    assert cursors.first(file, "ses_a", KEY) == "msg_7"
-    assert cursors.first(moved(tmp_path, file, session, "msg_7"), "ses_a", KEY) is None
+    assert cursors.first(file, "ses_a") == "msg_7"
+    file = moved(tmp_path, file, session, "msg_7")
+    assert (cursors.first(file, "ses_a"), file.get("sessions")) == (None, None)
 
 
-@pytest.mark.parametrize(
-    ("first", "last", "wanted"),
-    [("c", "b", ["c", "a", "b"]), ("a", "d", ["a", "b", "d"]), ("aa", "b", ["a", "b"])],
-)
-def test_a_stretch_is_what_lies_between_whatever_its_ids(
-    first: str, last: str, wanted: list[str]
+def test_of_several_cursors_that_a_folder_has_from_before_the_earliest_counts(
+    tmp_path: Path,
 ) -> None:
-    assert [one.id for one in cursors.between(talk("c", "a", "b", "d"), first, last)] == wanted
+    file = tmp_path / "state.yaml"
+    file.write_text(
+        "sessions:\n  ses_a:\n    appraise: msg_2\n    distill: msg_3\n    reflect: {sam: msg_1}\n"
+    )
+    read, session = state.read(file), talk("msg_1", "msg_2", "msg_3", "msg_4")
+    assert cursors.waiting(read) == {"ses_a": "msg_1"}
+    after = moved(tmp_path, read, session, "msg_2")
+    assert after.get("sessions") == {"ses_a": "msg_3"}
 
 
 def test_a_slower_process_moves_nothing_back(tmp_path: Path) -> None:
     session = talk("msg_5", "msg_9", "msg_1", "msg_7")
     file = waiting_from(tmp_path, "msg_7")
-    assert cursors.plan_moved(file, session, [(KEY, "msg_5")], {}, "") is None
+    assert cursors.plan_moved(file, session, "msg_5", {}, "") is None
 
 
 def test_where_the_first_is_gone_its_id_tells_its_time(tmp_path: Path) -> None:
     session = talk("msg_1", "msg_3", "msg_5", step=1)
     file = waiting_from(tmp_path, "msg_2")
-    assert [one.id for one in cursors.messages(file, session, KEY)] == ["msg_3", "msg_5"]
-    assert cursors.first(moved(tmp_path, file, session, "msg_4"), "ses_a", KEY) == "msg_5"
+    assert [one.id for one in cursors.messages(file, session)] == ["msg_3", "msg_5"]
+    assert cursors.first(moved(tmp_path, file, session, "msg_4"), "ses_a") == "msg_5"
 
 
 def test_of_what_people_pass_on_nothing_is_made(tmp_path: Path) -> None:
@@ -79,6 +81,5 @@ def test_of_what_people_pass_on_nothing_is_made(tmp_path: Path) -> None:
     )
     session = sessions.appended(sessions.new("ses_a", NOON, "sam"), said)
     own = "What do they want?\n\n[…]\n\nI have no time for it."
-    assert [one.text for one in cursors.between(session, "msg_a", "msg_b")] == [own, text]
     file = waiting_from(tmp_path, "msg_a")
-    assert [one.text for one in cursors.messages(file, session, KEY)] == [own, text]
+    assert [one.text for one in cursors.messages(file, session)] == [own, text]

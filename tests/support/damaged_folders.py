@@ -25,12 +25,11 @@ from zoneinfo import ZoneInfo
 
 from bumble.app.process import Shell
 from bumble.cli.app import main
-from bumble.entity import brought, create, settings
-from bumble.entity.create import NewEntity
+from bumble.entity import approvals, settings
 from bumble.entity.folder import Entity
 from bumble.errors import UserError
 from bumble.records import forgotten, kinds
-from tests.support import damage
+from tests.support import damage, newborns
 from tests.support.kind_samples import record
 from tests.support.parsers import FORGOTTEN, MORE
 from tests.support.repository import git
@@ -63,7 +62,7 @@ SCRIPT = '{"purpose": "chat", "text": "It rains here too.", "always": true}\n'
 
 def lived(root: Path, *, under_git: bool) -> Entity:
     """Make a folder with a record of every kind, an index, ledgers, and wordings of its own."""
-    entity = create.create(root, NewEntity("Ada", "curious", "Sam", "Europe/Lisbon"))
+    entity = newborns.ada(root)
     for kind in kinds.KINDS:
         path, text = record(kind.name, "I hide marzipan by the sea, in the rain.")
         file = root / path
@@ -131,7 +130,7 @@ def _keeping(path: Path, bad: dict[Path, bytes]) -> Iterator[None]:
 
 def _may_be_mended(data: bytes) -> bool:
     """Whether the next command merges a file: its markers are taken out where they can be."""
-    return brought.MARK in data
+    return approvals.MARK in data
 
 
 def one_folder(template: Path, place: Path, seed: str) -> dict[str, Any]:

@@ -203,8 +203,8 @@ def run(most: int, chosen: Sequence[str]) -> dict[str, Any]:
 def _served(argv: list[str], shell: Shell) -> int:
     """Have a client call a tool of `bumble mcp`, and leave when it has the answer."""
     (reads, tells), (hears, says) = os.pipe(), os.pipe()
-    sys.stdin = os.fdopen(reads, "r", encoding="utf-8")
-    sys.stdout = os.fdopen(says, "w", encoding="utf-8")
+    os.dup2(reads, 0)  # the server reads and writes there, whatever Python's streams are
+    os.dup2(says, 1)
     sys.stderr = io.StringIO()
     hello = {"protocolVersion": "2025-11-25", "capabilities": {}}
     hello["clientInfo"] = {"name": "by hand", "version": "1"}
@@ -354,6 +354,8 @@ def _sweep_command(sweep: Sweep, words: str, most: int) -> int:
     calls = [line.split(" ", 2) for line in log.read_text(errors="replace").splitlines()]
     counter = sweep.reports.setdefault(words, Counter(calls=len(calls), kills=0))
     counter[f"code {code}"] += 1
+    if code != 0 or not calls:  # nothing of it was tried
+        sweep.examples.append({"command": words, "what": "not swept", "places": [f"code {code}"]})
     for number, half in _chosen(calls, most):
         sweep.set_up()
         sweep.arm(number, half=half)
@@ -381,7 +383,7 @@ def _judge(
 ) -> None:
     """Run the next commands and hold the folder against what it was and would have been."""
     counter = sweep.reports[words]
-    untold = _untold(sweep)
+    untold = _untold(sweep, words)
     if words.startswith(AGAIN):
         sweep.call(words)
     codes = [sweep.call("status", minutes=1)]
@@ -411,16 +413,19 @@ def _judge(
             )
 
 
-def _untold(sweep: Sweep) -> list[str]:
+def _untold(sweep: Sweep, words: str) -> list[str]:
     """Return what a dead command has left, where `doctor` says nothing of it or changes it."""
     found = sweep.truth()
     left = [place for place in sweep.lying() if SUFFIX not in place]  # beside the folder: not its
-    left += git(sweep.root, "status", "--porcelain").splitlines()
-    sweep.call("doctor --json")
+    _, option, elsewhere = words.partition(" -e ")  # it worked in another folder
+    root = Path(elsewhere.replace("OUT", str(sweep.now / "out"))) if option else sweep.root
+    left += git(root, "status", "--porcelain").splitlines()
+    sweep.call(f"doctor --json{option}{elsewhere}")
     said = json.loads((sweep.place / "said").read_text())
     told = {one["code"] for one in said["data"]["findings"]} & TOLD
     now = sweep.truth()
-    changed = any(now.get(name) != found[name] for name in found if name.startswith("ada/"))
+    own = f"{root.relative_to(sweep.now)}/"
+    changed = any(now.get(name) != found[name] for name in found if name.startswith(own))
     untold = left if left not in ([], ["note"]) and not told else []  # a note of what is committed
     return untold + ["doctor changed the folder"] * changed
 

@@ -25,7 +25,7 @@ from msgspec import Struct, field
 from bumble.app.process import Shell
 from bumble.cli.app import main
 from bumble.entity.folder import Entity
-from bumble.jobs import runs
+from bumble.jobs import tick
 from bumble.llm import ledger
 from bumble.records import (
     beliefs,
@@ -322,7 +322,7 @@ def by_day(lived: Stretch) -> list[dict[str, Any]]:
             one["calls"] += 1
             one["of_chat"] += call.purpose in ("chat", "judge", "route")
             one["tokens"] += (call.prompt_tokens or 0) + (call.completion_tokens or 0)
-    for run in runs.read(lived.entity.runs):
+    for run in tick.read(lived.entity.runs):
         row(run.at)["runs"] += bool(run.events)
     for episode in episodes.read(lived.entity.episodes):
         row(episode.at)["episodes"] += 1

@@ -18,7 +18,6 @@ from bumble.records import sessions, state
 from bumble.records.notices import Notice
 from bumble.records.sessions import Message, Record, Session
 from bumble.runtime import cursors
-from bumble.runtime.cursors import APPRAISE, DISTILL, REFLECT, REMEMBER
 from bumble.runtime.job import JobResult, apply
 from bumble.runtime.runner import Pass
 from bumble.runtime.runtime import Runtime
@@ -89,12 +88,10 @@ def talked(
         )
         records += [said, reply, *([noticed] if line.noticed else [])]
     file = state.read(entity.state)
-    keys: list[tuple[str, ...]] = [(APPRAISE,), (REMEMBER,), (DISTILL,)]
-    keys += [(REFLECT, name) for name in dict.fromkeys(line.name.casefold() for line in lines)]
     planned = [
         sessions.plan_start(session, ""),
         sessions.plan_append(session, records, ""),
-        cursors.plan_heard(file, session, keys, message_id(session_id, 0), ""),
+        cursors.plan_heard(file, session, message_id(session_id, 0), ""),
     ]
     changes.apply(entity.root, ChangeSet("", tuple(filter(None, planned))))
     return sessions.appended(session, records)

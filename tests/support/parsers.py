@@ -22,9 +22,9 @@ from msgspec.structs import replace
 
 from bumble.body import appraisal
 from bumble.body import soma as body_soma
-from bumble.bridges.exports import restore
-from bumble.bridges.imports import card, formats, json_stream, lorebook, notes, source
-from bumble.bridges.imports.items import ImportContext
+from bumble.bridges.exports import bundle
+from bumble.bridges.imports import card, foreign, formats, notes, source
+from bumble.bridges.imports.ledger import ImportContext
 from bumble.chat import context_report
 from bumble.chat.tool_cache import ToolCache
 from bumble.cli import directives
@@ -34,8 +34,7 @@ from bumble.fallback import quotes
 from bumble.guard import claims, secrets
 from bumble.history import merge
 from bumble.index import chunks, form, splitting
-from bumble.jobs import runs, schedule
-from bumble.jobs.sleep import dream_text
+from bumble.jobs import dream, schedule, tick
 from bumble.llm import actions, ledger, logprobs, openai_format, scripted, structured
 from bumble.llm import gguf as gguf_file
 from bumble.llm.say_stream import SayReader
@@ -44,8 +43,8 @@ from bumble.models.abilities import results
 from bumble.models.weights import catalog
 from bumble.recall.deep_recall import search_scope
 from bumble.records import base, forgotten, jsonl, kinds, mapping_files
-from bumble.records.kinds import Kind
-from bumble.text import languages, markdown, merge_marks, stop_words, words, yaml_plain, yaml_read
+from bumble.records.kind import Kind
+from bumble.text import languages, markdown, merge_marks, stop_words, words, yaml_read
 from tests.support import exports, repository
 from tests.support.kind_samples import record
 
@@ -246,7 +245,7 @@ def _detected(path: Path) -> object:
 
 def _restored(path: Path) -> object:
     with tempfile.TemporaryDirectory(dir=path.parent) as place:
-        return restore.unpack(path, Path(place) / "ada")
+        return bundle.unpack(path, Path(place) / "ada")
 
 
 def _zip(name: str, text: str) -> bytes:
@@ -329,7 +328,7 @@ READERS: Mapping[str, Reader] = {
     "front matter": of_text(_with_meta, record("episode", "x")[1]),
     "mapping": of_text(_edited, record("soma", "x")[1], SETTINGS),
     "yaml": of_text(yaml_read.parse, SETTINGS),
-    "yaml of settings": of_text(yaml_plain.read, SETTINGS),
+    "yaml of settings": of_text(yaml_read.read_plain, SETTINGS),
     "markers": of_text(
         merge_marks.sides, "a\n<<<<<<< o\nb\n||||||| x\nc\n=======\nd\n>>>>>>> t\ne\n"
     ),
@@ -339,7 +338,7 @@ READERS: Mapping[str, Reader] = {
     "schedule": of_text(lambda text: schedule.following(text, AT, ZONE), "0 8 * * 1-5"),
     "id": of_text(base.time_of, "msg_01JW0Q6ZV3K8M2N4P6R8T0VXYZ"),
     "ledger": of_file("calls.jsonl", lambda path: [*ledger.read_newest(path)], CALL * 2),
-    "runs": of_file("runs.jsonl", lambda path: [*runs.read(path)], RUN * 2),
+    "runs": of_file("runs.jsonl", lambda path: [*tick.read(path)], RUN * 2),
     "results": of_file(
         f"{'0' * 64}.json",
         lambda path: results.own(f"{results.OF_WEIGHTS}{'0' * 64}", path.parent),
@@ -360,7 +359,7 @@ READERS: Mapping[str, Reader] = {
     "structured answer": of_text(
         lambda text: structured.read(text, SCHEMA), '```json\n{"beliefs": ["I sail"]}\n```'
     ),
-    "dream": of_text(dream_text.parse, "## Fragments\n- a wave\n- a door\n## Thread\nAll returns."),
+    "dream": of_text(dream.parse, "## Fragments\n- a wave\n- a door\n## Thread\nAll returns."),
     "event": of_json(
         openai_format.read_event,
         {"choices": [{"delta": {"content": "a"}, "finish_reason": "stop"}], "usage": {}},
@@ -381,10 +380,10 @@ READERS: Mapping[str, Reader] = {
         [exports.png(ccv3=exports.encoded(exports.card()), chara=b"x")],
         lambda data, _: card.from_png(data),
     ),
-    "lorebook": of_json(lorebook.parse, exports.card()["data"]["character_book"]),
+    "lorebook": of_json(card.lore, exports.card()["data"]["character_book"]),
     "stream": Reader(
         [json.dumps(exports.gpt_moving()).encode()],
-        lambda data, _: list(json_stream.items(io.BytesIO(data))),
+        lambda data, _: list(foreign.items(io.BytesIO(data), "")),
     ),
     "note": of_text(notes.split, "---\ntags: [a]\n---\nbody\n"),
     "import chatgpt": _imported(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -17,7 +16,6 @@ from bumble.llm.scripted import Reply
 from bumble.records import base, sessions, state
 from bumble.records.sessions import Appraised, Message, Session
 from bumble.runtime import cursors
-from bumble.runtime.cursors import REMEMBER
 from bumble.runtime.runtime import Runtime
 from tests.support.stretches import makes
 
@@ -51,7 +49,7 @@ def held(
         soon = when + timedelta(seconds=20)
         said.append(_message(rng, soon, "assistant", answer, "", "entity", {"soma": TAG}))
     file = state.read(entity.state)
-    heard = cursors.plan_heard(file, session, [(REMEMBER,)], said[0].id, "")
+    heard = cursors.plan_heard(file, session, said[0].id, "")
     moved = [replace(one, message=said[2 * n].id) for n, one in enumerate(appraised)]
     planned: list[Change | None] = [
         sessions.plan_start(session, ""),
@@ -74,12 +72,6 @@ def felt(emotion: str, intensity: float, at: datetime, **points: float) -> Appra
 
 def tells(narrative: str, reflection: str = "It mattered to me.", *, always: bool = False) -> Reply:
     return makes(narrative, reflection=reflection, always=always)
-
-
-def retells(narrative: str, reflection: str = "It mattered to me.") -> Reply:
-    """Tell an episode that stood as an excerpt."""
-    answer = json.dumps({"narrative": [narrative], "reflection": reflection})
-    return Reply(answer, purpose="remember")
 
 
 def waits(runtime: Runtime) -> Any:

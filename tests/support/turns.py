@@ -3,32 +3,18 @@
 from __future__ import annotations
 
 import json
-import random
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from bumble.chat import participants, turn
 from bumble.chat.turn_record import Turn
-from bumble.entity import settings
 from bumble.entity.folder import Entity
-from bumble.index.memory import Memory
-from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.models.embed.hashing import HashingEmbedder
+from bumble.llm.scripted import Reply
 from bumble.records import session_files, sessions
 from bumble.runtime.runtime import Runtime
-
-NOON = datetime(2026, 5, 24, 12, tzinfo=UTC)
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.at = NOON
-
-    def __call__(self) -> datetime:
-        self.at += timedelta(milliseconds=5)
-        return self.at
+from tests.support.lives import NOON as NOON
+from tests.support.lives import Clock as Clock
+from tests.support.lives import runtime_of as runtime_of
 
 
 def act(tool: str, **arguments: Any) -> Reply:
@@ -37,31 +23,6 @@ def act(tool: str, **arguments: Any) -> Reply:
 
 def say(text: str) -> Reply:
     return act("say", text=text)
-
-
-def runtime_of(
-    entity: Entity, model: ScriptedModel, clock: Clock | None = None, *, writes: bool = True
-) -> Runtime:
-    loaded = settings.load(entity.file)
-    assert loaded.identity is not None
-    memory = Memory(
-        entity,
-        HashingEmbedder,
-        name="Ada",
-        zone=ZoneInfo("Europe/Lisbon"),
-        syncs=writes,
-        optional=True,
-    )
-    return Runtime(
-        entity,
-        loaded.identity,
-        loaded.config,
-        model,
-        memory,
-        clock or Clock(),
-        random.Random(1),
-        writes,
-    )
 
 
 def talk(runtime: Runtime, text: str, speaker: str | None = None, *, new: bool = False) -> Turn:

@@ -23,7 +23,6 @@ from bumble.records import soma
 
 MOST_VERSIONS = 150  # of the file that are read; each takes milliseconds
 MOST_POINTS = 240  # of a line
-MOST_DAYS = 62  # with a row each in the table; a longer life has one a month
 WIDTH, HEIGHT = 600.0, 100.0  # of a drawing, in its own units
 MOST_FEELINGS = 12
 
@@ -60,7 +59,6 @@ class BodyOverTime(Struct, frozen=True):
     lines: tuple[BarLine, ...] = ()
     begin: datetime | None = None
     end: datetime | None = None
-    rows: tuple[tuple[str, tuple[float, ...]], ...] = ()  # a day or month, the mean of each bar
     feelings: tuple[Feeling, ...] = ()
     moods: tuple[tuple[str, int], ...] = ()  # how often each, the most frequent first
 
@@ -82,10 +80,7 @@ def of(
     if not moments:
         return BodyOverTime(feelings=feelings)
     lines = tuple(_line(name, moments) for name in BAR_NAMES)
-    rows = tuple(_rows(moments))
-    return BodyOverTime(
-        lines, moments[0].at, moments[-1].at, rows, feelings, tuple(moods.most_common())
-    )
+    return BodyOverTime(lines, moments[0].at, moments[-1].at, feelings, tuple(moods.most_common()))
 
 
 def history(root: Path, zone: tzinfo, since: datetime | None = None) -> list[Moment]:
@@ -133,16 +128,6 @@ def _line(name: str, moments: Sequence[Moment]) -> BarLine:
     if len(points) == 1:
         points = [points[0], f"{WIDTH:.1f},{points[0].partition(',')[2]}"]
     return BarLine(name, " ".join(points), values[0], min(values), max(values), values[-1])
-
-
-def _rows(moments: Sequence[Moment]) -> Iterable[tuple[str, tuple[float, ...]]]:
-    days = {moment.at.date() for moment in moments}
-    form = "%Y-%m-%d" if len(days) <= MOST_DAYS else "%Y-%m"
-    groups: dict[str, list[Moment]] = {}
-    for moment in moments:
-        groups.setdefault(f"{moment.at:{form}}", []).append(moment)
-    for label, group in groups.items():
-        yield label, tuple(fmean(moment.levels[name] for moment in group) for name in BAR_NAMES)
 
 
 def _feelings(episodes: Sequence[LifeEntry]) -> tuple[Feeling, ...]:

@@ -21,15 +21,17 @@ from msgspec import Struct
 
 from bumble import __version__
 from bumble.app import output
-from bumble.body.config import BAR_NAMES
-from bumble.bridges.report.body_over_time import HEIGHT, WIDTH, BodyOverTime
-from bumble.bridges.report.changed import Changed
-from bumble.bridges.report.life import ON_TIMELINE, Life, LifeEntry, anchor
+from bumble.bridges.report.body_over_time import HEIGHT, WIDTH, BarLine, BodyOverTime
+from bumble.bridges.report.life import ON_TIMELINE, Basis, Ground, Life, LifeEntry, anchor
 from bumble.records import kinds
+from bumble.text.words import one_line, shorten
 
 FOLDER = Path(__file__).with_name("page")
 MARK = '<meta name="generator" content="bumble report'  # in the head of every report
 HEAD_BYTES = 2_000  # in which the mark stands
+MOST_HAPPENED, MOST_BELIEFS, MOST_DREAMS = 6, 5, 2  # on the first page
+OPENING_CHARS = 220  # of a text on the first page
+MOOD = ("comfort", "tension")  # bars that say how it felt
 CHUNK = 40  # entries that a browser lays out together, once they come near
 _LEAD = re.compile(r"#{1,6} +|> ?")  # what makes a line of Markdown a heading or a quote
 T = TypeVar("T")
@@ -43,7 +45,15 @@ class LifeReport(Struct, frozen=True):
     now: datetime  # in the entity's zone
     life: Life
     body: BodyOverTime
-    changed: Changed
+
+
+class Glance(Struct, frozen=True):
+    """What somebody sees first: the little that tells most of a life."""
+
+    happened: list[LifeEntry]  # what mattered most, the newest first
+    beliefs: list[LifeEntry]  # what it is surest of
+    dreams: list[LifeEntry]  # the last ones
+    mood: tuple[BarLine, ...]  # of the body
 
 
 class Day(Struct, frozen=True):
@@ -71,6 +81,8 @@ def render(report: LifeReport) -> str:
         "anchor": lambda record_id, kind: anchor(kind, record_id),
         "blocks": lambda text: list(_blocks(text)),
         "chunks": lambda items: list(_chunks(items)),
+        "opening": lambda text: shorten(_LEAD.sub("", one_line(text)), OPENING_CHARS, at_word=True),
+        "said": _said,
         "percent": lambda share: f"{share:.0%}",
     }
     life = report.life
@@ -84,12 +96,31 @@ def render(report: LifeReport) -> str:
         "names": {who.id: who.name for who in life.people},
         "beliefs": life.of(kinds.BELIEF),
         "dreams": life.of(kinds.DREAM),
-        "bars": BAR_NAMES,
+        "glance": glance(report),
         "kinds": kinds.BY_NAME,
         "width": WIDTH,
         "height": HEIGHT,
     }
     return environment.get_template("page.html.jinja").render(report=report, life=life, **values)
+
+
+def glance(report: LifeReport) -> Glance:
+    """Choose what is seen first."""
+    life = report.life
+    lived = sorted(life.of(kinds.EPISODE), key=lambda entry: (-entry.weight, -entry.at.timestamp()))
+    held = [entry for entry in life.of(kinds.BELIEF) if not entry.put_away]
+    return Glance(
+        sorted(lived[:MOST_HAPPENED], key=lambda entry: entry.at, reverse=True),
+        sorted(held, key=lambda entry: -(entry.sure or 0.0))[:MOST_BELIEFS],
+        life.of(kinds.DREAM)[:MOST_DREAMS],
+        tuple(line for line in report.body.lines if line.name in MOOD),
+    )
+
+
+def _said(ground: Ground) -> Basis | None:
+    """Return the first message that something rests on, at once or by what it rests on."""
+    bases = (one for basis in ground.bases for one in (basis, *basis.below))
+    return next((one for one in bases if one.kind == "message"), None)
 
 
 def _blocks(text: str) -> Iterator[tuple[str, str]]:

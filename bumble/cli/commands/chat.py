@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec import Struct, field
 
-from bumble.app import model_choice, output
+from bumble.app import model_choice, output, overnight
 from bumble.app.opening import Opened, open_entity, shell_of, with_settings
 from bumble.app.speech import Speech
 from bumble.cli import directives, introducing, turn_view
@@ -147,6 +147,8 @@ def chat(
         from bumble.cli import start
 
         opened = with_settings(opened) if start.ask(opened) else opened
+    if not incognito:
+        overnight.tell(opened)
     output.sign(f"{opened.identity.name} wakes …", shell.environ)
     typed = message is not None and message != ["-"]
     first = None if text is None else _parse_input(text, typed=typed)

@@ -15,7 +15,7 @@ from bumble.cli import listing, run_job
 from bumble.cli.entity_command import runs_job
 from bumble.cli.run_job import JobFlags
 from bumble.errors import UsageError
-from bumble.jobs import flush
+from bumble.jobs import stretch
 from bumble.prompt import compact
 from bumble.prompt.compact import CompactJob
 from bumble.records import session_files, sessions
@@ -83,8 +83,8 @@ def _compact(runtime: Runtime, job: CompactJob, *, dry_run: bool) -> JobResult:
     if not job.use_model:
         return result
     if not dry_run:
-        return flush.before(runtime, result, limit=None, note=note)
-    if flush.job(runtime, result) is None:
+        return stretch.flush(runtime, result, limit=None, note=note)
+    if stretch.leaving(runtime, result) is None:
         return result
     sentence = (
         "Before that, what waits of these messages is distilled (`bumble distill --dry-run`)."

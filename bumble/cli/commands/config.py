@@ -21,7 +21,7 @@ from bumble.entity.settings import Settings
 from bumble.errors import NotAnEntityError, UnsafePathError, UsageError, UserError
 from bumble.files import disk
 from bumble.runtime import rules
-from bumble.text import schema, urls, yaml_edit, yaml_render
+from bumble.text import schema, urls, yaml_edit
 from bumble.text.schema import ValueProblem
 
 app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="See and change settings.")
@@ -68,7 +68,7 @@ def show(
 
 def _line(row: Row, *, origin: bool) -> str:
     key, value, where = row
-    return f"{key}: {yaml_render.inline(value)}" + (f"  # {where}" if origin else "")
+    return f"{key}: {yaml_edit.inline(value)}" + (f"  # {where}" if origin else "")
 
 
 def _data(row: Row) -> dict[str, Any]:
@@ -84,7 +84,7 @@ def get(
     rows = list(_rows(_load(shell, entity), key))
     if len(rows) == 1 and rows[0][0] == key:
         value = rows[0][1]
-        text = value if isinstance(value, str) else yaml_render.inline(value)
+        text = value if isinstance(value, str) else yaml_edit.inline(value)
         output.result(shell, "config get", _data(rows[0]), text)
         return
     lines = [_line(row, origin=False) for row in rows]
@@ -324,7 +324,7 @@ def trust_(
     changed = setting_files.trust(shell, root, what, dry_run=dry_run)
     verb = "Trusted already" if not changed else "Would trust" if dry_run else "Trusted"
     lines = [f"{verb}: {root}"]
-    lines += [f"  {key}: {yaml_render.inline(value)}" for key, value in what.settings.items()]
+    lines += [f"  {key}: {yaml_edit.inline(value)}" for key, value in what.settings.items()]
     runs = {item.path: item.summary for item in what.runnable if item.path != ENTITY_FILE}
     lines += [f"  {path}: {' '.join(summary.split())}" for path, summary in runs.items()]
     obeyed = [rule for rule in what.rules if rule.file not in runs]

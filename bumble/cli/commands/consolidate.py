@@ -12,7 +12,7 @@ from bumble.app.opening import Opened
 from bumble.cli import run_job
 from bumble.cli.entity_command import runs_job
 from bumble.cli.run_job import JobFlags
-from bumble.jobs.sleep import consolidate
+from bumble.jobs import consolidate
 
 app = typer.Typer(rich_markup_mode=None)
 ForceOption = Annotated[

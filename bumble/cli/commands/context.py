@@ -13,7 +13,7 @@ from bumble.app import conversation, output
 from bumble.app.opening import Opened
 from bumble.chat import context_report
 from bumble.chat.context_report import ContextReport
-from bumble.cli import context_view, conversations, directives, viewing
+from bumble.cli import context_view, conversations, directives, listing
 from bumble.cli.conversations import OfSessionOption
 from bumble.cli.entity_command import looks_back, shows
 from bumble.errors import UsageError, UserError
@@ -160,7 +160,7 @@ def _written(message: dict[str, Any]) -> str:
 def _hidden(opened: Opened, session: Session) -> str | None:
     """Say that a conversation is not for whoever looks; None: it is."""
     heard = Provenance(audience=session.people)
-    return None if viewing.Viewer(opened).may_see(heard) else withheld(heard)
+    return None if listing.Viewer(opened).may_see(heard) else withheld(heard)
 
 
 def _joined(messages: list[tuple[str, str]]) -> str:

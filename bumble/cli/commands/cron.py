@@ -22,7 +22,7 @@ from bumble.cli.options import (
 )
 from bumble.errors import RefusedError, UsageError
 from bumble.files import git
-from bumble.jobs import runs, schedule
+from bumble.jobs import schedule, tick
 from bumble.records import automations, base
 from bumble.records.automations import Automation
 from bumble.records.base import Provenance
@@ -52,7 +52,7 @@ def show(
     job = _job(opened)
     lines = crontab.commands_in(_crontab(opened) or "", job)
     active = crontab.timer_runs(job, opened.shell.environ)
-    last = next((run for run in runs.read(opened.entity.runs) if run.command == "tick"), None)
+    last = next((run for run in tick.read(opened.entity.runs) if run.command == "tick"), None)
     listed = listing.readable(
         opened, automations.paths(opened.entity.automations), automations.load
     )

@@ -14,7 +14,7 @@ from bumble.app.opening import Opened, locate, shell_of
 from bumble.app.process import Shell
 from bumble.cli import index_sync, listing
 from bumble.cli.options import EntityOption, JsonOption, LockTimeoutOption, NowOption
-from bumble.entity.commits import Keeping
+from bumble.entity.commits import CommitPolicy
 from bumble.entity.folder import Entity
 from bumble.errors import LockedError, RecordInvalidError, UserError
 from bumble.history.findings import Finding
@@ -140,7 +140,7 @@ def _mend(
     """Put right what can be; what can't be is a warning, and found again."""
     from bumble.cli.doctor import checkup
     from bumble.history import clone
-    from bumble.jobs import returned
+    from bumble.jobs.forgetting import returned
 
     limits = report.settings.config.limits if report.settings else None
     waits = limits.lock_timeout_seconds if limits else DEFAULT_LOCK_TIMEOUT_SECONDS
@@ -174,11 +174,11 @@ def _mend(
         output.warn(shell, str(error))
 
 
-def _keeping(shell: Shell, report: DoctorReport) -> Keeping:
+def _keeping(shell: Shell, report: DoctorReport) -> CommitPolicy:
     """Return how commits are made; none where the settings can't be read."""
     autocommit = report.settings.config.git.autocommit if report.settings else False
     name = shell.entity_name or "bumble"
-    return Keeping(
+    return CommitPolicy(
         autocommit,
         name,
         shell.now,

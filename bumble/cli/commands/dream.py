@@ -12,7 +12,7 @@ from bumble.app.opening import Opened
 from bumble.cli import listing, run_job
 from bumble.cli.entity_command import runs_job
 from bumble.cli.run_job import JobFlags
-from bumble.jobs.sleep import dream, dream_pool, living_memory
+from bumble.jobs import dream, working_memory
 from bumble.runtime.runtime import Runtime
 
 app = typer.Typer(rich_markup_mode=None)
@@ -40,8 +40,8 @@ def command(
     opened = models.dreaming(opened)
     with runtimes.open_runtime(opened, "dream", yes=flags.yes) as runtime:
         if memory:
-            look = partial(living_memory.check, force=force)
-            run_job.carry_out(opened, runtime, "dream", look, living_memory.run, flags)
+            look = partial(working_memory.check, force=force)
+            run_job.carry_out(opened, runtime, "dream", look, working_memory.run, flags)
             return
         due = partial(dream.check, force=force, seed=opened.shell.seed)
         if flags.check:
@@ -55,7 +55,7 @@ def command(
 
 def _pairs(opened: Opened, runtime: Runtime) -> tuple[dict[str, object], str]:
     """Say how many pairs of memories there are to dream of."""
-    pool = dream_pool.find(runtime, runtime.now())
+    pool = dream.find(runtime, runtime.now())
     sentence = listing.counted(len(pool.pairs), "pair")
     line = f"{sentence} of memories may meet ({pool.similarity} similarity)"
     if pool.similarity == "none":

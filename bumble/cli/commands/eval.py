@@ -279,11 +279,11 @@ def draft(opened: Opened, *, limit: LimitOption = DRAFTS, dry_run: DryRunOption 
     everybody may hear is asked as somebody else too. Remove a file to drop it, or set `enabled:
     false` in it, so that it is not drafted again. Asks no model.
     """
-    from bumble.cli.doctor import check_drafts
+    from bumble.cli.doctor import mind_checks
 
     owner = owner_id(opened.entity, opened.identity)
     everybody = dict.fromkeys((owner, *people.names(opened)))
-    drafts = check_drafts.draft(opened.entity, list(everybody), opening.zone(opened))
+    drafts = mind_checks.draft(opened.entity, list(everybody), opening.zone(opened))
     made = list(islice(drafts, min(limit, sys.maxsize)))
     commit.commit(
         opened,

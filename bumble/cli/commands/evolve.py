@@ -16,7 +16,7 @@ from bumble.cli.run_job import JobFlags
 from bumble.entity import changes
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import RefusedError, UsageError
-from bumble.jobs.sleep import evolve
+from bumble.jobs import evolve
 from bumble.records import base, proposals
 from bumble.records.proposals import Proposal
 

@@ -12,9 +12,9 @@ from msgspec import Struct
 
 from bumble.app import opening, output
 from bumble.app.opening import Opened
-from bumble.bridges.exports import bundle, card, destination, memories, okf, png, reading_copy
+from bumble.bridges.exports import agents, bundle, card, destination, memories
 from bumble.bridges.exports.memories import Pages
-from bumble.bridges.imports import lenient
+from bumble.bridges.imports import foreign
 from bumble.cli import passphrases, people
 from bumble.cli.entity_command import reads
 from bumble.cli.listing import counted
@@ -23,6 +23,7 @@ from bumble.errors import UsageError
 from bumble.files import disk
 from bumble.records import relationships
 from bumble.records.provenance import EVERYTHING, STRANGER, Reader
+from bumble.runtime.people import owner_id
 from bumble.text import yaml_edit
 
 app = typer.Typer(rich_markup_mode=None)
@@ -32,6 +33,7 @@ ENCRYPTED = ".age"
 class ExportRequest(Struct, frozen=True):
     """What an export is to be."""
 
+    form: str
     dest: Path
     reader: Reader
     picture: Path | None
@@ -46,7 +48,12 @@ def command(
     dest: Annotated[Path, typer.Argument(metavar="DEST", help="The file or folder to make.")],
     *,
     form: Annotated[
-        str, typer.Option("--to", metavar="FORM", help="card, okf, markdown or bundle.")
+        str,
+        typer.Option(
+            "--to",
+            metavar="FORM",
+            help="card, okf, markdown, bundle, claude-code, openclaw, hermes or letta.",
+        ),
     ],
     person: Annotated[
         str | None,
@@ -69,6 +76,7 @@ def command(
     card: who it is, and what everybody may know, as a PNG or JSON that other programs take.
     okf: each memory a file with its sources. markdown: a copy to read, with links, for Obsidian.
     bundle: everything as one archive, of which `bumble new DIR --from FILE` makes the same entity.
+    claude-code, openclaw, hermes, letta: a memory folder for that agent, as its owner may know it.
     """
     if form not in memories.FORMS:
         raise UsageError(
@@ -81,7 +89,7 @@ def command(
     target = Path(os.path.abspath(opened.shell.path(dest)))  # noqa: PTH100  (no link)
     destination.check(target, opened.root, force=force)
     reader = Reader(people.find(opened, person).id) if person is not None else EVERYTHING
-    asked = ExportRequest(target, reader, picture, tuple(recipient or ()), encrypt)
+    asked = ExportRequest(form, target, reader, picture, tuple(recipient or ()), encrypt)
     data, lines = WRITERS[form](opened, asked)
     data = {"form": form, "to": str(target), "for": reader.id or None, **data}
     output.result(opened.shell, "export", data, [f"Wrote {target}", *lines])
@@ -108,15 +116,27 @@ def _told(pages: Pages) -> tuple[dict[str, Any], list[str]]:
 def _okf(opened: Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
     pages = _pages(opened, asked.reader)
     owner = relationships.person_id(opened.identity.owner.name or "you")
-    texts = okf.bundle(pages, opened.identity.name, owner, asked.reader, opened.shell.now())
+    texts = memories.bundle(pages, opened.identity.name, owner, asked.reader, opened.shell.now())
     destination.put_folder(asked.dest, texts)
     return _told(pages)
 
 
 def _markdown(opened: Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
     pages = _pages(opened, asked.reader)
-    destination.put_folder(asked.dest, reading_copy.copy(pages, opened.identity.name))
+    destination.put_folder(asked.dest, memories.copy(pages, opened.identity.name))
     return _told(pages)
+
+
+def _agent(opened: Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
+    """Write an agent's files: they know no audiences, so nothing of others goes in unasked."""
+    owner = owner_id(opened.entity, opened.identity)
+    pages = _pages(opened, asked.reader if asked.reader.id else Reader(owner, is_owner=True))
+    made = agents.WRITERS[asked.form](agents.Self(opened.identity, owner, pages))
+    destination.put_folder(asked.dest, made.texts)
+    data, lines = _told(pages)
+    if made.left_out:
+        lines.append(f"  {made.left_out} memories had no room there")
+    return {**data, "no_room": made.left_out}, lines
 
 
 def _card(opened: Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
@@ -125,7 +145,7 @@ def _card(opened: Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[st
         raise UsageError("A card is a .png or a .json: name DEST so.")
     pages = _pages(opened, asked.reader if asked.reader.id else STRANGER)
     values = yaml_edit.parse_mapping(disk.read(opened.root / ENTITY_FILE).decode("utf-8-sig"))
-    origin = lenient.mapping(lenient.mapping(values.get("x")).get("card"))
+    origin = foreign.mapping(foreign.mapping(values.get("x")).get("card"))
     owner = opened.identity.owner.name or "you"
     fields = card.data(opened.identity, origin, pages, owner, opened.shell.now())
     whole = card.as_json(fields) if ending == ".json" else _drawn(opened, asked, fields)
@@ -139,7 +159,7 @@ def _card(opened: Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[st
 
 def _drawn(opened: Opened, asked: ExportRequest, fields: dict[str, Any]) -> bytes:
     if asked.picture is None:
-        return card.as_png(fields, png.plain())
+        return card.as_png(fields, card.plain())
     source = opened.shell.path(asked.picture)
     try:
         return card.as_png(fields, disk.read(source))
@@ -185,4 +205,5 @@ WRITERS: dict[str, Callable[[Opened, ExportRequest], tuple[dict[str, Any], list[
     "okf": _okf,
     "markdown": _markdown,
     "bundle": _bundle,
+    **dict.fromkeys(memories.AGENTS, _agent),
 }

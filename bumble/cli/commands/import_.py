@@ -11,8 +11,7 @@ from bumble.app import opening, output, speakers
 from bumble.app.opening import Opened
 from bumble.bridges.imports import formats, source, writer
 from bumble.bridges.imports.formats import Format
-from bumble.bridges.imports.items import ImportContext
-from bumble.bridges.imports.report import ImportReport
+from bumble.bridges.imports.ledger import ImportContext, ImportReport
 from bumble.bridges.imports.source import ImportSource
 from bumble.bridges.imports.writer import Importer, Speaker
 from bumble.cli import commit, listing, text_input

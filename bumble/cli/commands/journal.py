@@ -10,7 +10,7 @@ import typer
 
 from bumble.app import opening, output
 from bumble.app.opening import Opened
-from bumble.cli import commit, listing, text_input, viewing
+from bumble.cli import commit, listing, text_input
 from bumble.cli.commit import FromOption
 from bumble.cli.entity_command import shows, writes
 from bumble.cli.listing import LimitOption, Listing, SinceOption
@@ -140,7 +140,7 @@ def _entries(opened: Opened, since: str | None, tags: Sequence[str] | None) -> l
     start = listing.moment(since, opened, "--since") if since is not None else None
     wanted = {_tag(tag).casefold() for tag in tags or ()}
     written = journal.read(file, opening.zone(opened)).entries
-    entries = map(viewing.Viewer(opened).seen, written)
+    entries = map(listing.Viewer(opened).seen, written)
     return sorted(
         (
             entry

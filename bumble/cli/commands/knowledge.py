@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from bumble.app import opening, output
 from bumble.app.opening import Opened
-from bumble.cli import commit, listing, text_input, viewing
+from bumble.cli import commit, listing, text_input
 from bumble.cli.commit import FromOption
 from bumble.cli.entity_command import looks_back, writes
 from bumble.cli.listing import Listing
@@ -60,7 +60,7 @@ def show(
     ] = None,
 ) -> None:
     """Show a section, or all."""
-    whole, viewer = _read(opened), viewing.Viewer(opened)
+    whole, viewer = _read(opened), listing.Viewer(opened)
     book = replace(whole, sections=tuple(map(viewer.seen, whole.sections)))
     if title is not None:
         section = _find(book, title)

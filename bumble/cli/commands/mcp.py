@@ -121,11 +121,11 @@ def _server_lines(server: Mapping[str, Any]) -> list[str]:
 
 def _serving(opened: Opened, speaker: str | None, *, write: bool) -> Callable[[], None]:
     with library():
-        from bumble.bridges.mcp_server import server, wire
+        from bumble.bridges.mcp_server import server
     from bumble.bridges.mcp_server.desk import Desk
 
     desk = Desk(opened, _reader(opened, speaker), _memory(opened))
-    return partial(wire.serve, server.make(desk, writes=write))
+    return partial(server.serve, server.make(desk, writes=write))
 
 
 def _reader(opened: Opened, speaker: str | None) -> Person:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from bumble.app import output
-from bumble.app.opening import Opened, keeping, locate, settle_git, shell_of
+from bumble.app.opening import Opened, commit_policy, locate, settle_git, shell_of
 from bumble.app.process import Shell
 from bumble.cli.options import (
     CheckOption,
@@ -58,7 +58,7 @@ def migrate(
     if planned.due and not check:
         after = _opened_after(shell, root, planned)
         kept = migration.keep(Entity(root), planned.version, shell.now(), git.at(root))
-        commits.apply(root, planned.change_set, keeping(after), timeout_seconds=wait)
+        commits.apply(root, planned.change_set, commit_policy(after), timeout_seconds=wait)
     data = {
         "format": planned.version,
         "wanted": SCHEMA_VERSION,

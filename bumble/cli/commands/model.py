@@ -530,7 +530,7 @@ def remove(
         question = f"Delete {', '.join(present)} ({size}) from {shell.weights}?"
         commit.confirm(shell, question, "Say --yes to delete without being asked.", yes=yes)
         for name in present:
-            with disk.refusing(shell.weights / name):
+            with disk.translate_os_errors(shell.weights / name):
                 store.remove(shell.weights, name)
     verb = "Would delete" if dry_run else "Deleted"
     sentence = (

@@ -12,7 +12,7 @@ from bumble.app.opening import Opened
 from bumble.cli import run_job
 from bumble.cli.entity_command import runs_job
 from bumble.cli.run_job import JobFlags
-from bumble.jobs.sleep import narrate
+from bumble.jobs import narrate
 
 app = typer.Typer(rich_markup_mode=None)
 ForceOption = Annotated[

@@ -88,11 +88,11 @@ def _restore(
     shell: Shell, folder: Path, archive: Path, key_file: Path | None, *, use_git: bool
 ) -> None:
     """Make the entity of an archive again."""
-    from bumble.bridges.exports import destination, restore
+    from bumble.bridges.exports import bundle, destination
     from bumble.history import driver
 
     root = new_entity.root_of(shell, folder)
-    restore.check(root)
+    bundle.check(root)
     source = shell.real_path(archive)
     is_kept = use_git and gitdir.find(root) is None
     approvals.forget(root)
@@ -100,7 +100,7 @@ def _restore(
         _opened(shell, source, key_file) as plain,
         destination.folder(root, last=ENTITY_FILE) as draft,
     ):
-        names = restore.unpack(plain, draft)
+        names = bundle.unpack(plain, draft)
         if is_kept := is_kept and git.init(draft):
             driver.install(draft)
     kept_by = str(root) if is_kept else None

@@ -42,14 +42,14 @@ def list_(opened: Opened) -> None:
 def tick(opened: Opened, flags: JobFlags) -> None:
     """Let one to three stray thoughts come, if the last are long enough ago."""
     from bumble.app import runtimes
-    from bumble.jobs.sleep import stray_thoughts
+    from bumble.jobs import musings
 
     with runtimes.open_runtime(opened, "noise tick", yes=flags.yes) as runtime:
         run_job.carry_out(
             opened,
             runtime,
             "noise tick",
-            stray_thoughts.check,
-            stray_thoughts.run,
+            musings.check_thoughts,
+            musings.think,
             flags,
         )

@@ -44,14 +44,13 @@ def reflect(
     Brings their portraits up to date. With a name, also works in the notes that wait in that
     person's file.
     """
-    from bumble.jobs import stretch
-    from bumble.jobs.portraits import deep_review
+    from bumble.jobs import portrait_review, stretch
 
     only = people.find(opened, person).id if person is not None else ""
     look: Check = partial(stretch.check, force=True, person=only)
     carry_out: Run = partial(stretch.run, allow_shrink=allow_shrink)
     with runtimes.open_runtime(opened, "reflect", yes=flags.yes) as runtime:
-        if only and not look(runtime).jobs and deep_review.has_notes(runtime, only):
-            look = partial(deep_review.check, only=only)
-            carry_out = partial(deep_review.run, allow_shrink=allow_shrink)
+        if only and not look(runtime).jobs and portrait_review.has_notes(runtime, only):
+            look = partial(portrait_review.check, only=only)
+            carry_out = partial(portrait_review.run, allow_shrink=allow_shrink)
         run_job.carry_out(opened, runtime, "reflect", look, carry_out, flags)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 from datetime import UTC, datetime, timedelta, tzinfo
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
@@ -18,6 +17,7 @@ from bumble.cli.entity_command import runs_job, shows, writes
 from bumble.cli.listing import LimitOption
 from bumble.cli.options import DryRunOption, IdArgument, YesOption
 from bumble.cli.run_job import JobFlags
+from bumble.cli.shelf import Shelf
 from bumble.cli.text_input import EditorOption, TextArgument
 from bumble.errors import UsageError
 from bumble.records import base, reminders
@@ -31,6 +31,7 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Have it say something at some time.",
 )
+REMINDERS = Shelf(reminders.REMINDER)
 NONE = 'No reminders. Add one with `bumble remind add "..." --in 2h`.'
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 DURATION = re.compile(
@@ -181,16 +182,12 @@ def list_(
     limit: LimitOption = 20,
 ) -> None:
     """List reminders that are still to come, the next one first."""
-    listed = listing.readable(
-        opened,
-        reminders.paths(opened.entity.reminders),
-        reminders.load,
-        keep=lambda reminder: opened.shell.everything or not reminder.done,
-    )
+    everything = opened.shell.everything
+    listed = REMINDERS.listed(opened, keep=lambda one: everything or not one.done)
     ordered = sorted(listed.records, key=lambda reminder: (reminder.at, reminder.id))
     more = len(ordered) > limit
     shown = listing.Listing(tuple(ordered[:limit]), listed.broken, more, listed.others)
-    short = listing.short_ids([reminder.id for reminder in shown.records], _by_id(opened))
+    short = listing.short_ids([reminder.id for reminder in shown.records], REMINDERS.paths(opened))
     names = people.names(opened)
 
     def line(reminder: Reminder) -> list[str]:
@@ -239,18 +236,16 @@ def remove(
     dry_run: DryRunOption = False,
 ) -> None:
     """Remove a reminder's file."""
-    path = listing.pick(_by_id(opened), reminder_id, "reminder")
-    reminder = reminders.load(opening.within(opened, path))
+    reminder = REMINDERS.find(opened, reminder_id)
     text = output.shorten(reminder.text, 50)
-    what, place = f'the reminder "{text}"', reminders.path(reminder.id)
-    commit.confirm_removal(opened, what, place, yes=yes, dry_run=dry_run)
-    planned = [reminders.plan_forget(reminder, f"forget to remind: {text}")]
-    sentence = f"Removed {reminders.path(reminder.id)}."
-    commit.commit(opened, "remind remove", planned, sentence, dry_run=dry_run, id=reminder.id)
-
-
-def _by_id(opened: Opened) -> dict[str, Path]:
-    return {path.stem: path for path in reminders.paths(opened.entity.reminders)}
+    REMINDERS.remove(
+        *(opened, "remind remove", reminder, text),
+        why=f"forget to remind: {text}",
+        sentence=f"Removed {reminders.path(reminder.id)}.",
+        yes=yes,
+        dry_run=dry_run,
+        id=reminder.id,
+    )
 
 
 def _data(reminder: Reminder) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from bumble.files import git
 from bumble.llm import engine_probe
 from bumble.models.weights import store
 from bumble.records import kinds, session_files, sessions, state
-from bumble.records.kinds import Kind
+from bumble.records.kind import Kind
 from bumble.runtime import cursors, review_queue
 from bumble.text import urls
 

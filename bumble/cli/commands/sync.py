@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from msgspec.structs import asdict
 
-from bumble.app import index_place, opening, output, weights
+from bumble.app import index_place, opening, output, overnight, weights
 from bumble.app.opening import Opened
 from bumble.cli import commit
 from bumble.cli.entity_command import writes
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
     from bumble.cli.doctor.checkup import DoctorReport
     from bumble.entity.approvals import Rule
     from bumble.history.findings import Finding
-    from bumble.history.remote import Merging
-    from bumble.history.remote_setup import Upload
+    from bumble.history.remote import Merging, Upload
 
 MOST_PATHS = 10  # that are named
 app = typer.Typer(rich_markup_mode=None)
@@ -56,12 +56,22 @@ def _locked(opened: Opened) -> Knowledge:
         return Knowledge("", (), None)
 
 
+NightlyOption = Annotated[
+    bool,
+    typer.Option(
+        "--nightly",
+        help="As a crontab runs it: undo a merge that needs you, and tell it at the next talk.",
+    ),
+]
+
+
 @app.command()
 @writes
 def sync(
     opened: Opened,
     *,
     push: PushOption = False,
+    nightly: NightlyOption = False,
     setup: SetupOption = None,
     public: PublicOption = False,
     yes: YesOption = False,
@@ -71,24 +81,34 @@ def sync(
     --setup begins it: it says what would be uploaded, asks, and refuses a place that anybody can
     read. Nothing is uploaded before that. Else it reaches out to the remote that the branch
     follows, and pushes only with --push. Ends with exit code 12 if something is wrong with the
-    folder then; it is not pushed in that case.
+    folder then; it is not pushed in that case. With --nightly, a sync that can't be finished leaves
+    everything as it was, and the next talk says so.
     """
     if setup is not None:
         _set_up(opened, setup, public=public, yes=yes)
         return
+    with overnight.noted(opened) if nightly else nullcontext():
+        _sync(opened, push=push, leaves_open=not nightly)
+    overnight.forget(opened)
+
+
+def _sync(opened: Opened, *, push: bool, leaves_open: bool) -> None:
+    """Fetch, merge and check the folder; push it if that is wanted and nothing is wrong."""
     from bumble.history import remote
 
     shell, root = opened.shell, opened.entity.root
     timeout = opened.config.limits.lock_timeout_seconds
     place = remote.place_of(root, trusted=opened.settings.trusted)
     target = remote.upstream(root, place)
-    keeping = opening.keeping(opened)
-    waiting = commits.catch_up(root, keeping, timeout_seconds=timeout)
+    policy = opening.commit_policy(opened)
+    waiting = commits.catch_up(root, policy, timeout_seconds=timeout)
     if waiting.notes:
         output.warn(shell, f"written, but not committed yet: {waiting.why}")
     remote.fetch(root, place, target)
     locked = _locked(opened)
-    merging = remote.merge(root, place, target, keeping, timeout_seconds=timeout)
+    merging = remote.merge(
+        root, place, target, policy, timeout_seconds=timeout, leaves_open=leaves_open
+    )
     opening.settle_merges(opened, merging.mended.kept)
     changed = knowledge.changed_locked(locked, _locked(opened))
     for title in changed:
@@ -107,27 +127,30 @@ def sync(
         remote.push(root, place, target)
     _tell(opened, merging, gone, changed, rules_waiting, problems, pushed=pushed)
     if problems:
+        said = "what was merged left something wrong; `bumble doctor` says what"
+        if not leaves_open:
+            overnight.note(opened, said)
         raise typer.Exit(RecordInvalidError.exit_code)
 
 
 def _set_up(opened: Opened, text: str, *, public: bool, yes: bool) -> None:
     """Let the branch follow a remote, once the owner has seen what goes there."""
-    from bumble.history import remote, remote_setup
+    from bumble.history import remote
 
     shell, root = opened.shell, opened.entity.root
     place = remote.place_of(root, trusted=opened.settings.trusted)
-    target = remote_setup.address(text, shell.cwd)
+    target = remote.address(text, shell.cwd)
     commits.catch_up(
         root,
-        opening.keeping(opened),
+        opening.commit_policy(opened),
         timeout_seconds=opened.config.limits.lock_timeout_seconds,
     )
     for problem in _examine(opened).problems[:1]:
         why = f"{problem.where}: {problem.sentence}"
         raise SyncError(root, why, "Nothing was uploaded; `bumble doctor` says more.")
-    found = remote_setup.upload(root, place)
+    found = remote.upload(root, place)
     shown = urls.shown(target)
-    if not public and remote_setup.is_public(target):
+    if not public and remote.is_public(target):
         raise RefusedError(
             f"{shown}: anybody can read what lies there, and it would be all that"
             f" {opened.identity.name} knows.\nMake it private first; or, if you mean it: --public"
@@ -135,8 +158,8 @@ def _set_up(opened: Opened, text: str, *, public: bool, yes: bool) -> None:
     lines = [f"To {shown} would go:", *_would_go(found)]
     output.say("\n".join(lines))
     commit.confirm(shell, "Upload it?", "Nothing was uploaded; --yes does it.", yes=yes)
-    remote_setup.connect(root, place, target, found.branch)
-    remote_setup.push(root, place, found.branch)
+    remote.connect(root, place, target, found.branch)
+    remote.push_first(root, place, found.branch)
     data = {"remote": shown, "branch": found.branch, "uploaded": asdict(found)}
     elsewhere = (
         f"On the other machine: git clone {shlex.quote(shown)}, then bumble config trust it."

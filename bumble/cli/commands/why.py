@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from bumble.app import opening, output
 from bumble.app.opening import Opened
-from bumble.cli import listing, viewing
+from bumble.cli import listing
 from bumble.cli.entity_command import shows
 from bumble.errors import RecordMissingError, UsageError
 from bumble.runtime import audiences
@@ -61,7 +61,7 @@ def why(
         near = listing.missing("kind of record", kind, lookup.KINDS)
         raise UsageError(f"{near}\nThere are {', '.join(lookup.KINDS)}.")
     shelf = lookup.Library(opened.entity, name=opened.identity.name, zone=opening.zone(opened))
-    viewer = viewing.Viewer(opened)
+    viewer = listing.Viewer(opened)
     item, *others = _meant(shelf, query, kind, viewer)
     node = _seen(viewer, why.explain(shelf, item, why.GitHistory(opened.entity.root)))
     data = {
@@ -79,7 +79,7 @@ def why(
         output.say(f"{listing.counted(len(node.missing), 'source')} {verb} {GONE}.")
 
 
-def _seen(viewer: viewing.Viewer, node: SourceNode) -> SourceNode:
+def _seen(viewer: listing.Viewer, node: SourceNode) -> SourceNode:
     """Return a record with what it rests on, each as it may be seen, and as its commits may."""
     item, origin = node.item, node.item.origin
     named = item.id if item.kind in NAMED_BY_WORDS else ""
@@ -94,15 +94,15 @@ def _seen(viewer: viewing.Viewer, node: SourceNode) -> SourceNode:
 
 
 def _meant(
-    shelf: Library, query: str, kind: str | None, viewer: viewing.Viewer
+    shelf: Library, query: str, kind: str | None, viewer: listing.Viewer
 ) -> list[LibraryRecord]:
     """Return the record that is meant, or those that hold the sentence."""
-    from bumble.history import sentences
+    from bumble.history import why
 
     try:
         return [shelf.look_up(query, kind)]
     except RecordMissingError:
-        found = sentences.find(shelf, query, kind)
+        found = why.find(shelf, query, kind)
         records = [record for record in found if viewer.may_see(record.origin)]
         if not records:
             raise

@@ -253,9 +253,9 @@ def check_git(entity: Entity, *, trusted: bool = False) -> Iterator[Finding]:
     if place.trap:
         yield Finding("git-trap", f"{place.trap} is no plain file; git would wait for it", ".")
         return
-    if place.astray and not trusted:
+    if place.outside_repository and not trusted:
         trust = f"bumble config trust {shlex.quote(str(root))}"
-        yield Finding("git-strays", place.astray, ".", fix=trust)
+        yield Finding("git-strays", place.outside_repository, ".", fix=trust)
         return
     yield from _find_under_way(root, place)
     yield from _find_uncommitted(root, place)

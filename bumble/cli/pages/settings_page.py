@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bumble.entity.config import Config, Mark, defaults
-from bumble.text import schema, yaml_render
+from bumble.text import schema, yaml_edit
 from bumble.text.schema import Keys
 
 HEAD = """\
@@ -62,11 +62,11 @@ def page() -> str:
         if len(keys) == 1:
             lines += ["", f"## {keys[0]}", ""]
             if not isinstance(value, dict):
-                lines += [f"`{keys[0]}: {yaml_render.inline(value)}`: {said}"]
+                lines += [f"`{keys[0]}: {yaml_edit.inline(value)}`: {said}"]
                 continue
             lines += [said, "", "| setting | default | what it does |", "| --- | --- | --- |"]
             continue
         is_section = isinstance(value, dict) and value
-        shown = "" if is_section else f"`{yaml_render.inline(value)}`"
+        shown = "" if is_section else f"`{yaml_edit.inline(value)}`"
         lines.append(f"| `{'.'.join(keys)}` | {shown} | {said.replace('|', chr(92) + '|')} |")
     return "\n".join(lines) + "\n"

@@ -237,7 +237,7 @@ def _another(path: Path) -> WeightsMissingError:
 def _link(path: Path, folder: Path, entry: CatalogEntry) -> None:
     place, parts = folder / entry.name, folder / f"{entry.name}{store.PART}"
     disk.make_folder(folder)
-    with disk.refusing(place):
+    with disk.translate_os_errors(place):
         for old in (parts, place):
             if old.exists():
                 shutil.rmtree(old)

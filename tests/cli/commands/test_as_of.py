@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from bumble.app.process import Shell
-from bumble.cli import past_folder
+from bumble.cli import as_of
 from tests.support import looking
 from tests.support.living import known, talked
 from tests.support.repository import git
@@ -22,7 +22,7 @@ from tests.support.running import NOON, Run
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 DAY = timedelta(days=1)
-FORMATS = Path(__file__).parents[1] / "data" / "formats"
+FORMATS = Path(__file__).parents[2] / "data" / "formats"
 
 
 @pytest.fixture
@@ -144,7 +144,7 @@ def test_the_cache_is_its_owners_alone_and_used_again(life: Run) -> None:
 def test_the_cache_is_bounded_and_leaves_what_is_in_use(
     life: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(past_folder, "MOST_FOLDERS", 2)
+    monkeypatch.setattr(as_of, "MOST_FOLDERS", 2)
     for days in (-5, -4, -3):
         life.ok("belief", "list", "--as-of", day(days))
     assert len(folders(life)) == 3  # each was used just now

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bumble.prompt import summary
+from bumble.prompt import compact
 from tests.support import chatting, looking
 from tests.support.chatting import script
 from tests.support.running import Run
@@ -12,7 +12,7 @@ from tests.support.stretches import claim, makes
 
 NOTES: dict[str, Any] = {
     "purpose": "compact",
-    "json": dict.fromkeys(summary.HEADINGS, "") | {"goal": "Sam wants company."},
+    "json": dict.fromkeys(compact.HEADINGS, "") | {"goal": "Sam wants company."},
     "always": True,
 }
 

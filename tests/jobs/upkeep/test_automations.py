@@ -10,7 +10,6 @@ from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.errors import ModelUnreachableError, RecordInvalidError
-from bumble.jobs import automation_run
 from bumble.jobs import automations as cycle
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import automations, knowledge, session_files
@@ -22,7 +21,7 @@ from tests.support import turns
 from tests.support.absent_model import Absent
 from tests.support.turns import NOON, Clock, runtime_of
 
-PASS = Pass("automations", cycle.check, automation_run.run)
+PASS = Pass("automations", cycle.check, cycle.run)
 DAILY = "0 8 * * *"
 MORNING = datetime.fromisoformat("2026-05-25T08:00:00+01:00")
 
@@ -141,7 +140,7 @@ def test_an_answer_that_cannot_be_had_is_its_failure_but_a_missing_model_is_not(
 def test_one_that_was_changed_meanwhile_writes_nothing(ada: Entity) -> None:
     automate(ada)
     runtime = runtime_at(ada, MORNING, ScriptedModel([say("One."), say("Two.")]))
-    first, second = (automation_run.run(runtime, look(ada)) for _ in range(2))
+    first, second = (cycle.run(runtime, look(ada)) for _ in range(2))
     assert runtime.apply(first.change_set())
     assert not second.change_set()
 
@@ -159,7 +158,7 @@ def test_a_schedule_that_is_none_names_file_and_line(ada: Entity) -> None:
     automate(ada, schedule="0 25 * * *")
     runtime = runtime_at(ada, MORNING, ScriptedModel([]))
     with pytest.raises(RecordInvalidError, match=r"aut_look\.md:2: .*bad hour"):
-        automation_run.run(runtime, cycle.check(runtime).jobs[0])
+        cycle.run(runtime, cycle.check(runtime).jobs[0])
 
 
 @pytest.mark.parametrize("text", ["no schedule\n", "---\nschedule: 0 25 * * *\n---\n\nDo.\n"])

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from bumble.cli.doctor.check_sources import Sources
+from bumble.cli.doctor.check_records import Sources
 from bumble.entity.folder import Entity
 from bumble.records import sessions
 from bumble.records.base import Provenance
-from bumble.records.record_view import RecordView
+from bumble.records.kind import RecordView
 from bumble.records.sessions import Message
 from tests.support.record_files import found, message, talk, write
 from tests.support.running import NOON

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from bumble.entity.folder import Entity
 from bumble.errors import LockedError, RecordInvalidError
-from bumble.jobs import runs, tick
+from bumble.jobs import tick
 from bumble.llm.budget import Budgeted, DaySpending, Limits
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.runtime.job import JobResult
@@ -59,7 +59,7 @@ def test_what_a_run_did_and_cost_is_a_line_of_its_ledger(runtime: Runtime) -> No
     wait(runtime, "dream 1", "reflect 1")
     passes = [small("dream", thinks=True), small("reflect", refuse)]
     settled = list(tick.run(runtime, "tick", passes))
-    (line,) = runs.read(runtime.entity.runs)
+    (line,) = tick.read(runtime.entity.runs)
     assert [event.event for event in line.events] == [
         "dream_cycle_start",
         "dream_cycle_completed",
@@ -79,7 +79,7 @@ def test_a_job_that_is_broken_off_has_begun_in_the_ledger(runtime: Runtime) -> N
     wait(runtime, "a 1")
     with pytest.raises(KeyboardInterrupt):
         list(tick.run(runtime, "tick", [small("a", break_off)]))
-    (line,) = runs.read(runtime.entity.runs)
+    (line,) = tick.read(runtime.entity.runs)
     assert [event.event for event in line.events] == ["a_cycle_start"]
 
 

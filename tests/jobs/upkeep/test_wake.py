@@ -14,7 +14,7 @@ from bumble.body.noise import DREAM, THOUGHT, Fragment
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.jobs import reminders as delivery
-from bumble.jobs import wake, wake_gates, wake_session
+from bumble.jobs import wake
 from bumble.llm.protocol import Completion, OnText, Request
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.models.abilities.tiers import Abilities
@@ -25,6 +25,7 @@ from bumble.runtime.job import JobResult
 from bumble.runtime.runner import Pass
 from bumble.runtime.runtime import Runtime
 from tests.support.living import talked, write
+from tests.support.sweeps import WHOLE, sampled, turns
 from tests.support.turns import Clock, runtime_of
 
 LISBON = ZoneInfo("Europe/Lisbon")
@@ -59,10 +60,8 @@ class Stubborn(ScriptedModel):
             open_intents = (request.schema or {})["properties"]["intent"]["enum"]
             first = self.favourite if self.favourite in open_intents else open_intents[0]
             return json.dumps({"why": "I feel like it.", "intent": first})
-        if wake_session.LEAVE_MESSAGE in schema:
-            return acts(
-                *((wake_session.LEAVE_MESSAGE, {"text": text}) for text in self.greetings())
-            )
+        if wake.LEAVE_MESSAGE in schema:
+            return acts(*((wake.LEAVE_MESSAGE, {"text": text}) for text in self.greetings()))
         if "write_journal" in schema:
             return acts(("write_journal", {"text": f"A morning {len(self.requests)}."}))
         return acts(("recall", {"query": f"the garden {len(self.requests)}"}))
@@ -203,8 +202,8 @@ def test_a_session_ends_when_its_time_is_over(entity: Entity) -> None:
 def test_it_never_takes_more_steps_than_it_may(entity: Entity) -> None:
     model = Stubborn("look_up")
     outcome = woken(awake(entity, model))
-    assert outcome.data["steps"] <= wake_session.MOST_STEPS
-    assert len(model.requests) <= wake_session.MOST_STEPS + 1
+    assert outcome.data["steps"] <= wake.MOST_STEPS
+    assert len(model.requests) <= wake.MOST_STEPS + 1
 
 
 def test_below_write_it_notes_what_was_said_and_says_nothing_to_anybody(entity: Entity) -> None:
@@ -266,13 +265,15 @@ def listen(runtime: Runtime) -> None:
         runtime.apply(ChangeSet("talk", (words, *said.changes)))
 
 
-@pytest.mark.parametrize("favourite", ["message", "journal"])
+@sampled
+@pytest.mark.parametrize("favourite", turns(2, ["message", "journal"]))
 def test_a_week_keeps_to_every_limit(entity: Entity, favourite: str) -> None:
     runtime = awake(entity, Stubborn(favourite), MORNING)
     clock = runtime.clock
     assert isinstance(clock, Clock)
     decisions: list[tuple[datetime, JobResult]] = []
-    for number in range(7 * 48):
+    days = 7 if WHOLE else 4
+    for number in range(days * 48):
         clock.at = MORNING + timedelta(minutes=30 * number)
         if number % 48 == 0:
             listen(runtime)
@@ -280,24 +281,24 @@ def test_a_week_keeps_to_every_limit(entity: Entity, favourite: str) -> None:
             assert settled.problem is None
             if settled.name == "wake" and settled.outcome:
                 decisions.append((clock.at, settled.outcome))
-    assert len(decisions) == 7 * 48
+    assert len(decisions) == days * 48
     for _, outcome in decisions:
         assert " because of " in outcome.title or ": stays asleep, " in outcome.title
     wakes = [(at, one) for at, one in decisions if one.data["woke"]]
-    assert len(wakes) > 20
-    days = Counter(at.astimezone(LISBON).date() for at, _ in wakes)
-    assert max(days.values()) <= runtime.config.wake.max_per_day
+    assert len(wakes) > 3 * days - 2
+    by_day = Counter(at.astimezone(LISBON).date() for at, _ in wakes)
+    assert max(by_day.values()) <= runtime.config.wake.max_per_day
     times = [at for at, _ in wakes]
     gap = timedelta(seconds=runtime.config.wake.min_gap_seconds)
     gap -= timedelta(seconds=1)  # the clock of the tests runs on while it is read
     assert all(after - before >= gap for before, after in pairwise(times))
-    assert not any(wake_gates.is_quiet(runtime, at) for at in times)
+    assert not any(wake.is_quiet(runtime, at) for at in times)
     intents = [one.data["intent"] for _, one in wakes]
     for first in range(len(intents)):
-        counted = Counter(intents[first : first + wake_gates.RUT_WINDOW])
+        counted = Counter(intents[first : first + wake.RUT_WINDOW])
         del counted["rest"]
-        assert max(counted.values(), default=0) <= wake_gates.RUT_TIMES
+        assert max(counted.values(), default=0) <= wake.RUT_TIMES
     session = session_files.find(entity.sessions, "ses_1")
     spoken = [one for one in session.messages if one.unprompted]
     assert spoken if favourite == "message" else True
-    assert not any(wake_gates.is_quiet(runtime, one.at) for one in spoken)
+    assert not any(wake.is_quiet(runtime, one.at) for one in spoken)

@@ -11,7 +11,7 @@ from bumble.entity import changes
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.folder import Entity
 from bumble.errors import RecordMissingError, UserError
-from bumble.history import message_index, why
+from bumble.history import lookup, why
 from bumble.history.lookup import Library
 from bumble.history.why import GitHistory, SourceNode
 from bumble.records import (
@@ -29,6 +29,7 @@ from bumble.records import (
 from bumble.records.base import Provenance
 from bumble.records.relationships import PendingNote
 from bumble.records.sessions import Appraised, Message, Record
+from tests.support import newborns
 
 AT = datetime(2026, 5, 24, 12, tzinfo=UTC)
 RNG = random.Random(3)
@@ -48,7 +49,11 @@ def origin(by: str, *sources: str) -> Provenance:
 @pytest.fixture
 def ada(tmp_path: Path) -> Entity:
     """A small life: a talk, an episode of it, and everything that was drawn from that."""
-    entity = Entity(tmp_path / "ada")
+    return newborns.copy(_lived, tmp_path / "ada")
+
+
+def _lived(root: Path) -> Entity:
+    entity = Entity(root)
     entity.root.mkdir()
     said: list[Record] = [
         Message(MSG[0], AT, "user", "I have a dog.", "sam", trust="owner", extra={"name": "Sam"}),
@@ -192,7 +197,7 @@ def test_a_message_is_found_by_its_time_without_reading_other_talks(ada: Entity)
         other = sessions.new(base.new_id("ses", later, RNG), later, "sam")
         write(ada, sessions.plan_start(other, ""))
     (ada.sessions / other.id / "messages.jsonl").write_text("broken\n")
-    found = message_index.MessageIndex(ada.sessions)
+    found = lookup.MessageIndex(ada.sessions)
     there = found.find(MSG[0])
     assert there is not None and there.session.id == SES
     assert set(found._sessions) == {SES}

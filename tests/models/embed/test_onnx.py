@@ -18,6 +18,7 @@ from bumble.models.embed.onnx import OnnxEmbedder, layer_norm
 from bumble.models.embed.protocol import Embedder, EmbedderIdentity, Floats
 from bumble.models.weights import catalog, embedders, store
 from tests.support import nomic_graph
+from tests.support.sweeps import examples
 
 TOKENIZER = catalog.BUNDLED / "bert-base-uncased.tokenizer.json"
 SHAPE = nomic_graph.Shape()
@@ -96,7 +97,7 @@ def test_a_long_text_is_cut_to_the_token_limit(graph: Path) -> None:
 
 
 @given(texts=TEXTS)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.too_slow])
 def test_a_vector_does_not_depend_on_its_batch(embedder: OnnxEmbedder, texts: list[str]) -> None:
     vectors = embedder.embed_documents(texts)
     alone = [embedder.embed_documents([text])[0] for text in texts]

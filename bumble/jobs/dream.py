@@ -1,0 +1,876 @@
+"""A dream: how it is made from pairs of memories, and what it leaves in journal and beliefs.
+
+Five gates must pass. What came of it goes into the diary, the beliefs and the noise as one change
+set, and into a record of its own. The entity has no say in it: no tool leads here. A dream never
+feeds on dreams.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from functools import partial
+from pathlib import PurePosixPath
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from bumble.body import ebb, noise, significance
+from bumble.body.circadian import in_hours, seconds_between
+from bumble.body.soma import Soma, hear, is_open
+from bumble.entity.changes import Change
+from bumble.errors import RecordInvalidError
+from bumble.fallback import quotes, sayings
+from bumble.fallback.sayings import Wording
+from bumble.guard import claims
+from bumble.llm import prompts
+from bumble.llm.protocol import PromptMessage, Request
+from bumble.llm.thinking import ThinkFilter
+from bumble.models.embed import calibrate
+from bumble.models.embed.protocol import Floats
+from bumble.recall.belief_strength import Claim, plan_claim
+from bumble.records import (
+    base,
+    beliefs,
+    dreams,
+    episodes,
+    journal,
+    provenance,
+    questions,
+    relationships,
+    state,
+)
+from bumble.records.base import Provenance
+from bumble.records.episodes import Episode
+from bumble.records.mapping_files import MappingFile
+from bumble.records.provenance import BY_FORM, Audience, fits
+from bumble.records.questions import OpenQuestion
+from bumble.runtime import body_state, job_request, last_activity
+from bumble.runtime.job import Condition, Due, JobPlan, JobResult, traced
+from bumble.runtime.runtime import Runtime
+from bumble.text import moments, tokens
+from bumble.text.words import one_line, shorten
+
+EMPTY_BACKOFF_SECONDS = 1800  # after a night without an eligible pair
+SECTION = "dream"
+
+
+class DreamHistory(Struct, frozen=True):
+    """The last dreams, as `state.yaml` keeps them."""
+
+    file: MappingFile
+    last_at: datetime | None  # of the last dream
+    empty_at: datetime | None  # when there was nothing to dream of
+    day: str  # of the last dream, in the entity's time zone
+    count: int  # dreams on that day
+
+    def count_on(self, day: str) -> int:
+        """Return how many dreams there were on a day."""
+        return self.count if self.day == day else 0
+
+
+def gates(runtime: Runtime, at: datetime) -> tuple[Condition, ...]:
+    """Return the five conditions as they are at a time."""
+    config = runtime.config.soma.dreams
+    hours = ", ".join(map(str, config.dream_hours)) or "none"
+    past = read(runtime)
+    return (
+        Condition(
+            "enabled", "on" if config.enabled else "off", "soma.dreams.enabled", config.enabled
+        ),
+        _silence(runtime, at),
+        _cooldown(runtime, past, at),
+        Condition(
+            "hours",
+            f"{at.astimezone(runtime.zone):%H:%M}",
+            f"one of the hours {hours}",
+            in_hours(at, runtime.zone, config.dream_hours),
+        ),
+        _cap(runtime, past, at),
+    )
+
+
+def read(runtime: Runtime) -> DreamHistory:
+    """Read when the last dreams were.
+
+    Raises:
+        RecordInvalidError: If the file does not hold it.
+    """
+    file = state.read(runtime.entity.state)
+    values = file.get(SECTION, default={})
+    try:
+        if not isinstance(values, dict):
+            raise ValueError(f"`{SECTION}` should be a mapping")
+        times = [
+            None if values.get(name) is None else base.field(values, name, datetime)
+            for name in ("last_at", "empty_at")
+        ]
+        count = base.field(values, "count", int, 0)
+    except ValueError as error:
+        raise RecordInvalidError(runtime.entity.state, str(error)) from error
+    return DreamHistory(file, times[0], times[1], str(values.get("day", "")), count)
+
+
+def _silence(runtime: Runtime, at: datetime) -> Condition:
+    wanted = runtime.config.soma.dreams.min_silence_seconds
+    silence = last_activity.silence(runtime.entity, at)
+    quiet = None if silence is None else silence.total_seconds()
+    return Condition(
+        "silence",
+        "nobody has spoken yet" if quiet is None else f"{round(quiet)} s",
+        f"at least {wanted:g} s",
+        quiet is None or quiet >= wanted,
+    )
+
+
+def _cooldown(runtime: Runtime, past: DreamHistory, at: datetime) -> Condition:
+    """Time since the last dream, and since a night in which there was nothing to dream of."""
+    config = runtime.config.soma.dreams
+    times = [
+        (past.last_at, config.min_gap_seconds, "the last dream"),
+        (past.empty_at, EMPTY_BACKOFF_SECONDS, "there was nothing to dream of"),
+    ]
+    waits = [
+        (moments.gap(moment, at).total_seconds(), least, what)
+        for moment, least, what in times
+        if moment
+    ]
+    if not waits:
+        return Condition("cooldown", "no dream yet", f"at least {config.min_gap_seconds:g} s", True)
+    since, wanted, what = min(waits, key=lambda wait: wait[0] - wait[1])
+    return Condition(
+        "cooldown", f"{since:.0f} s since {what}", f"at least {wanted:g} s", since >= wanted
+    )
+
+
+def _cap(runtime: Runtime, past: DreamHistory, at: datetime) -> Condition:
+    most, count = runtime.config.soma.dreams.max_cycles_per_day, past.count_on(_day(runtime, at))
+    return Condition("daily cap", f"{count} today", f"fewer than {most}", count < most)
+
+
+def _day(runtime: Runtime, at: datetime) -> str:
+    return at.astimezone(runtime.zone).date().isoformat()
+
+
+def plan_counted(runtime: Runtime, past: DreamHistory, at: datetime) -> Change | None:
+    """Plan to remember a dream."""
+    day = _day(runtime, at)
+    values = {"last_at": base.stamp(at), "day": day, "count": past.count_on(day) + 1}
+    gone = [(SECTION, "empty_at")] if past.empty_at else []
+    return state.plan_write(past.file, {SECTION: values}, "count the dream", remove=gone)
+
+
+def plan_empty(runtime: Runtime, at: datetime, why: str) -> Change | None:
+    """Plan to remember that there was nothing to dream of, so that it is not tried at once."""
+    values = {SECTION: {"empty_at": base.stamp(at)}}
+    return state.plan_write(state.read(runtime.entity.state), values, f"no dream: {why}")
+
+
+def closed_since(runtime: Runtime, past: DreamHistory, at: datetime) -> list[Condition]:
+    """Return the conditions that fail since a dream began, where others talk and dream too."""
+    still = (
+        _silence(runtime, runtime.now()),
+        _cooldown(runtime, past, at),
+        _cap(runtime, past, at),
+    )
+    return [condition for condition in still if not condition.passes]
+
+
+CANDIDATES = 200  # the most significant memories, compared each with each
+SHARED = 0.1  # what a pair counts whose memory is in this dream already
+LEAST_SHARED = 2  # so many texts may have a word in any case
+_WORD = re.compile(r"\w+")
+Key = frozenset[str]  # the ids of a pair
+Places = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+
+class PairCandidate(Struct, frozen=True):
+    """What pairing needs to know of an episode."""
+
+    id: str
+    at: datetime
+    significance: float  # as it is now
+    audience: Audience
+
+
+class PairRules(Struct, frozen=True):
+    """What makes two memories a pair."""
+
+    min_significance: float  # both are above it
+    min_gap_hours: float
+    max_similarity: float  # on the scale of the similarities that are given
+    band: tuple[float, ...] = ()  # instead of it: two percentiles of the memories' own pairs
+
+
+class Pair(Struct, frozen=True):
+    """Two memories that may meet."""
+
+    ids: tuple[str, str]  # the older first
+    weight: float  # the product of their significances
+    similarity: float | None  # None: nobody can tell
+    audience: Audience
+
+    @property
+    def key(self) -> Key:
+        """The two ids, whatever their order."""
+        return frozenset(self.ids)
+
+
+def candidates(memories: Iterable[PairCandidate], rules: PairRules) -> list[PairCandidate]:
+    """Return the memories that matter enough, the most significant of them, oldest first."""
+    able = [memory for memory in memories if memory.significance > rules.min_significance]
+    best = sorted(able, key=lambda memory: (-memory.significance, memory.id))[:CANDIDATES]
+    return sorted(best, key=lambda memory: (memory.at, memory.id))
+
+
+def distinct(texts: Sequence[str], names: Iterable[str]) -> list[str]:
+    """Return each text without the names, and without the words that most of the texts share.
+
+    Tellings are alike in their form: "Sam told me that …" makes any two of them similar, whatever
+    was told. A text of which nothing would be left stays as it is.
+
+    Args:
+        texts: What memories say.
+        names: Of the entity and of those it knows.
+    """
+    words = [_WORD.findall(text) for text in texts]
+    counts = Counter(
+        word for text_words in words for word in {token.casefold() for token in text_words}
+    )
+    most = max(LEAST_SHARED, len(texts) / 2)
+    dropped = {word for word, count in counts.items() if count > most}
+    dropped |= {word.casefold() for name in names for word in _WORD.findall(name)}
+
+    def left(match: re.Match[str]) -> str:
+        return "" if match[0].casefold() in dropped else match[0]
+
+    stripped_texts = (one_line(_WORD.sub(left, text)) for text in texts)
+    return [
+        own if _WORD.search(own) else text for own, text in zip(stripped_texts, texts, strict=True)
+    ]
+
+
+def eligible(
+    memories: Iterable[PairCandidate],
+    rules: PairRules,
+    vectors: Mapping[str, Floats] | None,
+    scaled: Callable[[Floats], Floats] = lambda cosine: cosine,
+) -> tuple[Pair, ...]:
+    """Return all pairs that keep the rules, in an order that depends on the memories alone.
+
+    Args:
+        memories: In any order; of a great many the candidates.
+        rules: What makes a pair.
+        vectors: By id, of length 1; a memory that has none is left out. None: time alone decides.
+        scaled: Takes cosines to the scale of `max_similarity`.
+    """
+    best = candidates(memories, rules)
+    if vectors is not None:
+        best = [memory for memory in best if memory.id in vectors]
+    if len(best) < 2:
+        return ()
+    first, second = _far_apart(best, rules.min_gap_hours)
+    if vectors is None:
+        return tuple(_pair(best[a], best[b], None) for a, b in zip(first, second, strict=True))
+    matrix = np.stack([vectors[memory.id] for memory in best])
+    likeness = scaled((matrix @ matrix.T)[first, second])
+    mask = _mask_allowed(likeness, rules)
+    return tuple(
+        _pair(best[a], best[b], float(alike))
+        for a, b, alike in zip(first[mask], second[mask], likeness[mask], strict=True)
+    )
+
+
+def _far_apart(best: Sequence[PairCandidate], hours: float) -> tuple[Places, Places]:
+    """Return the places of all pairs, older and newer, that time and audience let meet."""
+    at = np.array([memory.at.timestamp() for memory in best])
+    older, newer = np.triu_indices(len(best), 1)
+    far = at[newer] - at[older] >= hours * 3600
+    circles = [tuple(sorted(memory.audience)) for memory in best]
+    circle_numbers = {circle: n for n, circle in enumerate(sorted({(), *circles}))}  # 0: everyone
+    circle = np.array([circle_numbers[circle] for circle in circles])
+    older_circle, other = circle[older], circle[newer]
+    together = far & ((older_circle == other) | (older_circle == 0) | (other == 0))
+    return older[together], newer[together]
+
+
+def _mask_allowed(likeness: Floats, rules: PairRules) -> Mask:
+    if not rules.band or not likeness.size:
+        return np.asarray(likeness <= rules.max_similarity)
+    low, high = np.quantile(likeness, rules.band)
+    return np.asarray((likeness >= low) & (likeness <= high))
+
+
+def _pair(older: PairCandidate, newer: PairCandidate, similarity: float | None) -> Pair:
+    weight = older.significance * newer.significance
+    return Pair((older.id, newer.id), weight, similarity, older.audience or newer.audience)
+
+
+def choose(
+    pairs: Sequence[Pair], dreamt: Collection[Key], count: int, rng: random.Random
+) -> tuple[Pair, ...]:
+    """Choose the pairs of one dream, all of one circle, by chance weighted by significance.
+
+    A pair that was dreamt before comes only when none is left that was not.
+
+    Args:
+        pairs: Those that may meet.
+        dreamt: The pairs of earlier dreams.
+        count: At most this many.
+        rng: Where chance comes from.
+    """
+    fresh = [pair for pair in pairs if pair.key not in dreamt]
+    circle = _circle(fresh or pairs, rng)
+    chosen: list[Pair] = []
+    for pool in (fresh, [pair for pair in pairs if pair.key in dreamt]):
+        left = [pair for pair in pool if fits(pair.audience, circle)]
+        while left and len(chosen) < count:
+            inside = {id_ for pair in chosen for id_ in pair.ids}
+            weights = [pair.weight * (SHARED if inside & pair.key else 1) for pair in left]
+            chosen.append(left.pop(_draw_index(weights, rng)))
+    return tuple(chosen)
+
+
+def _circle(pairs: Sequence[Pair], rng: random.Random) -> Audience:
+    """Choose for whom the dream is, by how much there is to dream of."""
+    weights: dict[Audience, float] = {}
+    for pair in pairs:
+        circle = tuple(sorted(pair.audience))
+        weights[circle] = weights.get(circle, 0.0) + pair.weight
+    circles = sorted(weights)
+    return circles[_draw_index([weights[circle] for circle in circles], rng)] if circles else ()
+
+
+def _draw_index(weights: Sequence[float], rng: random.Random) -> int:
+    return rng.choices(range(len(weights)), weights)[0]
+
+
+MIN_SIGNIFICANCE = 0.1  # of both memories of a pair
+EVENT = "dream"  # what made a memory that was dreamt
+
+
+class DreamPool(Struct, frozen=True):
+    """The memories that may be dreamt of, and the pairs of them that may meet."""
+
+    episodes: Mapping[str, Episode]
+    pairs: tuple[Pair, ...]  # all that may meet
+    similarity: str  # the scale: `calibrated`, `raw`, or `none` without an embedder
+
+
+def find(runtime: Runtime, at: datetime) -> DreamPool:
+    """Find what may be dreamt of, and which of it may meet."""
+    config = runtime.config.soma.dreams
+    dreamable = {
+        episode.id: episode
+        for episode in episodes.read(runtime.entity.episodes)
+        if _can_be_dreamt(episode)
+    }
+
+    def left(episode: Episode) -> float:
+        age = seconds_between(episode.at, at)
+        return significance.decayed(episode.significance, age, runtime.config.memory)
+
+    rules = PairRules(
+        MIN_SIGNIFICANCE, config.min_time_gap_hours, config.max_similarity, config.band
+    )
+    memories = [
+        PairCandidate(episode.id, episode.at, left(episode), episode.audience)
+        for episode in dreamable.values()
+    ]
+    best = candidates(memories, rules)
+    vectors = _vectors(runtime, [dreamable[memory.id] for memory in best])
+    eligible_pairs = eligible(best, rules, vectors, partial(_scaled, runtime))
+    return DreamPool(
+        dreamable,
+        eligible_pairs,
+        "none" if vectors is None else runtime.config.embedding.similarity,
+    )
+
+
+def _vectors(runtime: Runtime, memories: Sequence[Episode]) -> dict[str, Floats] | None:
+    """Embed what sets memories apart; None without an embedder.
+
+    The vectors of the index will not do: each has date, people and the form of a telling in it,
+    which all memories share, so that hardly any two are unlike (docs/log.md).
+    """
+    embedder = runtime.memory.embedder
+    if embedder is None:
+        return None
+    tellings = [episodes.telling(episode.text) for episode in memories]
+    names = [runtime.identity.name]
+    names += [
+        name for person in relationships.read(runtime.entity.relationships) for name in person.names
+    ]
+    texts = distinct([telling.narrative or telling.reflection for telling in tellings], names)
+    rows = embedder.embed_documents(texts) if texts else ()
+    return {episode.id: row for episode, row in zip(memories, rows, strict=True)}
+
+
+def _can_be_dreamt(episode: Episode) -> bool:
+    origin = episode.provenance
+    dreamt = origin.by == EVENT or any(
+        source.startswith(f"{dreams.PREFIX}_") for source in origin.sources
+    )
+    return not dreamt and not episode.dormant and not provenance.is_untrusted(origin.trust)
+
+
+def _scaled(runtime: Runtime, cosine: Floats) -> Floats:
+    embedder = runtime.memory.embedder
+    if embedder is None or runtime.config.embedding.similarity == "raw":
+        return cosine
+    return calibrate.similarity(cosine, embedder.unrelated_cosine)
+
+
+MIN_FRAGMENTS, MAX_FRAGMENTS = 3, 6
+FRAGMENT_MAX_CHARS = 240
+THREAD_MAX_CHARS = 500
+_HEADING = re.compile(
+    r"[\W\d_]*(?:the |hidden |dream |part \d\W*)*(fragments?|threads?)\b"
+    r"(?:\s*\([^)]*\))?[\s*_\])]*(?:[:：]|\s[-–—]\s|$)[\s*_]*(.*)",
+    re.IGNORECASE,
+)
+_MARKER = re.compile(
+    r"(?:[-*+•·–—>#|]+\s+|\(?\d{1,2}[.)]\s+|\[?fragment\s*\d{1,2}\]?[.:)\s-]*|\[dream\]\s*|[•·—–])",
+    re.IGNORECASE,
+)
+_QUOTES = "\"'“”‘’«»„`*_ \t"
+
+
+class Dreamt(Struct, frozen=True):
+    """The two parts, as far as they are there."""
+
+    fragments: tuple[str, ...] = ()  # at most MAX_FRAGMENTS, a line each
+    thread: str = ""  # one line, at most THREAD_MAX_CHARS
+
+    @property
+    def whole(self) -> bool:
+        """Whether both parts are there as they were asked for."""
+        return len(self.fragments) >= MIN_FRAGMENTS and bool(self.thread)
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to keep."""
+        return not self.fragments and not self.thread
+
+    def filled(self, other: Dreamt) -> Dreamt:
+        """Return this dream with what it lacks taken from another try."""
+        longer = max(self.fragments, other.fragments, key=len)
+        enough = self.fragments if len(self.fragments) >= MIN_FRAGMENTS else longer
+        return replace(self, fragments=enough, thread=self.thread or other.thread)
+
+
+def parse(text: str) -> Dreamt:
+    """Read the parts of an answer; a part that is not there is empty."""
+    parts: dict[str, list[str]] = {"": [], "fragment": [], "thread": []}
+    part = ""
+    for line in _visible(text).splitlines():
+        heading = _HEADING.fullmatch(line.strip())
+        if heading:
+            part = heading[1].casefold().removesuffix("s")
+            line = heading[2]
+        if line.strip():
+            parts[part].append(line.strip())
+        elif part == "thread" and parts[part]:
+            part = ""  # what follows the sentence is talk about it
+    listed = [line for line in parts[""] if _MARKER.match(line)]  # no heading, but a list
+    rows = parts["fragment"] or (listed if parts["thread"] else [])
+    return Dreamt(_fragments(rows), _thread(parts["thread"]))
+
+
+def _visible(text: str) -> str:
+    """Return what is not reasoning; all of it, if the reasoning was never closed."""
+    tags = ThinkFilter()
+    tags.feed(text)
+    tags.finish()
+    return tags.text
+
+
+def _fragments(rows: Sequence[str]) -> tuple[str, ...]:
+    plain = (
+        shorten(_plain(row), FRAGMENT_MAX_CHARS, at_word=True)
+        for row in rows
+        if not row.startswith("```")
+    )
+    return tuple(dict.fromkeys(line for line in plain if re.search(r"\w", line)))[:MAX_FRAGMENTS]
+
+
+def _thread(rows: Sequence[str]) -> str:
+    line = _plain(" ".join(row for row in rows if not row.startswith("```")))
+    return (
+        shorten(line.replace("*", ""), THREAD_MAX_CHARS, at_word=True)
+        if re.search(r"\w", line)
+        else ""
+    )
+
+
+def _plain(line: str) -> str:
+    """Strip bullets, numbers, emphasis and quotation marks, however they are nested."""
+    line, before = one_line(re.sub(r"(\*{1,3}|__)(.+?)\1", r"\2", line)), ""
+    while line != before:
+        before = line
+        line = _MARKER.sub("", line, count=1) if _MARKER.match(line) else line
+        line = line.strip(_QUOTES).lstrip("#>-+=|<~ ")
+    return line
+
+
+TAGS = ("dream", "consolidation")
+REMEMBERED_DREAMS = 60  # whose pairs are not dreamt again while others are left
+MEMORY_TOKENS = 90  # of one memory in the prompt
+SALIENCE = 0.7  # of a dream's fragment in the noise
+RETRY_TEMPERATURE = 0.8  # a second answer is to keep the form
+TITLE_CHARS = 60
+QUOTE_CHARS = 80  # of one memory in a dream by form
+TIME_ALONE = "no embedding model is here, so only time decided which memories met"
+
+
+class DreamJob(Struct, frozen=True):
+    """One dream to be dreamt."""
+
+    at: datetime
+    bypassed: tuple[str, ...]  # names of the gates that --force went past
+    seed: int | None  # None: taken from chance
+
+
+class Night(Struct, frozen=True):
+    """A finished dream with its ids and its origin, before it is written."""
+
+    id: str
+    belief_id: str
+    seed: int
+    pairs: tuple[Pair, ...]
+    dreamt: Dreamt
+    believable: bool  # its thread holds no name or number of its own
+    provenance: Provenance
+
+
+def check(runtime: Runtime, *, force: bool = False, seed: int | None = None) -> Due[DreamJob]:
+    """Check the five conditions; asks no model and reads no memory."""
+    at = runtime.now()
+    conditions = gates(runtime, at)
+    closed = tuple(condition.name for condition in conditions if not condition.passes)
+    if force:
+        conditions = tuple(
+            condition if condition.passes else _bypassed(condition) for condition in conditions
+        )
+    return Due(conditions, (DreamJob(at, closed if force else (), seed),))
+
+
+def _bypassed(condition: Condition) -> Condition:
+    return replace(condition, value=f"{condition.value} (bypassed)", passes=True)
+
+
+def run(runtime: Runtime, job: DreamJob) -> JobResult:
+    """Ask for a dream; the result writes it."""
+    seed = runtime.rng.getrandbits(32) if job.seed is None else job.seed
+    rng = random.Random(seed)
+    pool = find(runtime, job.at)
+    wording = sayings.of_owner(runtime)
+    pairs = pool.pairs if wording is None else _quotable(pool)
+    chosen = choose(
+        pairs, _dreamt_before(runtime), runtime.config.soma.dreams.memory_pair_count, rng
+    )
+    details: dict[str, Any] = {
+        "seed": seed,
+        "forced": bool(job.bypassed),
+        "bypassed": list(job.bypassed),
+        "similarity": pool.similarity,
+        "eligible_pairs": len(pool.pairs),
+    }
+    notes = [f"Gates bypassed: {', '.join(job.bypassed)}."] if job.bypassed else []
+    notes += [f"Note: {TIME_ALONE}."] if pool.similarity == "none" else []
+    if not chosen:
+        why = "there is nothing to quote" if pool.pairs else "no two memories are far enough apart"
+        return _nothing(runtime, job, why, details, notes)
+    asked = _question(runtime, [pool.episodes[id_] for pair in chosen for id_ in pair.ids], rng)
+    if wording is not None:
+        dreamt = _by_form(pool, chosen, asked, wording)
+    else:
+        dreamt = _dreamt(runtime, job, pool, chosen, asked, seed)
+    if dreamt.empty:
+        why = f"{runtime.model.name} wrote no dream"
+        return _nothing(runtime, job, why, details, notes)
+    night = _night(
+        runtime, job, pool, chosen, asked, dreamt, rng, seed, by_form=wording is not None
+    )
+    details |= {
+        "id": night.id,
+        "pairs": [list(pair.ids) for pair in chosen],
+        "question": asked.id if asked else None,
+        "fragments": list(dreamt.fragments),
+        "thread": dreamt.thread,
+        "events": [
+            _begun(job),
+            {"event": "dream_cycle_completed", "at": base.stamp(runtime.now()), "id": night.id},
+        ],
+    }
+    gist = dreamt.thread or dreamt.fragments[0]
+    shown = shorten(gist, TITLE_CHARS)
+    return JobResult(
+        title=f"dream: {shown}",
+        plan=partial(_plan, runtime, job, night),
+        lines=(f"Dreamt: {gist}", *notes),
+        data=details,
+        record=night.id,
+        trailers=traced(night.provenance.sources, night.provenance.model),
+    )
+
+
+def _dreamt_before(runtime: Runtime) -> set[Key]:
+    files = dreams.paths(runtime.entity.dreams)[-REMEMBERED_DREAMS:]
+    nights = (base.load(file, dreams.parse) for file in files)
+    return {frozenset(pair) for night in nights for pair in night.pairs}
+
+
+def _nothing(
+    runtime: Runtime, job: DreamJob, why: str, details: Mapping[str, Any], notes: Sequence[str]
+) -> JobResult:
+    """Remember that there was nothing to dream of, so that it is not tried again at once."""
+
+    def plan() -> Sequence[Change | None]:
+        return [plan_empty(runtime, job.at, why)]
+
+    return JobResult(
+        title=f"dream: none, {why}",
+        plan=plan,
+        lines=(f"No dream: {why}.", *notes),
+        data={"why": why, **details},
+        ran=False,
+    )
+
+
+def _question(runtime: Runtime, met: Sequence[Episode], rng: random.Random) -> OpenQuestion | None:
+    """Draw a question that memory had no answer to, of those that all may meet who meet the dream.
+
+    A dream may turn it over; it answers nothing, so the question stays open.
+    """
+    audience = provenance.joined(episode.audience for episode in met)
+    open_questions = [
+        question
+        for question in questions.read(runtime.entity.questions)
+        if is_open(question.provenance.audience, audience)
+        and not provenance.is_untrusted(question.provenance.trust)
+    ]
+    return rng.choice(open_questions) if open_questions else None
+
+
+def _quotable(pool: DreamPool) -> tuple[Pair, ...]:
+    """Return the pairs of memories that both quote somebody: those that a model told don't."""
+    quoting = {id_ for id_, episode in pool.episodes.items() if quotes.citations(episode.text)}
+    return tuple(pair for pair in pool.pairs if quoting.issuperset(pair.ids))
+
+
+def _by_form(
+    pool: DreamPool, chosen: Sequence[Pair], asked: OpenQuestion | None, wording: Wording
+) -> Dreamt:
+    """Set two memories side by side, each in words that were said; nothing joins them."""
+    forms = wording.template
+    fragments = []
+    for pair in chosen:
+        citations = [quotes.citations(pool.episodes[id_].text)[0] for id_ in pair.ids]
+        first, second = (quotes.cited(each, forms, QUOTE_CHARS) for each in citations)
+        fragments.append(forms.dream.format(first=first, second=second))
+    if asked:
+        fragments.append(f"“{shorten(one_line(asked.text), QUOTE_CHARS, at_word=True)}”")
+    return Dreamt(tuple(fragments))
+
+
+def _dreamt(
+    runtime: Runtime,
+    job: DreamJob,
+    pool: DreamPool,
+    chosen: Sequence[Pair],
+    asked: OpenQuestion | None,
+    seed: int,
+) -> Dreamt:
+    """Ask for a dream, and once more if a part is missing."""
+    config = runtime.config.soma.dreams
+    request = Request(
+        messages=job_request.messages("dream", _slots(runtime, job, pool, chosen, asked)),
+        purpose="dream",
+        max_tokens=config.max_tokens,
+        temperature=config.temperature,
+        seed=seed % 2**31,
+        cache_id=job_request.cache_id("dream"),
+    )
+    first = runtime.model.complete(request).text
+    dreamt = _read(first)
+    if dreamt.whole:
+        return dreamt
+    lacking = "FRAGMENTS" if len(dreamt.fragments) < MIN_FRAGMENTS else "THREAD"
+    advice = f"The part {lacking} is missing. Write both parts, FRAGMENTS and THREAD, as asked."
+    again = replace(
+        request,
+        messages=(
+            *request.messages,
+            PromptMessage("assistant", first or "(nothing)"),
+            PromptMessage("user", advice),
+        ),
+        temperature=min(config.temperature, RETRY_TEMPERATURE),
+    )
+    return dreamt.filled(_read(runtime.model.complete(again).text))
+
+
+def _read(text: str) -> Dreamt:
+    """Read an answer, without what the smallest models copy from the example."""
+    dreamt, example = parse(text), prompts.load("dream").text
+    fragments = tuple(fragment for fragment in dreamt.fragments if fragment not in example)
+    return replace(
+        dreamt, fragments=fragments, thread="" if dreamt.thread in example else dreamt.thread
+    )
+
+
+def _slots(
+    runtime: Runtime,
+    job: DreamJob,
+    pool: DreamPool,
+    chosen: Sequence[Pair],
+    asked: OpenQuestion | None,
+) -> dict[str, str]:
+    lines = []
+    for number, pair in enumerate(chosen, 1):
+        for letter, episode_id in zip("ab", pair.ids, strict=True):
+            lines.append(f"{number}{letter}. {_memory(runtime, pool.episodes[episode_id])}")
+    if asked is not None:
+        text = tokens.cut(one_line(asked.text), MEMORY_TOKENS)
+        lines.append(f"{len(chosen) + 1}. (what I could not remember) {text}")
+    soma = body_state.read(runtime, job.at)
+    return {
+        "name": runtime.identity.name,
+        "body": ebb.dream_lines(soma),
+        "memories": prompts.tagged("memories", "\n".join(lines)),
+    }
+
+
+def _memory(runtime: Runtime, episode: Episode) -> str:
+    day = episode.at.astimezone(runtime.zone)
+    lines = (line for line in episode.text.split("\n") if not line.startswith("#"))
+    return f"({day:%d %B %Y}) {tokens.cut(' '.join(' '.join(lines).split()), MEMORY_TOKENS)}"
+
+
+def _night(
+    runtime: Runtime,
+    job: DreamJob,
+    pool: DreamPool,
+    chosen: tuple[Pair, ...],
+    asked: OpenQuestion | None,
+    dreamt: Dreamt,
+    rng: random.Random,
+    seed: int,
+    *,
+    by_form: bool,
+) -> Night:
+    ids = tuple(dict.fromkeys(episode_id for pair in chosen for episode_id in pair.ids))
+    met = [pool.episodes[episode_id] for episode_id in ids]
+    known_names = (runtime.identity.name, *(person for episode in met for person in episode.people))
+    told = [_whole(runtime, episode) for episode in met] + ([asked.text] if asked else [])
+    strange = claims.unsupported(dreamt.thread, told, known_names)
+    return Night(
+        id=dreams.new_id(runtime.entity.dreams, job.at, rng),
+        belief_id=base.new_id(beliefs.PREFIX, job.at, rng),
+        seed=seed,
+        pairs=chosen,
+        dreamt=dreamt,
+        believable=bool(dreamt.thread) and not strange,
+        provenance=Provenance(
+            by=f"{EVENT} {BY_FORM}" if by_form else EVENT,
+            model="" if by_form else runtime.model.name,
+            sources=(*ids, *([asked.id] if asked else [])),
+            trust=base.lowest_trust([episode.provenance.trust for episode in met] + ["entity"]),
+            audience=provenance.joined(episode.audience for episode in met),
+        ),
+    )
+
+
+def _whole(runtime: Runtime, episode: Episode) -> str:
+    return f"{episode.at.astimezone(runtime.zone):%d %B %Y %Y-%m-%d} {episode.text}"
+
+
+def _begun(job: DreamJob) -> dict[str, str]:
+    return {"event": "dream_cycle_start", "at": base.stamp(job.at)}
+
+
+def _plan(runtime: Runtime, job: DreamJob, night: Night) -> JobPlan:
+    """Plan all that a dream becomes, on the files as they are; nothing if a condition fails."""
+    config, past = runtime.config.soma.dreams, read(runtime)
+    # somebody spoke while the model wrote, or another process has dreamt: both end a dream
+    if not job.bypassed and (closed := closed_since(runtime, past, job.at)):
+        late = tuple(
+            f"Not kept: {condition.name}: {condition.value}, wants {condition.wants}."
+            for condition in closed
+        )
+        left = {"event": "dream_cycle_left", "at": base.stamp(runtime.now())}
+        return JobPlan((), late, {"events": [_begun(job), left]}, ran=False)
+    planned: list[Change | None] = []
+    became: list[str] = []
+    if config.write_journal:
+        planned.append(_diary(runtime, job, night))
+        became.append("journal")
+    if config.write_beliefs and night.believable:
+        believed = _belief(runtime, job, night)
+        planned += believed
+        became += [PurePosixPath(change.path).stem for change in believed]
+    if config.inject_noise:
+        planned.append(_noise(runtime, job, night))
+        became.append("noise")
+    record = dreams.new(
+        night.id,
+        job.at,
+        tuple(pair.ids for pair in night.pairs),
+        night.dreamt.fragments,
+        night.dreamt.thread,
+        became=tuple(became),
+        seed=night.seed,
+        bypassed=job.bypassed,
+        provenance=night.provenance,
+    )
+    planned.append(dreams.plan_new(record, "keep the dream"))
+    return JobPlan((*planned, plan_counted(runtime, past, job.at)))
+
+
+def _diary(runtime: Runtime, job: DreamJob, night: Night) -> Change:
+    parts = ["*[dream]*", "\n".join(f"  {line}" for line in night.dreamt.fragments)]
+    parts.append(f"*thread: {night.dreamt.thread}*" if night.dreamt.thread else "")
+    return journal.plan_add(
+        job.at,
+        "\n\n".join(part for part in parts if part),
+        runtime.zone,
+        "write the dream down",
+        tags=TAGS,
+        provenance=replace(night.provenance, sources=(night.id,)),
+    )
+
+
+def _belief(runtime: Runtime, job: DreamJob, night: Night) -> list[Change]:
+    """Plan a belief of low confidence from the thread, or confirm the belief that says it."""
+    claim = Claim(
+        id=night.belief_id,
+        text=night.dreamt.thread,
+        category=beliefs.DREAM_INSIGHT,
+        confidence=runtime.config.soma.dreams.belief_confidence,
+        evidence=(night.id,),
+        origin=f"dream:{night.id}",
+        provenance=replace(night.provenance, sources=(night.id, *night.provenance.sources)),
+        by="dream",
+    )
+    return plan_claim(runtime, claim, job.at)
+
+
+def _noise(runtime: Runtime, job: DreamJob, night: Night) -> Change | None:
+    most, audience = runtime.config.soma.dreams.max_noise_fragments, night.provenance.audience
+    thoughts = tuple(
+        noise.fragment(line, noise.DREAM, SALIENCE, job.at, audience)
+        for line in night.dreamt.fragments
+    )[:most]
+
+    def move(soma: Soma) -> Soma:
+        felt = body_state.events(runtime, [EVENT])(soma)
+        return hear(felt, thoughts)
+
+    return body_state.plan(runtime, job.at, move, "the dream lingers")

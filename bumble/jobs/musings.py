@@ -1,0 +1,434 @@
+"""What comes to mind in a consolidation, in one request: questions of topics, and stray thoughts.
+
+All that is shown together may be met by the owner, and what comes of it is for nobody who may not
+meet all of it. Where no model may write, each is done by itself, by form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bumble.body import ebb, noise
+from bumble.body.noise import Fragment
+from bumble.body.soma import Soma, hear, is_open, shown_to
+from bumble.entity.changes import Change
+from bumble.fallback import quotes, sayings
+from bumble.fallback.sayings import Wording
+from bumble.guard import grounded
+from bumble.guard.speakers import Speakers
+from bumble.llm import prompts, structured
+from bumble.recall import topic_questions
+from bumble.recall.topic_mining import Text
+from bumble.recall.topic_questions import Drawing
+from bumble.records import base, dreams, episodes, narrative, questions, relationships
+from bumble.records.base import Provenance
+from bumble.records.provenance import is_untrusted
+from bumble.runtime import body_state, job_request, last_activity, people
+from bumble.runtime.job import NO_ANSWER, Condition, Due, JobPlan, JobResult, traced
+from bumble.runtime.runtime import Runtime
+from bumble.text import moments, tokens, words
+
+EPISODES = 4  # the newest that may come up
+QUESTIONS = 2  # likewise: what memory had no answer to
+PIECES = 3  # put before the model in one tick
+PIECE_TOKENS = 60
+THOUGHT_CHARS = 100  # fifteen words
+MOST_THOUGHTS = 3
+THOUGHT_TOKENS = 128
+THOUGHT_TEMPERATURE = 0.9  # it should wander
+LEAST_SALIENCE, FELT_SALIENCE = 0.3, 0.4  # of a thought: the more is felt, the more it stands out
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "thoughts": {
+            "type": "array",
+            "items": {"type": "string", "maxLength": THOUGHT_CHARS},
+            "minItems": 1,
+            "maxItems": MOST_THOUGHTS,
+        }
+    },
+    "required": ["thoughts"],
+    "additionalProperties": False,
+}
+
+
+class StrayThoughtsJob(Struct, frozen=True):
+    """One round of stray thoughts."""
+
+    after: datetime | None  # when a thought was last asked for
+
+
+class ThoughtSeed(Struct, frozen=True):
+    """A short text from memory that a stray thought may start from."""
+
+    text: str
+    audience: tuple[str, ...]  # empty: everyone
+    fresh: bool = False  # of a dream since the last thought, which comes up first
+
+
+def check_thoughts(runtime: Runtime, *, stirred: bool = False) -> Due[StrayThoughtsJob]:
+    """Tell whether it is time for a new thought.
+
+    Args:
+        runtime: Whose thought.
+        stirred: Whether something must have happened since the last one: a clock that ticks all
+            day would otherwise ask the model all day.
+    """
+    config, at = runtime.config.soma.noise, runtime.now()
+    ticked_at = body_state.read(runtime, at).noise_ticked_at
+    since = None if ticked_at is None else moments.gap(ticked_at, at)
+    ago = "never asked" if since is None else f"{since.total_seconds():.0f} s ago"
+    conditions: tuple[Condition, ...] = (
+        Condition(
+            "last thought",
+            ago,
+            f"at least {config.interval_seconds:g} s ago",
+            noise.due(ticked_at, at, config.interval_seconds),
+        ),
+    )
+    if stirred and sayings.of_owner(runtime) is None:
+        return Due((), ())  # where a model may write, `musings` asks for them
+    if stirred:
+        last_message_at = last_activity.last_said(runtime.entity, at)
+        news = last_message_at is not None and (
+            since is None or moments.gap(last_message_at, at) < since
+        )
+        when = (
+            "nothing was said yet"
+            if last_message_at is None
+            else f"last said {last_message_at:%Y-%m-%d %H:%M}"
+        )
+        conditions = (
+            *conditions,
+            Condition("news", when, "something said since the last thought", news),
+        )
+    return Due(conditions, (StrayThoughtsJob(ticked_at),))
+
+
+def think(runtime: Runtime, job: StrayThoughtsJob) -> JobResult:
+    """Ask for a few stray thoughts; without a usable answer the ring stays as it is."""
+    at = runtime.now()
+    soma = body_state.read(runtime, at)
+    wording = sayings.of_owner(runtime)
+    if wording is not None:
+        return _by_form(runtime, job, soma, at, wording)
+    seeds = choose(runtime, soma, at)
+    try:
+        thoughts, problem = _asked(runtime, soma, seeds), ""
+    except NO_ANSWER as error:
+        thoughts, problem = [], str(error).splitlines()[0]
+    return heard(runtime, job, soma, at, seeds, thoughts, problem or None)
+
+
+class ThoughtSeeds(Struct, frozen=True):
+    """What thoughts may start from, and for whom they are."""
+
+    audience: tuple[str, ...]
+    pieces: tuple[ThoughtSeed, ...]
+
+
+def has_seeds(runtime: Runtime) -> bool:
+    """Whether there is anything that a thought may start from."""
+    at = runtime.now()
+    return next(_pieces(runtime, body_state.read(runtime, at), at), None) is not None
+
+
+def choose(
+    runtime: Runtime, soma: Soma, at: datetime, audience: tuple[str, ...] | None = None
+) -> ThoughtSeeds:
+    """Draw what thoughts may start from, for some audience; by default one that is drawn too."""
+    candidates = list(_pieces(runtime, soma, at))
+    if audience is not None:
+        candidates = [piece for piece in candidates if is_open(piece.audience, audience)]
+    fresh = [piece for piece in candidates if piece.fresh]
+    reach = _audience(runtime, fresh or candidates) if audience is None else audience
+    first = runtime.rng.sample(fresh, min(1, len(fresh)))
+    others = [
+        piece for piece in candidates if piece not in first and is_open(piece.audience, reach)
+    ]
+    more = runtime.rng.sample(others, min(PIECES - len(first), len(others)))
+    return ThoughtSeeds(reach, (*first, *more))
+
+
+def heard(
+    runtime: Runtime,
+    job: StrayThoughtsJob,
+    soma: Soma,
+    at: datetime,
+    seeds: ThoughtSeeds,
+    thoughts: Sequence[str],
+    problem: str | None = None,
+    examples: str = "noise",
+) -> JobResult:
+    """Keep the thoughts that name nobody and nothing of their own; `examples` is their prompt."""
+    names = _names(runtime, seeds.audience)
+    sources = [*(piece.text for piece in seeds.pieces), runtime.identity.name, *names]
+    accounts = Speakers(accounts=[piece.text for piece in seeds.pieces])
+    new = tuple(
+        noise.fragment(text, noise.THOUGHT, _salience(runtime, soma), at, seeds.audience)
+        for text in thoughts
+        if noise.words(text)
+        and text.strip() not in prompts.load(examples).text  # small models copy its example
+        and grounded.check(text, sources, accounts) is None
+    )
+    return _outcome(runtime, job, soma, at, new, len(thoughts), problem)
+
+
+def _by_form(
+    runtime: Runtime, job: StrayThoughtsJob, soma: Soma, at: datetime, wording: Wording
+) -> JobResult:
+    """Let something come to mind again that was said, as it was said."""
+    candidates = list(_quoted(runtime, wording))
+    audience = _audience(runtime, candidates)
+    texts = [piece.text for piece in candidates if is_open(piece.audience, audience)]
+    chosen = runtime.rng.sample(texts, min(1, len(texts)))
+    new = tuple(
+        noise.fragment(
+            text,
+            noise.THOUGHT,
+            _salience(runtime, soma),
+            at,
+            audience,
+        )
+        for text in chosen
+        if noise.words(text)
+    )
+    return _outcome(runtime, job, soma, at, new, len(new), None, model="")
+
+
+def _quoted(runtime: Runtime, wording: Wording) -> Iterator[ThoughtSeed]:
+    """Yield the quotes of the newest episodes, each with the name of who said it."""
+    for place in episodes.paths(runtime.entity.episodes)[-EPISODES:]:
+        episode = base.load(place, episodes.parse)
+        if not episode.dormant and not is_untrusted(episode.provenance.trust):
+            for citation in quotes.citations(episode.text):
+                text = quotes.cited(citation, wording.template, THOUGHT_CHARS)
+                yield ThoughtSeed(text, episode.audience)
+
+
+def _salience(runtime: Runtime, soma: Soma) -> float:
+    return LEAST_SALIENCE + FELT_SALIENCE * body_state.intensity(runtime, soma)
+
+
+def _outcome(
+    runtime: Runtime,
+    job: StrayThoughtsJob,
+    soma: Soma,
+    at: datetime,
+    new: tuple[Fragment, ...],
+    count: int,
+    problem: str | None,
+    *,
+    model: str | None = None,
+) -> JobResult:
+    """Report the thoughts, of `count` that came, and plan to hear them."""
+    fragments = [fragment for fragment in hear(soma, new).noise if fragment in new]
+    audience = new[0].audience if new else ()
+    name = model if model is not None else runtime.model.name if new else ""
+    return JobResult(
+        title="noise: a stray thought",
+        plan=lambda: _plan(runtime, job, at, new),
+        lines=(_report(fragments, count, problem),),
+        data={
+            "thoughts": [fragment.text for fragment in fragments],
+            "refused": count - len(fragments),
+            "audience": list(audience),
+            "problem": problem,
+        },
+        trailers=() if problem else traced([], name),
+    )
+
+
+def _pieces(runtime: Runtime, soma: Soma, at: datetime) -> Iterator[ThoughtSeed]:
+    """Yield short texts from feelings, episodes, portraits, dreams, questions and the story."""
+    relational = runtime.config.memory.relational
+    entity, tail = runtime.entity, relational.gen_tail_sentences
+    recent = timedelta(hours=relational.gen_recent_hours)
+    if soma.felt and moments.gap(soma.felt.at, at) <= recent:
+        yield ThoughtSeed(soma.felt.text, soma.felt.audience)
+    for place in episodes.paths(entity.episodes)[-EPISODES:]:
+        episode = base.load(place, episodes.parse)
+        if not episode.dormant:
+            yield from _piece(episode.text, tail, episode.provenance)
+    for person in relationships.read(entity.relationships):
+        touched = [person.last_interaction, person.last_reflection]
+        if any(moment is not None and moments.gap(moment, at) <= recent for moment in touched):
+            # a portrait is told to nobody but the person, also one that names no audience
+            yield from _piece(person.text, tail, person.provenance, (person.id,))
+    for place in dreams.paths(entity.dreams)[-1:]:
+        dream = base.load(place, dreams.parse)
+        fresh = soma.noise_ticked_at is None or dream.at > soma.noise_ticked_at
+        for text in dream.fragments:
+            for piece in _piece(text, tail, dream.provenance):
+                yield replace(piece, fresh=fresh)
+    for question in list(questions.read(entity.questions))[-QUESTIONS:]:
+        yield from _piece(question.text, tail, question.provenance)
+    story = narrative.read(entity.narrative)
+    if story:
+        yield from _piece(narrative.uncited(story.text), tail, story.provenance)
+
+
+def _piece(
+    text: str, sentences: int, origin: Provenance, audience: tuple[str, ...] | None = None
+) -> Iterator[ThoughtSeed]:
+    """Yield the end of a text; none of what came from a tool or from outside."""
+    prose = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
+    end = " ".join(words.sentences(prose)[-sentences:] if sentences else [])
+    if end and not is_untrusted(origin.trust):
+        yield ThoughtSeed(tokens.cut(end, PIECE_TOKENS), audience or origin.audience)
+
+
+def _audience(runtime: Runtime, candidates: Sequence[ThoughtSeed]) -> tuple[str, ...]:
+    """Draw for whom to think, among those for whom there is a piece; else for everyone."""
+    audiences = sorted({tuple(sorted(piece.audience)) for piece in candidates})
+    return runtime.rng.choice(audiences) if audiences else ()
+
+
+def _names(runtime: Runtime, audience: Sequence[str]) -> list[str]:
+    people = relationships.read(runtime.entity.relationships)
+    return [name for person in people if person.id in audience for name in person.names]
+
+
+def _asked(runtime: Runtime, soma: Soma, seeds: ThoughtSeeds) -> list[str]:
+    """Ask for thoughts, with what those they are for may meet."""
+    slots = thought_slots(runtime, soma, seeds)
+    request = job_request.request(
+        runtime, "noise", slots, max_tokens=THOUGHT_TOKENS, temperature=THOUGHT_TEMPERATURE
+    )
+    return [
+        str(thought) for thought in structured.answer(runtime.model, request, SCHEMA)["thoughts"]
+    ]
+
+
+def thought_slots(runtime: Runtime, soma: Soma, seeds: ThoughtSeeds) -> dict[str, str]:
+    """Return what a model is shown to think of: the body, what lies around, earlier thoughts."""
+    seen = shown_to(soma, seeds.audience)
+    around = "\n".join(f"- {piece.text}" for piece in seeds.pieces)
+    earlier = "\n".join(noise.line(fragment) for fragment in seen.noise)
+    return {
+        "body": ebb.reflection_line(seen),
+        "around": around.replace("</", "< /") or "(nothing: it is quiet)",
+        "heard": earlier.replace("</", "< /") or "(nothing)",
+    }
+
+
+def _plan(
+    runtime: Runtime, job: StrayThoughtsJob, at: datetime, new: tuple[Fragment, ...]
+) -> Sequence[Change | None]:
+    """Plan to hear the thoughts; nothing if another process was faster."""
+    if body_state.read(runtime, at).noise_ticked_at != job.after:
+        return ()
+
+    def move(soma: Soma) -> Soma:
+        return replace(hear(soma, new), noise_ticked_at=at)
+
+    return (body_state.plan(runtime, at, move, "a stray thought"),)
+
+
+def _report(fragments: Sequence[Fragment], count: int, problem: str | None) -> str:
+    if problem:
+        return f"No thought came: {problem}"
+    refused = f" ({count - len(fragments)} refused)" if count > len(fragments) else ""
+    return ("; ".join(fragment.text for fragment in fragments) or "nothing new") + refused
+
+
+PURPOSE = "musings"
+TOPICS = 6  # of one request; the others have their turn the next time
+MAX_TOKENS, TEMPERATURE = 1200, 0.7
+
+
+class MusingsJob(Struct, frozen=True):
+    """The topics that need questions, and the thoughts that are due."""
+
+    drawings: tuple[Drawing, ...]
+    thoughts: StrayThoughtsJob | None
+
+
+def check(runtime: Runtime) -> Due[MusingsJob]:
+    """Find what there is to muse about; asks no model."""
+    if sayings.of_owner(runtime) is not None:
+        return Due((), ())
+    drawings, thoughts = topic_questions.check(runtime), check_thoughts(runtime)
+    think = thoughts.due and (drawings.due or has_seeds(runtime))
+    job = MusingsJob(drawings.jobs[:TOPICS], thoughts.jobs[0] if think else None)
+    return Due((), (job,) if job.drawings or job.thoughts else ())
+
+
+def run(runtime: Runtime, job: MusingsJob) -> JobResult:
+    """Ask for the questions of some topics and for a few thoughts; writes no file.
+
+    Raises:
+        AnswerInvalidError: If the model's answer can't be used.
+    """
+    at = runtime.now()
+    soma = body_state.read(runtime, at)
+    owner = (people.owner_id(runtime.entity, runtime.identity),)
+    seeds = choose(runtime, soma, at, owner if job.drawings else None)
+    labels = {n: topic_questions.labelled(each, f"t{n}") for n, each in enumerate(job.drawings, 1)}
+    slots = thought_slots(runtime, soma, seeds) | {
+        "name": runtime.identity.name,
+        "topics": _topics(runtime, job, labels),
+    }
+    request = job_request.request(
+        runtime, PURPOSE, slots, max_tokens=MAX_TOKENS, temperature=TEMPERATURE
+    )
+    answer = structured.answer(runtime.model, request, schema(labels))
+    shown = [text.audience for each in labels.values() for text in each.values()]
+    shown += [piece.audience for piece in seeds.pieces]
+    results = [
+        topic_questions.drawn(
+            runtime,
+            each,
+            *topic_questions.standing(runtime, each, labels[n], answer[f"t{n}"]),
+            shown,
+        )
+        for n, each in enumerate(job.drawings, 1)
+    ]
+    if job.thoughts is not None:
+        thoughts = [str(text) for text in answer["thoughts"]]
+        results.append(heard(runtime, job.thoughts, soma, at, seeds, thoughts, None, PURPOSE))
+    return _together(runtime, results)
+
+
+def schema(labels: Mapping[int, Mapping[str, Text]]) -> dict[str, Any]:
+    """Return what an answer looks like: questions by topic, and thoughts."""
+    fields = {f"t{n}": topic_questions.questions(list(each)) for n, each in labels.items()}
+    fields["thoughts"] = SCHEMA["properties"]["thoughts"]
+    return {
+        "type": "object",
+        "properties": fields,
+        "required": list(fields),
+        "additionalProperties": False,
+    }
+
+
+def _topics(runtime: Runtime, job: MusingsJob, labels: Mapping[int, Mapping[str, Text]]) -> str:
+    blocks = [
+        f"t{n}: {prompts.harmless(each.topic.name)}\n"
+        + prompts.tagged("mentions", topic_questions.mentioned(runtime, labels[n]))
+        for n, each in enumerate(job.drawings, 1)
+    ]
+    return "\n".join(blocks) or "(no topic)"
+
+
+def _together(runtime: Runtime, results: Sequence[JobResult]) -> JobResult:
+    """Make one result of several, in one change set."""
+
+    def plan() -> JobPlan:
+        plans = [result.whole_plan() for result in results]
+        late = tuple(line for each in plans for line in each.late)
+        return JobPlan([change for each in plans for change in each.changes], late)
+
+    trailers = dict.fromkeys(pair for result in results for pair in result.trailers)
+    return JobResult(
+        title=f"{PURPOSE}: what came to mind",
+        plan=plan,
+        lines=tuple(line for result in results for line in result.lines),
+        data={"done": [result.report for result in results]},
+        trailers=tuple(trailers) or traced([], runtime.model.name),
+    )

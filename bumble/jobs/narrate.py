@@ -1,0 +1,496 @@
+"""The narrative written anew: when it is due, its parts, length and checks.
+
+A model answers four questions; what it makes up is left out, and each part names the episodes it
+rests on. A telling that is broken, or loses most of the story, is thrown away. Without a usable
+answer, and without an earlier story to keep, the memories themselves are put in order. Where no
+model is trusted to write, a quote of each is added.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bumble.body import significance
+from bumble.body.circadian import seconds_between
+from bumble.entity.changes import Change
+from bumble.errors import AnswerInvalidError
+from bumble.fallback import quotes, sayings
+from bumble.fallback.sayings import Wording
+from bumble.guard import grounded
+from bumble.guard.speakers import Speakers
+from bumble.llm import prompts, structured
+from bumble.recall.belief_strength import strength
+from bumble.records import base, beliefs, episodes, journal, narrative, provenance, relationships
+from bumble.records.base import Provenance
+from bumble.records.beliefs import Belief
+from bumble.records.episodes import Episode
+from bumble.records.journal import JournalEntry
+from bumble.records.narrative import Narrative
+from bumble.records.provenance import BY_FORM, Audience
+from bumble.records.relationships import Relationship
+from bumble.runtime import job_request, people
+from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, traced
+from bumble.runtime.runtime import Runtime
+from bumble.text import markdown, tokens, words
+from bumble.text.words import one_line
+
+MOST_EPISODES, MOST_PEOPLE, MOST_BELIEFS = 22, 15, 14  # that the self-story is told from
+DREAMS = 3  # the newest entries of the diary that the story may draw on
+DREAM_TAG = "dream"
+STORY_TOKENS = 1400  # of the story so far
+CUTS = (80, 40, 20)  # tokens of one memory; the first with which all of it fits the window
+
+
+class StorySources(Struct, frozen=True):
+    """The memories, people, beliefs and dreams that the story is told from."""
+
+    episodes: tuple[Episode, ...]  # oldest first
+    people: tuple[Relationship, ...]  # those talked with most first
+    beliefs: tuple[Belief, ...]  # the strongest first
+    dreams: tuple[JournalEntry, ...]  # oldest first
+    fingerprint: str  # changes when there is something new to tell
+
+    @property
+    def audience(self) -> Audience:
+        """The people who may read a story told from them; empty: everyone."""
+        audiences = [episode.audience for episode in self.episodes] + [
+            person.audience for person in self.people
+        ]
+        audiences += [belief.audience for belief in self.beliefs] + [
+            dream.audience for dream in self.dreams
+        ]
+        return provenance.joined(audiences)
+
+    @property
+    def labels(self) -> dict[str, Episode]:
+        """The memories by the short names that a model cites them with."""
+        return {f"e{n}": episode for n, episode in enumerate(self.episodes, 1)}
+
+    @property
+    def trust(self) -> str:
+        """The lowest trust of all sources but the dreams."""
+        trusts = [episode.provenance.trust for episode in self.episodes]
+        trusts += [person.provenance.trust for person in self.people]
+        return base.lowest_trust(trusts + [belief.provenance.trust for belief in self.beliefs])
+
+
+def gather(runtime: Runtime) -> StorySources:
+    """Choose what the story is told from."""
+    at = runtime.now()
+    circle = (people.owner_id(runtime.entity, runtime.identity),)
+
+    def fading(episode: Episode) -> float:
+        age = seconds_between(episode.at, at)
+        return significance.decayed(episode.significance, age, runtime.config.memory)
+
+    lived = [
+        episode
+        for episode in episodes.read(runtime.entity.episodes)
+        if provenance.within(episode.provenance, circle) and not episode.dormant
+    ]
+    most = sorted(lived, key=lambda episode: (-fading(episode), episode.id))[:MOST_EPISODES]
+    acquaintances = [
+        person
+        for person in relationships.read(runtime.entity.relationships)
+        if provenance.within(person.provenance, circle) and (person.text or person.dynamic)
+    ]
+    closest = sorted(acquaintances, key=lambda person: (-person.interaction_count, person.id))
+    held = [
+        belief
+        for belief in beliefs.read(runtime.entity.beliefs)
+        if provenance.within(belief.provenance, circle) and not belief.archived
+    ]
+    strongest = sorted(held, key=lambda belief: (-strength(belief, at), belief.id))
+    dreamt = [
+        entry
+        for entry in journal.read(runtime.entity.journal, runtime.zone).entries
+        if DREAM_TAG in entry.tags and provenance.fits(entry.audience, circle)
+    ][-DREAMS:]
+    chosen = tuple(sorted(most, key=lambda episode: (episode.at, episode.id)))
+    around = tuple(closest[:MOST_PEOPLE])
+    mark = _fingerprint(chosen, around, held, dreamt)
+    return StorySources(chosen, around, tuple(strongest[:MOST_BELIEFS]), tuple(dreamt), mark)
+
+
+def _fingerprint(
+    lived: Iterable[Episode],
+    acquaintances: Iterable[Relationship],
+    held: Iterable[Belief],
+    dreamt: Iterable[JournalEntry],
+) -> str:
+    """Identify what there is to tell; beliefs all, because their ranks change as they fade."""
+    contents = [
+        [[episode.id, episode.text] for episode in lived],
+        [[person.id, person.text, person.dynamic] for person in acquaintances],
+        sorted([belief.id, belief.text] for belief in held),
+        [[dream.at.isoformat(), dream.text] for dream in dreamt],
+    ]
+    return hashlib.sha256(json.dumps(contents).encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def story_slots(
+    runtime: Runtime, sources: StorySources, before: str, room_tokens: int, words: int
+) -> dict[str, str]:
+    """Fill the slots of the prompt; the less room there is, the shorter each memory.
+
+    Args:
+        runtime: Whose story.
+        sources: What it is told from.
+        before: The story so far, without ids.
+        room_tokens: What the prompt may take.
+        words: How long the story may become.
+    """
+    slots: dict[str, str] = {}
+    for cut in CUTS:
+        slots = {
+            "name": runtime.identity.name,
+            "memories": _tagged("memories", _memories(runtime, sources, cut)),
+            "people": _tagged("people", [_person(person, cut) for person in sources.people]),
+            "beliefs": _tagged("beliefs", [_line(belief.text, cut) for belief in sources.beliefs]),
+            "dreams": _tagged("dreams", [_line(dream.text, cut) for dream in sources.dreams]),
+            "story": _tagged("story-so-far", [tokens.cut(before, STORY_TOKENS)] if before else []),
+            "words": str(words),
+        }
+        if tokens.estimate_message(prompts.load("narrate").fill(**slots)) <= room_tokens:
+            break
+    return slots
+
+
+def _tagged(tag: str, lines: Sequence[str]) -> str:
+    return prompts.tagged(tag, "\n".join(lines)) if lines else ""
+
+
+def _memories(runtime: Runtime, sources: StorySources, cut: int) -> list[str]:
+    return [
+        f"[{label}] {day(runtime, episode)}: {_line(episode.text, cut)}"
+        for label, episode in sources.labels.items()
+    ]
+
+
+def day(runtime: Runtime, episode: Episode) -> str:
+    """Write on which day an episode began, where the entity lives."""
+    return f"{episode.at.astimezone(runtime.zone):%Y-%m-%d}"
+
+
+def _person(person: Relationship, cut: int) -> str:
+    return f"{person.name}: {_line(f'{person.dynamic} {person.text}', cut)}"
+
+
+def _line(text: str, cut: int) -> str:
+    return tokens.cut(one_line(text), cut)
+
+
+def source_texts(runtime: Runtime, sources: StorySources, before: str) -> list[str]:
+    """Return the texts that a name or a number in the story may come from; dreams are none."""
+    months = (f"{episode.at.astimezone(runtime.zone):%d %B %Y %A}" for episode in sources.episodes)
+    return [
+        before,
+        *months,
+        *(f"{day(runtime, episode)} {episode.text}" for episode in sources.episodes),
+        *(f"{' '.join(person.names)} {person.dynamic} {person.text}" for person in sources.people),
+        *(belief.text for belief in sources.beliefs),
+    ]
+
+
+def names_of(runtime: Runtime, sources: StorySources) -> list[str]:
+    """Return the names that need no source."""
+    return [
+        runtime.identity.name,
+        *(name for episode in sources.episodes for name in episode.people),
+    ]
+
+
+MOST_WORDS = 900  # of the self-story
+PARTS: Mapping[str, str] = {
+    "happening": "What has been happening",
+    "matters": "What matters",
+    "changed": "How I have changed",
+    "wants": "What I want",
+}
+TEMPERATURE = 0.5
+MIN_PART_CHARS = 20
+MAX_USES = 8  # memories that one part names
+MIN_KEPT = 0.4  # of the length of the story before; a telling that loses more is refused
+TOKENS_PER_WORD = 2
+QUOTE_CHARS = 200  # of one memory, where it is told by form
+_EPISODE = re.compile(r"\bep_\w+")
+LEAST_TOKENS = 400  # for the answer, however small the window
+
+
+class NarrateJob(Struct, frozen=True):
+    """One telling of the story: its sources, and the story before."""
+
+    at: datetime
+    sources: StorySources
+    before: Narrative | None
+
+
+def check(runtime: Runtime, *, force: bool = False) -> Due[NarrateJob]:
+    """Tell whether there is anything new to tell."""
+    sources, before = gather(runtime), narrative.read(runtime.entity.narrative)
+    last_fingerprint = before.fingerprint if before else ""
+    new = last_fingerprint != sources.fingerprint
+    count = len(sources.episodes)
+    conditions = (
+        Condition("memories", str(count), "at least 1", count > 0),
+        Condition("news", _news(before, new=new), "something new to tell", new or force),
+    )
+    return Due(conditions, (NarrateJob(runtime.now(), sources, before),))
+
+
+def _news(before: Narrative | None, *, new: bool) -> str:
+    if before is None or before.at is None:
+        return "never told" if new else "nothing new"
+    when = f"{before.at:%Y-%m-%d %H:%M}"
+    return f"something new since {when}" if new else f"nothing new since {when}"
+
+
+def run(runtime: Runtime, job: NarrateJob) -> JobResult:
+    """Tell the story.
+
+    Raises:
+        AnswerInvalidError: If the model's answer can't be used and there is a story to keep.
+    """
+    wording = sayings.of_owner(runtime)
+    if wording is not None:
+        return _outcome(runtime, job, _by_form(runtime, job, wording), sayings.MARK)
+    try:
+        draft = _ask_story(runtime, job)
+    except NO_ANSWER as problem:
+        if job.before and job.before.text and job.before.summary_source != narrative.EXCERPT:
+            raise
+        draft = replace(_chronicle(runtime, job), untold=str(problem).splitlines()[0])
+        return _outcome(runtime, job, draft, narrative.EXCERPT)
+    return _outcome(runtime, job, draft, "")
+
+
+class StoryDraft(Struct, frozen=True):
+    """The text of a story with its evidence, ready to be written."""
+
+    text: str
+    used: tuple[str, ...]  # ids of the episodes it cites
+    model: str  # empty: none told it
+    dropped: int = 0  # sentences that said what nobody knows
+    untold: str = ""  # why no model told it, though one was asked
+
+
+def _outcome(runtime: Runtime, job: NarrateJob, draft: StoryDraft, source: str) -> JobResult:
+    words = len(draft.text.split())
+    lines = [f"Told the story so far, in {words} words, from {len(draft.used)} memories."]
+    if source == sayings.MARK:
+        lines = [f"Quoted what was said, by form, in {words} words."]
+    elif source == narrative.EXCERPT:
+        lines = [f"{draft.untold}: the memories themselves stand in order instead."]
+    if draft.dropped:
+        lines.append(f"Left out {draft.dropped} sentences with names or numbers nobody gave.")
+    return JobResult(
+        title="narrate: the story so far",
+        plan=partial(_plan, runtime, job, draft, source),
+        lines=tuple(lines),
+        data={
+            "words": words,
+            "from": list(draft.used),
+            "audience": list(job.sources.audience),
+            "dropped_sentences": draft.dropped,
+            "summary_source": source or "model",
+        },
+        trailers=traced(draft.used, draft.model),
+    )
+
+
+def _plan(
+    runtime: Runtime, job: NarrateJob, draft: StoryDraft, source: str
+) -> Sequence[Change | None]:
+    """Plan to write the story, unless somebody has edited it in the meantime: the edit stays."""
+    now = narrative.read(runtime.entity.narrative)
+    if (now.source.text if now else None) != (job.before.source.text if job.before else None):
+        return ()
+    change = narrative.plan_tell(
+        now,
+        draft.text,
+        job.at,
+        Provenance(
+            by=f"narrate {BY_FORM}" if source == sayings.MARK else "narrate",
+            model=draft.model,
+            sources=draft.used,
+            trust=job.sources.trust,
+            audience=job.sources.audience,
+        ),
+        "tell the story so far",
+        fingerprint=job.sources.fingerprint,
+        summary_source=source,
+    )
+    return (replace(change, keeps=now is not None) if change else None,)
+
+
+def _ask_story(runtime: Runtime, job: NarrateJob) -> StoryDraft:
+    """Ask a model, and hold what it says against what is known.
+
+    Raises:
+        AnswerInvalidError: If it can't be used.
+    """
+    before = narrative.uncited(job.before.text) if job.before else ""
+    most = MOST_WORDS
+    answer_tokens = max(LEAST_TOKENS, min(most * TOKENS_PER_WORD, runtime.window_tokens // 3))
+    words = min(most, answer_tokens // TOKENS_PER_WORD)
+    room = runtime.window_tokens - answer_tokens
+    slots = story_slots(runtime, job.sources, before, room, words)
+    request = job_request.request(
+        runtime, "narrate", slots, max_tokens=answer_tokens, temperature=TEMPERATURE
+    )
+    labels = job.sources.labels
+    answer = structured.answer(runtime.model, request, schema(list(labels)))
+    parts, dropped = _supported(runtime, job, answer, before)
+    _shorten(parts, most)
+    for name, paragraphs in parts.items():
+        if not any(paragraphs):
+            raise _unusable(runtime, f'nothing is left under "{PARTS[name]}"')
+    used = {
+        name: [labels[label] for label in dict.fromkeys(answer[name]["uses"])] for name in parts
+    }
+    text = _rendered(runtime, parts, used)
+    _guard(runtime, job.before, text)
+    cited = tuple(dict.fromkeys(one.id for listed in used.values() for one in listed))
+    everything = tuple(episode.id for episode in job.sources.episodes)
+    return StoryDraft(text, cited or everything, runtime.model.name, dropped)
+
+
+def schema(labels: Sequence[str]) -> dict[str, Any]:
+    """Return what an answer looks like; each part says first what it rests on."""
+    label = {"type": "string", "enum": list(labels)}
+    part = {
+        "type": "object",
+        "properties": {
+            "uses": {"type": "array", "items": label, "maxItems": MAX_USES},
+            "text": {"type": "string", "minLength": MIN_PART_CHARS},
+        },
+        "required": ["uses", "text"],
+        "additionalProperties": False,
+    }
+    return {
+        "type": "object",
+        "properties": dict.fromkeys(PARTS, part),
+        "required": list(PARTS),
+        "additionalProperties": False,
+    }
+
+
+Parts = dict[str, list[list[str]]]  # sentences of the paragraphs of each part
+
+
+def _supported(
+    runtime: Runtime, job: NarrateJob, answer: Mapping[str, Any], before: str
+) -> tuple[Parts, int]:
+    """Drop the sentences that hold a name, number or date of their own. Returns how many."""
+    grounds = source_texts(runtime, job.sources, before)
+    known_names = names_of(runtime, job.sources)
+    parts: Parts = {}
+    dropped = 0
+    for name in PARTS:
+        parts[name] = []
+        for paragraph in re.split(r"\n\s*\n", _plain(answer[name]["text"])):
+            sentences = words.sentences(paragraph)
+            kept_sentences = [
+                sentence
+                for sentence in sentences
+                if grounded.check(sentence, grounds, Speakers(known_names)) is None
+            ]
+            dropped += len(sentences) - len(kept_sentences)
+            parts[name].append(kept_sentences)
+    return parts, dropped
+
+
+def _plain(text: str) -> str:
+    """Strip what a model adds beside prose: headings, and the short names of memories."""
+    rows = (re.sub(r"^\s*#+\s+.*$", "", line) for line in text.splitlines())
+    return re.sub(r"[ \t]*[(\[]e\d+(?:\s*,\s*e\d+)*[)\]]", "", "\n".join(rows)).strip()
+
+
+def _shorten(parts: Parts, most: int) -> None:
+    """Take sentences off the end of the longest part until the story is no longer too long."""
+
+    def words(name: str) -> int:
+        return sum(len(sentence.split()) for paragraph in parts[name] for sentence in paragraph)
+
+    while sum(map(words, parts)) > most:
+        longest = max(parts, key=words)
+        while parts[longest] and not parts[longest][-1]:
+            parts[longest].pop()
+        if sum(map(len, parts[longest])) < 2:
+            return
+        parts[longest][-1].pop()
+
+
+def _rendered(runtime: Runtime, parts: Parts, used: Mapping[str, Sequence[Episode]]) -> str:
+    """Write the story with its headings, and under each links to what it rests on."""
+    blocks = []
+    for name, paragraphs in parts.items():
+        prose = "\n\n".join(" ".join(sentences) for sentences in paragraphs if sentences)
+        cited = narrative.cited([(day(runtime, one), one) for one in used[name]])
+        blocks.append(f"## {PARTS[name]}\n\n{markdown.contained(prose)}{cited}")
+    return "\n\n".join(blocks)
+
+
+def _guard(runtime: Runtime, before: Narrative | None, text: str) -> None:
+    """Refuse a telling that loses most of the story before it."""
+    if before is None or before.summary_source == narrative.EXCERPT:
+        return
+    old, new = len(narrative.uncited(before.text)), len(narrative.uncited(text))
+    if new < old * MIN_KEPT:
+        raise _unusable(runtime, f"only {new / old:.0%} of the story's length would be left")
+
+
+def _unusable(runtime: Runtime, problem: str) -> AnswerInvalidError:
+    return AnswerInvalidError(
+        f"{runtime.model.name} gave no usable story: {problem}\n"
+        "The story stays as it was. Run it again, or choose a larger model."
+    )
+
+
+def _by_form(runtime: Runtime, job: NarrateJob, wording: Wording) -> StoryDraft:
+    """Add a quote of each memory that the story does not name yet; what stands there stays.
+
+    Where it grows too long, the oldest of such lines go.
+    """
+    text = job.before.text.strip() if job.before else ""
+    cited = set(_EPISODE.findall(text))
+    lines = [
+        f"- {quotes.day(at, wording.template, year=True)}, "
+        f"{quotes.cited(citations[0], wording.template, QUOTE_CHARS)} ({episode.id})"
+        for episode in job.sources.episodes
+        if episode.id not in cited and (citations := quotes.citations(episode.text))
+        for at in [episode.at.astimezone(runtime.zone)]
+    ]
+    heading = f"## {wording.template.story}"
+    if lines:
+        head = [] if heading in text.splitlines() else [*([text, ""] if text else []), heading, ""]
+        text = "\n".join([*(head or [text]), *lines])
+    rows, most = text.split("\n"), MOST_WORDS
+    while len(" ".join(rows).split()) > most:
+        oldest = next((row for row in rows if row.startswith("- ") and _EPISODE.search(row)), None)
+        if oldest is None:
+            break
+        rows.remove(oldest)
+    return StoryDraft("\n".join(rows), tuple(episode.id for episode in job.sources.episodes), "")
+
+
+def _chronicle(runtime: Runtime, job: NarrateJob) -> StoryDraft:
+    """Put the memories in order without a model: the first sentence of each, by date."""
+    lines, left = [], MOST_WORDS
+    for episode in reversed(job.sources.episodes):  # if not all fit, the newest stay
+        first = next(iter(words.sentences(episode.text)), "")
+        line = f"- {day(runtime, episode)}: {first} ({episode.id})"
+        left -= len(line.split())
+        if first and left >= 0:
+            lines.append(line)
+    text = f"## {PARTS['happening']}\n\n" + "\n".join(reversed(lines))
+    return StoryDraft(text, tuple(episode.id for episode in job.sources.episodes), "")

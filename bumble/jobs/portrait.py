@@ -1,0 +1,541 @@
+"""Drafting a portrait and writing it to the person's file, for reflection and deep review.
+
+A draft of the model is held against the guards; what may be written is put into the person's file,
+beside the scores. A portrait that somebody edited meanwhile is left alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
+
+from bumble.entity.changes import Change
+from bumble.errors import AnswerInvalidError
+from bumble.fallback import sayings
+from bumble.guard import claims, grounded, origins, speakers, support
+from bumble.guard.speakers import Speakers
+from bumble.llm import structured
+from bumble.records import base, relationships
+from bumble.records.base import Provenance
+from bumble.records.kind import unite
+from bumble.records.provenance import is_untrusted
+from bumble.records.relationships import PendingNote, Relationship, Scores
+from bumble.records.sessions import Message
+from bumble.runtime import job_request, people
+from bumble.runtime.runtime import Runtime
+from bumble.text import markdown, stop_words, words
+from bumble.text.words import one_line
+
+HEADING = "#"
+_GAPS = re.compile(r"(?<![ \t])(?:[ \t]*(?:\r\n|\r|\n)){3,}")
+
+
+class LineSource(Struct, frozen=True):
+    """A text that a line may rest on, with what it stands for."""
+
+    text: str
+    ids: tuple[str, ...]  # of the conversation and the messages, or of a record
+
+
+def of_messages(session_id: str, messages: Iterable[Message]) -> list[LineSource]:
+    """Return what was said in a conversation as sources."""
+    ids = (session_id,) if session_id else ()
+    return [LineSource(message.text, (*ids, message.id)) for message in messages]
+
+
+def marked(
+    person: Relationship, text: str, origin: Provenance, sources: Sequence[LineSource]
+) -> dict[str, Provenance]:
+    """Say of each line of a new portrait where it comes from, by `relationships.line_key`.
+
+    Args:
+        person: As they were, with the portrait so far.
+        text: The new portrait.
+        origin: Of what the pass wrote; for its audience the whole portrait answers.
+        sources: What the pass was given, oldest first.
+    """
+    old = relationships.text_lines(person.text)
+    stay = {relationships.line_key(line) for line in old}
+    given = [*sources, *(LineSource(line, person.origin_of(line).sources) for line in old)]
+    marks: dict[str, Provenance] = {}
+    for line in relationships.text_lines(text):
+        key = relationships.line_key(line)
+        if key not in stay:
+            marks[key] = _traced(line, replace(origin, audience=()), given, person)
+        elif (before := person.origin_of(line)).by:
+            marks[key] = replace(before, audience=())
+    return marks
+
+
+def _traced(
+    line: str, origin: Provenance, sources: Sequence[LineSource], person: Relationship
+) -> Provenance:
+    """Say which of its sources a new line rests on; all of the pass, where none shows."""
+    names = (person.id, *person.names)
+    parts = [] if line.startswith(HEADING) else words.sentences(line)
+    texts = [source.text for source in sources]
+    places = dict.fromkeys(place for part in parts for place in origins.nearest(part, texts, names))
+    ids = tuple(dict.fromkeys(name for place in places for name in sources[place].ids))
+    return replace(origin, sources=ids or origin.sources)
+
+
+def owners(person: Relationship, prose: str) -> list[str]:
+    """Return the lines of a portrait that a person wrote, headings and blank lines left in."""
+    return [
+        line for line in markdown.lines(prose) if not line.strip() or not person.origin_of(line).by
+    ]
+
+
+def with_owners(text: str, person: Relationship, prose: str) -> str:
+    """Put the lines of a person back on top of a portrait that was written without them."""
+    present = {relationships.line_key(line) for line in relationships.text_lines(text)}
+    own = "".join(owners(person, prose))
+    keys = {relationships.line_key(line) for line in relationships.text_lines(own)}
+    if keys <= present:
+        return text
+    rest = [line for line in text.split("\n") if relationships.line_key(line) not in keys]
+    return "\n".join([_GAPS.sub("\n\n", own).strip(), *rest])
+
+
+LEAST_CHARS = 40  # a shorter portrait is no portrait
+MOST_LOSS = 0.30  # a rewrite that loses more is refused
+MAX_LINES, MAX_LINE_CHARS = 12, 200  # of a portrait as it is asked for
+CUT_CHARS = 60  # a sentence as long as this has an end; a short one may do without
+_ENDS = tuple(".!?…。！？।\"'”’»)")
+
+
+class Material(Struct, frozen=True, dict=True):
+    """The texts and names that a portrait may rest on."""
+
+    entity: str  # what the entity is called
+    person: str  # what the person is called
+    names: tuple[str, ...]  # all names that need no source
+    statements: tuple[str, ...]  # by the person
+    answered: tuple[str, ...]  # by the entity; no source: it may have been wrong
+    sources: tuple[str, ...]  # beside `statements`: portrait so far, notes, episodes, dates
+
+    @cached_property
+    def language(self) -> str:
+        """The language of what was said and written: `de`."""
+        return words.language(*self.statements, *self.sources)
+
+    @cached_property
+    def source_sentences(self) -> tuple[str, ...]:
+        """The sentences of the sources: an episode tells of many things, a sentence of one."""
+        return tuple(line for source in self.sources for line in words.sentences(source))
+
+    @cached_property
+    def source_stems(self) -> frozenset[str]:
+        """The stems of all statements and sources."""
+        texts = (*self.statements, *self.sources)
+        return frozenset(stem for text in texts for stem in self.stems(text))
+
+    @cached_property
+    def name_stems(self) -> frozenset[str]:
+        """The stems of names, which say nothing of a person."""
+        called = (self.entity, self.person, *self.names)
+        return frozenset(stem for name in called for stem in self.stems(name))
+
+    def stems(self, text: str) -> set[str]:
+        """Return the stems of a text's telling words."""
+        return words.stems(text, self.language)
+
+
+class CheckedText(Struct, frozen=True):
+    """The sentences of a text that rest on the material, and those left out."""
+
+    text: str
+    dropped: tuple[str, ...]  # sentences, each with the reason
+
+
+def ask(
+    runtime: Runtime,
+    purpose: str,
+    slots: Mapping[str, str],
+    schema: Mapping[str, Any],
+    *,
+    max_tokens: int,
+    temperature: float,
+) -> Any:
+    """Ask the model once for JSON.
+
+    Raises:
+        AnswerInvalidError: If the answer was cut off or does not keep to the schema.
+    """
+    request = job_request.request(
+        runtime, purpose, slots, max_tokens=max_tokens, temperature=temperature, schema=schema
+    )
+    completion = runtime.model.complete(request)
+    if completion.finish_reason == "length":
+        raise AnswerInvalidError(f"the answer was cut off at {max_tokens} tokens", completion.text)
+    try:
+        return structured.read(completion.text, schema)
+    except ValueError as problem:
+        raise AnswerInvalidError(f"no usable answer: {problem}", completion.text) from problem
+
+
+def prose(person: str) -> dict[str, Any]:
+    """Describe a portrait as it is asked for: what is known of a person, and how talking is.
+
+    Each sentence has to begin with who it is about; a small model else takes over the person's "I".
+    """
+    about = {
+        "type": "array",
+        "items": structured.beginning_with((person,), MAX_LINE_CHARS),
+        "minItems": 1,
+        "maxItems": MAX_LINES,
+    }
+    return {
+        "type": "object",
+        "properties": {
+            "about": about,
+            "mine": structured.beginning_with(speakers.SAYS_I, MAX_LINE_CHARS),
+        },
+        "required": ["about", "mine"],
+        "additionalProperties": False,
+    }
+
+
+def answer_lines(answer: Mapping[str, Any]) -> list[str]:
+    """Return the lines of an answer, those about the person first."""
+    return [*answer["about"], answer["mine"]]
+
+
+def checked(lines: Iterable[str], material: Material) -> CheckedText:
+    """Keep the sentences that rest on the material, line by line; a line twice is kept once."""
+    kept_lines: dict[str, str] = {}
+    dropped: list[str] = []
+    for line in lines:
+        good = []
+        for sentence in words.sentences(_plain(line)):
+            reason = problem(sentence, material)
+            if reason:
+                dropped.append(f"{sentence} ({reason})")
+            else:
+                good.append(sentence)
+        text = " ".join(good)
+        if text:
+            kept_lines.setdefault(text.casefold(), text)
+    return CheckedText("\n".join(kept_lines.values()), tuple(dropped))
+
+
+def _plain(line: str) -> str:
+    """Take away what makes a line a heading, a list item or a quote."""
+    return re.sub(r"^\s*(?:[#>*+-]+|\d+[.:)])\s+", "", words.one_line(line))
+
+
+def problem(sentence: str, material: Material) -> str:
+    """Say why a sentence may not stand in the portrait; empty if it may."""
+    sources = (*material.statements, *material.sources)
+    if any(sentence in source for source in material.sources):
+        return ""  # it stood there before
+    names = (material.entity, *material.names)
+    says = support.own_words(sentence, names, material.language)
+    if not sentence.endswith(_ENDS) and (len(sentence) >= CUT_CHARS or not says):
+        return "it was cut off"
+    if reason := grounded.check(sentence, sources, Speakers(names), material.language):
+        return reason
+    if speakers.confused(
+        sentence, material.statements, material.answered, material.name_stems, material.language
+    ):
+        return f"that is {material.person}'s, not {material.entity}'s"
+    if stop_words.SAYING_I.intersection(stop_words.words(sentence)[:1]):
+        return ""
+    about = material.stems(sentence) - material.name_stems
+    if about and not about & material.source_stems:
+        return "nothing of it was said"
+    messages = (*material.statements, *material.source_sentences)
+    reason = grounded.check(
+        sentence, sources, Speakers(names), material.language, messages=messages
+    )
+    return reason or ""
+
+
+def refusal(old: str, new: str, names: Sequence[str], *, allow_shrink: bool) -> str:
+    """Say why a new portrait may not take the place of the old one; empty if it may."""
+    if len(new) < LEAST_CHARS and len(new) <= len(old or new):
+        return f"too little was usable: {len(new)} characters"
+    lost = loss(old, new, names)
+    if lost > MOST_LOSS and not allow_shrink:
+        return f"it would lose {lost:.0%} of the portrait; --allow-shrink lets it"
+    return ""
+
+
+def loss(old: str, new: str, names: Sequence[str] = ()) -> float:
+    """Tell how much of a portrait a new one loses, in [0, 1]: of its length, or of its facts.
+
+    Facts are names, numbers and dates; a single one may go, for that is how one is corrected.
+    """
+    if not old:
+        return 0.0
+    shrunk = max(0.0, 1 - len(new) / len(old))
+    facts = claims.unsupported(old, (), names)
+    lost = claims.unsupported(old, (new,), names)
+    return max(shrunk, len(lost) / len(facts) if len(lost) > 1 else 0.0)
+
+
+def days(moments: Iterable[datetime]) -> Iterator[str]:
+    """Yield days in words, so that a date in a portrait has a source."""
+    yield from dict.fromkeys(f"{at:%A} {at.day} {at:%B %Y %m}" for at in moments)
+
+
+def inside(text: str) -> str:
+    """Return outside text as it stands in a prompt's tags: it can't close them."""
+    return text.replace("</", "< /") or "(nothing)"
+
+
+MAX_TOPICS, MAX_UNRESOLVED, MAX_CHARS = 5, 3, 120
+_NAMES = Scores.__struct_fields__
+_TEXTS = {"type": "array", "items": {"type": "string", "maxLength": MAX_CHARS}}
+
+FIELDS: Mapping[str, Any] = {
+    **{name: {"type": "number"} for name in _NAMES},
+    "dynamic": {"type": "string", "maxLength": MAX_CHARS},
+    "topics": {**_TEXTS, "maxItems": MAX_TOPICS},
+    "unresolved": {**_TEXTS, "maxItems": MAX_UNRESOLVED},
+}
+SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": FIELDS,
+    "required": list(_NAMES),
+    "additionalProperties": False,
+}
+
+
+class PortraitScores(Struct, frozen=True):
+    """The scores and notes that come with a portrait; where one is None, the old stays."""
+
+    scores: Scores
+    dynamic: str | None
+    topics: tuple[str, ...] | None
+    unresolved: tuple[str, ...] | None
+
+
+def read_scores(raw: Mapping[str, Any], stands: Callable[[str], bool]) -> PortraitScores | None:
+    """Read the scores of a portrait; None if there are none.
+
+    Args:
+        raw: As a model gave them.
+        stands: Whether a line of them names nothing that nobody gave.
+    """
+    if not raw or not set(_NAMES) <= set(raw):
+        return None
+    dynamic = _standing([raw.get("dynamic", "")], stands)
+    return PortraitScores(
+        Scores(**{name: min(1.0, max(0.0, float(raw[name]))) for name in _NAMES}),
+        dynamic[0] if dynamic else None,
+        tuple(_standing(raw["topics"], stands)) if "topics" in raw else None,
+        tuple(_standing(raw["unresolved"], stands)) if "unresolved" in raw else None,
+    )
+
+
+def _standing(texts: Sequence[str], stands: Callable[[str], bool]) -> list[str]:
+    lines = {line.casefold(): line for text in texts if (line := one_line(text)) and stands(line)}
+    return list(lines.values())
+
+
+VERBS = {
+    "rewrite": "written anew",
+    "review": "reviewed",
+    sayings.MARK: "amended by form",
+}
+
+
+class PortraitDraft(Struct, frozen=True):
+    """The text of a portrait as the model wrote it, checked against the material."""
+
+    text: str | None  # without what rested on nothing; None: nothing was left
+    dropped: tuple[str, ...] = ()  # sentences, each with the reason
+    scored: PortraitScores | None = None  # what came with it
+
+
+class PortraitUpdate(Struct, frozen=True):
+    """A new portrait with its scores, judged and not yet written."""
+
+    mode: str  # rewrite, review or form
+    text: str
+    good: bool  # False: the model's was not usable, the old one stays
+    mark: str  # `portrait_source`
+    refused: str  # why it was not usable
+    dropped: tuple[str, ...]
+    scored: PortraitScores | None
+    unread_scores: bool = False  # they were asked for, and could not be read
+
+
+def notes(person: Relationship) -> list[PendingNote]:
+    """Return the notes that may go into a portrait, which the person may meet in a prompt."""
+    return [
+        note
+        for note in person.pending
+        if base.may_read(note.provenance.audience, (person.id,))
+        and not is_untrusted(note.provenance.trust)
+    ]
+
+
+def draw(
+    runtime: Runtime,
+    person: Relationship,
+    material: Material,
+    mode: str,
+    ask: Callable[[str], PortraitDraft],
+    *,
+    allow_shrink: bool,
+) -> PortraitUpdate:
+    """Let the model write a portrait, and check it.
+
+    Args:
+        runtime: Whose portrait.
+        person: As it was read.
+        material: What it may rest on.
+        mode: For the report.
+        ask: Takes the prose of the portrait so far, asks the model once.
+        allow_shrink: Whether it may lose more than `portrait.MOST_LOSS`.
+
+    Raises:
+        ModelUnreachableError: If no model answers.
+    """
+    prose, _ = relationships.split_quotes(person.text)
+    refused, draft = "", PortraitDraft(None)
+    try:
+        draft = ask(prose)
+    except AnswerInvalidError as error:
+        refused = str(error).split("\n")[0]
+    return judged(runtime, person, material.names, mode, draft, refused, allow_shrink=allow_shrink)
+
+
+def judged(
+    runtime: Runtime,
+    person: Relationship,
+    names: Sequence[str],
+    mode: str,
+    draft: PortraitDraft,
+    refused: str = "",
+    *,
+    allow_shrink: bool,
+) -> PortraitUpdate:
+    """Tell whether a draft may take the place of a portrait; the owner's own lines stay in it."""
+    config = runtime.config.memory.relational
+    prose, _ = relationships.split_quotes(person.text)
+    if draft.text is not None:
+        draft = replace(draft, text=with_owners(draft.text, person, prose))
+    if draft.text is None:
+        refused = refused or "nothing in the answer rested on what was said"
+    elif draft.text != prose:
+        refused = refusal(prose, draft.text, names, allow_shrink=allow_shrink)
+    if draft.text is None or refused:
+        return PortraitUpdate(
+            mode, person.text, False, person.portrait_source, refused, draft.dropped, None
+        )
+    text, mark = (person.text, person.portrait_source) if draft.text == prose else (draft.text, "")
+    scored = draft.scored if config.score_derivation else None
+    unread = config.score_derivation and scored is None
+    return PortraitUpdate(mode, text, True, mark, "", draft.dropped, scored, unread)
+
+
+def is_edited(before: Relationship | None, now: Relationship | None) -> bool:
+    """Whether somebody changed the portrait since it was given to the model."""
+    return (before.text if before else "") != (now.text if now else "")
+
+
+def plan(
+    runtime: Runtime,
+    person: Relationship,
+    update: PortraitUpdate,
+    origin: Provenance,
+    sources: Sequence[LineSource],
+    more: Mapping[str, Any],
+) -> Change | None:
+    """Plan to write a portrait and its scores into the person's file as it is now.
+
+    Args:
+        runtime: Whose folder.
+        person: As it was given to the model; a stub where there was no file.
+        update: The new portrait and its scores.
+        origin: Of the new text.
+        sources: What its new lines may rest on.
+        more: Further values for `relationships.plan_update`.
+    """
+    record = people.find_person(runtime, person.id)
+    now = record or person
+    values = dict(more)
+    if runtime.config.memory.relational.flush_to_disk and update.text != now.text:
+        new = origin if update.good else replace(origin, model="")  # a quote is no model's
+        marks = marked(person, update.text, new, sources)
+        ids = unite(*(mark.sources for mark in marks.values()))
+        values |= {
+            "text": update.text,
+            "lines": marks,
+            "portrait_source": update.mark,
+            "provenance": replace(origin, sources=ids or origin.sources),
+        }
+    if update.scored is not None:
+        values |= {
+            "scores": update.scored.scores,
+            "dynamic": update.scored.dynamic,
+            "topics": update.scored.topics,
+            "unresolved": update.scored.unresolved,
+            "last_scored": runtime.now(),
+        }
+        if now.source.meta.get("scores"):
+            values["previous_health"] = people.health(now.scores)
+    change = relationships.plan_update(now, f"see {person.name} as it is now", **values)
+    if change is None:
+        return None
+    if record is None:
+        return Change(change.path, change.why, change.data)
+    return replace(change, keeps=bool(record.text) and "text" in values)
+
+
+def origin(
+    runtime: Runtime,
+    by: str,
+    person: Relationship,
+    update: PortraitUpdate,
+    sources: Sequence[str],
+    trusts: Sequence[str],
+) -> Provenance:
+    """Say where a portrait comes from; only its person may meet it in a prompt."""
+    return Provenance(
+        by=by,
+        model=runtime.model.name if update.good else person.provenance.model,
+        sources=tuple(sources) or person.provenance.sources,
+        trust=base.lowest_trust(filter(None, [person.provenance.trust, *trusts])),
+        audience=(person.id,),
+    )
+
+
+def told(person: Relationship, update: PortraitUpdate) -> Iterator[str]:
+    """Say in lines for a person what an update changes."""
+    if not update.good:
+        yield f"{person.name}: {update.refused}; the portrait stays"
+    elif update.text == person.text:
+        yield f"{person.name}: nothing new"
+    else:
+        verb = VERBS[update.mode]
+        yield f"{person.name}: portrait {verb}, {len(update.text.split())} words"
+    if update.dropped:
+        yield f"  left out, for want of evidence: {len(update.dropped)}"
+        yield from (f"  - {sentence}" for sentence in update.dropped)
+    if update.scored is not None:
+        scores = update.scored.scores
+        yield f"  familiarity {scores.familiarity:.2f}, warmth {scores.warmth:.2f}"
+    if update.unread_scores:
+        yield "  the scores could not be read; they stay as they were"
+
+
+def update_data(person: Relationship, update: PortraitUpdate) -> dict[str, Any]:
+    """Return what an update changes, for JSON."""
+    return {
+        "person": person.id,
+        "mode": update.mode,
+        "changed": update.text != person.text,
+        "refused": update.refused,
+        "dropped": list(update.dropped),
+        "scores": None if update.scored is None else asdict(update.scored.scores),
+    }

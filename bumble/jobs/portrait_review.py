@@ -1,0 +1,268 @@
+"""The deep review of one person: when it is due, and what it reads.
+
+Consolidation calls it. Only material that involves the person is in the prompt: their messages,
+episodes with them, notes about them that they may meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any
+
+from msgspec import Struct
+
+from bumble.fallback import sayings
+from bumble.guard import grounded
+from bumble.guard.speakers import Speakers
+from bumble.jobs import portrait
+from bumble.jobs.portrait import LineSource, Material, PortraitDraft, PortraitUpdate
+from bumble.records import base, episodes, relationships, session_files
+from bumble.records.base import Provenance
+from bumble.records.episodes import Episode
+from bumble.records.provenance import is_untrusted
+from bumble.records.relationships import PendingNote, Relationship
+from bumble.records.sessions import Message
+from bumble.runtime import people
+from bumble.runtime.job import Condition, Due, JobPlan, JobResult, traced
+from bumble.runtime.runtime import Runtime
+from bumble.text import tokens
+from bumble.text.words import one_line
+
+MESSAGE_TOKENS = 200  # of one message
+
+
+def between(messages: Iterable[Message]) -> Iterable[tuple[Message, str]]:
+    """Yield messages, each with the id of the person who spoke it or whom it answers."""
+    turned_to = ""
+    for message in messages:
+        turned_to = message.speaker if message.role == "user" else turned_to
+        yield message, turned_to
+
+
+def worded(runtime: Runtime, message: Message) -> str:
+    """Word a message so that a small model knows whose "I" it is; empty for one without words."""
+    text = tokens.cut(one_line(message.text), MESSAGE_TOKENS)
+    if not text or message.role == "tool":
+        return ""
+    if message.role == "assistant":
+        return f'I answered: "{text}"'
+    return f'{message.extra.get("name") or message.speaker} said: "{text}"'
+
+
+NOTES = 8  # waiting notes that a review reads
+EPISODE_SHARE = 0.5  # of the room beside the portrait; the rest is for what was said
+EPISODE_TOKENS = 160  # of one episode
+
+
+class DeepReviewJob(Struct, frozen=True):
+    """One person whose portrait is reviewed."""
+
+    person: str
+
+
+class _Reading(Struct, frozen=True):
+    """What the review of one person reads."""
+
+    person: Relationship
+    notes: Sequence[PendingNote]  # that wait to be worked into the portrait
+    episodes: Sequence[Episode]
+    statements: Sequence[Message]  # theirs
+    answers: Sequence[Message]
+    talk: Sequence[str]  # the lines of both, in order
+
+
+def has_notes(runtime: Runtime, person: str) -> bool:
+    """Whether notes or own words wait in the file of somebody, and a model may work them in."""
+    record = people.find_person(runtime, person)
+    waits = record and (portrait.notes(record) or relationships.split_quotes(record.text)[1])
+    return bool(waits) and sayings.of_person(runtime, person) is None
+
+
+def check(runtime: Runtime, only: str = "") -> Due[DeepReviewJob]:
+    """Find the people of whom there is enough that is new; `only` somebody is due in any case."""
+    if only:
+        named = Condition("asked for", only, "somebody", True)
+        return Due((named,), (DeepReviewJob(only),))
+    config = runtime.config.memory.relational
+    least = config.deep_review_min_new_interactions
+    acquaintances = list(relationships.read(runtime.entity.relationships))
+    new = {
+        person.id: person.interaction_count - person.reviewed_at_count for person in acquaintances
+    }
+    jobs = tuple(
+        DeepReviewJob(person)
+        for person, count in new.items()
+        if count >= least and sayings.of_person(runtime, person) is None  # else there's no prose
+    )
+    on = config.enabled and config.deep_review_on_consolidation
+    conditions = (
+        Condition("deep review", str(on).lower(), "deep_review_on_consolidation", on),
+        Condition("new talks", str(max(new.values(), default=0)), f"at least {least}", bool(jobs)),
+    )
+    return Due(conditions, jobs)
+
+
+def run(runtime: Runtime, job: DeepReviewJob, *, allow_shrink: bool = False) -> JobResult:
+    """Look at one person again; ask the model, write nothing.
+
+    Raises:
+        ModelUnreachableError: If no model answers.
+        RecordMissingError: If the person's file has gone meanwhile.
+    """
+    person = relationships.find(runtime.entity.relationships, job.person)
+    reading = _read(runtime, person)
+    material = _material(runtime, reading)
+    ask = partial(_ask, runtime, reading, material)
+    update = portrait.draw(runtime, person, material, "review", ask, allow_shrink=allow_shrink)
+    sources = [episode.id for episode in reading.episodes]
+    sources += [message.id for message in reading.statements]
+    trusts = [message.trust for message in reading.statements]
+    trusts += [episode.provenance.trust for episode in reading.episodes]
+    trusts += [note.provenance.trust for note in reading.notes]
+    origin = portrait.origin(runtime, "review", person, update, sources, trusts)
+    verb = "look again at" if update.good else "nothing usable came of another look at"
+    return JobResult(
+        f"reflect: {verb} {person.name}",  # by the name of that cycle it can be held back
+        partial(_plan, runtime, reading, update, origin),
+        tuple(portrait.told(person, update)),
+        portrait.update_data(person, update),
+        traced(sources, runtime.model.name if update.good else ""),
+        in_vain=not update.good,
+    )
+
+
+def _read(runtime: Runtime, person: Relationship) -> _Reading:
+    """Choose what the review reads: notes, then episodes, and what was said in the room left."""
+    config = runtime.config.memory.relational
+    notes = portrait.notes(person)[:NOTES]
+    left = config.deep_review_max_tokens - tokens.estimate(person.text)
+    left -= tokens.estimate(_noted(notes))
+    chosen_episodes = _episodes(runtime, person, int(left * EPISODE_SHARE))
+    left -= sum(tokens.estimate(_text_of(episode)) for episode in chosen_episodes)
+    statements, answers, talk = _talk(runtime, person, left)
+    return _Reading(person, notes, chosen_episodes, statements, answers, talk)
+
+
+def _noted(notes: Sequence[PendingNote]) -> str:
+    return "\n".join(f"- {note.text}" for note in notes)
+
+
+def _material(runtime: Runtime, reading: _Reading) -> Material:
+    """Return what the portrait is checked against."""
+    person = reading.person
+    prose, quotes = relationships.split_quotes(person.text)
+    moments = [episode.at for episode in reading.episodes]
+    moments += [message.at for message in reading.statements]
+    return Material(
+        entity=runtime.identity.name,
+        person=person.name,
+        names=(person.id, *person.names),
+        statements=(*(message.text for message in reading.statements), *quotes),
+        answered=tuple(answer.text for answer in reading.answers),
+        sources=(
+            prose,
+            *(note.text for note in reading.notes),
+            *(episode.text for episode in reading.episodes),
+            *portrait.days(at.astimezone(runtime.zone) for at in moments),
+        ),
+    )
+
+
+def _ask(runtime: Runtime, reading: _Reading, material: Material, prose: str) -> PortraitDraft:
+    """Ask for the portrait, and drop what nothing that was read bears out."""
+    config, person = runtime.config.memory.relational, reading.person
+    _, quotes = relationships.split_quotes(person.text)
+    slots = {
+        "person": person.name,
+        "portrait": portrait.inside(prose),
+        "notes": portrait.inside(_noted(reading.notes)),
+        "episodes": portrait.inside("\n".join(map(_text_of, reading.episodes))),
+        "talk": portrait.inside("\n".join((*quotes, *reading.talk))),
+    }
+    schema = portrait.prose(person.name)
+    schema["properties"]["scores"] = portrait.SCHEMA
+    answer = portrait.ask(
+        runtime,
+        "review",
+        slots,
+        schema,
+        max_tokens=config.reflection_max_tokens,
+        temperature=config.reflection_temperature,
+    )
+    remainder = portrait.checked(portrait.answer_lines(answer), material)
+    grounds, speakers = (*material.statements, *material.sources), Speakers(material.names)
+    scored = portrait.read_scores(
+        answer.get("scores", {}), lambda line: grounded.check(line, grounds, speakers) is None
+    )
+    return PortraitDraft(remainder.text or None, remainder.dropped, scored)
+
+
+def _plan(
+    runtime: Runtime, reading: _Reading, update: PortraitUpdate, origin: Provenance
+) -> JobPlan:
+    """Write the portrait, unless somebody has edited it meanwhile."""
+    person = reading.person
+    now = people.find_person(runtime, person.id)
+    if now is None or portrait.is_edited(person, now):
+        edited = f"{person.name}: the portrait was edited meanwhile; it stays as it is"
+        return JobPlan((), (edited,))
+    more: dict[str, Any] = {}
+    if update.good:
+        # not the count of now: a talk in between is yet to be looked at
+        more["reviewed_at_count"] = person.interaction_count
+        more["pending"] = tuple(note for note in now.pending if note not in reading.notes)
+        more["last_reflection"] = runtime.now()
+    given = [
+        *(LineSource(episode.text, (episode.id,)) for episode in reading.episodes),
+        *portrait.of_messages("", reading.statements),
+        *(LineSource(note.text, note.provenance.sources) for note in reading.notes),
+    ]
+    return JobPlan((portrait.plan(runtime, person, update, origin, given, more),))
+
+
+def _episodes(runtime: Runtime, person: Relationship, budget_tokens: int) -> list[Episode]:
+    """Return what happened with a person, told to them: the weightiest that fit, oldest first."""
+    shared_episodes = [
+        episode
+        for episode in episodes.read(runtime.entity.episodes)
+        if person.id in episode.people
+        and base.may_read(episode.audience, (person.id,))
+        and not is_untrusted(episode.provenance.trust)
+    ]
+    chosen: list[Episode] = []
+    for episode in sorted(shared_episodes, key=lambda episode: (-episode.significance, episode.id)):
+        cost = tokens.estimate(_text_of(episode))
+        if cost <= budget_tokens:
+            chosen.append(episode)
+            budget_tokens -= cost
+    return sorted(chosen, key=lambda episode: episode.at)
+
+
+def _text_of(episode: Episode) -> str:
+    text = tokens.cut(one_line(episode.text), EPISODE_TOKENS)
+    return f"- {episode.at:%Y-%m-%d}: {text}"
+
+
+def _talk(
+    runtime: Runtime, person: Relationship, budget_tokens: int
+) -> tuple[list[Message], list[Message], Sequence[str]]:
+    """Return the newest of what a person and the entity said to each other, oldest first."""
+    statements, answers, lines = list[Message](), list[Message](), list[str]()
+    infos = [
+        info
+        for info in session_files.infos(runtime.entity.sessions)
+        if person.id in (info.by, *info.present)
+    ]
+    for info in reversed(session_files.by_recency(infos, runtime.now())):
+        session = session_files.find(runtime.entity.sessions, info.id)
+        for message, turned_to in reversed(list(between(session.messages))):
+            line = worded(runtime, message) if turned_to == person.id else ""
+            if not line:
+                continue
+            budget_tokens -= tokens.estimate(line)
+            if budget_tokens < 0:
+                return statements[::-1], answers[::-1], lines[::-1]
+            lines.append(line)
+            (statements if message.role == "user" else answers).append(message)
+    return statements[::-1], answers[::-1], lines[::-1]

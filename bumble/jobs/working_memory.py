@@ -1,0 +1,473 @@
+"""Working memory written anew: when, from what, by whom, and what is rejected.
+
+A model that may write fills seven lists from what the owner and everyone may meet; names and
+numbers that nobody gave are left out, and a page that loses too much is rejected, with the reason,
+and the file left as it is. Below that, or without a model, the lists are filled by rule; where
+dreams are off, so they are at any quiet hour, and no model is asked. Notes are taken in, and go to
+the journal.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bumble.body import noise
+from bumble.entity.changes import Change
+from bumble.errors import AnswerInvalidError
+from bumble.fallback import quotes, recent, sayings
+from bumble.fallback.recent import Remark
+from bumble.guard import grounded
+from bumble.guard.speakers import Speakers
+from bumble.jobs import consolidate, dream, narrate
+from bumble.jobs.narrate import StorySources
+from bumble.llm import prompts, structured
+from bumble.recall.belief_strength import strength
+from bumble.records import (
+    base,
+    beliefs,
+    episodes,
+    journal,
+    provenance,
+    relationships,
+    scratch,
+    skills,
+    state,
+    working,
+)
+from bumble.records.base import Provenance
+from bumble.records.episodes import Episode
+from bumble.records.narrative import EXCERPT
+from bumble.records.working import MemoryLine
+from bumble.runtime import job_request, people
+from bumble.runtime.job import NO_ANSWER, Condition, Due, JobPlan, JobResult, traced
+from bumble.runtime.runtime import Runtime
+from bumble.text import moments
+from bumble.text.words import one_line, shorten
+
+SELF = "self_insight"
+INSIGHTS, PEOPLE, QUESTIONS, NEWS, GAPS, SKILLS = 3, 5, 4, 6, 5, 5  # lines of a section
+NEWEST_POINTED, POINTER_CHARS = 10, 80
+
+Lines = Mapping[str, list[tuple[str, Provenance]]]
+
+
+def lines_by_rule(runtime: Runtime, notes: Iterable[tuple[str, Provenance]]) -> Lines:
+    """Return the lines of each section, with their origins."""
+    spoken = recent.remarks(runtime)
+    statements = [remark for remark in spoken if not remark.asks]
+    acquaintances = sorted(
+        relationships.read(runtime.entity.relationships),
+        key=lambda person: (-person.interaction_count, person.id),
+    )[:PEOPLE]
+    newest = {remark.person: remark for remark in reversed(statements)}
+    bond = [newest[person.id] for person in acquaintances if person.id in newest]
+    news = [remark for remark in statements if remark not in bond][:NEWS]
+    found = (
+        _insights(runtime),
+        [_quoted(remark) for remark in bond],
+        [_quoted(remark) for remark in spoken if remark.asks][:QUESTIONS],
+        [*notes, *(_quoted(remark) for remark in news)],
+        _pointers(runtime),
+        [
+            (f"{person.name}: {topic}", _origin(person.id, person.provenance, (person.id,)))
+            for person in acquaintances
+            for topic in person.unresolved
+        ][:GAPS],
+        _skills(runtime),
+    )
+    return {title: list(part) for title, part in zip(working.SECTIONS, found, strict=True)}
+
+
+def _quoted(remark: Remark) -> tuple[str, Provenance]:
+    sources, trust = (remark.quote.message,), remark.quote.trust
+    return remark.line, Provenance(working.BY, "", sources, trust, remark.audience)
+
+
+def _origin(source: str, there: Provenance, audience: tuple[str, ...] | None = None) -> Provenance:
+    """Return the origin of a line that repeats a record: for those who may meet that."""
+    trust = there.trust or "entity"
+    return Provenance(working.BY, "", (source,), trust, audience or there.audience)
+
+
+def _insights(runtime: Runtime) -> list[tuple[str, Provenance]]:
+    at = runtime.now()
+    held = [
+        belief
+        for belief in beliefs.read(runtime.entity.beliefs)
+        if belief.category == SELF
+        and not belief.archived
+        and not provenance.is_untrusted(belief.provenance.trust)
+    ]
+    strongest = sorted(held, key=lambda belief: (-strength(belief, at), belief.id))
+    return [(belief.text, _origin(belief.id, belief.provenance)) for belief in strongest[:INSIGHTS]]
+
+
+def _pointers(runtime: Runtime) -> list[tuple[str, Provenance]]:
+    newest = episodes.paths(runtime.entity.episodes)[-NEWEST_POINTED:]
+    records = [base.load(path, episodes.parse) for path in reversed(newest)]
+    return [
+        (pointer(record), _origin(record.id, record.provenance))
+        for record in records
+        if not provenance.is_untrusted(record.provenance.trust)
+    ]
+
+
+def pointer(episode: Episode) -> str:
+    """Write a link to an episode, and what it is about: an id alone tells nobody anything."""
+    about = quotes.plain(episode.telling.narrative or episode.text)
+    return f"[[{episode.id}]] {shorten(about, POINTER_CHARS, at_word=True)}"
+
+
+def _skills(runtime: Runtime) -> list[tuple[str, Provenance]]:
+    return [
+        (
+            f"{skill.name}: {skill.description}" if skill.description else skill.name,
+            _origin(skill.slug, skill.provenance),
+        )
+        for skill in skills.read(runtime.entity.skills)
+        if not provenance.is_untrusted(skill.provenance.trust)
+    ][:SKILLS]
+
+
+LONG_CHARS, LEAST_SHARE = 2000, 0.5  # a page this long may not lose more than half
+LEAST_SUBSTANCE = 50  # characters of letters and figures
+MOST_POINTERS = 20
+LEAST_BOND = 0.30  # of the words about those it is close to, by Jaccard
+BOND = "Bond"
+
+
+def problem(before: str, after: str, pointers: int) -> str | None:
+    """Return why a rewrite may not stand; None if it may.
+
+    Args:
+        before: The text of the file.
+        after: As it would become.
+        pointers: How many links to records the rewrite wants.
+    """
+    old_lines, new_lines = working.own(before), working.own(after)
+    substance = sum(len(re.findall(r"\w", line.text)) for line in new_lines)
+    if substance < LEAST_SUBSTANCE:
+        return f"it has {substance} characters of substance, fewer than {LEAST_SUBSTANCE}"
+    if pointers > MOST_POINTERS:
+        return f"it has {pointers} pointers, more than {MOST_POINTERS}"
+    if not old_lines:
+        return None  # the first time it only appends
+    return _shrinks(before, after, old_lines, new_lines) or _forgets_bond(before, after)
+
+
+def _shrinks(
+    before: str, after: str, old_lines: Iterable[MemoryLine], new_lines: Iterable[MemoryLine]
+) -> str | None:
+    """Compare the pages, and what the dream itself wrote of them: an owner's text hides no loss."""
+    sizes = [
+        (len(_bare(before)), len(_bare(after))),
+        (sum(len(line.text) for line in old_lines), sum(len(line.text) for line in new_lines)),
+    ]
+    for old, new in sizes:
+        if old > LONG_CHARS and new < old * LEAST_SHARE:
+            return f"only {new:,} of {old:,} characters would be left, less than {LEAST_SHARE:.0%}"
+    return None
+
+
+def _bare(source: str) -> str:
+    return "\n".join(scratch.shown(row) for row in source.splitlines())
+
+
+def _forgets_bond(before: str, after: str) -> str | None:
+    old, new = (
+        " ".join(line.text for line in working.parse(text) if line.section == BOND)
+        for text in (before, after)
+    )
+    likeness = noise.jaccard(old, new)
+    if noise.words(old) and likeness < LEAST_BOND:
+        return f"it keeps {likeness:.0%} of the words of {BOND}, less than {LEAST_BOND:.0%}"
+    return None
+
+
+STATE = "working"  # its section of `state.yaml`
+PURPOSE = "working_memory"
+GATES = ("silence", "hours")  # of a dream
+HOURS_BETWEEN = 8  # once a night
+KEYS: Mapping[str, str] = {title.casefold().replace(" ", "_"): title for title in working.SECTIONS}
+POINTERS = "pointers"
+LINES, LINE_CHARS = 8, 240  # of a section; more is cut off
+NOTES = 20  # the newest that are read
+MAX_TOKENS, TEMPERATURE = 900, 0.4
+
+
+class WorkingMemoryJob(Struct, frozen=True):
+    """One rewriting of the page."""
+
+    at: datetime
+    sources: StorySources
+    notes: tuple[tuple[str, Provenance], ...]  # jotted down since the last time
+    before: str  # the file's text
+    fingerprint: str  # of all it is written from
+    asks: bool  # a model that may write; else by rule
+
+
+class PageDraft(Struct, frozen=True):
+    """A page as it is to become."""
+
+    lines: Lines
+    pointers: int  # that were wanted
+    model: str  # empty: filled by rule
+    dropped: int = 0  # lines that said what nobody knows
+
+
+def check(runtime: Runtime, *, force: bool = False) -> Due[WorkingMemoryJob]:
+    """Tell whether it is time, and there is something new to take in."""
+    at, last, seen = runtime.now(), _last(runtime), _seen(runtime)
+    dreams = runtime.config.soma.dreams.enabled
+    gates = GATES if dreams else GATES[:1]  # who doesn't dream has no hours for it
+    conditions = [gate for gate in dream.gates(runtime, at) if gate.name in gates]
+    hours = None if last is None else moments.gap(last, at).total_seconds() / 3600
+    conditions.append(
+        Condition(
+            "tonight",
+            "never written" if hours is None else f"{hours:.1f} h since the last time",
+            f"at least {HOURS_BETWEEN} h",
+            hours is None or hours >= HOURS_BETWEEN,
+        )
+    )
+    sources, notes = narrate.gather(runtime), _notes(runtime, last)
+    asks = dreams or force
+    source = working.read(runtime.entity.working_memory)
+    if asks and sayings.of_owner(runtime) is None:
+        latest = []
+        shown = [*_shown(runtime, sources, source).values()]  # all that a model gets of them
+    else:
+        latest = [remark.quote.message for remark in recent.remarks(runtime)[:1]]
+        shown = [sources.fingerprint, *latest]
+    fingerprint = _mark(*shown, *(text for text, _ in notes))
+    news = bool(sources.episodes or notes or latest) and fingerprint != seen
+    conditions.append(
+        Condition("news", "something new" if news else "nothing new", "something new", news)
+    )
+    if force:
+        conditions = [replace(gate, passes=True) for gate in conditions]
+    if not dreams:
+        told = _by_model(source)
+        writer = "of a model" if told else "by rule"
+        conditions.append(Condition("page", writer, "by rule, while dreams are off", not told))
+    job = WorkingMemoryJob(at, sources, notes, source, fingerprint, asks)
+    return Due(tuple(conditions), (job,))
+
+
+def _mark(*parts: str) -> str:
+    """Identify what there is to take in."""
+    return hashlib.sha256("\n".join(parts).encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def _last(runtime: Runtime) -> datetime | None:
+    values = state.read(runtime.entity.state).get(STATE, default={})
+    return None if values.get("at") is None else base.field(values, "at", datetime)
+
+
+def _seen(runtime: Runtime) -> str:
+    return str(state.read(runtime.entity.state).get(STATE, default={}).get("seen") or "")
+
+
+def _notes(runtime: Runtime, since: datetime | None) -> tuple[tuple[str, Provenance], ...]:
+    """Return what was jotted down, whether it still waits or is in the journal by now."""
+    entries = [
+        (row.removeprefix(scratch.MARK).strip(), entry.provenance)
+        for entry in journal.read(runtime.entity.journal, runtime.zone).entries
+        if consolidate.NOTE_TAG in entry.tags and (since is None or entry.at > since)
+        for row in entry.text.splitlines()
+        if row.strip()
+    ]
+    waiting = [
+        (scratch.shown(line).removeprefix(scratch.MARK), scratch.origin(line))
+        for line in scratch.lines(runtime.entity.root / scratch.PATH)
+    ]
+    notes = [
+        (one_line(text), origin)
+        for text, origin in (*entries, *waiting)
+        if not provenance.is_untrusted(origin.trust)
+    ]
+    return tuple(notes[-NOTES:])
+
+
+def run(runtime: Runtime, job: WorkingMemoryJob) -> JobResult:
+    """Write the page; what is rejected leaves the file as it is, and says why."""
+    try:
+        draft = _draft(runtime, job)
+    except AnswerInvalidError as error:
+        return _left(runtime, job, str(error).splitlines()[0], job.fingerprint)
+    if draft is None:
+        why = "no model answered, and what a model wrote is not undone by rule"
+        return _left(runtime, job, why, _seen(runtime))
+    after = working.rendered(job.before, draft.lines)
+    reason = problem(job.before, after, draft.pointers)
+    if reason:
+        return _left(runtime, job, reason, job.fingerprint)
+    return _written(runtime, job, draft)
+
+
+def _draft(runtime: Runtime, job: WorkingMemoryJob) -> PageDraft | None:
+    """Ask a model that may write, else fill the page by rule; None where a model's has to stay."""
+    if job.asks and sayings.of_owner(runtime) is None:
+        try:
+            return _asked(runtime, job)
+        except AnswerInvalidError:
+            raise
+        except NO_ANSWER:
+            pass
+    if _by_model(job.before):
+        return None
+    notes = [
+        (text, replace(origin, by=working.BY, model="", trust=origin.trust or "entity"))
+        for text, origin in job.notes
+    ]
+    lines = lines_by_rule(runtime, notes)
+    return PageDraft(lines, len(lines[KEYS[POINTERS]]), "")
+
+
+def _by_model(source: str) -> bool:
+    """Whether a model wrote any line of the page."""
+    return any(line.origin.model for line in working.own(source))
+
+
+def _asked(runtime: Runtime, job: WorkingMemoryJob) -> PageDraft:
+    """Ask a model, and leave out what nobody said.
+
+    Raises:
+        AnswerInvalidError: If its answer can't be used.
+    """
+    circle = (people.owner_id(runtime.entity, runtime.identity),)
+    open_notes = [note for note in job.notes if provenance.fits(note[1].audience, circle)]
+    notes = [text for text, _ in open_notes]
+    own = _open_lines(runtime, job.before)
+    before = _page(own)
+    given = _shown(runtime, job.sources, job.before)
+    given["notes"] = _tagged("notes", notes)
+    given["before"] = _tagged("page-so-far", [before] if before else [])
+    request = job_request.request(
+        runtime, PURPOSE, given, max_tokens=MAX_TOKENS, temperature=TEMPERATURE
+    )
+    answer = structured.answer(runtime.model, request, schema())
+    origins = [*(line.origin for line in own), *(origin for _, origin in open_notes)]
+    return _checked(runtime, job, answer, [*notes, before], origins)
+
+
+def _open_lines(runtime: Runtime, source: str) -> list[working.MemoryLine]:
+    """Return the lines of the page that its own prompt may hold."""
+    circle = (people.owner_id(runtime.entity, runtime.identity),)
+    return [line for line in working.own(source) if provenance.fits(line.origin.audience, circle)]
+
+
+def _page(lines: Sequence[working.MemoryLine]) -> str:
+    return "\n".join(f"{line.section}: {line.text}" for line in lines)
+
+
+def _shown(runtime: Runtime, sources: StorySources, source: str) -> dict[str, str]:
+    """Return what a model is shown of the sources, by slot; with a long page it is less."""
+    before, room = _page(_open_lines(runtime, source)), runtime.window_tokens - MAX_TOKENS
+    slots = narrate.story_slots(runtime, sources, before, room, MAX_TOKENS)
+    return {name: slots[name] for name in ("name", "memories", "people", "beliefs")}
+
+
+def _tagged(tag: str, lines: Sequence[str]) -> str:
+    return prompts.tagged(tag, "\n".join(f"- {line}" for line in lines)) if lines else ""
+
+
+def schema() -> dict[str, Any]:
+    """Return what an answer looks like; how long it may be is judged, not enforced."""
+    lines = {"type": "array", "items": {"type": "string"}}
+    return {
+        "type": "object",
+        "properties": dict.fromkeys(KEYS, lines),
+        "required": list(KEYS),
+        "additionalProperties": False,
+    }
+
+
+def _checked(
+    runtime: Runtime,
+    job: WorkingMemoryJob,
+    answer: Mapping[str, Any],
+    more: Sequence[str],
+    origins: Sequence[Provenance],
+) -> PageDraft:
+    """Keep the lines that hold no name, number or date of their own; all are for one circle."""
+    grounds = [*narrate.source_texts(runtime, job.sources, ""), *more]
+    speakers = Speakers(narrate.names_of(runtime, job.sources))
+    audiences = [job.sources.audience, *(origin.audience for origin in origins)]
+    origin = Provenance(
+        by=working.BY,
+        model=runtime.model.name,
+        sources=tuple(episode.id for episode in job.sources.episodes[-LINES:]),
+        trust=base.lowest_trust((job.sources.trust, "entity")),
+        audience=provenance.joined(audiences),
+    )
+    lines: dict[str, list[tuple[str, Provenance]]] = {}
+    dropped = 0
+    for key, title in KEYS.items():
+        if key == POINTERS:
+            continue
+        wanted = [shorten(one_line(str(line)), LINE_CHARS, at_word=True) for line in answer[key]]
+        wanted = list(dict.fromkeys(line.removeprefix("- ") for line in wanted if line))[:LINES]
+        sound = [line for line in wanted if grounded.check(line, grounds, speakers) is None]
+        dropped += len(wanted) - len(sound)
+        lines[title] = [(line, origin) for line in sound]
+    labels = job.sources.labels
+    ids = {str(label).strip("[]() ") for label in answer[POINTERS]}
+    lines[KEYS[POINTERS]] = [
+        (pointer(episode), replace(origin, sources=(episode.id,)))
+        for label, episode in labels.items()
+        if ids & {label, episode.id}
+    ]
+    return PageDraft(lines, len(answer[POINTERS]), runtime.model.name, dropped)
+
+
+def _written(runtime: Runtime, job: WorkingMemoryJob, draft: PageDraft) -> JobResult:
+    count = sum(map(len, draft.lines.values()))
+
+    def plan() -> JobPlan:
+        if working.read(runtime.entity.working_memory) != job.before:
+            return JobPlan((), ("Working memory was edited meanwhile, and stays as it is.",))
+        page = working.plan_rewrite(job.before, draft.lines, "write working memory anew")
+        moved = consolidate.plan_notes_moved(runtime, job.at)
+        return JobPlan((page, *moved, _noted(runtime, job, job.fingerprint)))
+
+    told = [f"Working memory: {count} lines"]
+    told[0] += "." if draft.model else ", by rule: what was said, in quotes."
+    if draft.dropped:
+        told.append(f"Left out {draft.dropped} lines with names or numbers nobody gave.")
+    return JobResult(
+        title=f"working memory: {count} lines",
+        plan=plan,
+        lines=tuple(told),
+        data={
+            "lines": count,
+            "dropped": draft.dropped,
+            "summary_source": "model" if draft.model else EXCERPT,
+        },
+        trailers=traced((), draft.model),
+    )
+
+
+def _left(runtime: Runtime, job: WorkingMemoryJob, reason: str, seen: str) -> JobResult:
+    """Leave the file as it is, and say why; what was seen is not asked about again."""
+    return JobResult(
+        title=f"working memory: left as it is, {reason}",
+        plan=lambda: (_noted(runtime, job, seen),),
+        lines=(f"Working memory is left as it is: {reason}.",),
+        data={"rejected": reason},
+        ran=False,
+    )
+
+
+def _noted(runtime: Runtime, job: WorkingMemoryJob, seen: str) -> Change | None:
+    values = {STATE: {"at": base.stamp(job.at), "seen": seen}}
+    return state.plan_write(
+        state.read(runtime.entity.state), values, "working memory was looked at"
+    )

@@ -1,0 +1,314 @@
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from bumble.body import significance
+from bumble.entity import changes
+from bumble.entity.changes import ChangeSet
+from bumble.entity.folder import Entity
+from bumble.errors import AnswerInvalidError, RecordInvalidError
+from bumble.jobs import consolidate, registry
+from bumble.jobs.consolidate import ConsolidationPart
+from bumble.llm.scripted import Reply, ScriptedModel
+from bumble.records import beliefs, episodes, journal, narrative, state
+from bumble.runtime import job, runner
+from bumble.runtime.job import Due, JobResult
+from bumble.runtime.runner import Pass
+from bumble.runtime.runtime import Runtime
+from tests.support.nights import (
+    LISBON,
+    NIGHT,
+    dreamer,
+    remember,
+    runtime_of,
+    spoken,
+    truth,
+)
+from tests.support.story import telling
+
+INTERVAL = timedelta(hours=2)
+MUSED = ("consolidate: musings waits",)  # the scripted model has no thoughts
+
+
+@pytest.fixture
+def ada(tmp_path: Path) -> Entity:
+    return dreamer(tmp_path)
+
+
+def once(
+    entity: Entity, at: datetime = NIGHT, replies: list[Reply] | None = None, **more: Any
+) -> list[JobResult]:
+    """Consolidate, if it is due."""
+    runtime = runtime_of(entity, replies or [], at)
+    found = consolidate.check(runtime, **more)
+    done = []
+    for step in found.jobs if found.due else ():
+        outcome = consolidate.run(runtime, step)
+        job.apply(runtime, outcome)
+        done.append(outcome)
+    return done
+
+
+def count(entity: Entity) -> int:
+    return int(state.read(entity.state).get("consolidate", "count", default=0))
+
+
+def test_twice_in_a_row_the_second_changes_no_byte_and_asks_nothing(ada: Entity) -> None:
+    remember(ada, 20, "Faint.", 10, significance=0.01)
+    assert [one.title for one in once(ada)] == [
+        "consolidate: 1 memory faded",
+        *MUSED,
+        "consolidate: memory is in order",
+    ]
+    before = truth(ada.root)
+    assert once(ada) == []
+    assert once(ada, NIGHT + INTERVAL) == []
+    assert once(ada, NIGHT + timedelta(days=9)) == []
+    assert truth(ada.root) == before
+
+
+def test_the_interval_is_waited_for(ada: Entity) -> None:
+    once(ada)
+    spoken(ada, NIGHT + timedelta(minutes=5))
+    early = NIGHT + INTERVAL - timedelta(seconds=1)
+    assert once(ada, early) == []
+    assert once(ada, NIGHT + INTERVAL)[-1].title == "consolidate: memory is in order"
+    assert count(ada) == 2
+    assert once(ada, early + INTERVAL, force=True)
+    assert count(ada) == 3
+
+
+def test_a_time_that_a_wrong_clock_left_far_ahead_is_not_waited_for(ada: Entity) -> None:
+    once(ada, NIGHT + timedelta(days=9000))
+    spoken(ada, NIGHT)
+    assert once(ada)[-1].title == "consolidate: memory is in order"
+
+
+@pytest.mark.parametrize("change", ["episode", "belief", "person", "session"])
+def test_whatever_is_new_makes_it_due(ada: Entity, change: str) -> None:
+    once(ada)
+    if change == "episode":
+        remember(ada, 20, "New.", 0.1)
+    elif change == "belief":
+        belief = beliefs.new("bel_1", "So.", "preference", 0.5, NIGHT)
+        changes.apply(ada.root, ChangeSet("", (beliefs.plan_new(belief, ""),)))
+    elif change == "person":
+        (ada.relationships / "bo.md").parent.mkdir(exist_ok=True)
+        (ada.relationships / "bo.md").write_text("---\nnames: [Bo]\n---\n")
+    else:
+        spoken(ada, NIGHT + timedelta(hours=1))
+    assert once(ada, NIGHT + INTERVAL)
+
+
+def test_what_the_diary_adds_is_no_news(ada: Entity) -> None:
+    once(ada)
+    entry = journal.plan_add(NIGHT, "a lake", LISBON, "", tags=("dream",))
+    changes.apply(ada.root, ChangeSet("", (entry,)))
+    assert once(ada, NIGHT + INTERVAL) == []
+
+
+def test_ten_days_fade_as_much_as_120_periods_and_nothing_is_written(ada: Entity) -> None:
+    runtime = runtime_of(ada)
+    fading = runtime.config.memory
+    stepped = 0.6
+    for _ in range(120):
+        stepped = significance.decayed(stepped, fading.consolidation_interval, fading)
+    whole = significance.decayed(0.6, timedelta(days=10).total_seconds(), fading)
+    assert whole == pytest.approx(stepped)
+    before = {name: data for name, data in truth(ada.root).items() if name.startswith("episodes")}
+    once(ada)
+    once(ada, NIGHT + timedelta(days=10))
+    after = {name: data for name, data in truth(ada.root).items() if name.startswith("episodes")}
+    assert after == before
+
+
+def test_what_has_faded_sleeps_and_only_its_own_lines_change(ada: Entity) -> None:
+    remember(ada, 20, "Faint.", 3, significance=0.06)
+    assert [one.title for one in once(ada)] == [*MUSED, "consolidate: memory is in order"]
+    before = truth(ada.root)
+    done = once(ada, NIGHT + timedelta(days=30))
+    assert done[0].title == "consolidate: 1 memory faded"
+    after = truth(ada.root)
+    changed = {name for name in after if after[name] != before[name]}
+    names = ("episodes/2026/05/ep_20.md", "sources/episodes/2026/05/ep_20.yaml")
+    assert changed == {*names, "state.yaml"}
+    episode = episodes.find(ada.episodes, "ep_20")
+    assert (episode.dormant, episode.significance) == (True, 0.06)
+
+
+def edit(entity: Entity, episode_id: str, old: str, new: str) -> None:
+    file = episodes.locate(entity.episodes, episode_id)
+    assert file is not None
+    assert old in file.read_text()
+    file.write_text(file.read_text().replace(old, new))
+
+
+def test_a_memory_that_a_person_gives_weight_again_comes_back(ada: Entity) -> None:
+    remember(ada, 20, "Faint.", 10, significance=0.01)
+    once(ada)
+    edit(ada, "ep_20", "people:", "significance: 0.9\npeople:")
+    done = once(ada, NIGHT + INTERVAL)
+    assert done[0].title == "consolidate: 1 memory came back"
+    assert not episodes.find(ada.episodes, "ep_20").dormant
+    assert "faded" not in episodes.find(ada.episodes, "ep_20").source.text
+    assert once(ada, NIGHT + 2 * INTERVAL) == []
+
+
+def test_a_memory_that_a_person_put_to_sleep_stays_asleep(ada: Entity) -> None:
+    edit(ada, "ep_01", "people:", "dormant: true\npeople:")
+    once(ada)
+    assert episodes.find(ada.episodes, "ep_01").dormant
+
+
+def test_weak_beliefs_are_archived_by_their_strength_now(ada: Entity) -> None:
+    for name, confidence in (("bel_1", 0.5), ("bel_2", 0.09)):
+        belief = beliefs.new(name, f"{name} is so.", "preference", confidence, NIGHT)
+        changes.apply(ada.root, ChangeSet("", (beliefs.plan_new(belief, ""),)))
+    done = once(ada)
+    assert done[0].title == "consolidate: 1 belief archived"
+    assert [one.archived for one in beliefs.read(ada.beliefs)] == [False, True]
+    once(ada, NIGHT + timedelta(days=3000))
+    assert [one.archived for one in beliefs.read(ada.beliefs)] == [True, True]
+
+
+def test_the_story_is_told_every_third_time(ada: Entity) -> None:
+    for n in range(1, 7):
+        at = NIGHT + n * INTERVAL
+        remember(ada, 20 + n, f"Hour {n}.", 0.01)
+        titles = [one.title for one in once(ada, at, [telling()])]
+        assert ("consolidate: narrate: the story so far" in titles) == (n % 3 == 0)
+    assert count(ada) == 6
+    told = narrative.read(ada.narrative)
+    assert told is not None
+    assert told.at == NIGHT + 6 * INTERVAL
+
+
+def test_a_story_that_could_not_be_used_is_not_asked_for_again_before_there_is_more(
+    ada: Entity,
+) -> None:
+    ada.narrative.write_text("I was here before.\n")
+    asked = []
+    for n in range(12):  # every third tells the story
+        at = NIGHT + n * INTERVAL
+        spoken(ada, at - timedelta(minutes=5))
+        if n == 10:
+            remember(ada, 60, "Sam bought a cello.", 0.1)
+        done = once(ada, at, [Reply("no", always=True)])
+        asked += [n for each in done if each.data["part"] == "story"]
+    assert asked == [2, 11]
+
+
+def test_a_story_that_fails_keeps_the_old_one_and_the_rest_goes_on(ada: Entity) -> None:
+    for n in range(2):
+        once(ada, NIGHT + n * INTERVAL, force=True)
+    ada.narrative.write_text("I was here before.\n")
+    done = once(ada, NIGHT + 2 * INTERVAL, [Reply("no", always=True)], force=True)
+    assert [one.ran for one in done] == [False, True]
+    assert "waits" in done[0].lines[0]
+    assert ada.narrative.read_text() == "I was here before.\n"
+    assert count(ada) == 3
+
+
+# parts that others give
+
+
+def talker(jobs: list[str], done: list[str], most: int | None = None) -> ConsolidationPart:
+    def check(runtime: Runtime) -> Due[str]:
+        return Due((), tuple(one for one in jobs if one not in done))
+
+    def run(runtime: Runtime, job: str) -> JobResult:
+        if job.startswith("bad"):
+            raise AnswerInvalidError("unusable")
+        done.append(job)
+        return JobResult(job, tuple)
+
+    return ConsolidationPart("talk", check, run, most)
+
+
+def test_no_more_models_are_asked_than_a_run_allows_and_the_rest_waits(ada: Entity) -> None:
+    done: list[str] = []
+    part = talker(["a", "b", "c", "d", "e"], done, most=2)
+    for n, wanted in enumerate(["ab", "abcd", "abcde", "abcde"]):
+        once(ada, NIGHT + n * INTERVAL, work=[part])
+        assert "".join(done) == wanted
+    assert count(ada) == 3
+
+
+def test_a_tick_asks_no_more_models_than_a_run_allows(ada: Entity) -> None:
+    done: list[str] = []
+    part = talker(["a", "b", "c", "d", "e"], done, most=2)
+    (kind,) = (each for each in registry.everything() if each.name == "consolidate")
+    kind = replace(kind, check=partial(consolidate.check, work=[part]))
+    for n, wanted in enumerate(["ab", "abcd", "abcde", "abcde"]):
+        for settled in runner.settle(runtime_of(ada, at=NIGHT + n * INTERVAL), [kind]):
+            assert settled.problem is None
+        assert "".join(done) == wanted
+    assert count(ada) == 3
+
+
+def test_one_job_that_fails_stops_no_other(ada: Entity) -> None:
+    done: list[str] = []
+    outcomes = once(ada, work=[talker(["bad", "good"], done)])
+    assert done == ["good"]
+    assert [one.title for one in outcomes] == [
+        "consolidate: talk waits",
+        "consolidate: good",
+        "consolidate: memory is in order",
+    ]
+
+
+def test_one_job_that_fails_takes_no_turn_of_another_where_they_are_limited(ada: Entity) -> None:
+    done: list[str] = []
+    part = talker(["bad", "good"], done)
+    kind = Pass("consolidate", partial(consolidate.check, work=[part]), consolidate.run)
+    settled = list(runner.settle(runtime_of(ada), [kind], limit=1))
+    assert done == ["good"]
+    assert [each.outcome.asked for each in settled if each.outcome] == [False, True]
+
+
+def test_of_two_runs_at_once_one_is_counted(ada: Entity) -> None:
+    lives = [runtime_of(ada), runtime_of(ada, seed=2)]
+    found = [consolidate.check(life) for life in lives]
+    for life, check in zip(lives, found, strict=True):
+        for step in check.jobs:
+            job.apply(life, consolidate.run(life, step))
+    assert count(ada) == 1
+
+
+def test_a_run_that_was_killed_goes_on_where_it_stopped(ada: Entity) -> None:
+    remember(ada, 20, "Faint.", 10, significance=0.01)
+    runtime = runtime_of(ada)
+    first, *_ = consolidate.check(runtime).jobs
+    job.apply(runtime, consolidate.run(runtime, first))
+    assert [one.title for one in once(ada)] == [*MUSED, "consolidate: memory is in order"]
+
+
+def test_checking_writes_nothing_and_asks_nothing(ada: Entity) -> None:
+    remember(ada, 20, "Faint.", 10, significance=0.01)
+    before = truth(ada.root)
+    model = ScriptedModel([])
+    found = consolidate.check(runtime_of(ada, model))
+    assert found.due
+    assert [gate.name for gate in found.conditions] == ["interval", "changed"]
+    assert truth(ada.root) == before
+    assert model.requests == []
+
+
+def test_state_that_cannot_be_read_is_an_error_that_names_it(ada: Entity) -> None:
+    ada.state.write_text(f"consolidate: {json.dumps({'at': 'soon'})}\n")
+    with pytest.raises(RecordInvalidError, match=r"state\.yaml"):
+        consolidate.check(runtime_of(ada))
+
+
+def test_every_part_that_asks_a_model_has_a_limit() -> None:
+    kinds = {part.name: part.most for part in consolidate.parts()}
+    asking = ["portraits", "story", "topics", "musings"]
+    assert list(kinds) == ["excerpts", "fading", "beliefs", "notes", *asking]
+    assert all(kinds[name] for name in ("excerpts", *asking))

@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bumble.jobs import dream
+from bumble.jobs.dream import PairCandidate, PairRules
+from bumble.models.embed import calibrate
+from bumble.models.embed.protocol import Floats
+from bumble.models.weights import catalog, embedders
+
+START = datetime(2026, 5, 1, tzinfo=UTC)
+RULES = PairRules(min_significance=0.1, min_gap_hours=24, max_similarity=0.35)
+
+
+def memory(
+    name: str, day: float, significance: float = 0.5, audience: tuple[str, ...] = ("sam",)
+) -> PairCandidate:
+    return PairCandidate(name, START + timedelta(days=day), significance, audience)
+
+
+def vector(*numbers: float) -> Floats:
+    made = np.array(numbers, np.float32)
+    return made / np.float32(np.linalg.norm(made))
+
+
+memories = st.lists(
+    st.tuples(
+        st.integers(0, 10), st.floats(0, 1), st.sampled_from([(), ("sam",), ("bo",), ("bo", "sam")])
+    ),
+    max_size=14,
+).map(lambda rows: [memory(f"ep_{n}", *row) for n, row in enumerate(rows)])
+
+
+@given(memories, st.integers(0, 99), st.booleans())
+def test_every_pair_keeps_all_limits(found: list[PairCandidate], seed: int, embedded: bool) -> None:
+    noise = np.random.default_rng(seed)
+    vectors = {one.id: vector(*noise.normal(size=4)) for one in found} if embedded else None
+    by_id = {one.id: one for one in found}
+    eligible = dream.eligible(found, RULES, vectors)
+    chosen = dream.choose(eligible, (), 3, random.Random(seed))
+    assert len(chosen) == len({pair.key for pair in chosen}) <= 3
+    for pair in eligible:
+        older, newer = (by_id[one] for one in pair.ids)
+        assert newer.at - older.at >= timedelta(hours=24)
+        assert min(older.significance, newer.significance) > 0.1
+        assert not older.audience or not newer.audience or older.audience == newer.audience
+        assert (pair.similarity is None) == (vectors is None)
+        if vectors is not None:
+            alike = float(vectors[older.id] @ vectors[newer.id])
+            assert alike <= 0.35 + 1e-6
+    assert len({pair.audience for pair in chosen if pair.audience}) <= 1
+
+
+def test_one_seed_gives_one_choice_whatever_the_order_of_the_files() -> None:
+    found = [memory(f"ep_{n}", 2 * n, 0.2 + 0.05 * n) for n in range(12)]
+    eligible = dream.eligible(found, RULES, None)
+    turned = dream.eligible(found[::-1], RULES, None)
+    picks = [dream.choose(each, (), 3, random.Random(7)) for each in (eligible, turned, eligible)]
+    assert picks[0] == picks[1] == picks[2]
+    others = {dream.choose(eligible, (), 3, random.Random(n)) for n in range(20)}
+    assert len(others) > 10
+
+
+def test_nights_go_through_all_pairs_before_one_comes_again() -> None:
+    eligible = dream.eligible([memory(f"ep_{n}", 2 * n) for n in range(5)], RULES, None)
+    assert len(eligible) == 10
+    dreamt: set[dream.Key] = set()
+    for night in range(3):
+        tonight = dream.choose(eligible, dreamt, 3, random.Random(night))
+        assert not dreamt & {pair.key for pair in tonight}
+        dreamt |= {pair.key for pair in tonight}
+    fourth = dream.choose(eligible, dreamt, 3, random.Random(4))
+    assert len(fourth) == 3
+    assert sum(pair.key not in dreamt for pair in fourth) == 1
+
+
+def test_what_mattered_more_is_dreamt_of_more() -> None:
+    found = [memory("ep_a", 0, 0.9), memory("ep_b", 3, 0.9), memory("ep_c", 6, 0.2)]
+    eligible = dream.eligible(found, RULES, None)
+    first = [dream.choose(eligible, (), 1, random.Random(n))[0].ids for n in range(300)]
+    assert first.count(("ep_a", "ep_b")) > 150
+    assert len(set(first)) == 3
+
+
+def test_one_dream_takes_other_memories_while_there_are_any() -> None:
+    eligible = dream.eligible([memory(f"ep_{n}", 2 * n) for n in range(10)], RULES, None)
+    apart = 0
+    for seed in range(100):
+        chosen = dream.choose(eligible, (), 3, random.Random(seed))
+        apart += len({one for pair in chosen for one in pair.ids}) == 6
+    assert apart > 70
+
+
+def test_what_has_no_vector_is_left_out_and_never_taken_for_unlike() -> None:
+    found = [memory("ep_a", 0), memory("ep_b", 3), memory("ep_c", 6)]
+    vectors = {"ep_a": vector(1, 0), "ep_b": vector(0, 1)}
+    assert [pair.ids for pair in dream.eligible(found, RULES, vectors)] == [("ep_a", "ep_b")]
+
+
+def test_the_limit_lies_on_the_calibrated_scale() -> None:
+    found = [memory("ep_a", 0), memory("ep_b", 3)]
+    vectors = {"ep_a": vector(1, 0), "ep_b": vector(0.6, 0.8)}  # cosine .6
+
+    def scaled(cosine: Floats) -> Floats:
+        return calibrate.similarity(cosine, 0.5)
+
+    assert dream.eligible(found, RULES, vectors) == ()
+    (pair,) = dream.eligible(found, RULES, vectors, scaled)
+    assert pair.similarity is not None
+    assert abs(pair.similarity - 0.2) < 1e-6
+
+
+def test_a_band_takes_percentiles_of_the_memories_own_pairs() -> None:
+    angles = [0.0, 0.1, 0.3, 0.6, 1.0, 1.5]
+    found = [memory(f"ep_{n}", 2 * n) for n in range(6)]
+    vectors = {f"ep_{n}": vector(np.cos(a), np.sin(a)) for n, a in enumerate(angles)}
+    everything = dream.eligible(found, PairRules(0.1, 24, 1.0), vectors)
+    rules = PairRules(0.1, 24, 0.35, (0.8, 0.99))
+    kept = dream.eligible(found, rules, vectors)
+    ranked = sorted((pair.similarity or 0) for pair in everything)
+    assert 0 < len(kept) < len(everything)
+    assert min(pair.similarity or 0 for pair in kept) >= ranked[int(0.8 * (len(ranked) - 1))]
+    assert max(pair.similarity or 0 for pair in kept) < ranked[-1]
+
+
+def test_of_two_circles_one_dream_is_of_one() -> None:
+    found = [memory(f"ep_{n}", 2 * n, 0.5, ("sam",) if n % 2 else ("bo",)) for n in range(8)]
+    eligible = dream.eligible(found, RULES, None)
+    for seed in range(20):
+        chosen = dream.choose(eligible, (), 3, random.Random(seed))
+        assert len({pair.audience for pair in chosen}) == 1
+        assert len(chosen) == 3
+
+
+def test_nothing_to_pair_gives_nothing() -> None:
+    assert dream.eligible([], RULES, {}) == ()
+    assert dream.choose((), (), 3, random.Random(1)) == ()
+    assert dream.eligible([memory("ep_a", 0), memory("ep_b", 0.9)], RULES, None) == ()
+
+
+def test_thousands_of_memories_are_paired_by_the_most_significant() -> None:
+    found = [memory(f"ep_{n:05}", n / 10, 0.2 + n / 10000) for n in range(3000)]
+    eligible = dream.eligible(found, RULES, None)
+    names = {one for pair in eligible for one in pair.ids}
+    assert names <= {f"ep_{n:05}" for n in range(2800, 3000)}
+
+
+TOLD = [
+    "Sam told me that Sam's dog Biscuit ate chocolate. Sam told me that the vet was calm.",
+    "Sam told me that Sam plants lavender on the balcony. Sam told me that it smells of summer.",
+    "Sam told me that Sam repairs an old theatre lamp. Sam told me that it flickers.",
+    "Sam told me that Sam's dog Biscuit was at the vet. Sam told me that Biscuit is a calm dog.",
+]
+
+
+def test_what_most_tellings_share_sets_none_of_them_apart() -> None:
+    apart = dream.distinct(TOLD, ["Sam", "Ada Byron"])
+    assert apart[1] == "plants lavender on balcony. it smells of summer."
+    assert all("told" not in one and "Sam" not in one for one in apart)
+    assert dream.distinct(["Sam.", "Ada met Byron."], ["Sam", "Ada Byron"]) == [
+        "Sam.",
+        "met .",
+    ]
+
+
+def test_two_memories_keep_what_they_share() -> None:
+    assert dream.distinct(["the red boat", "the red sail"], []) == [
+        "the red boat",
+        "the red sail",
+    ]
+
+
+@pytest.mark.weights
+def test_with_real_embeddings_tellings_of_different_things_may_meet(weights_folder: Path) -> None:
+    embedder = embedders.open_embedder(weights_folder, catalog.load().entry("all-minilm-l6-v2"))
+
+    def met(texts: list[str]) -> set[tuple[str, str]]:
+        rows = embedder.embed_documents(texts)
+        told = [memory(f"ep_{n}", 2 * n) for n in range(len(texts))]
+        vectors = {one.id: row for one, row in zip(told, rows, strict=True)}
+
+        def scaled(cosine: Floats) -> Floats:
+            return calibrate.similarity(cosine, embedder.unrelated_cosine)
+
+        return {pair.ids for pair in dream.eligible(told, RULES, vectors, scaled)}
+
+    unlike = {("ep_0", "ep_1"), ("ep_1", "ep_2"), ("ep_0", "ep_2"), ("ep_1", "ep_3")}
+    assert not unlike <= met(TOLD)  # all are told alike
+    apart = met(dream.distinct(TOLD, ["Sam"]))
+    assert ("ep_0", "ep_3") not in apart  # the same dog at the same vet
+    assert unlike <= apart

@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from bumble.entity import settings
+from bumble.entity.folder import Entity
+from bumble.jobs import evolve
+from bumble.llm.scripted import Reply, ScriptedModel
+from bumble.models.abilities.tiers import Abilities
+from bumble.records import proposals, state
+from bumble.runtime import job
+from bumble.runtime.runtime import Runtime
+from tests.support.nights import dreamer, remember, runtime_of
+
+ANSWER: dict[str, Any] = {
+    "traits": [{"text": "warmth", "way": "more", "reason": "I cared.", "from": ["e1"]}],
+    "behaviours": [{"text": "I ask how it went.", "reason": "It helped.", "from": ["e1", "e2"]}],
+    "curiosity": [
+        {"text": "tomatoes", "reason": "They grow.", "from": ["e1"]},
+        {"text": "Sam and the storm", "reason": "It was loud.", "from": ["e2"]},
+    ],
+}
+
+
+def answer(**differs: Any) -> Reply:
+    return Reply(json.dumps({**ANSWER, **differs}), purpose="evolve")
+
+
+@pytest.fixture
+def ada(tmp_path: Path) -> Entity:
+    entity = dreamer(tmp_path)
+    met(entity, 100)
+    return entity
+
+
+def met(entity: Entity, count: int) -> None:
+    file = entity.root / "relationships/sam.md"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(
+        f"---\nnames: [Sam]\ninteraction_count: {count}\ntopics: [the sea]\n---\n\nA friend.\n"
+    )
+
+
+def looked_back(runtime: Runtime) -> proposals.Proposal | None:
+    due = evolve.check(runtime)
+    assert due.due
+    job.apply(runtime, evolve.run(runtime, due.jobs[0]))
+    return next(proposals.read(runtime.entity.evolution), None)
+
+
+def test_a_proposal_changes_nothing_and_names_nobody(ada: Entity) -> None:
+    before = ada.file.read_bytes()
+    runtime = runtime_of(ada, ScriptedModel([answer()]))
+    proposal = looked_back(runtime)
+    assert proposal is not None
+    assert ada.file.read_bytes() == before
+    assert [(item.text, item.change) for item in proposal.traits] == [("warmth", 0.01)]
+    assert [item.text for item in proposal.behaviours] == ["I ask how it went."]
+    assert [item.text for item in proposal.topics] == ["tomatoes"]
+    assert proposal.behaviours[0].sources == ("ep_01", "ep_02")
+    assert "+    warmth: 0.51" in proposal.source.text
+    assert not evolve.check(runtime).due
+
+
+def test_it_looks_back_every_hundred_interactions(ada: Entity) -> None:
+    met(ada, 99)
+    runtime = runtime_of(ada, ScriptedModel([answer()]))
+    assert not evolve.check(runtime).due
+    met(ada, 100)
+    proposal = looked_back(runtime)
+    assert proposal is not None
+    (ada.root / proposals.path(proposal.id)).unlink()
+    met(ada, 199)
+    assert not evolve.check(runtime).due
+    met(ada, 200)
+    assert evolve.check(runtime).due
+
+
+def test_below_write_no_model_is_asked(ada: Entity) -> None:
+    model = ScriptedModel([answer()])
+    runtime = replace(runtime_of(ada, model), abilities=Abilities())
+    proposal = looked_back(runtime)
+    assert model.requests == []
+    assert proposal is not None
+    assert [item.text for item in proposal.topics] == ["the sea"]
+    assert proposal.topics[0].reason == "It comes up in talks."
+    assert (proposal.behaviours, proposal.provenance.model) == ((), "")
+
+
+def test_a_trait_moves_by_rule_where_feelings_speak_for_it(ada: Entity) -> None:
+    for number in range(20, 26):
+        put_imprint(ada, number, "curious" if number < 24 else "content")
+    proposal = looked_back(replace(runtime_of(ada, ScriptedModel([])), abilities=Abilities()))
+    assert proposal is not None
+    [trait, other] = proposal.traits
+    assert (trait.text, trait.change, len(trait.sources)) == ("curiosity", 0.01, 4)
+    assert trait.reason.startswith("4 of 6 feelings")
+    assert other.text == "calm"
+
+
+def put_imprint(ada: Entity, number: int, emotion: str) -> None:
+    episode_id = remember(ada, number, f"We looked at star number {number}.", 2)
+    [file] = ada.episodes.rglob(f"{episode_id}.md")
+    head = f"imprints: [{{emotion: {emotion}, intensity: 0.5, trigger: stars}}]\nat:"
+    file.write_text(file.read_text().replace("at:", head, 1))
+
+
+def test_what_nothing_bears_out_is_left_out(ada: Entity) -> None:
+    made_up = {"text": "I quote Napoleon.", "reason": "He won in 1805.", "from": ["e1"]}
+    proposal = looked_back(runtime_of(ada, ScriptedModel([answer(behaviours=[made_up])])))
+    assert proposal is not None
+    assert proposal.behaviours == ()
+
+
+def test_an_unusable_answer_leaves_the_rules(ada: Entity) -> None:
+    proposal = looked_back(runtime_of(ada, ScriptedModel([Reply("no", purpose="evolve")] * 2)))
+    assert proposal is not None
+    assert [item.text for item in proposal.topics] == ["the sea"]
+
+
+def test_nothing_to_propose_still_counts(ada: Entity) -> None:
+    empty = answer(traits=[], behaviours=[], curiosity=[])
+    runtime = runtime_of(ada, ScriptedModel([empty]))
+    assert looked_back(runtime) is None
+    assert state.read(ada.state).get("evolve", "interactions") == 100
+
+
+def test_no_more_than_forty_topics(ada: Entity) -> None:
+    listed = ", ".join(f"topic {number}" for number in range(40))
+    ada.file.write_text(
+        ada.file.read_text().replace("identity:", f"identity:\n  curiosity: [{listed}]", 1)
+    )
+    loaded = settings.load(ada.file)
+    assert loaded.identity is not None
+    assert len(loaded.identity.identity.curiosity) == 40
+    proposal = looked_back(runtime_of(ada, ScriptedModel([answer()])))
+    assert proposal is not None
+    assert proposal.topics == ()

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from bumble.entity.folder import Entity
+from bumble.jobs import consolidate, musings
+from bumble.llm.scripted import Reply, ScriptedModel
+from bumble.models.abilities.tiers import Abilities
+from bumble.records import topics
+from bumble.runtime import body_state
+from bumble.runtime.job import apply
+from tests.support import living
+
+SAID = (
+    "Our boat has a leak near the keel.",
+    "Should we really sell the boat before winter comes?",
+    "The boat is in the yard now, Olaf repairs it.",
+    "How long will Olaf need for the boat?",
+    "The boat swims again!",
+)
+
+
+@pytest.fixture
+def ada(tmp_path: Path) -> Entity:
+    entity = living.ada(tmp_path)
+    for n, line in enumerate(SAID):
+        at = living.NOON - timedelta(days=20 - 4 * n)
+        living.talked(entity, f"ses_{n}", ("sam", line), at=at)
+    return entity
+
+
+def answer(count: int, *thoughts: str) -> Reply:
+    questions = [{"uses": ["t1m1"], "question": "What did Boris want of it?"}]
+    asked: dict[str, Any] = {f"t{n}": questions for n in range(1, count + 1)}
+    asked["t1"] = [*questions, {"uses": ["t1m1"], "question": "What is still open about the boat?"}]
+    return Reply(json.dumps(asked | {"thoughts": list(thoughts)}), purpose="musings")
+
+
+def test_questions_of_all_topics_and_thoughts_are_one_request(ada: Entity) -> None:
+    runtime = living.runtime_of(ada)
+    [job] = musings.check(runtime).jobs
+    model = ScriptedModel([answer(len(job.drawings), "and what then, when it rains...")])
+    runtime = replace(runtime, model=model)
+    apply(runtime, musings.run(runtime, job))
+    assert [one.purpose for one in model.requests] == ["musings"]
+    drawn = list(topics.read(ada.topics))
+    assert len(drawn) == len(job.drawings) >= 1
+    asked = [catalyst.text for each in drawn for catalyst in each.catalysts]
+    assert "What is still open about the boat?" in asked
+    assert not any("Boris" in text for text in asked)
+    soma = body_state.read(runtime, runtime.now())
+    assert "and what then, when it rains..." in [fragment.text for fragment in soma.noise]
+    assert drawn[0].provenance.audience == ("sam",)
+    assert not musings.check(runtime).jobs
+
+
+def test_a_tick_asks_for_no_thoughts_of_its_own_where_a_model_may_write(ada: Entity) -> None:
+    runtime = living.runtime_of(ada)
+    assert not musings.check_thoughts(runtime, stirred=True).jobs
+    weak = replace(runtime, abilities=Abilities("none"))
+    assert musings.check_thoughts(weak, stirred=True).jobs
+    assert not musings.check(weak).jobs
+    assert not consolidate.catalysts_due(runtime).jobs

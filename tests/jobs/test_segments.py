@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from bumble.jobs import segments
+from bumble.jobs.segments import END, LENGTH, PAUSE, TOPIC, SegmentRules, StretchJob
+from bumble.records import sessions
+from bumble.records.sessions import Message
+
+NOON = datetime(2026, 5, 24, 12, tzinfo=UTC)
+RULES = SegmentRules(timedelta(minutes=30), max_turns=4, alike_from=0.25)
+BOATS = "The old boats in the harbour need fresh paint before summer"
+TAXES = "My tax return for last year is due within four weeks"
+
+
+def message(n: int, minutes: float, role: str, text: str = "hello") -> Message:
+    return Message(f"msg_{n:05}", NOON + timedelta(minutes=minutes), role, text)
+
+
+def talk(*texts: str, answered: bool = True, step: float = 1) -> list[Message]:
+    """A turn a minute: somebody says each text, the entity answers it."""
+    found = []
+    for n, text in enumerate(texts):
+        found.append(message(2 * n, n * step, "user", text))
+        found.append(message(2 * n + 1, n * step + 0.5, "assistant", "I see."))
+    return found if answered else found[:-1]
+
+
+def by_word(text: str, others: Sequence[str]) -> float:
+    """One text is like another if they share a long word."""
+    long = {word for word in text.split() if len(word) > 5}
+    return float(any(long & set(other.split()) for other in others))
+
+
+def cut(
+    messages: list[Message],
+    until: float | datetime = 5,
+    *,
+    ended: bool = False,
+    topics: bool = False,
+    rules: SegmentRules = RULES,
+) -> list[StretchJob]:
+    now = until if isinstance(until, datetime) else NOON + timedelta(minutes=until)
+    session = sessions.new("ses_1", NOON, "sam")
+    session = replace(session, ended=now) if ended else session
+    return segments.cut(session, messages, rules, now, by_word if topics else None)
+
+
+def test_a_conversation_that_goes_on_is_one_open_stretch() -> None:
+    (one,) = cut(talk("a", "b", "c"))
+    assert (one.closed, len(one.messages)) == ("", 6)
+
+
+def test_nothing_said_is_no_stretch() -> None:
+    assert cut([]) == []
+
+
+@pytest.mark.parametrize(("minutes", "closed"), [(29.9, ""), (30.5, PAUSE)])
+def test_silence_until_now_closes_the_last(minutes: float, closed: str) -> None:
+    assert cut(talk("a"), minutes)[-1].closed == closed
+
+
+def test_a_pause_in_between_closes_what_was_before() -> None:
+    later = [message(10, 31, "user"), message(11, 32, "assistant")]
+    first, second = cut([*talk("a"), *later], 33)
+    assert (first.closed, second.closed) == (PAUSE, "")
+    assert [one.id for one in second.messages] == ["msg_00010", "msg_00011"]
+
+
+def test_the_end_closes_the_last() -> None:
+    assert cut(talk("a"), ended=True)[-1].closed == END
+
+
+def test_length_closes_as_soon_as_the_last_turn_has_its_answer() -> None:
+    texts = ("a", "b", "c", "d")
+    assert cut(talk(*texts))[0].closed == LENGTH
+    assert cut(talk(*texts, answered=False))[0].closed == ""
+
+
+def test_a_change_of_topic_closes_once_it_lasts_two_turns() -> None:
+    boats = talk(BOATS, "Which boats in the harbour?", "Those boats in the harbour that leak.")
+    one = message(20, 4, "user", TAXES)
+    two = message(21, 5, "user", f"{TAXES}, and the office wants receipts")
+    assert [each.closed for each in cut([*boats, one], topics=True)] == [""]
+    first, second = cut([*boats, one, two], topics=True)
+    assert (first.closed, second.messages) == (TOPIC, (one, two))
+    assert [each.closed for each in cut([*boats, one, two])] == [LENGTH, ""]  # without an embedder
+
+
+@pytest.mark.parametrize(
+    "aside", ["Thanks!", "What about the harbour and the boats there, painted green or grey?"]
+)
+def test_small_talk_and_a_return_are_no_change_of_topic(aside: str) -> None:
+    boats = talk(BOATS, "Which boats in the harbour?", "Those boats in the harbour that leak.")
+    asides = [message(20, 4, "user", TAXES), message(21, 5, "user", aside)]
+    assert TOPIC not in [each.closed for each in cut([*boats, *asides], topics=True)]
+
+
+def test_a_young_stretch_has_no_topic_to_leave() -> None:
+    said = talk(BOATS, TAXES, f"{TAXES} with all receipts")
+    assert [each.closed for each in cut(said, topics=True)] == [""]
+
+
+@st.composite
+def conversations(draw: st.DrawFn) -> list[Message]:
+    roles = draw(st.lists(st.sampled_from(["user", "assistant", "tool"]), max_size=60))
+    gaps = draw(st.lists(st.sampled_from([0.1, 3, 29, 30, 200]), min_size=60, max_size=60))
+    texts = st.sampled_from([BOATS, TAXES, "ok"])
+    at, found = 0.0, []
+    for n, role in enumerate(roles):
+        at += gaps[n]
+        found.append(message(n, at, role, draw(texts)))
+    return found
+
+
+@given(conversations(), st.integers(1, 6), st.booleans(), st.booleans())
+def test_stretches_hold_every_message_once_in_order_and_whole_turns(
+    messages: list[Message], max_turns: int, ended: bool, topics: bool
+) -> None:
+    rules = SegmentRules(timedelta(minutes=30), max_turns, 0.25)
+    now = messages[-1].at if messages else NOON
+    found = cut(messages, now, ended=ended, topics=topics, rules=rules)
+    assert [one for each in found for one in each.messages] == messages
+    assert all(each.closed for each in found[:-1])
+    for each in found[1:]:
+        assert each.messages[0].role == "user"
+    assert all(len(segments.turns_of(each.messages)) <= max_turns for each in found)
+
+
+@given(conversations(), st.integers(1, 6), st.integers(0, 60))
+def test_what_closed_stays_closed_when_more_is_said(
+    messages: list[Message], max_turns: int, count: int
+) -> None:
+    rules = SegmentRules(timedelta(minutes=30), max_turns, 0.25)
+    start = messages[:count]
+    now = start[-1].at if start else NOON
+    early = [each for each in cut(start, now, rules=rules) if each.closed]
+    late = cut(messages, messages[-1].at if messages else NOON, rules=rules)
+    for before, after in zip(early, late, strict=False):
+        assert after.messages[: len(before.messages)] == before.messages

@@ -1,0 +1,239 @@
+from __future__ import annotations
+
+import json
+import re
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from bumble.entity.folder import Entity
+from bumble.jobs import working_memory
+from bumble.llm.scripted import Reply, ScriptedModel
+from bumble.models.abilities.tiers import Abilities
+from bumble.records import episodes, journal, scratch, working
+from bumble.records.base import Provenance
+from bumble.runtime import job
+from bumble.runtime.job import JobResult
+from bumble.runtime.runtime import Runtime
+from tests.support import newborns, nights
+from tests.support.living import known, talked, write
+from tests.support.nights import LISBON, NIGHT
+
+MINE = "# Notes\n\n## Niche\n\nI keep the garden diary.\n- Never promise anything.\n\n"
+BOND = ["Sam trusts me with his worries about his brother", "Sam and I like whales"]
+LINE = "the tomatoes behind the shed need water and somebody who looks after them each evening"
+
+
+def page(**sections: list[str]) -> dict[str, list[str]]:
+    return {key: sections.get(key, []) for key in working_memory.KEYS}
+
+
+FULL = page(
+    phenotype=["I feel calm after the storm"],
+    bond=BOND,
+    active_context=["Sam bakes bread that does not rise"],
+    pointers=["e1", "e2"],
+)
+LONG = page(
+    bond=BOND,
+    **{
+        key: [f"{word}: {LINE}, {LINE}" for word in ("first", "then", "again", "later")]
+        for key in ("phenotype", "active_context", "curiosity_gaps")
+    },
+)
+
+
+def remember(entity: Entity, number: int, text: str, at: datetime) -> None:
+    origin = Provenance("remember", trust="owner", audience=("sam",))
+    one = episodes.new(f"ep_{number:02}", at, 0.6, text, people=("sam",), provenance=origin)
+    write(entity, episodes.plan_new(one, ""))
+
+
+@pytest.fixture
+def entity(tmp_path: Path) -> Entity:
+    return newborns.copy(_remembers, tmp_path / "ada")
+
+
+def _remembers(root: Path) -> Entity:
+    one = nights.newborn(root)
+    for number, text in enumerate(nights.TEXTS):
+        remember(one, number, f"{text} {LINE}", NIGHT - timedelta(days=9 - number))
+    return one
+
+
+def asleep(entity: Entity, night: int, **answer: Any) -> Runtime:
+    """The entity some nights on, with a model that writes that page."""
+    reply = Reply(json.dumps(answer), purpose=working_memory.PURPOSE, always=True)
+    at = NIGHT + timedelta(days=night)
+    return nights.runtime_of(entity, [reply], at, overrides=nights.ON)
+
+
+def dreamt(runtime: Runtime) -> JobResult:
+    due = working_memory.check(runtime)
+    assert due.due, due.conditions
+    outcome = working_memory.run(runtime, due.jobs[0])
+    job.apply(runtime, outcome)
+    return outcome
+
+
+def text(entity: Entity) -> str:
+    return working.read(entity.working_memory)
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (page(bond=BOND), "characters would be left"),
+        (page(), "characters of substance"),
+        (page(bond=BOND, pointers=[f"e{n}" for n in range(30)]), "30 pointers, more than 20"),
+        (
+            {**LONG, "bond": ["bread rises in the power of zero and a fugue"]},
+            "of the words of Bond",
+        ),
+        ({"phenotype": "a wall of words"}, "no usable answer"),
+    ],
+    ids=["shrinks", "empties", "floods", "rewrites", "breaks"],
+)
+def test_a_night_that_would_spoil_the_page_leaves_it_and_says_why(
+    entity: Entity, answer: dict[str, Any], reason: str
+) -> None:
+    entity.working_memory.parent.mkdir()
+    entity.working_memory.write_text(MINE)
+    dreamt(asleep(entity, 0, **LONG))
+    before = entity.working_memory.read_bytes()
+    assert len(before) > 2000
+    remember(entity, 50, "Sam talked of whales.", NIGHT + timedelta(hours=9))
+    outcome = dreamt(asleep(entity, 1, **answer))
+    assert entity.working_memory.read_bytes() == before
+    assert reason in outcome.lines[0]
+    assert reason in outcome.title  # as the history and the run ledger tell it
+    assert not working_memory.check(asleep(entity, 1, **answer)).due
+    assert not working_memory.check(asleep(entity, 2, **LONG)).due  # for the same, it would again
+    remember(entity, 51, "Sam talked of owls.", NIGHT + timedelta(days=1, hours=9))
+    assert working_memory.check(asleep(entity, 2, **LONG)).due
+
+
+def test_three_good_nights_keep_what_is_the_owners_and_take_in_what_is_new(entity: Entity) -> None:
+    entity.working_memory.parent.mkdir()
+    entity.working_memory.write_text(MINE)
+    dreamt(asleep(entity, 0, **FULL))
+    first = text(entity)
+    assert MINE.rstrip("\n") in first
+    assert re.search(r"^- \[\[ep_00\]\] \w+ .*\w", first, re.MULTILINE)  # and what it is about
+    assert "[[ep_00]]" in working.shown(first, ["sam"])
+    assert [kept.read_text() for kept in entity.root.glob(".history/**/*.md")] == [MINE]
+    for night, new in ((1, "Sam mended the oven"), (2, "Sam plants beans")):
+        remember(entity, 50 + night, f"{new}.", NIGHT + timedelta(days=night, hours=-9))
+        dreamt(asleep(entity, night, **{**FULL, "active_context": [new]}))
+    last = text(entity)
+    assert "I keep the garden diary." in last
+    assert "Never promise anything." in last
+    assert "Sam plants beans" in last
+    assert "bread that does not rise" not in last
+    assert [line.section for line in working.own(last)].count("Bond") == 2
+    titles = [line[3:] for line in last.splitlines() if line.startswith("## ")]
+    assert sorted(titles) == sorted(working.SECTIONS)
+
+
+def test_what_nobody_said_is_left_out_and_the_page_is_for_those_of_its_sources(
+    entity: Entity,
+) -> None:
+    outcome = dreamt(asleep(entity, 0, **{**FULL, "niche": ["Barnaby pays me 4711 euros"]}))
+    assert outcome.data["dropped"] == 1
+    assert "Barnaby" not in text(entity)
+    assert {line.origin.audience for line in working.own(text(entity))} == {("sam",)}
+    assert "Sam" not in working.shown(text(entity), ["kim"])
+
+
+def test_notes_are_taken_in_and_go_to_the_journal(entity: Entity) -> None:
+    origin = Provenance("chat", trust="owner", audience=("sam",))
+    note = scratch.plan_add(NIGHT, "directive", "Sam wants it short.", LISBON, origin, "")
+    write(entity, note)
+    runtime = asleep(entity, 0, **FULL)
+    dreamt(runtime)
+    assert "Sam wants it short." in nights_asked(runtime)
+    assert not scratch.lines(entity.root / scratch.PATH)
+    entries = journal.read(entity.journal, LISBON).entries
+    assert "Sam wants it short." in entries[-1].text
+
+
+def nights_asked(runtime: Runtime) -> str:
+    return runtime.model.requests[-1].messages[-1].content  # type: ignore[attr-defined, no-any-return]
+
+
+def test_below_write_the_page_is_what_was_said_in_quotes_each_for_who_heard_it(
+    entity: Entity,
+) -> None:
+    talked(entity, "ses_1", ("sam", "I planted the beans on Monday."), at=NIGHT - timedelta(days=1))
+    talked(
+        entity,
+        "ses_2",
+        ("kim", "Could you teach me how to knit?"),
+        by="kim",
+        at=NIGHT - timedelta(days=2),
+    )
+    runtime = replace(asleep(entity, 0, **FULL), abilities=Abilities())
+    outcome = dreamt(runtime)
+    assert outcome.data["summary_source"] == "excerpt"
+    assert not runtime.model.requests  # type: ignore[attr-defined]
+    for reader, mine, theirs in (
+        ("sam", "planted the beans", "knit"),
+        ("kim", "teach me how to knit?”", "beans"),
+    ):
+        shown = working.shown(text(entity), [reader])
+        assert mine in shown
+        assert theirs not in shown
+    assert all(not line.origin.model for line in working.own(text(entity)))
+
+
+def test_by_rule_nothing_stands_on_the_page_twice_and_a_question_is_no_bond(
+    entity: Entity,
+) -> None:
+    known(entity, "Sam")
+    said, asked = "I planted the beans on Monday.", "What do you know about my sister?"
+    yesterday = NIGHT - timedelta(days=1)
+    talked(entity, "ses_1", ("sam", said), ("sam", "We met at the allotment."), at=yesterday)
+    talked(entity, "ses_2", ("sam", asked), at=yesterday + timedelta(hours=1))
+    dreamt(replace(asleep(entity, 0, **FULL), abilities=Abilities()))
+    sections = {
+        part: [line.section for line in working.own(text(entity)) if part in line.text]
+        for part in (said, asked, "allotment")
+    }
+    assert sections == {said: ["Active Context"], asked: ["Niche"], "allotment": ["Bond"]}
+
+
+def test_what_a_model_wrote_is_not_undone_by_rule(entity: Entity) -> None:
+    dreamt(asleep(entity, 0, **FULL))
+    before = text(entity)
+    remember(entity, 50, "Sam talked of whales.", NIGHT + timedelta(hours=9))
+    runtime = replace(asleep(entity, 1, **FULL), abilities=Abilities())
+    assert "not undone by rule" in dreamt(runtime).title
+    assert text(entity) == before
+
+
+def test_while_dreams_are_off_the_page_is_by_rule_at_any_quiet_hour(entity: Entity) -> None:
+    noon = NIGHT + timedelta(hours=9)
+    talked(entity, "ses_1", ("sam", "I planted the beans on Monday."), at=noon - timedelta(hours=2))
+    model = ScriptedModel([Reply("never", always=True)])
+    outcome = dreamt(nights.runtime_of(entity, model, noon))
+    assert "by rule" in outcome.lines[0]
+    assert "I planted the beans on Monday." in working.shown(text(entity), ["sam"])
+    assert model.requests == []
+    assert not working_memory.check(nights.runtime_of(entity, model, noon)).due
+    talked(entity, "ses_2", ("sam", "The beans are up."), at=noon + timedelta(hours=9))
+    assert not working_memory.check(
+        nights.runtime_of(entity, model, noon + timedelta(hours=9.5))
+    ).due
+    assert working_memory.check(nights.runtime_of(entity, model, noon + timedelta(hours=11))).due
+
+
+def test_a_page_of_a_model_stays_while_dreams_are_off(entity: Entity) -> None:
+    dreamt(asleep(entity, 0, **FULL))
+    remember(entity, 50, "Sam talked of whales.", NIGHT + timedelta(hours=9))
+    day = nights.runtime_of(entity, [], NIGHT + timedelta(days=1))
+    due = working_memory.check(day)
+    assert [gate.name for gate in due.conditions if not gate.passes] == ["page"]
+    assert working_memory.check(day, force=True).jobs[0].asks
