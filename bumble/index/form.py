@@ -89,6 +89,8 @@ def _languages() -> Mapping[str, Rules]:
     languages = {}
     for file in sorted(FOLDER.iterdir(), key=lambda file: file.name):
         lists = yaml_read.parse_mapping(file.read_text(encoding="utf-8"))
-        sets = {name: frozenset(", ".join(lines).split(", ")) for name, lines in lists.items()}
+        sets = {
+            name: frozenset(", ".join(lines).split(", ")) - {""} for name, lines in lists.items()
+        }
         languages[file.name.removesuffix(".yaml")] = Rules(**sets)
     return languages
