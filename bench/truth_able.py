@@ -31,8 +31,8 @@ from typing import Any
 from msgspec import Struct
 
 from bench.truth_living import Planted
-from bumble.guard import sources
-from bumble.guard.sources import CitedClaim, ClaimSources, Said
+from bumble.guard import verifier
+from bumble.guard.verifier import CitedClaim, ClaimSources, Said
 from bumble.llm.scripted import Reply
 from bumble.text.words import one_line
 from tests.support import able, openai_wire
@@ -51,7 +51,7 @@ def judged(statement: Mapping[str, Any]) -> dict[str, str]:
     cites = tuple(statement["cites"])
     words = tuple(one.text for one in window if one.id in cites)  # no words are named apart
     entity = statement.get("entity", ENTITY)
-    found = sources.check(
+    found = verifier.check(
         CitedClaim(statement["sentence"], cites, words),
         ClaimSources(window, tuple(statement.get("known", ())), (entity,), entity=entity),
     )
@@ -186,14 +186,8 @@ def _models(exchange: Exchange) -> None:
 
 def _respond(answers: Able, exchange: Exchange) -> None:
     text = answers.answer(exchange.body)
-    logprobs = None
-    if exchange.body.get("logprobs"):
-        shares = next(
-            (r.probabilities for r in answers.probe if r.text == text and r.probabilities), {}
-        )
-        logprobs = openai_wire.candidates(**{label: -1 / share for label, share in shares.items()})
     events = (
-        openai_wire.event({"content": text}, logprobs=logprobs),
+        openai_wire.event({"content": text}),
         openai_wire.event({}, "stop"),
         openai_wire.usage(),
         openai_wire.DONE,

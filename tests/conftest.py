@@ -27,7 +27,7 @@ from bumble.errors import WeightsMissingError
 from bumble.models.embed import onnx
 from bumble.models.weights import catalog
 from bumble.models.weights.pull import pull
-from bumble.models.weights.sources import PullOptions
+from bumble.models.weights.store import PullOptions
 from bumble.records import beliefs, episodes, journal, knowledge, relationships, sessions, skills
 from tests.support import newborns
 from tests.support.fake_server import FakeServer

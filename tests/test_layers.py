@@ -11,7 +11,7 @@ ONLY_IN = {
     "pyrage": ("bridges",),
     "jinja2": ("bridges",),
     "markupsafe": ("bridges",),
-    "typer": ("app", "cli"),
+    "typer": ("cli",),
     "prompt_toolkit": ("cli",),
     "mcp": ("bridges", "chat"),
     "mcp_types": ("bridges", "chat"),
@@ -71,7 +71,7 @@ def test_no_command_imports_another() -> None:
 
 def test_only_the_output_module_prints() -> None:
     wrong = [f"{each.name}:{line}" for each in modules() for line in each.prints]
-    assert [place for place in wrong if not place.startswith("bumble.app.output:")] == []
+    assert [place for place in wrong if not place.startswith("bumble.cli.output:")] == []
 
 
 def test_imports_inside_functions_are_in_the_rooms_of_the_command_only() -> None:
@@ -80,7 +80,7 @@ def test_imports_inside_functions_are_in_the_rooms_of_the_command_only() -> None
         f"{module.name}:{line}"
         for module in modules()
         for library, line in module.inner
-        if module.room not in ("app", "cli", "__main__") and library not in LOADED_LATE
+        if module.room not in ("cli", "__main__") and library not in LOADED_LATE
     ]
     assert wrong == []
 

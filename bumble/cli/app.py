@@ -24,11 +24,9 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from bumble import __version__
-from bumble.app import output
-from bumble.app.process import Shell
-from bumble.cli import quick
+from bumble.cli import command_help, output, quick
 from bumble.cli.options import EntityOption, JsonOption
-from bumble.cli.pages import command_help, terms
+from bumble.cli.process import Shell
 from bumble.errors import (
     FULL,
     FileClosedError,
@@ -190,7 +188,7 @@ class LazyGroup(TyperGroup):
             rest = [(title, names) for title, names in SECTIONS.items() if title != DAILY]
             formatter.write_dl([(title, ", ".join(names)) for title, names in rest])
         with formatter.section("Words"):
-            formatter.write_dl(terms.explained("entity"))
+            formatter.write_dl(command_help.explained("entity"))
         formatter.write("\n`bumble COMMAND --help` begins with an example.\n")
 
 

@@ -19,9 +19,8 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.app import opening, output
-from bumble.app.opening import Opened
-from bumble.cli import migration
+from bumble.cli import migration, output
+from bumble.cli.opening import Opened
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import ENTITY_FILE, Entity
@@ -187,7 +186,7 @@ def moment_of(opened: Opened, text: str) -> datetime:
     Raises:
         UsageError: If it is neither, or lies ahead.
     """
-    zone, now = opening.zone(opened), opened.shell.now()
+    zone, now = opened.zone, opened.shell.now()
     try:
         at = datetime.fromisoformat(text)
         day = date.fromisoformat(text) if len(text) <= len("2026-05-24") else None
@@ -220,7 +219,7 @@ def open_past(opened: Opened, text: str) -> Opened:
 
     shell, live = opened.shell, opened.entity
     moment = moment_of(opened, text)
-    folder = make(live, moment, shell.past(live.root), opening.zone(opened))
+    folder = make(live, moment, shell.past(live.root), opened.zone)
     entity = Entity(folder.root, live.approval)
     # What was is for this process: its index lies beside it, and never on a server.
     flags = opened.settings.flags() | {"index.backend": "sqlite"}
@@ -244,7 +243,7 @@ def open_past(opened: Opened, text: str) -> Opened:
 
 def _tell(past: Opened, moment: datetime, folder: PastFolder) -> None:
     """Say what is shown, and how sure that is."""
-    zone = opening.zone(past)
+    zone = past.zone
     when = f"{moment.astimezone(zone):%Y-%m-%d %H:%M}"
     if folder.commit is None:
         output.warn(

@@ -12,13 +12,18 @@ import typer
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.app import opening, output
-from bumble.app.opening import Opened
+from bumble.cli import output
+from bumble.cli.opening import Opened
 from bumble.errors import RecordInvalidError, RecordMissingError, UsageError, UserError
 from bumble.records import base
 from bumble.records.base import Provenance
 from bumble.records.provenance import EVERYTHING, Reader, withheld
-from bumble.text import moments
+from bumble.text import moments, printable
+
+if TYPE_CHECKING:
+    from bumble.body.soma import Soma
+    from bumble.records.session_files import SessionInfo
+    from bumble.records.sessions import Session
 
 if TYPE_CHECKING:
     from bumble.body.soma import Soma
@@ -129,7 +134,7 @@ SinceOption = Annotated[
 
 def when(at: datetime | None, opened: Opened) -> str:
     """Write a time for people, in the entity's time zone."""
-    return f"{at.astimezone(opening.zone(opened)):%Y-%m-%d %H:%M}" if at else "never"
+    return f"{at.astimezone(opened.zone):%Y-%m-%d %H:%M}" if at else "never"
 
 
 def moment(text: str, opened: Opened, option: str) -> datetime:
@@ -140,7 +145,7 @@ def moment(text: str, opened: Opened, option: str) -> datetime:
     """
     try:
         at = datetime.fromisoformat(text)
-        at = at if at.tzinfo else at.replace(tzinfo=opening.zone(opened))
+        at = at if at.tzinfo else at.replace(tzinfo=opened.zone)
     except ValueError:
         raise UsageError(
             f"{option} {text}: neither a day like 2026-05-24 nor a time like 2026-05-24T03:12"
@@ -183,7 +188,7 @@ def readable(
     broken, others, left = 0, 0, list(paths)
     while left and (limit is None or len(items) < limit):
         try:
-            record = load(opening.within(opened, left.pop()))
+            record = load(opened.within(left.pop()))
         except RecordInvalidError as error:
             output.warn(opened.shell, str(error))
             broken += 1
@@ -222,7 +227,7 @@ def show_list(
     records = tuple(map(Viewer(opened).seen, listing.records))
     shown = records[::-1] if newest_first else records
     rows = [] if opened.shell.json else [line(record) for record in shown]
-    table = output.table([[output.clean(cell) for cell in row] for row in rows])
+    table = output.table([[printable.clean(cell) for cell in row] for row in rows])
     output.result(opened.shell, command, [data(record) for record in shown], table)
     if not listing.records and not listing.broken:
         asked = f"None that were asked for, of {listing.others}"
@@ -307,3 +312,19 @@ def origin(provenance: base.Provenance) -> str:
     sources = f"from {', '.join(provenance.sources)}" if provenance.sources else ""
     audience = f"only for {', '.join(provenance.audience)}" if provenance.audience else ""
     return "; ".join(filter(None, [", ".join(filter(None, parts)), sources, audience]))
+
+
+def imports(infos: Iterable[SessionInfo]) -> dict[str, int]:
+    """Count the imported conversations, those that are not wholly learnt from, and their bytes."""
+    imported = [info for info in infos if info.imported is not None]
+    waiting = [info.size_bytes for info in imported if info.waits]
+    return {"conversations": len(imported), "waiting": len(waiting), "waiting_bytes": sum(waiting)}
+
+
+def imports_line(waiting: dict[str, int]) -> str:
+    """Say it for people; nothing where none lies."""
+    if not waiting["waiting"]:
+        return ""
+    count = counted(waiting["waiting"], "conversation")
+    size = output.size(waiting["waiting_bytes"])
+    return f"{count} ({size}) not learnt from; `bumble distill --session ID` does it, nothing else"

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from bumble.app import output
-from bumble.app.opening import named_in_text
-from bumble.app.process import Shell
+from bumble.cli import output
+from bumble.cli.opening import named_in_text
+from bumble.cli.process import Shell
 from bumble.entity.folder import ENTITY_FILE, find
 from bumble.errors import FolderUnwritableError, RefusedError, UsageError, UserError
 from bumble.files import git, gitdir

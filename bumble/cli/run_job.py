@@ -15,9 +15,8 @@ import typer
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.app import output
-from bumble.app.opening import Opened
-from bumble.cli import commit, listing
+from bumble.cli import commit, listing, output
+from bumble.cli.opening import Opened
 from bumble.cli.options import NOTHING_DUE
 from bumble.errors import UserError
 from bumble.records import sessions

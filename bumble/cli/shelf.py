@@ -8,10 +8,9 @@ from typing import Any, Generic
 
 from msgspec import Struct
 
-from bumble.app import opening
-from bumble.app.opening import Opened
 from bumble.cli import commit, listing
 from bumble.cli.listing import Listing, Viewer
+from bumble.cli.opening import Opened
 from bumble.entity.changes import Change
 from bumble.files import disk
 from bumble.records import base, kind
@@ -71,7 +70,7 @@ class Shelf(Struct, Generic[R], frozen=True):
             path = listing.pick(self.paths(opened), name, self.kind.singular)
         else:
             path = self._named(opened, name) or self.file(opened, self.find(opened, name))
-        return opening.within(opened, path)
+        return opened.within(path)
 
     def _named(self, opened: Opened, name: str) -> Path | None:
         wanted, paths = disk.same_name(name), self.paths(opened).items()

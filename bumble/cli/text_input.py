@@ -16,8 +16,8 @@ from typing import Annotated, BinaryIO
 
 import typer
 
-from bumble.app import output
-from bumble.app.process import Shell
+from bumble.cli import output
+from bumble.cli.process import Shell
 from bumble.errors import DraftInvalidError, RefusedError, UsageError, UserError
 from bumble.files import disk
 from bumble.guard import secrets

@@ -14,9 +14,9 @@ from typing import Any
 from bumble.entity import companions
 from bumble.history import merge_texts
 from bumble.history.merge_texts import Merged
-from bumble.records import forgotten, kinds, mapping_files, merge_rules, relationships
+from bumble.records import fields, forgotten, kinds, mapping_files, relationships
+from bumble.records.fields import CLASHED, Values, moment
 from bumble.records.kind import Kind, RecordKind
-from bumble.records.merge_rules import CLASHED, Values, moment
 from bumble.text import markdown
 
 DATED = f"record_{'0' * 26}"  # an id that has a time: the record's own may stand in its companion
@@ -103,7 +103,7 @@ def _shown_merger(path: str, merger: Merge) -> Merge:
 
 def _companion_merger(kind: Kind | None) -> Merge:
     """Return what merges companions: no markers are left in what nobody reads by eye."""
-    return _mapping_merger(mapping_files.parse, kind.join if kind else merge_rules.origin)
+    return _mapping_merger(mapping_files.parse, kind.join if kind else fields.origin)
 
 
 def _is_readable(read: Callable[[str, str], object], text: str) -> bool:
@@ -181,15 +181,15 @@ def _written_at(person: relationships.Relationship) -> float:
     return person.last_reflection.timestamp() if person.last_reflection else 0.0
 
 
-def _later_merger(kind: Kind) -> Merge:
+def _later_merger(parse: Callable[[str, str], object]) -> Merge:
     """Return what takes the text that was made later, whole: two halves of stories are none."""
 
     def merge(base: str, current: str, incoming: str) -> Merged:
         for text in (current, incoming):
-            kind.parse(text, DATED)
+            parse(text, DATED)
         times = [moment(markdown.parse(text).meta.get("at")) for text in (current, incoming)]
         if times[0] is None or times[1] is None or times[0] == times[1]:
-            return _merge_document((base, current, incoming), merge_rules.origin)
+            return _merge_document((base, current, incoming), fields.origin)
         return Merged(current if times[0] > times[1] else incoming, True)
 
     return merge
@@ -272,9 +272,9 @@ def _has_values(text: str, wanted: Mapping[str, Any]) -> bool:
 SPECIAL: Mapping[str, Merge] = {  # of kinds whose files are more than their values and lines
     "knowledge": merge_texts.knowledge,
     "journal": merge_texts.journal,
-    "narrative": _later_merger(kinds.NARRATIVE),
-    "handover": _later_merger(kinds.HANDOVER),
-    "topic": _later_merger(kinds.TOPIC),
+    "narrative": _later_merger(kinds.NARRATIVE.parse),
+    "handover": _later_merger(lambda text, _: markdown.parse(text)),
+    "topic": _later_merger(kinds.TOPIC.parse),
     "scratch": merge_texts.merge_notes,
     "working": merge_texts.merge_union,
     "session": merge_texts.transcript,

@@ -10,14 +10,14 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from bumble.files import git, unfinished
+from bumble.records import fields, jsonl, sessions
 from bumble.records import journal as journal_store
-from bumble.records import jsonl, merge_rules, sessions
 from bumble.records import knowledge as knowledge_store
 from bumble.records.base import provenance
+from bumble.records.fields import CLASHED, moment
 from bumble.records.journal import Journal, JournalEntry
 from bumble.records.jsonl import JsonLine
 from bumble.records.knowledge import KnowledgeSection
-from bumble.records.merge_rules import CLASHED, moment
 from bumble.text import markdown, merge_marks
 
 
@@ -120,7 +120,7 @@ def _with_one_origin(three: list[KnowledgeSection | None]) -> list[str | None]:
     if current is None or incoming is None or current.provenance == incoming.provenance:
         return [section.source if section else None for section in three]
     start = base.provenance.meta() if base else {}
-    meta = merge_rules.origin(start, current.provenance.meta(), incoming.provenance.meta())
+    meta = fields.origin(start, current.provenance.meta(), incoming.provenance.meta())
     if CLASHED in meta.values():  # nobody may meet both
         return [section.source if section else None for section in three]
     origin = provenance(meta)

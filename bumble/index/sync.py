@@ -32,7 +32,7 @@ from bumble.errors import (
 )
 from bumble.files import disk
 from bumble.index import chunks, ingest, place
-from bumble.index.ingest import Progress, Reading
+from bumble.index.ingest import IngestReading, Progress
 from bumble.index.place import Place
 from bumble.index.rows import encoded
 from bumble.index.scan import scan
@@ -111,7 +111,7 @@ def sync(
     def bring(at: Place, note: str = "") -> SyncReport:
         try:
             with at.held(entity, wait_seconds):
-                reading = Reading(name, zone, _now_ns(at))
+                reading = IngestReading(name, zone, _now_ns(at))
                 report = _whole(entity, making, at, reading, progress or _quiet, rebuild=rebuild)
         except LockedError:
             report = SyncReport(notes=(BEHIND,), complete=False)
@@ -158,7 +158,7 @@ def _whole(
     entity: Entity,
     making: _Making,
     at: Place,
-    reading: Reading,
+    reading: IngestReading,
     tell: Progress,
     *,
     rebuild: bool,
@@ -175,7 +175,7 @@ def _sync(
     entity: Entity,
     making: _Making,
     at: Place,
-    reading: Reading,
+    reading: IngestReading,
     tell: Progress,
     *,
     rebuild: bool,

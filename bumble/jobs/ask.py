@@ -18,8 +18,8 @@ from msgspec.structs import replace
 
 from bumble.fallback.notices import NOTHING, Noticed
 from bumble.fallback.sayings import Wording
-from bumble.guard import sources
-from bumble.guard.sources import CitedClaim, SourceVerdict
+from bumble.guard import verifier
+from bumble.guard.verifier import CitedClaim, SourceVerdict
 from bumble.jobs import answer, scene
 from bumble.jobs.answer import Sentence, StretchAnswer
 from bumble.jobs.scene import Scene
@@ -128,9 +128,9 @@ def _is_barred(sentence: Sentence, shown: Scene, refused: Mapping[str, Any]) -> 
 
 def _found(sentence: Sentence, shown: Scene) -> SourceVerdict:
     if not sentence.claims:
-        return sources.check_prose(sentence.text, shown.sources)
+        return verifier.check_prose(sentence.text, shown.sources)
     claim = CitedClaim(sentence.text, sentence.cites, sentence.rests_on, sentence.inference)
-    return sources.check(claim, shown.sources)
+    return verifier.check(claim, shown.sources)
 
 
 def _merged(

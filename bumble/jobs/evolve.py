@@ -19,7 +19,7 @@ from bumble.entity import setting_edits
 from bumble.entity.changes import Change
 from bumble.entity.folder import ENTITY_FILE
 from bumble.fallback import templates
-from bumble.guard import grounded, secrets
+from bumble.guard import secrets, verifier
 from bumble.guard.speakers import Speakers
 from bumble.jobs import narrate
 from bumble.jobs.narrate import StorySources
@@ -199,7 +199,7 @@ def _asked(runtime: Runtime, job: EvolveJob) -> Items:
         name: [
             item
             for item in listed
-            if all(grounded.check(text, grounds, speakers) is None for text in _claims(item))
+            if all(verifier.problem(text, grounds, speakers) is None for text in _claims(item))
         ]
         for name, listed in items.items()
     }

@@ -19,7 +19,7 @@ from bumble.body.soma import Soma, hear, is_open, shown_to
 from bumble.entity.changes import Change
 from bumble.fallback import quotes, sayings
 from bumble.fallback.sayings import Wording
-from bumble.guard import grounded
+from bumble.guard import verifier
 from bumble.guard.speakers import Speakers
 from bumble.llm import prompts, structured
 from bumble.recall import topic_questions
@@ -174,7 +174,7 @@ def heard(
         for text in thoughts
         if noise.words(text)
         and text.strip() not in prompts.load(examples).text  # small models copy its example
-        and grounded.check(text, sources, accounts) is None
+        and verifier.problem(text, sources, accounts) is None
     )
     return _outcome(runtime, job, soma, at, new, len(thoughts), problem)
 

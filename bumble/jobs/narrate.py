@@ -25,7 +25,7 @@ from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
 from bumble.fallback import quotes, sayings
 from bumble.fallback.sayings import Wording
-from bumble.guard import grounded
+from bumble.guard import verifier
 from bumble.guard.speakers import Speakers
 from bumble.llm import prompts, structured
 from bumble.recall.belief_strength import strength
@@ -402,7 +402,7 @@ def _supported(
             kept_sentences = [
                 sentence
                 for sentence in sentences
-                if grounded.check(sentence, grounds, Speakers(known_names)) is None
+                if verifier.problem(sentence, grounds, Speakers(known_names)) is None
             ]
             dropped += len(sentences) - len(kept_sentences)
             parts[name].append(kept_sentences)

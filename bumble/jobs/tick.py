@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from bumble.errors import BudgetSpentError, FileChangedError, LockedError
 from bumble.llm import ledger
-from bumble.llm.budget import Budgeted
+from bumble.llm.ledger import Budgeted
 from bumble.runtime import job, runner
 from bumble.runtime.job import JobResult
 from bumble.runtime.runner import Apply, Held, Pass, Settled

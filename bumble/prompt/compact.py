@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from bumble.entity.config import HistoryCompressionConfig
 from bumble.fallback import sayings
 from bumble.fallback.sayings import Wording
-from bumble.guard import excerpt, grounded, support
+from bumble.guard import excerpt, origins, verifier
 from bumble.guard.excerpt import SpokenLine
 from bumble.llm import prompts, structured
 from bumble.prompt import transcript
@@ -119,7 +119,7 @@ def _bounded(notes: Mapping[str, str], limit_tokens: int) -> dict[str, str]:
 def _checked(runtime: Runtime, text: str, sources: Sequence[str]) -> str:
     """Keep the sentences that say nothing of their own."""
     known_names = _known_names(runtime)
-    lines = [grounded.supported(line, sources, known_names) for line in text.splitlines()]
+    lines = [verifier.supported(line, sources, known_names) for line in text.splitlines()]
     if runtime.local:
         parts = [part for line in lines for part in words.sentences(line)]
         lines = [part for part in parts if _is_borne_out(part, sources, known_names)]
@@ -129,8 +129,8 @@ def _checked(runtime: Runtime, text: str, sources: Sequence[str]) -> str:
 def _is_borne_out(text: str, sources: Sequence[str], known_names: Sequence[str]) -> bool:
     """Whether one source line bears a sentence out; a sentence that only names a feeling fails."""
     strange = {letter for letter in text if not letter.isascii()} - set("".join(sources))
-    own = support.own_words(text, known_names)
-    return bool(own) and not strange and support.is_borne_out(text, sources, known_names)
+    own = origins.own_words(text, known_names)
+    return bool(own) and not strange and origins.is_borne_out(text, sources, known_names)
 
 
 def excerpt_lines(

@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar
 from bumble.body.config import HORMONE_NAMES
 from bumble.entity.changes import Change
 from bumble.files import disk
-from bumble.records import base, kind, merge_rules
+from bumble.records import base, fields, kind
 from bumble.records.base import Provenance
 from bumble.records.fields import LATER, Key, unit
 from bumble.records.kind import Record, RecordKind, Told, told_anew
@@ -38,8 +38,8 @@ class Anchor(Record, frozen=True, kw_only=True):
     levels: Annotated[Mapping[str, float], Key("hormones", read=_levels)]  # in [0, 1], by name
     at: Annotated[datetime, LATER]  # when it was made
     # in [0, 1], when it was made
-    strength: Annotated[float, Key(read=unit(1.0), merge=merge_rules.greater)]
-    recalled: Annotated[int, Key(merge=merge_rules.counted)] = 0  # how often
+    strength: Annotated[float, Key(read=unit(1.0), merge=fields.greater)]
+    recalled: Annotated[int, Key(merge=fields.counted)] = 0  # how often
     last_recalled: Annotated[datetime | None, LATER] = None
     # when it was last made or recalled without being asked for
     stirred: Annotated[datetime | None, LATER] = None

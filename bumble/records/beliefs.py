@@ -11,11 +11,10 @@ from datetime import datetime
 from typing import Annotated, Any, ClassVar
 
 from bumble.entity.changes import Change
-from bumble.records import base, merge_rules
+from bumble.records import base, fields
 from bumble.records.base import Provenance
-from bumble.records.fields import BODY, EARLIER, JOINED, LATER, Key, one_of, unit
+from bumble.records.fields import ABSENT, BODY, EARLIER, JOINED, LATER, Key, Values, one_of, unit
 from bumble.records.kind import Record, RecordKind, Told, told_anew
-from bumble.records.merge_rules import ABSENT, Values
 from bumble.text.markdown import Document
 from bumble.text.words import one_line
 
@@ -73,7 +72,7 @@ class Belief(Record, frozen=True, kw_only=True):
     def merged(cls, base: Values, current: Values, incoming: Values) -> dict[str, Any]:
         """Join what is known of a claim: evidence joins, and confidence rests on all of it."""
         merged = super().merged(base, current, incoming)
-        last = merge_rules.newer(current, incoming, "reinforced", "formed")
+        last = fields.newer(current, incoming, "reinforced", "formed")
         if "confidence" in merged:
             merged["confidence"] = _joined_confidence(base, current, incoming, last)
         if last.get("reinforced") != base.get("reinforced") and "status" not in last:
@@ -112,8 +111,8 @@ class Belief(Record, frozen=True, kw_only=True):
 def _joined_confidence(base: Values, current: Values, incoming: Values, last: Values) -> Any:
     """Return how sure both sides together are: what either found counts, once."""
     sides = [side.get("confidence", ABSENT) for side in (base, current, incoming)]
-    alone = merge_rules.unchanged(*sides)
-    if alone is not merge_rules.BOTH:
+    alone = fields.unchanged(*sides)
+    if alone is not fields.BOTH:
         return alone
     if not all(isinstance(side, int | float) for side in sides):
         return last.get("confidence", ABSENT)
@@ -141,9 +140,14 @@ def _combined_confidence(c0: float, c1: float, c2: float) -> float:
 
 
 def _added_evidence(base: Values, side: Values) -> set[str]:
-    """Return the evidence, for and against, that a side has added."""
+    """Return the evidence, for and against, that a side has added; a hand may write no list."""
     before, after = (
-        {str(one) for key in ("evidence", "contradicts") for one in values.get(key) or ()}
+        {
+            str(one)
+            for listed in (values.get("evidence"), values.get("contradicts"))
+            if isinstance(listed, list)
+            for one in listed
+        }
         for values in (base, side)
     )
     return after - before

@@ -17,9 +17,8 @@ from bumble.entity.changes import Change
 from bumble.errors import RecordMissingError
 from bumble.records import base
 from bumble.records.base import Provenance
-from bumble.records.fields import BODY, JOINED, Key, unit
+from bumble.records.fields import BODY, JOINED, Key, joined, unit
 from bumble.records.kind import Record, RecordKind, Told, told_anew
-from bumble.records.merge_rules import joined
 from bumble.text.markdown import Document
 
 REFLECTION_MAX_CHARS = 1500  # longest text of why it mattered

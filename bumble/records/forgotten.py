@@ -84,7 +84,7 @@ def parse(source: str) -> tuple[Forgotten, ...]:
     for line in lines:
         try:
             if line.data.get("type") == TYPE:
-                entries.append(fields.read(Forgotten, line.data))
+                entries.append(fields.read_struct(Forgotten, line.data))
         except ValueError as error:
             raise SourceError(str(error), line.number) from error
     return tuple(dict.fromkeys(entries))

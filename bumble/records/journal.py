@@ -18,10 +18,11 @@ from msgspec import Struct
 from bumble.entity import changes
 from bumble.entity.changes import Change
 from bumble.errors import UsageError
-from bumble.records import base, origin_comments
+from bumble.records import base
 from bumble.records.base import Provenance
+from bumble.records.fields import parts
 from bumble.records.kind import Kind, RecordView, Told, quoted
-from bumble.records.merge_rules import parts
+from bumble.records.provenance import harmless, lines_in, origin_comment, split_origin
 from bumble.text import markdown, moments
 
 PATH = "journal.md"
@@ -66,7 +67,7 @@ def parse(source: str, stem: str = "", *, zone: tzinfo) -> Journal:
         heading = _heading(one.title, zone)
         if heading:
             at, tags = heading
-            origin, text = origin_comments.split(one.own)
+            origin, text = split_origin(one.own)
             entries.append(
                 JournalEntry(at, tags, _trimmed(text), one.line + above, one.source, origin)
             )
@@ -74,7 +75,7 @@ def parse(source: str, stem: str = "", *, zone: tzinfo) -> Journal:
             entries[-1] = _joined(entries[-1], one.source)
         else:
             preamble += one.source
-        above -= origin_comments.lines_in(one.source)
+        above -= lines_in(one.source)
     return Journal(preamble, tuple(entries), source)
 
 
@@ -94,7 +95,7 @@ def _heading(title: str, zone: tzinfo) -> tuple[datetime, tuple[str, ...]] | Non
 def _joined(entry: JournalEntry, more: str) -> JournalEntry:
     whole = entry.source + more
     heading = markdown.lines(entry.source)[0]
-    origin, text = origin_comments.split(whole[len(heading) :])
+    origin, text = split_origin(whole[len(heading) :])
     return JournalEntry(entry.at, entry.tags, _trimmed(text), entry.line, whole, origin)
 
 
@@ -190,8 +191,8 @@ def plan_add(
         raise UsageError("A journal entry needs a text.")
     marks = "".join(f" #{tag}" for tag in map(_tag, tags) if tag)
     head = f"## {at.astimezone(zone):%Y-%m-%d %H:%M:%S}{marks}"
-    body = markdown.contained(origin_comments.harmless(text))
-    return changes.add(PATH, f"\n{head}\n{origin_comments.render(provenance)}\n{body}\n", why)
+    body = markdown.contained(harmless(text))
+    return changes.add(PATH, f"\n{head}\n{origin_comment(provenance)}\n{body}\n", why)
 
 
 def _tag(text: str) -> str:

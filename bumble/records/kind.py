@@ -20,10 +20,9 @@ from msgspec import Struct, field
 from bumble.entity.changes import Change
 from bumble.entity.folder import Entity
 from bumble.files import disk
-from bumble.records import base, fields, merge_rules
+from bumble.records import base, fields
 from bumble.records.base import BY_HAND, Provenance
-from bumble.records.fields import BODY, GIVEN
-from bumble.records.merge_rules import Rule, Values
+from bumble.records.fields import BODY, GIVEN, Rule, Values
 from bumble.text import markdown, yaml_edit
 from bumble.text.markdown import Document, YamlDocument
 
@@ -103,16 +102,16 @@ class Record(Struct, frozen=True, kw_only=True):
     def merged(cls, base: Values, current: Values, incoming: Values) -> dict[str, Any]:
         """Return what the values of two sides become."""
         taken = {
-            key: merge_rules.of_side(key, merge_rules.newer(current, incoming, time))
+            key: fields.of_side(key, fields.newer(current, incoming, time))
             for key, time in cls.OF_NEWER.items()
         }
-        return merge_rules.mapping(base, current, incoming, {**cls.rules(), **taken})
+        return fields.mapping(base, current, incoming, {**cls.rules(), **taken})
 
     @classmethod
     def rules(cls) -> dict[str, Rule]:
         """Return by key how each value is merged."""
-        own = {one.how.name: one.how.merge for one in fields.of(cls) if one.how.stored}
-        return {**merge_rules.ORIGIN, **own}
+        own = {one.how.name: one.how.merge for one in fields.declared(cls) if one.how.stored}
+        return {**fields.ORIGIN, **own}
 
     @property
     def told(self) -> str:
@@ -156,7 +155,7 @@ class Record(Struct, frozen=True, kw_only=True):
     def view(self) -> RecordView:
         """Show it in the fields that all kinds share."""
         schedule = getattr(self, self.SCHEDULE, "")
-        keyed = [(one.how.name, one) for one in fields.of(type(self)) if one.is_past]
+        keyed = [(one.how.name, one) for one in fields.declared(type(self)) if one.is_past]
         times = {key: getattr(self, one.name) for key, one in keyed}
         return whole_view(
             self.id,
@@ -204,7 +203,7 @@ class Kind(Struct, frozen=True, kw_only=True):
     # none; a file to views, RecordInvalidError; values of two sides to one; lines for a log.
     parser: Callable[[str, str], Any] | None = None
     viewer: Callable[[Path, tzinfo], Sequence[RecordView]] | None = None
-    joiner: Callable[[Values, Values, Values], dict[str, Any]] = merge_rules.origin
+    joiner: Callable[[Values, Values, Values], dict[str, Any]] = fields.origin
     teller: Callable[[str | None, str | None], Told] | None = None
     merging: Merging = ""
     prefix: str = ""  # of ids that are made for its records
@@ -312,11 +311,13 @@ class RecordKind(Kind, Generic[R], frozen=True, kw_only=True):
         """Read a record from its document."""
         meta = document.meta
         values = dict(self.record.drawn(document, record_id))
-        values |= {"id": record_id, "provenance": base.provenance(meta), "source": document}
-        for one in fields.of(self.record):
-            if one.name not in values:
-                values[one.name] = document.body if one.how is BODY else one.read(meta)
-        made = self.record(**values)
+        for one in fields.declared(self.record):
+            if one.how is BODY:
+                values[one.name] = document.body
+            elif one.how.stored and one.name not in values:
+                values[one.name] = one.read(meta)
+        origin = base.provenance(meta)
+        made = self.record(id=record_id, provenance=origin, source=document, **values)
         made.check()
         return made
 

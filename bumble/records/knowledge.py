@@ -22,10 +22,11 @@ from bumble.entity import changes
 from bumble.entity.changes import Change
 from bumble.errors import RecordMissingError, RefusedError, SectionLockedError, UsageError
 from bumble.files import disk
-from bumble.records import base, origin_comments
+from bumble.records import base
 from bumble.records.base import Provenance
+from bumble.records.fields import parts
 from bumble.records.kind import Kind, RecordView, Told, quoted, told_anew
-from bumble.records.merge_rules import parts
+from bumble.records.provenance import harmless, lines_in, origin_comment, split_origin
 from bumble.text import markdown
 from bumble.text.words import one_line
 
@@ -67,13 +68,13 @@ def parse(source: str, stem: str = "") -> Knowledge:
     above, sections = document.body_line - 1, list[KnowledgeSection]()
     for one in found:
         sections.append(_section(one, above))
-        above -= origin_comments.lines_in(one.source)
+        above -= lines_in(one.source)
     return Knowledge(source[: document.body_start] + preamble, tuple(sections), source)
 
 
 def _section(one: markdown.Section, above: int) -> KnowledgeSection:
     title, locked = unmarked(one.title)
-    origin, text = origin_comments.split(one.own)
+    origin, text = split_origin(one.own)
     return KnowledgeSection(
         title=title,
         locked=locked,
@@ -186,8 +187,8 @@ def find(knowledge: Knowledge, title: str) -> KnowledgeSection | None:
 
 def with_origin(section: KnowledgeSection, provenance: Provenance) -> str:
     """Return the source of a section with another origin in its comment."""
-    _, rest = origin_comments.split(_own(section))
-    told = origin_comments.render(provenance).replace("\n", markdown.newline_of(section.source))
+    _, rest = split_origin(_own(section))
+    told = origin_comment(provenance).replace("\n", markdown.newline_of(section.source))
     return section.heading + told + rest + section.tail
 
 
@@ -222,7 +223,7 @@ def plan_set(
     """
     title = _clean(title)
     _guard(knowledge, title, by_entity=by_entity, force_locked=force_locked)
-    body = markdown.contained(origin_comments.harmless(text))
+    body = markdown.contained(harmless(text))
     if not key(title) or not body:
         raise UsageError("A section of knowledge needs a title and a text.")
     there = find(knowledge, title)
@@ -312,7 +313,7 @@ def _same_text(old: str, new: str) -> bool:
 
 def _commented(body: str, provenance: Provenance | None) -> str:
     """Return what stands under a heading: where the text comes from, and the text."""
-    return f"{origin_comments.render(provenance)}\n{body}\n"
+    return f"{origin_comment(provenance)}\n{body}\n"
 
 
 def _own(section: KnowledgeSection) -> str:

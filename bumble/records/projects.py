@@ -15,9 +15,8 @@ from bumble.errors import UsageError
 from bumble.files import disk
 from bumble.records import base, kind
 from bumble.records.base import Provenance
-from bumble.records.fields import BODY, JOINED, Key, one_of
+from bumble.records.fields import ABSENT, BODY, JOINED, Clash, Key, one_of
 from bumble.records.kind import Record, RecordKind, Told, told_anew
-from bumble.records.merge_rules import ABSENT, Clash
 from bumble.text import markdown
 from bumble.text.markdown import Document
 from bumble.text.words import one_line

@@ -15,7 +15,7 @@ from msgspec import Struct
 from bumble.entity.changes import Change
 from bumble.records import base
 from bumble.records.base import Provenance
-from bumble.records.fields import LATER, Key, one_of
+from bumble.records.fields import Key, Rule, later, one_of
 from bumble.records.kind import Record, RecordKind, Told, unite
 
 PREFIX = "evo"
@@ -70,12 +70,16 @@ class Proposal(Record, frozen=True, kw_only=True):
 
     at: datetime
     status: Annotated[str, Key(read=one_of(STATUSES, OPEN))]
-    decided: Annotated[datetime | None, LATER] = None  # when its owner did
     interactions: int = 0  # in the entity's life, when it was made
     traits: Annotated[tuple[Item, ...], Key(read=_items(MOST_TRAITS))]
     behaviours: Annotated[tuple[Item, ...], Key(read=_items(MOST_BEHAVIOURS))]
     # of curiosity
     topics: Annotated[tuple[Item, ...], Key("curiosity", read=_items(MOST_TOPICS))]
+
+    @classmethod
+    def rules(cls) -> dict[str, Rule]:
+        """Join when it was decided, too, which nobody reads."""
+        return {**super().rules(), "decided": later}
 
     def check(self) -> None:
         """Refuse one that goes too far."""

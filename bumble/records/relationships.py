@@ -22,11 +22,22 @@ from msgspec.structs import asdict
 from bumble.entity.changes import Change
 from bumble.errors import NameUnclearError, RecordMissingError
 from bumble.files import disk
-from bumble.records import base, merge_rules
+from bumble.records import base, fields
 from bumble.records.base import Provenance
-from bumble.records.fields import BODY, EARLIER, JOINED, LATER, Key
+from bumble.records.fields import (
+    ABSENT,
+    BODY,
+    EARLIER,
+    JOINED,
+    LATER,
+    ORIGIN,
+    Clash,
+    Key,
+    Rule,
+    Values,
+    nested,
+)
 from bumble.records.kind import Record, RecordKind, RecordView, Told, told_anew
-from bumble.records.merge_rules import ABSENT, ORIGIN, Clash, Rule, Values, nested
 from bumble.text import markdown
 from bumble.text.markdown import Document
 from bumble.text.schema import LANGUAGE_CODE
@@ -58,7 +69,7 @@ class PendingNote(Struct, frozen=True):
 
 
 def _pending(base: Any, current: Any, incoming: Any) -> Any:
-    together = merge_rules.joined(base, current, incoming)
+    together = fields.joined(base, current, incoming)
     if together is ABSENT:
         return ABSENT
     by_time = sorted(
@@ -120,16 +131,16 @@ class Relationship(Record, frozen=True, kw_only=True):
     """One person."""
 
     BY_REFLECTION: ClassVar[Mapping[str, Rule]] = {  # the later one's, else what both sides make
-        "portrait_source": merge_rules.plain,
-        "previous_health": merge_rules.plain,
+        "portrait_source": fields.plain,
+        "previous_health": fields.plain,
         "scores": nested({}, _moved_score),
-        "dynamic": merge_rules.plain,
+        "dynamic": fields.plain,
     }
 
     # what the person is called, `aliases` too; the first is shown
     names: Annotated[tuple[str, ...], JOINED]
     scores: Annotated[Scores, Key(read=_scores)]
-    interaction_count: Annotated[int, Key(read=_count, merge=merge_rules.counted)]
+    interaction_count: Annotated[int, Key(read=_count, merge=fields.counted)]
     first_met: Annotated[datetime | None, EARLIER] = None
     last_interaction: Annotated[datetime | None, LATER] = None
     last_reflection: Annotated[datetime | None, LATER] = None
@@ -137,7 +148,7 @@ class Relationship(Record, frozen=True, kw_only=True):
     last_scored: Annotated[datetime | None, LATER] = None
     previous_health: float | None = None  # before the scores last changed, in [0, 1]
     # interaction_count at the last deep review
-    reviewed_at_count: Annotated[int, Key(read=_count, merge=merge_rules.greater)]
+    reviewed_at_count: Annotated[int, Key(read=_count, merge=fields.greater)]
     # at most MAX_PENDING, oldest first
     pending: Annotated[tuple[PendingNote, ...], Key(read=_notes, merge=_pending)]
     dynamic: str = ""  # one line: how the two are with each other
@@ -163,14 +174,14 @@ class Relationship(Record, frozen=True, kw_only=True):
     @classmethod
     def merged(cls, base: Values, current: Values, incoming: Values) -> dict[str, Any]:
         """Join what is known of a person: counters add up, notes of both wait."""
-        last = merge_rules.newer(current, incoming, "last_reflection")
+        last = fields.newer(current, incoming, "last_reflection")
         reflected = last.get("last_reflection") is not None
 
         rules = {
-            key: merge_rules.of_side(key, last) if reflected else rule
+            key: fields.of_side(key, last) if reflected else rule
             for key, rule in cls.BY_REFLECTION.items()
         }
-        return merge_rules.mapping(base, current, incoming, {**cls.rules(), **rules})
+        return fields.mapping(base, current, incoming, {**cls.rules(), **rules})
 
     @property
     def when(self) -> datetime | None:

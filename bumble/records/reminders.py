@@ -11,11 +11,10 @@ from datetime import datetime
 from typing import Annotated, Any, ClassVar
 
 from bumble.entity.changes import Change
-from bumble.records import merge_rules
+from bumble.records import fields
 from bumble.records.base import Provenance
-from bumble.records.fields import BODY, LATER, Key, one_of
+from bumble.records.fields import BODY, LATER, Key, Values, one_of
 from bumble.records.kind import Record, RecordKind
-from bumble.records.merge_rules import Values
 from bumble.text import moments
 
 PREFIX = "rem"
@@ -29,7 +28,7 @@ class Reminder(Record, frozen=True, kw_only=True):
 
     SCHEDULE: ClassVar[str] = "repeat"
 
-    at: Annotated[datetime, Key(merge=merge_rules.later, ahead=True)]  # when it is said, next
+    at: Annotated[datetime, Key(merge=fields.later, ahead=True)]  # when it is said, next
     text: Annotated[str, BODY]  # Markdown, without surrounding blank lines
     repeat: str = ""  # a cron expression in the entity's time zone; empty: once
     person: Annotated[str, Key("for")] = ""  # id of whom it is for; empty: nobody in particular
@@ -51,7 +50,7 @@ class Reminder(Record, frozen=True, kw_only=True):
     def merged(cls, base: Values, current: Values, incoming: Values) -> dict[str, Any]:
         """Join two sides: said on either it was said, put off to later than that it is not."""
         merged = super().merged(base, current, incoming)
-        due, said = (merge_rules.moment(merged.get(key)) for key in ("at", "delivered"))
+        due, said = (fields.moment(merged.get(key)) for key in ("at", "delivered"))
         if due and said and due > said:
             merged.pop("done", None)
         return merged

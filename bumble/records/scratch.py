@@ -16,10 +16,10 @@ from pathlib import Path
 from bumble.entity import changes
 from bumble.entity.changes import Change
 from bumble.errors import UsageError
-from bumble.records import base, origin_comments
+from bumble.records import base, provenance
 from bumble.records.base import Provenance
+from bumble.records.fields import parts
 from bumble.records.kind import Kind, RecordView
-from bumble.records.merge_rules import parts
 from bumble.text import markdown
 from bumble.text.words import one_line
 
@@ -41,7 +41,7 @@ def lines(file: Path) -> list[str]:
 def origin(line: str) -> Provenance:
     """Return where a note says it comes from; nothing for one that a person wrote."""
     at = line.rfind("<!--")
-    return origin_comments.split(line[at:])[0] if at >= 0 else Provenance()
+    return provenance.split_origin(line[at:])[0] if at >= 0 else Provenance()
 
 
 def shown(line: str) -> str:
@@ -112,4 +112,4 @@ def plan_add(
         raise UsageError(f"A note is one of {', '.join(KINDS)}, not {kind}.")
     shown = note.replace("<!--", "&lt;!--")  # the only comment in the line is its origin
     head = f"{MARK}{at.astimezone(zone):%Y-%m-%d %H:%M} [{kind}]"
-    return changes.add(PATH, f"{head} {shown} {origin_comments.render(origin)}", why)
+    return changes.add(PATH, f"{head} {shown} {provenance.origin_comment(origin)}", why)

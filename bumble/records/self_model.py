@@ -14,9 +14,9 @@ from msgspec import Struct
 
 from bumble.entity.changes import Change
 from bumble.records import base, mapping_files
+from bumble.records.fields import Values, by_kind, mapping
 from bumble.records.kind import Kind, Told
 from bumble.records.mapping_files import MappingFile
-from bumble.records.merge_rules import Values, by_kind, mapping
 
 PATH = "self_model.yaml"
 

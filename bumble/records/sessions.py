@@ -52,7 +52,7 @@ def _calls(meta: Meta, key: str) -> tuple[ToolCall, ...]:
     listed = base.field(meta, key, list, [])
     if not all(isinstance(item, dict) for item in listed):
         raise ValueError(f"`{key}` should be a list of {{id, name, arguments}}")
-    return tuple(fields.read(ToolCall, item) for item in listed)
+    return tuple(fields.read_struct(ToolCall, item) for item in listed)
 
 
 class Message(Struct, frozen=True):
@@ -304,7 +304,7 @@ def _distilled(records: Sequence[Record]) -> str:
 def _record(line: JsonLine) -> Record | None:
     kind = LINES.get(str(line.data.get("type")))
     try:
-        return fields.read(kind, line.data) if kind else None
+        return fields.read_struct(kind, line.data) if kind else None
     except ValueError as error:
         raise SourceError(str(error), line.number) from error
 

@@ -13,8 +13,7 @@ from typing import Any
 from bumble.body import affects as feelings
 from bumble.body import fields, noise
 from bumble.records import mapping_files
-from bumble.records.kind import Kind, Told
-from bumble.records.merge_rules import (
+from bumble.records.fields import (
     ABSENT,
     BOTH,
     Clash,
@@ -27,6 +26,7 @@ from bumble.records.merge_rules import (
     nested,
     unchanged,
 )
+from bumble.records.kind import Kind, Told
 
 PATH = "soma.yaml"
 

@@ -13,9 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bumble.records import base, mapping_files
-from bumble.records.kind import Kind, Told
-from bumble.records.mapping_files import MappingFile
-from bumble.records.merge_rules import (
+from bumble.records.fields import (
     ABSENT,
     Rule,
     Values,
@@ -27,6 +25,8 @@ from bumble.records.merge_rules import (
     nested,
     newer,
 )
+from bumble.records.kind import Kind, Told
+from bumble.records.mapping_files import MappingFile
 from bumble.text import yaml_edit
 from bumble.text.yaml_edit import SourceError
 

@@ -19,10 +19,10 @@ from msgspec.structs import replace
 
 from bumble.entity import changes
 from bumble.entity.changes import Change
-from bumble.records import base, origin_comments, provenance, scratch
+from bumble.records import base, provenance, scratch
 from bumble.records.base import Provenance
+from bumble.records.fields import parts
 from bumble.records.kind import Kind, RecordView
-from bumble.records.merge_rules import parts
 from bumble.text import markdown
 from bumble.text.words import one_line
 
@@ -159,7 +159,7 @@ def _add(rows: list[str], lines: Sequence[tuple[str, Provenance]]) -> None:
         rows.append("\n")
     for text, origin in lines:
         plain = one_line(text).replace("<!--", "&lt;!--")  # the only comment is its origin
-        rows.append(f"{scratch.MARK}{plain} {origin_comments.render(origin)}")
+        rows.append(f"{scratch.MARK}{plain} {provenance.origin_comment(origin)}")
 
 
 def plan_rewrite(

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.errors import LockedError, UserError
-from bumble.llm.budget import NO_MODEL
+from bumble.llm.ledger import NO_MODEL
 from bumble.runtime import job
 from bumble.runtime.job import Due, JobResult
 from bumble.runtime.runtime import Runtime

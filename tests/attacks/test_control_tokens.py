@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bumble.errors import WeightsMissingError
-from bumble.llm import gguf, markers, native_calls
+from bumble.llm import gguf, marks, native_calls
 from bumble.llm.embedded import EmbeddedModel
 from bumble.llm.protocol import Action, PromptMessage, Request, Tool, ToolResult
 from bumble.models.weights import catalog, store
@@ -42,7 +42,7 @@ def test_no_message_holds_a_control_token(form: str) -> None:
         text = form.format(*[token] * form.count("{}"))
         content = PromptMessage("user", text).content
         assert token not in content
-        assert content.replace(markers.BREAK, "") == text  # it can still be read
+        assert content.replace(marks.BREAK, "") == text  # it can still be read
         assert PromptMessage("user", content).content == content
 
 
@@ -128,7 +128,7 @@ def test_a_vocabulary_tells_its_own_control_tokens(tmp_path: Path) -> None:
     said = "a{{stop}}{{stop}} @@@ <b>\n\n<|im_end|>"
     sent = odd_model(weights)._messages([PromptMessage("user", said)])[0]["content"]
     assert not [one for one in ("{{stop}}", "@@", "<|im_end|>") if one in sent]
-    assert sent.replace(markers.BREAK, "") == said and "<b>\n\n" in sent
+    assert sent.replace(marks.BREAK, "") == said and "<b>\n\n" in sent
 
 
 @pytest.mark.parametrize("size", [0, 3, 24, 60, 200])

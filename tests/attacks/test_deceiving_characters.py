@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bumble.app import output
+from bumble.text import printable
 from tests.support.chatting import act, script
 from tests.support.running import Run
 
@@ -63,4 +63,4 @@ def test_joiners_and_direction_marks_stay(run: Run, text: str, flags: list[str])
 
 
 def test_escape_sequences_are_taken_out_whole() -> None:
-    assert output.clean("a\x1b[31mb\x1b]0;title\x07c\x00\r\nd\te") == "abc\nd\te"
+    assert printable.clean("a\x1b[31mb\x1b]0;title\x07c\x00\r\nd\te") == "abc\nd\te"

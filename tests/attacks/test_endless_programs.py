@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from bumble.chat import host, workspace
+from bumble.chat import workspace
 from bumble.entity import settings
 from bumble.entity.folder import Entity
 from bumble.errors import RefusedError, UserError
@@ -84,7 +84,7 @@ def test_output_that_ends_is_cut_with_a_sentence(entity: Entity) -> None:
 def test_a_program_about_the_machine_holds_up_no_turn(tmp_path: Path) -> None:
     started = time.monotonic()
     code = CHILD.format(HOLDS, APART, "print(20)")
-    shown, problem = host.describe([sys.executable, "-c", code], tmp_path, ENVIRON)
+    shown, problem = workspace.describe([sys.executable, "-c", code], tmp_path, ENVIRON)
     assert ("20" in shown, problem) == (True, "")
     assert time.monotonic() - started < 6
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bumble.app.process import Shell
+from bumble.cli.process import Shell
 from bumble.text import yaml_edit
 from tests.support.chatting import act, script
 from tests.support.running import Run

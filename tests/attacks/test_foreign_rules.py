@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from bumble.app.process import Shell
+from bumble.cli.process import Shell
 from bumble.entity.folder import Entity
 from tests.support import clones
 from tests.support.chatting import act, script

@@ -8,7 +8,7 @@ from itertools import product
 
 import pytest
 
-from bumble.app import process
+from bumble.cli import process
 from tests.support.looking import episode, session, truths, without_models
 from tests.support.running import Run
 from tests.support.sweeps import turns

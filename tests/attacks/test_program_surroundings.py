@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bumble.chat import programs
+from bumble.chat import workspace
 from bumble.entity.folder import Entity
 from tests.support.chatting import act
 
@@ -129,7 +129,7 @@ def test_git_and_the_editor_keep_what_they_need(
 @pytest.mark.skipif(sys.platform != "linux", reason="only there others can be looked at so")
 def test_the_environment_of_bumble_itself_is_empty_to_whoever_looks(tmp_path: Path) -> None:
     code = (
-        "from bumble.app.hiding import hide_environment; hide_environment(); import os, sys;"
+        "from bumble.cli.hiding import hide_environment; hide_environment(); import os, sys;"
         "print(os.environ['OPENAI_API_KEY'], flush=True); sys.stdin.read()"
     )
     process = subprocess.Popen(
@@ -158,14 +158,14 @@ def test_a_program_of_the_folder_is_not_taken_for_one_of_the_system(
         own.parent.mkdir(exist_ok=True)
         own.write_text("#!/bin/sh\necho stolen\n")
         own.chmod(0o755)
-    environ = programs.environment({"PATH": path})
-    done = programs.run(["bell"], folder=tmp_path, environ=environ, timeout_seconds=5)
+    environ = workspace.environment({"PATH": path})
+    done = workspace.run_program(["bell"], folder=tmp_path, environ=environ, timeout_seconds=5)
     assert (done.failed, done.output) == (True, "")
 
 
 def test_a_program_that_does_not_read_is_not_waited_for(tmp_path: Path) -> None:
     started = time.monotonic()
-    done = programs.run(
+    done = workspace.run_program(
         [sys.executable, "-c", "print('deaf')"],
         folder=tmp_path,
         environ={},

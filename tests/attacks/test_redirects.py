@@ -12,13 +12,13 @@ import pytest
 
 from bumble.errors import ModelUnreachableError, UsageError
 from bumble.llm import detect
+from bumble.llm.endpoints import ollama as connect_ollama
+from bumble.llm.endpoints import openai as connect_openai
 from bumble.llm.http_model import HttpModel
-from bumble.llm.ollama import connect as connect_ollama
-from bumble.llm.openai_compatible import connect as connect_openai
 from bumble.llm.protocol import PromptMessage, Request
 from bumble.models.weights import hub
 from bumble.models.weights.catalog import Hub
-from bumble.models.weights.sources import PullOptions
+from bumble.models.weights.store import PullOptions
 from tests.support import ollama_wire, openai_wire
 from tests.support.fake_server import Exchange, FakeServer, Respond
 from tests.support.running import Run

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bumble.chat.turn_record import Turn
+from bumble.chat.reply_writer import Turn
 from bumble.entity import commits
 from bumble.entity.folder import Entity
 from bumble.llm.protocol import Completion, OnText, Request

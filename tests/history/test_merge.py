@@ -22,7 +22,7 @@ from bumble.records import (
     sessions,
 )
 from bumble.records.base import Provenance
-from bumble.records.merge_rules import ABSENT, mapping, moved
+from bumble.records.fields import ABSENT, mapping, moved
 from bumble.text import yaml_edit
 from tests.support.sweeps import examples
 
@@ -68,6 +68,11 @@ def test_confidence_rests_on_the_evidence_of_both_sides() -> None:
 def test_one_piece_of_evidence_found_twice_counts_once() -> None:
     text = joined(BELIEF, belief(0.5, 0), belief(0.6, 1, "msg_1"), belief(0.65, 2, "msg_1"))
     assert beliefs.parse(text, "bel_1").confidence == 0.65
+
+
+def test_evidence_that_a_hand_made_no_list_stops_no_merge() -> None:
+    base, ours, theirs = ({"confidence": share, "evidence": 3} for share in (0.5, 0.6, 0.7))
+    assert beliefs.BELIEF.join(base, ours, theirs)["confidence"] == pytest.approx(0.76)
 
 
 def test_contradictions_multiply_and_meet_confirmations() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bumble.chat import turn
+from bumble.chat import able_reply
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
@@ -154,7 +154,7 @@ def test_a_story_of_private_talk_is_for_the_owner_alone(ada: Entity) -> None:
     assert the_story(ada).provenance.audience == ("sam",)
 
     def stable(*readers: str) -> str:
-        return turn.stable_part(runtime_of(ada), readers).text
+        return able_reply.stable_part(runtime_of(ada), readers).text
 
     assert "planted tomatoes, and a storm came.\n" in stable("sam")
     assert "ep_01" not in stable("sam")
@@ -168,7 +168,7 @@ def test_a_story_of_what_is_for_everyone_is_for_everyone(tmp_path: Path) -> None
     part = {"uses": ["e1"], "text": "The sea rose, and it was loud."}
     told(entity, Reply(json.dumps(dict.fromkeys(TOLD, part))))
     assert the_story(entity).provenance.audience == ()
-    assert "The sea rose" in turn.stable_part(runtime_of(entity), ("bo",)).text
+    assert "The sea rose" in able_reply.stable_part(runtime_of(entity), ("bo",)).text
 
 
 def test_dreams_may_colour_the_story_but_prove_nothing(ada: Entity) -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import signal
 import threading
@@ -289,16 +288,6 @@ def test_an_interrupt_stops_the_generation_and_the_model_can_go_on(
         model.complete(ask(text="hello " * 1000, max_tokens=600))
     assert time.monotonic() - started < 8
     assert model.complete(ask(max_tokens=2)).text
-
-
-def test_candidates_for_the_first_token_are_told_to_who_asks(connect: Open) -> None:
-    model = connect()
-    question = ask(text="Yes or no?", max_tokens=1)
-    assert model.complete(question).first_logprobs == {}
-    completion = model.complete(replace(question, top_logprobs=30))
-    shares = completion.first_logprobs
-    assert len(shares) > 10 and 0.3 < sum(map(math.exp, shares.values())) <= 1.000001
-    assert completion.text == max(shares, key=lambda text: shares[text])
 
 
 def test_a_new_conversation_starts_from_the_last_of_its_family(connect: Open) -> None:

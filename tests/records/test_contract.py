@@ -679,7 +679,7 @@ def test_what_a_declared_field_becomes_of_two_sides_is_the_same_either_way(
 ) -> None:
     before = kind.parse(record(kind.name, HELD)[1], "ep_1").source.meta
     declared: type[Record] = kind.record
-    for one in fields.of(declared):
+    for one in fields.declared(declared):
         sides = ({**before, one.how.name: value} for value in pair)
         mine, theirs = sides
         assert kind.join(before, mine, theirs) == kind.join(before, theirs, mine), one.name

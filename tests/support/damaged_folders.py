@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from bumble.app.process import Shell
 from bumble.cli.app import main
+from bumble.cli.process import Shell
 from bumble.entity import approvals, settings
 from bumble.entity.folder import Entity
 from bumble.errors import UserError

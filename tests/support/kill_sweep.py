@@ -39,8 +39,8 @@ from typing import Any
 from msgspec import Struct, field
 
 import bumble
-from bumble.app.process import Shell
 from bumble.cli.app import main
+from bumble.cli.process import Shell
 from bumble.entity import changes, commits
 from bumble.files.unfinished import SUFFIX
 from bumble.models.weights import store

@@ -26,8 +26,8 @@ from bumble.bridges.exports import bundle
 from bumble.bridges.imports import card, foreign, formats, notes, source
 from bumble.bridges.imports.ledger import ImportContext
 from bumble.chat import context_report
-from bumble.chat.tool_cache import ToolCache
-from bumble.cli import directives
+from bumble.chat.deep_recall import ToolCache
+from bumble.cli.talk import turn_view
 from bumble.entity import layers, settings
 from bumble.errors import UserError
 from bumble.fallback import quotes
@@ -35,10 +35,10 @@ from bumble.guard import claims, secrets
 from bumble.history import merge
 from bumble.index import chunks, form, splitting
 from bumble.jobs import dream, schedule, tick
-from bumble.llm import actions, ledger, logprobs, openai_format, scripted, structured
+from bumble.llm import actions, ledger, openai_format, scripted, structured
 from bumble.llm import gguf as gguf_file
+from bumble.llm.marks import ThinkFilter
 from bumble.llm.say_stream import SayReader
-from bumble.llm.thinking import ThinkFilter
 from bumble.models.abilities import results
 from bumble.models.weights import catalog
 from bumble.recall.deep_recall import search_scope
@@ -291,7 +291,7 @@ def _streamed(text: str) -> object:
 
 def _message(text: str) -> object:
     """Take a message apart in all the ways in which a turn does."""
-    directives.parse(text, shortcuts=True)
+    turn_view.parse(text, shortcuts=True)
     quotes.words_of(text)
     splitting.split(text)
     form.form(text, form.language(text))
@@ -363,9 +363,6 @@ READERS: Mapping[str, Reader] = {
     "event": of_json(
         openai_format.read_event,
         {"choices": [{"delta": {"content": "a"}, "finish_reason": "stop"}], "usage": {}},
-    ),
-    "probabilities": of_json(
-        logprobs.read, {"content": [{"top_logprobs": [{"token": "A", "logprob": -0.1}]}]}
     ),
     "appraisal": of_json(
         lambda value: appraisal.parse(value),

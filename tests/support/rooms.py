@@ -33,7 +33,6 @@ ROOMS = (
     "chat",
     "history",
     "jobs",
-    "app",
     "bridges",
     "cli",
     "__main__",

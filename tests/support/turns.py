@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from bumble.chat import participants, turn
-from bumble.chat.turn_record import Turn
+from bumble.chat.reply_writer import Heard, ReplyStream, Turn
 from bumble.entity.folder import Entity
 from bumble.llm.scripted import Reply
 from bumble.records import session_files, sessions
@@ -25,14 +26,21 @@ def say(text: str) -> Reply:
     return act("say", text=text)
 
 
-def talk(runtime: Runtime, text: str, speaker: str | None = None, *, new: bool = False) -> Turn:
+def talk(
+    runtime: Runtime,
+    text: str,
+    speaker: str | None = None,
+    *,
+    new: bool = False,
+    say: Callable[[str], None] = lambda _: None,
+) -> Turn:
     """One turn, as a process of its own has it."""
     who = participants.person(runtime.entity, runtime.identity, speaker)
     session, is_new = participants.open_session(runtime, who, runtime.clock(), new=new)
     heard = participants.listen(runtime, session, is_new, who, text)
     runtime.memory.sync()
-    prepared = turn.prepare(runtime, heard, who, last_spoke=None)
-    return turn.answer(runtime, prepared, lambda _: None)
+    prepared = turn.prepare(runtime, Heard(heard, who))
+    return turn.answer(runtime, prepared, ReplyStream(say))
 
 
 def stored(entity: Entity) -> sessions.Session:

@@ -12,10 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from bumble.app import body_view, opening
-from bumble.app.opening import Opened
 from bumble.chat.participants import Person
-from bumble.entity import commits
 from bumble.entity.changes import Change, ChangeSet
 from bumble.errors import (
     RecordInvalidError,
@@ -36,7 +33,8 @@ from bumble.recall.prompt_memories import QUOTED_FROM, Search
 from bumble.records import base, journal, knowledge, provenance, relationships, reminders
 from bumble.records.base import Provenance
 from bumble.records.relationships import Relationship
-from bumble.runtime import people, rules
+from bumble.runtime import body_state, people, rules
+from bumble.runtime.runtime import Runtime
 from bumble.text import moments
 from bumble.text.words import one_line, shorten
 
@@ -51,7 +49,7 @@ BEING = frozenset(
 class Desk(Struct, frozen=True):
     """An entity, and who asks."""
 
-    opened: Opened
+    runtime: Runtime
     reader: Person
     memory: Callable[[], Memory]  # with its index brought up to date
 
@@ -62,7 +60,11 @@ class Desk(Struct, frozen=True):
 
     def now(self) -> datetime:
         """Return the present in the entity's time zone."""
-        return self.opened.shell.now().astimezone(opening.zone(self.opened))
+        return self.runtime.now()
+
+    def _mood(self) -> str:
+        soma = body_state.read(self.runtime, self.now())
+        return body_state.mood(self.runtime, soma).name
 
     def recall(self, query: str, limit: int = 10) -> dict[str, Any]:
         """Search what the entity remembers: by words and by meaning, best first."""
@@ -70,11 +72,11 @@ class Desk(Struct, frozen=True):
             raise UsageError("There is nothing to look for: the query is empty.")
         if len(query) > MAX_QUERY_CHARS:
             raise UsageError(f"That query is longer than {MAX_QUERY_CHARS:,} characters.")
-        opened = self.opened
-        mood = body_view.look(opened).mood.name
+        runtime = self.runtime
+        mood = self._mood()
         hits = prompt_memories.find(
             self.memory(),
-            opened.config,
+            runtime.config,
             Search(readers=self.readers, mood=mood, at=self.now()),
             query.strip(),
             limit=max(1, min(limit, MOST_HITS)),
@@ -94,7 +96,7 @@ class Desk(Struct, frozen=True):
     def why(self, id: str) -> dict[str, Any]:  # noqa: A002
         """Show where a record comes from: all it rests on, down to what was said."""
         library, item = self._find(id)
-        git = why.GitHistory(self.opened.entity.root)
+        git = why.GitHistory(self.runtime.entity.root)
         return self._node(why.explain(library, item, git))
 
     def _find(self, record_id: str) -> tuple[Library, LibraryRecord]:
@@ -105,8 +107,8 @@ class Desk(Struct, frozen=True):
                 learns from an error what others have told.
             RecordInvalidError: If a file can't be read, and the owner asks.
         """
-        opened = self.opened
-        library = Library(opened.entity, name=opened.identity.name, zone=opening.zone(opened))
+        runtime = self.runtime
+        library = Library(runtime.entity, name=runtime.identity.name, zone=runtime.zone)
         missing = RecordMissingError("record to be read with the id", record_id)
         if not record_id.strip():
             raise missing
@@ -149,7 +151,7 @@ class Desk(Struct, frozen=True):
         Raises:
             RecordMissingError: If there is nobody of that name, or nobody that may be read of.
         """
-        paths = relationships.paths(self.opened.entity.relationships)
+        paths = relationships.paths(self.runtime.entity.relationships)
         readable, _ = base.load_all(paths, lambda path: base.load(path, relationships.parse))
         match = relationships.match(readable, name)
         if match is None or not base.may_read(match.audience, self.readers):
@@ -158,12 +160,12 @@ class Desk(Struct, frozen=True):
 
     def whoami(self) -> dict[str, Any]:
         """Show who the entity is, how it feels, and as whom you read."""
-        identity = rules.own_identity(self.opened.entity, self.opened.identity)
+        identity = rules.own_identity(self.runtime.entity, self.runtime.identity)
         return {
             "name": identity.name,
             "timezone": identity.timezone,
             "now": self.now().isoformat(timespec="seconds"),
-            "mood": body_view.look(self.opened).mood.name,
+            "mood": self._mood(),
             "monologue": identity.identity.monologue.strip(),
             "voice": identity.identity.voice.strip(),
             "reader": {"id": self.reader.id, "name": self.reader.name, "trust": self.reader.trust},
@@ -171,17 +173,17 @@ class Desk(Struct, frozen=True):
 
     def being(self) -> str:
         """Speak as the entity: who it is, in its own words."""
-        opened = self.opened
-        mood = body_view.look(opened).mood.name
+        runtime = self.runtime
+        mood = self._mood()
         whole = system.of_entity(
-            opened.entity, opened.identity, (), opened.config.prompt, self.readers, mood
+            runtime.entity, runtime.identity, (), runtime.config.prompt, self.readers, mood
         )
         parts = [part.text.strip() for part in whole.parts if part.name in BEING]
-        return "\n\n".join((f"You are {opened.identity.name}.", *filter(None, parts)))
+        return "\n\n".join((f"You are {runtime.identity.name}.", *filter(None, parts)))
 
     def knowledge_page(self) -> str:
         """Return what the entity knows."""
-        sections = knowledge.read(self.opened.entity.knowledge).sections
+        sections = knowledge.read(self.runtime.entity.knowledge).sections
         return "\n\n".join(
             f"## {section.title}\n\n{_quoted(section.provenance, section.text)}"
             for section in sections
@@ -190,7 +192,7 @@ class Desk(Struct, frozen=True):
 
     def journal_page(self, date: str) -> str:
         """Return the diary of a day, `2026-05-24`."""
-        entries = journal.read(self.opened.entity.journal, opening.zone(self.opened)).entries
+        entries = journal.read(self.runtime.entity.journal, self.runtime.zone).entries
         shown = [
             f"## {entry.at:%Y-%m-%d %H:%M}\n\n{_quoted(entry.provenance, entry.text)}"
             for entry in entries
@@ -216,7 +218,7 @@ class Desk(Struct, frozen=True):
     def remember(self, text: str, title: str = "") -> dict[str, Any]:
         """Leave a note with the entity. It stays a quotation until its owner says it is so."""
         _check(text, title)
-        book = knowledge.read(self.opened.entity.knowledge)
+        book = knowledge.read(self.runtime.entity.knowledge)
         head = shorten(one_line(title) or one_line(text), MAX_TITLE_CHARS)
         # a number would tell of a section of that title, not shown
         if self.reader.trust != "owner":
@@ -238,9 +240,9 @@ class Desk(Struct, frozen=True):
         """Have something said in the next talk after a time like 2026-05-24T18:00."""
         _check(text)
         due = self._moment(at)
-        opened = self.opened
+        runtime = self.runtime
         reminder = reminders.new(
-            base.new_id(reminders.PREFIX, self.now(), opened.shell.rng),
+            base.new_id(reminders.PREFIX, self.now(), runtime.rng),
             due,
             text.strip(),
             person=self.reader.id,
@@ -255,10 +257,10 @@ class Desk(Struct, frozen=True):
             at = datetime.fromisoformat(text)
         except ValueError:
             raise UsageError(f"{text}: no time like 2026-05-24T18:00") from None
-        at = at if at.tzinfo else at.replace(tzinfo=opening.zone(self.opened))
+        at = at if at.tzinfo else at.replace(tzinfo=self.runtime.zone)
         if not moments.is_sane(at):
             raise UsageError(f"{text}: {moments.YEARS}")
-        return at.astimezone(opening.zone(self.opened))
+        return at.astimezone(self.runtime.zone)
 
     def _origin(self) -> Provenance:
         return Provenance(by=BY, trust=TRUST, audience=self.readers)
@@ -267,13 +269,7 @@ class Desk(Struct, frozen=True):
         """Write a change; in a git folder it becomes a commit. No trust is renewed by it."""
         if change is None:
             return
-        opened = self.opened
-        commits.apply(
-            opened.entity.root,
-            ChangeSet(f"{title}: {change.why}", (change,)),
-            opening.commit_policy(opened),
-            timeout_seconds=opened.config.limits.lock_timeout_seconds,
-        )
+        self.runtime.apply(ChangeSet(f"{title}: {change.why}", (change,)))
 
 
 def _hit(hit: Hit, rank: int) -> dict[str, Any]:

@@ -65,7 +65,7 @@ def make(desk: Desk, *, writes: bool) -> MCPServer[Any]:
         desk: What it answers from.
         writes: Whether it has the tools that leave something with the entity.
     """
-    name = desk.opened.identity.name
+    name = desk.runtime.identity.name
     server: MCPServer[Any] = MCPServer(
         f"bumble-{name}",
         title=name,

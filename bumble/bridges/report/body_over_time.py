@@ -27,7 +27,7 @@ WIDTH, HEIGHT = 600.0, 100.0  # of a drawing, in its own units
 MOST_FEELINGS = 12
 
 
-class Moment(Struct, frozen=True):
+class BodyMoment(Struct, frozen=True):
     """The body at a time."""
 
     at: datetime
@@ -64,7 +64,7 @@ class BodyOverTime(Struct, frozen=True):
 
 
 def of(
-    episodes: Sequence[LifeEntry], history: Iterable[Moment], now: Moment | None
+    episodes: Sequence[LifeEntry], history: Iterable[BodyMoment], now: BodyMoment | None
 ) -> BodyOverTime:
     """Put together what is known of a body.
 
@@ -73,7 +73,7 @@ def of(
         history: Of its file.
         now: As it is at present.
     """
-    tagged = [Moment(entry.at, entry.body.bars) for entry in episodes if entry.body]
+    tagged = [BodyMoment(entry.at, entry.body.bars) for entry in episodes if entry.body]
     moments = sorted((*tagged, *history, *((now,) if now else ())), key=lambda each: each.at)
     moods = Counter(entry.body.mood for entry in episodes if entry.body)
     feelings = _feelings(episodes)
@@ -83,7 +83,7 @@ def of(
     return BodyOverTime(lines, moments[0].at, moments[-1].at, feelings, tuple(moods.most_common()))
 
 
-def history(root: Path, zone: tzinfo, since: datetime | None = None) -> list[Moment]:
+def history(root: Path, zone: tzinfo, since: datetime | None = None) -> list[BodyMoment]:
     """Return the body by some commits of its file, evenly chosen; none where there are none.
 
     Raises:
@@ -97,7 +97,7 @@ def history(root: Path, zone: tzinfo, since: datetime | None = None) -> list[Mom
     for commit, data in zip(chosen, texts, strict=True):
         levels = _levels(data) if data else {}
         if levels:
-            moments.append(Moment(commit.at.astimezone(zone), levels))
+            moments.append(BodyMoment(commit.at.astimezone(zone), levels))
     return moments
 
 
@@ -114,7 +114,7 @@ def levels(state: body.Soma) -> dict[str, float]:
     return {name: state.bars.value(name) for name in BAR_NAMES}
 
 
-def _line(name: str, moments: Sequence[Moment]) -> BarLine:
+def _line(name: str, moments: Sequence[BodyMoment]) -> BarLine:
     values = [moment.levels[name] for moment in moments]
     begin, end = moments[0].at, moments[-1].at
     span = (end - begin).total_seconds() or 1.0

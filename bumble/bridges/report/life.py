@@ -15,7 +15,6 @@ from pathlib import Path
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from bumble.app import output
 from bumble.body import ebb
 from bumble.body.ebb import BodyTag
 from bumble.bridges.exports.memories import safe
@@ -37,6 +36,7 @@ from bumble.records.kind import Kind, RecordView
 from bumble.records.provenance import Reader
 from bumble.records.relationships import Scores
 from bumble.records.sessions import Session
+from bumble.text.printable import clean
 from bumble.text.whole_text import whole
 from bumble.text.words import one_line, shorten
 
@@ -146,7 +146,7 @@ class Life(Struct):
 
 def shown(text: str) -> str:
     """Return a text as a page may hold it: nothing secret in it, and nothing that deceives."""
-    return safe(output.clean(str(whole(text))))
+    return safe(clean(str(whole(text))))
 
 
 @lru_cache(maxsize=1_000)

@@ -20,10 +20,10 @@ from markupsafe import Markup
 from msgspec import Struct
 
 from bumble import __version__
-from bumble.app import output
 from bumble.bridges.report.body_over_time import HEIGHT, WIDTH, BarLine, BodyOverTime
 from bumble.bridges.report.life import ON_TIMELINE, Basis, Ground, Life, LifeEntry, anchor
 from bumble.records import kinds
+from bumble.text.printable import clean
 from bumble.text.words import one_line, shorten
 
 FOLDER = Path(__file__).with_name("page")
@@ -164,7 +164,7 @@ def _harmless(value: object) -> object:
     Texts of memories are clean by then: this is for all that may ever stand beside them.
     """
     if isinstance(value, str) and not isinstance(value, Markup):
-        return output.clean(value)
+        return clean(value)
     return value
 
 

@@ -37,7 +37,7 @@ from mcp_types import (
 )
 from msgspec import Struct, field
 
-from bumble.chat import programs
+from bumble.chat import workspace
 from bumble.chat.mcp_client.servers import ListedTool, ServerFailedError, ToolAnswer
 from bumble.text.words import one_line, shorten
 
@@ -155,7 +155,7 @@ async def _end(process: Process) -> None:
             await process.stdin.aclose()
     with anyio.move_on_after(END_SECONDS):
         await process.wait()
-    programs.kill_group(process.pid)
+    workspace.kill_group(process.pid)
     with anyio.move_on_after(END_SECONDS):  # something out of its group may hold the pipes
         await process.aclose()
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
-from bumble.chat import programs
+from bumble.chat import workspace
 from bumble.entity import installation
 from bumble.entity.config import ServerConfig
 from bumble.errors import McpMissingError, UserError
@@ -29,27 +29,6 @@ from bumble.text.words import one_line, shorten
 
 if TYPE_CHECKING:
     from bumble.chat.mcp_client.link import Link, Loop
-
-
-class ServerFailedError(Exception):
-    """A server does not do as it should; says how, to be read after its name."""
-
-
-class ListedTool(Struct, frozen=True):
-    """A tool as its server describes it."""
-
-    name: str
-    description: str
-    schema: Mapping[str, Any]
-    reads: bool  # whether the server says that it changes nothing
-
-
-class ToolAnswer(Struct, frozen=True):
-    """What a call gave."""
-
-    text: str
-    failed: bool
-
 
 DESCRIPTION_CHARS = 160
 MOST_DEEP = 4  # objects and lists within each other
@@ -174,6 +153,26 @@ def _numbers(shape: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]
     }
 
 
+class ServerFailedError(Exception):
+    """A server does not do as it should; says how, to be read after its name."""
+
+
+class ListedTool(Struct, frozen=True):
+    """A tool as its server describes it."""
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+    reads: bool  # whether the server says that it changes nothing
+
+
+class ToolAnswer(Struct, frozen=True):
+    """What a call gave."""
+
+    text: str
+    failed: bool
+
+
 MOST_TOOLS = 24  # of all servers in one turn; a prompt has little room
 AGAIN_SECONDS = 60.0  # before a server that failed is tried again
 TOOL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_./-]{0,63}")
@@ -282,7 +281,7 @@ class Servers:
             CredentialsError: If the owner's secrets can't be read.
         """
         names = server.config.variables
-        environ = programs.environment(self._person_environ, names, desktop=False)
+        environ = workspace.environment(self._person_environ, names, desktop=False)
         for name in names:
             value = installation.secret(name, self._person_environ, self._secrets_file)
             if value is not None:

@@ -8,14 +8,13 @@ from typing import Annotated, Any
 
 import typer
 
-from bumble.app import body_view, output
-from bumble.app.opening import Opened, zone
 from bumble.body import anchoring
 from bumble.body.config import HORMONE_NAMES
 from bumble.body.hormones import shown_name
 from bumble.body.soma import Soma
-from bumble.cli import commit, listing, text_input
+from bumble.cli import body_view, commit, listing, output, text_input
 from bumble.cli.entity_command import shows, writes
+from bumble.cli.opening import Opened
 from bumble.cli.options import DryRunOption, YesOption
 from bumble.cli.shelf import Shelf
 from bumble.errors import RecordExistsError
@@ -128,7 +127,7 @@ def recall(opened: Opened, label: LabelArgument, *, dry_run: DryRunOption = Fals
         return anchor_recall.blended(soma, anchor, anchoring.ASKED)
 
     temperament = opened.config.soma.bars.levels
-    moved = body_state.plan_moved(opened.entity, at, zone(opened), temperament, move, why)
+    moved = body_state.plan_moved(opened.entity, at, opened.zone, temperament, move, why)
     planned = [moved, anchors.plan_recalled(anchor, at, why, stirred=False)]
     sentence = "\n".join([f"{anchor.label}:", *formula(opened, now, anchor, anchoring.ASKED)])
     levels = anchoring.blend(now.hormones, anchor.levels, anchoring.ASKED).levels
@@ -174,7 +173,7 @@ def formula(opened: Opened, soma: Soma, anchor: Anchor, share: float) -> list[st
 
 
 def _at(opened: Opened) -> datetime:
-    return opened.shell.now().astimezone(zone(opened))
+    return opened.shell.now().astimezone(opened.zone)
 
 
 def _left(opened: Opened, anchor: Anchor) -> float:

@@ -8,14 +8,20 @@ from typing import Annotated, Any
 
 import typer
 
-from bumble.app import output
-from bumble.app.opening import Opened, zone
-from bumble.cli import commit, conversations, text_input
+from bumble.cli import commit, output, people, text_input
 from bumble.cli.commit import FromOption
-from bumble.cli.conversations import OfSessionOption
 from bumble.cli.entity_command import looks_back, writes
-from bumble.cli.listing import LimitOption, details, origin, short_ids, show_list, when
+from bumble.cli.listing import (
+    LimitOption,
+    details,
+    origin,
+    short_ids,
+    show_list,
+    when,
+)
+from bumble.cli.opening import Opened
 from bumble.cli.options import DryRunOption, IdArgument, YesOption
+from bumble.cli.people import OfSessionOption
 from bumble.cli.shelf import Shelf
 from bumble.cli.text_input import EditorOption, TextArgument
 from bumble.entity.changes import Change
@@ -65,7 +71,7 @@ def list_(
     if category is not None:
         _check_category(category)
 
-    talk = conversations.find(opened, session).id if session is not None else None
+    talk = people.find_session(opened, session).id if session is not None else None
     archived = archived or opened.shell.everything
 
     def wanted(belief: Belief) -> bool:
@@ -270,7 +276,7 @@ def remove(
 
 
 def _at(opened: Opened) -> datetime:
-    return opened.shell.now().astimezone(zone(opened))
+    return opened.shell.now().astimezone(opened.zone)
 
 
 def _strength(opened: Opened, belief: Belief) -> float:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bumble.app import output
-from bumble.app.opening import Opened
+from bumble.cli import output
 from bumble.cli.entity_command import shows
+from bumble.cli.opening import Opened
 from bumble.errors import RecordMissingError
 
 if TYPE_CHECKING:

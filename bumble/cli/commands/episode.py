@@ -9,15 +9,14 @@ from typing import Annotated, Any
 import typer
 from msgspec.structs import asdict
 
-from bumble.app import opening, output
-from bumble.app.opening import Opened
 from bumble.body.significance import decayed
-from bumble.cli import commit, conversations, listing, people, text_input
+from bumble.cli import commit, listing, output, people, text_input
 from bumble.cli.commit import FromOption
-from bumble.cli.conversations import OfSessionOption
 from bumble.cli.entity_command import looks_back, writes
 from bumble.cli.listing import LimitOption, SinceOption
+from bumble.cli.opening import Opened
 from bumble.cli.options import DryRunOption, IdArgument, TagOption, YesOption
+from bumble.cli.people import OfSessionOption
 from bumble.cli.shelf import Shelf
 from bumble.cli.text_input import EditorOption, TextArgument
 from bumble.records import base, episodes
@@ -57,7 +56,7 @@ def list_(
     left = _fading(opened)
     who = people.find(opened, person).id if person is not None else None
     start = listing.moment(since, opened, "--since") if since is not None else None
-    talk = conversations.find(opened, session).id if session is not None else None
+    talk = people.find_session(opened, session).id if session is not None else None
     asked = set(map(tag_words.folded_tag, tag or ()))
 
     def wanted(episode: Episode) -> bool:
@@ -137,7 +136,7 @@ def add(
 ) -> None:
     """Give the entity something to remember."""
     moment = listing.moment(at, opened, "--at") if at is not None else opened.shell.now()
-    moment = moment.astimezone(opening.zone(opened))
+    moment = moment.astimezone(opened.zone)
     who = tuple(dict.fromkeys(people.id_of(opened, name) for name in person or ()))
     with text_input.collect(opened.shell, text, in_editor=editor, name="episode.md") as draft:
         episode_id = base.new_id(episodes.PREFIX, max(moment, EPOCH), opened.shell.rng)

@@ -10,14 +10,19 @@ from typing import Annotated, Any
 import typer
 from msgspec import Struct
 
-from bumble.app import opening, output
-from bumble.app.opening import Opened
-from bumble.bridges.exports import agents, bundle, card, destination, memories
+from bumble.bridges.exports import (
+    agents,
+    bundle,
+    card,
+    destination,
+    memories,
+)
 from bumble.bridges.exports.memories import Pages
 from bumble.bridges.imports import foreign
-from bumble.cli import passphrases, people
+from bumble.cli import output, passphrases, people
 from bumble.cli.entity_command import reads
 from bumble.cli.listing import counted
+from bumble.cli.opening import Opened
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import UsageError
 from bumble.files import disk
@@ -96,7 +101,7 @@ def command(
 
 
 def _pages(opened: Opened, reader: Reader) -> Pages:
-    zone, name = opening.zone(opened), opened.identity.name
+    zone, name = opened.zone, opened.identity.name
     pages = memories.collect(opened.entity, zone, name, reader)
     for path in pages.unread:
         output.warn(opened.shell, f"{path} can't be read and was left out: `bumble doctor`.")
@@ -169,7 +174,7 @@ def _drawn(opened: Opened, asked: ExportRequest, fields: dict[str, Any]) -> byte
 
 def _bundle(opened: Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
     encrypted = asked.encrypt or bool(asked.recipients) or asked.dest.suffix == ENCRYPTED
-    zone = opening.zone(opened)
+    zone = opened.zone
     gathered = bundle.collect(opened.entity, zone, asked.reader, encrypted=encrypted)
     data = bundle.packed(gathered)
     if encrypted:

@@ -8,12 +8,11 @@ from typing import Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from bumble.app import opening, output
-from bumble.app.opening import Opened
-from bumble.cli import commit, listing, text_input
+from bumble.cli import commit, listing, output, text_input
 from bumble.cli.commit import FromOption
 from bumble.cli.entity_command import looks_back, writes
 from bumble.cli.listing import Listing
+from bumble.cli.opening import Opened
 from bumble.cli.options import DryRunOption, YesOption
 from bumble.cli.text_input import EditorOption, TextArgument
 from bumble.errors import SectionLockedError, UsageError
@@ -234,7 +233,7 @@ def _write(
 
 
 def _read(opened: Opened) -> Knowledge:
-    return knowledge.read(opening.within(opened, opened.entity.knowledge))
+    return knowledge.read(opened.within(opened.entity.knowledge))
 
 
 def _find(book: Knowledge, title: str) -> KnowledgeSection:

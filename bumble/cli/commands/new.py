@@ -10,11 +10,11 @@ from typing import Annotated
 
 import typer
 
-from bumble.app import model_choice, output
-from bumble.app.opening import shell_of, without_entity
-from bumble.app.process import Shell
-from bumble.cli import new_entity, passphrases
+from bumble.cli import new_entity, output, passphrases
+from bumble.cli.models import chat_model
+from bumble.cli.opening import shell_of, without_entity
 from bumble.cli.options import JsonOption
+from bumble.cli.process import Shell
 from bumble.entity import approvals
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import BundleInvalidError, UsageError
@@ -78,7 +78,7 @@ def new(
         lines.insert(1, f"{sentence} bumble commits nothing there unless `git.autocommit` is set")
     output.result(shell, "new", identity, lines)
     opened = without_entity(shell)
-    if model_choice.is_open(opened):
+    if chat_model.is_open(opened):
         from bumble.cli import start  # only now: it looks at what a model needs
 
         start.ask(opened)

@@ -10,12 +10,11 @@ from typing import Annotated, Any
 import typer
 from msgspec.structs import asdict
 
-from bumble.app import index_place, output
-from bumble.app.opening import Opened, zone
-from bumble.cli import commit, listing, people, text_input
+from bumble.cli import commit, index_place, listing, output, people, text_input
 from bumble.cli.commit import FromOption
 from bumble.cli.entity_command import looks_back, writes
 from bumble.cli.listing import counted, details, origin, show_list, when
+from bumble.cli.opening import Opened
 from bumble.cli.options import (
     DryRunOption,
     YesOption,
@@ -133,7 +132,7 @@ def add(
             question = f"{like.name} is known. Is {label} somebody else?"
             advice = f"Introduce them with --yes; if they are one, say {like.name}."
             commit.confirm(opened.shell, question, advice, yes=yes)
-    at = opened.shell.now().astimezone(zone(opened))
+    at = opened.shell.now().astimezone(opened.zone)
     person = relationships.new(names[0], at)
     with text_input.collect(
         opened.shell, text, in_editor=editor, name=f"{person.id}.md", required=False
@@ -186,7 +185,7 @@ def forget(
     person = relationships.match(listing.records, name)
     names = (name, *(person.names if person else ()))
     person_id = person.id if person else people.id_of(opened, name)
-    plan = forgetting.plan(opened.entity, person_id, names, zone(opened))
+    plan = forgetting.plan(opened.entity, person_id, names, opened.zone)
     root = opened.entity.root
     caches = opened.shell.own_caches(root)
     if plan.changes and not dry_run:
@@ -211,10 +210,10 @@ def forget(
     )
     if plan.changes and not dry_run:
         forget.drop_caches(opened.entity, caches)
-        at = index_place.of(opened.entity, opened.config.index)
+        at = index_place.place_of(opened.entity, opened.config.index)
         identity = opened.identity
         for left in forget.scrub_traces(
-            opened.entity, [plan], at, name=identity.name, zone=zone(opened)
+            opened.entity, [plan], at, name=identity.name, zone=opened.zone
         ):
             output.say(left)
         _tell_of_copies(opened)

@@ -6,11 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
-from bumble.app import output
-from bumble.app.opening import Opened
-from bumble.cli import commit, listing, people, text_input
+from bumble.cli import commit, listing, output, people, text_input
 from bumble.cli.commit import FromOption
 from bumble.cli.entity_command import shows, writes
+from bumble.cli.opening import Opened
 from bumble.cli.options import DryRunOption
 from bumble.cli.shelf import Shelf
 from bumble.errors import RecordExistsError, UsageError

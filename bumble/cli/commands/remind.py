@@ -10,11 +10,10 @@ from typing import Annotated, Any, Literal
 import typer
 from msgspec.structs import replace
 
-from bumble.app import opening, output
-from bumble.app.opening import Opened
-from bumble.cli import commit, listing, people, run_job, text_input
+from bumble.cli import commit, listing, output, people, run_job, text_input
 from bumble.cli.entity_command import runs_job, shows, writes
 from bumble.cli.listing import LimitOption
+from bumble.cli.opening import Opened
 from bumble.cli.options import DryRunOption, IdArgument, YesOption
 from bumble.cli.run_job import JobFlags
 from bumble.cli.shelf import Shelf
@@ -78,13 +77,13 @@ def add(
     dry_run: DryRunOption = False,
 ) -> None:
     """Add a reminder: said in the next talk once it is due, or by `bumble tick` on a terminal."""
-    from bumble.app import speakers
+    from bumble.cli import people
 
-    made_at = opened.shell.now().astimezone(opening.zone(opened))
+    made_at = opened.shell.now().astimezone(opened.zone)
     due = _due(opened, at, after, cron, made_at)
     how = deliver or (COMMAND if command else SESSION)
     for_owner = how == SESSION and not person
-    whom = speakers.person(opened, person) if person or for_owner else None
+    whom = people.speaking(opened, person) if person or for_owner else None
     audience = (whom.id,) if whom and not for_owner else ()
     with text_input.collect(opened.shell, text, in_editor=editor, name="reminder.md") as draft:
         try:
@@ -130,7 +129,7 @@ def _due(
 
     if at and after:
         raise UsageError("--at and --in both say when: choose one.")
-    zone = opening.zone(opened)
+    zone = opened.zone
     try:
         first = schedule.following(cron, now, zone) if cron else None
     except ValueError as error:
@@ -210,7 +209,7 @@ def list_(
 @runs_job
 def run(opened: Opened, flags: JobFlags) -> None:
     """Say the reminders that are due, and nothing else of what `bumble tick` does."""
-    from bumble.app import runtimes
+    from bumble.cli import runtimes
     from bumble.jobs import reminders as delivery
     from bumble.runtime.runner import Pass
 

@@ -9,15 +9,14 @@ from typing import Annotated
 
 import typer
 
-from bumble.app import body_view, opening, output
-from bumble.app.opening import Opened
 from bumble.bridges.exports import destination
 from bumble.bridges.report import body_over_time, page
-from bumble.bridges.report.body_over_time import Moment
+from bumble.bridges.report.body_over_time import BodyMoment
 from bumble.bridges.report.life import Collector, shown
 from bumble.bridges.report.page import LifeReport
-from bumble.cli import listing, people
+from bumble.cli import body_view, listing, output, people
 from bumble.cli.entity_command import shows
+from bumble.cli.opening import Opened
 from bumble.errors import (
     HistoryClosedError,
     HistoryMissingError,
@@ -104,7 +103,7 @@ def _check(target: Path, root: Path, *, force: bool) -> None:
 
 
 def _report(opened: Opened, reader: Reader) -> LifeReport:
-    zone = opening.zone(opened)
+    zone = opened.zone
     now = opened.shell.now().astimezone(zone)
     name = opened.identity.name
     progress = output.Progress(f"Reading {name}'s memories", opened.shell.environ)
@@ -122,14 +121,14 @@ def _report(opened: Opened, reader: Reader) -> LifeReport:
     )
 
 
-def _history(opened: Opened) -> list[Moment]:
+def _history(opened: Opened) -> list[BodyMoment]:
     """Return the body by the history of its file.
 
     Only the owner gets it: when it moved, others talked.
     """
     try:
         log.require(opened.root)
-        return body_over_time.history(opened.root, opening.zone(opened))
+        return body_over_time.history(opened.root, opened.zone)
     except HistoryMissingError:
         return []
     except (HistoryClosedError, HistoryUnreadableError) as error:
@@ -137,7 +136,7 @@ def _history(opened: Opened) -> list[Moment]:
         return []
 
 
-def _present(opened: Opened) -> Moment | None:
+def _present(opened: Opened) -> BodyMoment | None:
     """Return the body at present; None where nothing has moved it, or its file can't be read."""
     try:
         presence = body_view.look(opened)
@@ -146,7 +145,7 @@ def _present(opened: Opened) -> Moment | None:
         return None
     if presence.stored_at is None:
         return None
-    return Moment(presence.soma.at, body_over_time.levels(presence.soma))
+    return body_over_time.BodyMoment(presence.soma.at, body_over_time.levels(presence.soma))
 
 
 def _tell(opened: Opened, made: LifeReport, target: Path, size: int, reader: Reader) -> None:

@@ -6,11 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
-from bumble.app import output, runtimes
-from bumble.app.opening import Opened
 from bumble.chat import route as router
-from bumble.cli import text_input
+from bumble.cli import output, runtimes, text_input
 from bumble.cli.entity_command import reads
+from bumble.cli.opening import Opened
 from bumble.errors import UsageError
 from bumble.runtime import people, spoken
 from bumble.text import languages

@@ -9,11 +9,10 @@ from typing import Annotated, Any
 
 import typer
 
-from bumble.app import opening, output
-from bumble.app.opening import Opened
 from bumble.bridges.report.life import Collector, Life, LifeEntry, Portrait
-from bumble.cli import listing, people
+from bumble.cli import listing, output, people
 from bumble.cli.entity_command import shows
+from bumble.cli.opening import Opened
 from bumble.records import kinds
 from bumble.records.provenance import withheld
 
@@ -42,7 +41,7 @@ def show(opened: Opened, what: WhatArgument = TODAY) -> None:
     What was talked, what happened, what it wrote, believed and dreamt; or how it sees somebody, and
     what the two lived lately.
     """
-    zone = opening.zone(opened)
+    zone = opened.zone
     now = opened.shell.now().astimezone(zone)
     person = None if what in (TODAY, WEEK) else people.find(opened, what)
     reader = listing.reader(opened)

@@ -7,11 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from bumble.app import output
-from bumble.app.opening import Opened
-from bumble.cli import commit, listing, text_input
+from bumble.cli import commit, listing, output, text_input
 from bumble.cli.commit import FromOption
 from bumble.cli.entity_command import shows, writes
+from bumble.cli.opening import Opened
 from bumble.cli.options import DryRunOption, YesOption
 from bumble.cli.shelf import Shelf
 from bumble.cli.text_input import EditorOption, TextArgument

@@ -9,16 +9,15 @@ import typer
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.app import output
-from bumble.app.body_view import Presence, fragment_data, look
-from bumble.app.opening import Opened
 from bumble.body import anchoring, bars, ebb, endocrine, hormones, noise
 from bumble.body.affects import emotional_intensity
 from bumble.body.bars import FULL
 from bumble.body.config import HORMONE_NAMES
 from bumble.body.soma import Soma
-from bumble.cli import listing, run_job
+from bumble.cli import listing, output, run_job
+from bumble.cli.body_view import Presence, fragment_data, look
 from bumble.cli.entity_command import looks_back, runs_job
+from bumble.cli.opening import Opened
 from bumble.cli.run_job import JobFlags
 from bumble.errors import UsageError
 from bumble.records import anchors, relationships
@@ -119,7 +118,7 @@ def show(opened: Opened, *, as_: AsOption = None, explain: ExplainOption = False
 @runs_job
 def tick(opened: Opened, flags: JobFlags) -> None:
     """Bring the values in the file to the present; no model is asked."""
-    from bumble.app import runtimes
+    from bumble.cli import runtimes
     from bumble.jobs import soma_tick
 
     with runtimes.open_runtime(opened, "soma tick") as runtime:

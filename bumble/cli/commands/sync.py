@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec.structs import asdict
 
-from bumble.app import index_place, opening, output, overnight, weights
-from bumble.app.opening import Opened
-from bumble.cli import commit
+from bumble.cli import commit, index_place, opening, output, overnight
 from bumble.cli.entity_command import writes
+from bumble.cli.models import weights
+from bumble.cli.opening import Opened
 from bumble.cli.options import YesOption
 from bumble.entity import commits
 from bumble.errors import RecordInvalidError, RefusedError, SyncError
@@ -100,7 +100,7 @@ def _sync(opened: Opened, *, push: bool, leaves_open: bool) -> None:
     timeout = opened.config.limits.lock_timeout_seconds
     place = remote.place_of(root, trusted=opened.settings.trusted)
     target = remote.upstream(root, place)
-    policy = opening.commit_policy(opened)
+    policy = opened.commit_policy
     waiting = commits.catch_up(root, policy, timeout_seconds=timeout)
     if waiting.notes:
         output.warn(shell, f"written, but not committed yet: {waiting.why}")
@@ -142,7 +142,7 @@ def _set_up(opened: Opened, text: str, *, public: bool, yes: bool) -> None:
     target = remote.address(text, shell.cwd)
     commits.catch_up(
         root,
-        opening.commit_policy(opened),
+        opened.commit_policy,
         timeout_seconds=opened.config.limits.lock_timeout_seconds,
     )
     for problem in _examine(opened).problems[:1]:
@@ -195,7 +195,7 @@ def _examine(opened: Opened) -> DoctorReport:
             shell.secrets_file,
             shell.weights,
             catalog,
-            index_place.of,
+            index_place.place_of,
             weights.embedders_of(shell, opened.entity, catalog),
         ),
         lambda done, total: None,

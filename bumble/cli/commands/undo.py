@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from bumble.app import output
-from bumble.app.opening import Opened
+from bumble.cli import output
 from bumble.cli.commit import apply
 from bumble.cli.entity_command import writes
+from bumble.cli.opening import Opened
 from bumble.cli.options import DryRunOption
 from bumble.entity import companions
 from bumble.entity.changes import Version

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from bumble.app import opening, output
-from bumble.app.opening import Opened
-from bumble.cli import listing
+from bumble.cli import listing, output
 from bumble.cli.entity_command import shows
+from bumble.cli.opening import Opened
 from bumble.errors import RecordMissingError, UsageError
 from bumble.runtime import audiences
 
@@ -60,7 +59,7 @@ def why(
     if kind is not None and kind not in lookup.KINDS:
         near = listing.missing("kind of record", kind, lookup.KINDS)
         raise UsageError(f"{near}\nThere are {', '.join(lookup.KINDS)}.")
-    shelf = lookup.Library(opened.entity, name=opened.identity.name, zone=opening.zone(opened))
+    shelf = lookup.Library(opened.entity, name=opened.identity.name, zone=opened.zone)
     viewer = listing.Viewer(opened)
     item, *others = _meant(shelf, query, kind, viewer)
     node = _seen(viewer, why.explain(shelf, item, why.GitHistory(opened.entity.root)))

@@ -32,7 +32,7 @@ from bumble.history.findings import Finding
 from bumble.index import sync
 from bumble.index.place import Place
 from bumble.index.sync import IndexState
-from bumble.llm import engine_probe
+from bumble.llm import detect
 from bumble.models.weights import store
 from bumble.models.weights.catalog import Catalog, CatalogEntry
 from bumble.text.words import one_line
@@ -217,11 +217,11 @@ def _find_damage(place: Path, entry: CatalogEntry) -> Iterator[Finding]:
 
 def check_engine() -> Iterator[Finding]:
     """Tell whether models can run inside bumble here."""
-    problem = engine_probe.problem()
+    problem = detect.problem()
     if problem:
         what, *advice = problem.splitlines()
-        command = next((line for line in advice if line.startswith(engine_probe.AS_ROOT)), "")
-        fix = command.removeprefix(engine_probe.AS_ROOT)
+        command = next((line for line in advice if line.startswith(detect.AS_ROOT)), "")
+        fix = command.removeprefix(detect.AS_ROOT)
         sentence = what if fix else " ".join((f"{what}.", *advice))
         yield Finding("engine-missing", sentence, fix=fix)
 

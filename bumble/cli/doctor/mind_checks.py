@@ -21,7 +21,7 @@ from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
 from bumble.fallback import quotes
 from bumble.files import disk
-from bumble.guard import grounded
+from bumble.guard import verifier
 from bumble.guard.speakers import Speakers
 from bumble.prompt import transcript
 from bumble.recall import prompt_memories
@@ -131,7 +131,7 @@ def statements(entity: Entity, names: Sequence[str], zone: tzinfo) -> list[Writt
     for path, view in library.claiming:
         sources = list(library.said(view))
         for sentence in _sentences(view.text):
-            reason = grounded.check(sentence, sources, speakers, messages=sources)
+            reason = verifier.problem(sentence, sources, speakers, messages=sources)
             listed.append(WrittenStatement(entity.relative(path), sentence, reason is None))
     return listed
 

@@ -14,7 +14,7 @@ from bumble.records import (
     base,
     episodes,
     kinds,
-    origin_comments,
+    provenance,
     relationships,
     scratch,
     session_files,
@@ -132,7 +132,7 @@ def _strip_part(draft: ForgettingDraft, view: RecordView) -> str:
         return text
     if draft.person in audience:
         left = [person_id for person_id in audience if person_id != draft.person]
-        text = origin_comments.with_values(text, {"audience": left})
+        text = provenance.with_origin_values(text, {"audience": left})
     if not view.origin.by:
         return text
     near = draft.touches(view)

@@ -33,7 +33,7 @@ from bumble.models.weights.catalog import (
 )
 
 if TYPE_CHECKING:
-    from bumble.models.weights.hub_listing import HubFile, HubRepository
+    from bumble.models.weights.hub import HubFile, HubRepository
 
 HUB = "hf:"  # `hf:OWNER/REPO[:FILE]`: a place on the hub
 _FILE = "model.gguf"

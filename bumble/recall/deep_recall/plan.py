@@ -17,7 +17,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bumble.errors import UserError
-from bumble.guard import grounded
+from bumble.guard import verifier
 from bumble.guard.speakers import Speakers
 from bumble.llm import prompts, structured
 from bumble.llm.protocol import Request
@@ -56,7 +56,7 @@ def citation_problem(
     borne = "\n".join((question, *texts))
     speakers = Speakers(names)
     for sentence in words.sentences(answer):
-        reason = grounded.check(sentence, texts, speakers, messages=[borne], least=LEAST_BORNE)
+        reason = verifier.problem(sentence, texts, speakers, messages=[borne], least=LEAST_BORNE)
         if reason is not None:
             return reason
     return ""

@@ -4,12 +4,12 @@ import random
 
 import pytest
 
-from bumble.app.opening import Opened
-from bumble.app.process import Shell
 from bumble.bridges.mcp_server import desk as reading
 from bumble.bridges.mcp_server.desk import Desk
 from bumble.chat import participants
-from bumble.cli.commands.mcp import _memory
+from bumble.cli.commands.mcp import _memory, _runtime
+from bumble.cli.opening import Opened
+from bumble.cli.process import Shell
 from bumble.entity import changes, settings
 from bumble.entity.changes import ChangeSet
 from bumble.errors import RecordInvalidError, RecordMissingError, RefusedError, UsageError
@@ -26,7 +26,7 @@ def desk(full: Run, speaker: str | None = None) -> Desk:
     assert loaded.identity is not None
     opened = Opened(shell, full.entity, "", loaded, loaded.identity)
     who = participants.person(full.entity, loaded.identity, speaker)
-    return Desk(opened, who, _memory(opened))
+    return Desk(_runtime(opened), who, _memory(opened))
 
 
 def believe(full: Run, audience: tuple[str, ...], *evidence: str) -> None:

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from bumble.app.process import Shell
 from bumble.cli import as_of
+from bumble.cli.process import Shell
 from tests.support import looking
 from tests.support.living import known, talked
 from tests.support.repository import git

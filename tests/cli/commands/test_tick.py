@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from bumble.app.process import Shell
 from bumble.cli.app import main
+from bumble.cli.process import Shell
 from bumble.jobs import locks, registry
 from tests.support.running import Run
 from tests.support.small import WAITING, small

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from bumble.errors import WeightsMissingError
-from bumble.models.embed import calibrate, onnx
+from bumble.models.embed import onnx, protocol
 from bumble.models.embed.onnx import OnnxEmbedder, layer_norm
 from bumble.models.embed.protocol import Embedder, EmbedderIdentity, Floats
 from bumble.models.weights import catalog, embedders, store
@@ -211,8 +211,8 @@ def test_a_minilm_vector_does_not_depend_on_its_batch(minilm: Embedder) -> None:
 
 @pytest.mark.weights
 def test_minilm_puts_unrelated_texts_near_nought(minilm: Embedder) -> None:
-    vectors = minilm.embed_documents(calibrate.unrelated_sentences())
-    assert calibrate.mean_cosine(vectors) == pytest.approx(minilm.unrelated_cosine, abs=1e-4)
+    vectors = minilm.embed_documents(protocol.unrelated_sentences())
+    assert protocol.mean_cosine(vectors) == pytest.approx(minilm.unrelated_cosine, abs=1e-4)
     assert 0 < minilm.unrelated_cosine < 0.15
 
 

