@@ -56,7 +56,7 @@ from bumble.models.weights import catalog, embedders, store
 from bumble.prompt import compact, system
 from bumble.prompt import transcript as history
 from bumble.prompt.compact import CompactJob
-from bumble.recall import recalled
+from bumble.recall import prompt_memories
 from bumble.records import beliefs, knowledge, session_files, sessions, state
 from bumble.records.sessions import Message, Session, ToolCall
 from bumble.runtime import cursors, job
@@ -332,7 +332,6 @@ def life_for(
         lambda: embedder,
         name="Ada",
         zone=zone,
-        config=loaded.config.recall,
         syncs=writes,
     )
     return Runtime(
@@ -473,7 +472,7 @@ def asked(slept: Slept, facts: Sequence[Fact], *, transcript: bool) -> View:
     for fact in facts:
         at = runtime.now()
         message = Message("msg_zzzzz", at, "user", fact.question, speaker="sam", trust="owner")
-        blocks = recalled.blocks(
+        blocks = prompt_memories.blocks(
             runtime, sessions.appended(talk, [message]), "sam", "content", at, unseen
         )
         kept = system.preamble(blocks, runtime.config.prompt.preamble_max_tokens)

@@ -12,28 +12,65 @@ from __future__ import annotations
 
 import argparse
 import json
+import random
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
 
-from bench.catalyze import TOPICS, open_life
 from bench.recall import DATA, OUT, write_entity
-from bumble.recall import petri, survey
+from bumble.entity import create, settings
+from bumble.entity.create import NewEntity
+from bumble.index.memory import Memory
+from bumble.llm.scripted import ScriptedModel
+from bumble.models.abilities.tiers import Abilities
+from bumble.models.embed.protocol import Embedder
+from bumble.recall import survey, topic_mining
+from bumble.records import session_files
 from bumble.runtime.runtime import Runtime
 
+TOPICS = 20
 LISTS = sorted((Path(__file__).parent / "data/petri").glob("*.json"))
 
 
-def first_topics(runtime: Runtime, count: int = TOPICS) -> list[petri.Topic]:
+def open_life(root: Path, conversation: Mapping[str, Any], embedder: Embedder | None) -> Runtime:
+    """Open the entity of a conversation, at the time of its last message."""
+    name = str(conversation.get("speaker_b", "assistant"))
+    owner = str(conversation.get("speaker_a", "user"))
+    entity = create.create(root / "entity", NewEntity(name, "curious", owner, "UTC"))
+    loaded = settings.load(entity.file)
+    if loaded.identity is None:
+        raise TypeError("a newborn has an identity")
+    memory = Memory(entity, lambda: embedder, name=name, zone=ZoneInfo("UTC"))
+
+    def last() -> datetime:
+        infos = map(session_files.read_info, session_files.paths(entity.sessions))
+        return max(info.last_at for info in infos)
+
+    return Runtime(
+        entity,
+        loaded.identity,
+        loaded.config,
+        ScriptedModel([]),
+        memory,
+        last,
+        random.Random(0),
+        abilities=Abilities(),
+    )
+
+
+def first_topics(runtime: Runtime, count: int = TOPICS) -> list[topic_mining.Topic]:
     """Return the topics that stand out most."""
     runtime.memory.sync()
     return list(survey.take(runtime.memory, runtime.now(), None).topics[:count])
 
 
-def is_named(word: str, topics: Sequence[petri.Topic]) -> bool:
+def is_named(word: str, topics: Sequence[topic_mining.Topic]) -> bool:
     """Whether a topic has the stem of a word among its names."""
-    stems = set(petri.key_of(word))
+    stems = set(topic_mining.key_of(word))
     return any(stems <= set(key) for topic in topics for key in topic.keys)
 
 
@@ -43,14 +80,14 @@ def shared(lists: Sequence[dict[str, list[str]]], conversation: str) -> list[str
     return [
         word
         for word in first
-        if all(petri.key_of(word) in map(petri.key_of, words) for words in others)
+        if all(topic_mining.key_of(word) in map(topic_mining.key_of, words) for words in others)
     ]
 
 
 def any_of(lists: Sequence[dict[str, list[str]]], conversation: str) -> list[str]:
     """Return the words that any reader names of a conversation, each stem once."""
     words = [word for each in lists for word in each.get(conversation, [])]
-    return list({petri.key_of(word): word for word in words}.values())
+    return list({topic_mining.key_of(word): word for word in words}.values())
 
 
 def main() -> int:

@@ -2,7 +2,7 @@
 
 Every conversation of a LoCoMo-shaped file becomes an entity folder whose sessions are transcripts.
 Each question is searched for in its own conversation only: with all that counts, without each of
-it, and without tokens by words and vectors, together and alone. Prints recall@1/5/10/20, MRR and
+it, and by words alone. Prints recall@1/5/10/20, MRR and
 nDCG@10 by category (LoCoMo's 5 are adversarial: the question names the wrong person), a table of
 what each part brings, and writes all to `bench/out/recall.json`. --embedder takes any of the
 catalog; weights were chosen on all-minilm-l6-v2.
@@ -28,7 +28,6 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-import numpy as np
 from msgspec import Struct
 from msgspec.structs import asdict, fields, replace
 
@@ -39,14 +38,13 @@ from bumble.entity import changes, settings
 from bumble.entity.changes import ChangeSet
 from bumble.entity.config import IndexConfig
 from bumble.entity.folder import Entity
-from bumble.index import late, rerank
-from bumble.index.filters import Filter
+from bumble.index import rerank
+from bumble.index.late import Shares
+from bumble.index.rows import Filter
 from bumble.index.search import Factor, Hit, opened, search
 from bumble.index.sync import sync
-from bumble.index.turn_shares import Shares
 from bumble.models.embed.hashing import HashingEmbedder
-from bumble.models.embed.onnx import OnnxEmbedder, unit_rows
-from bumble.models.embed.protocol import Bits, Embedder, Floats
+from bumble.models.embed.protocol import Embedder
 from bumble.models.weights import catalog, pull
 from bumble.models.weights.embedders import open_embedder
 from bumble.models.weights.store import PullOptions
@@ -64,22 +62,16 @@ PARTS: dict[str, dict[str, Any]] = {  # what is switched off, and how
     "surroundings": {"around": 0.0},
     "questions": {"asks": 0.0},
     "first person": {"own": 0.0},
-    "words of time": {"timed": 0.0, "asked_when": 0.0},
     "named speaker": {"named": 0.0},
 }
 NOTHING = {name: value for part in PARTS.values() for name, value in part.items()}
 
 
-BITS, FLOATS, FOUR_BITS = "one bit", "floats", "four bits"  # how the tokens of texts are kept
-
-
 class Leg(Struct, frozen=True):
     """One way to rank."""
 
-    dense_weight: float = 0.5
-    shares: Shares | None = ALL
+    shares: Shares | None = ALL  # None: words alone
     few: int = rerank.FEW
-    coding: str = BITS
 
 
 EVERYTHING = "everything"
@@ -87,15 +79,10 @@ CHARGED = "with random imprints"  # everything, times a factor of chance
 LEGS = {
     EVERYTHING: Leg(),
     "every chunk ranked": Leg(few=1_000_000),
-    "words and vectors": Leg(shares=None),
-    "words alone": Leg(0.0, None),
-    "vectors alone": Leg(1.0, None),
-    "tokens as floats": Leg(coding=FLOATS),
-    "tokens in four bits": Leg(coding=FOUR_BITS),
+    "words alone": Leg(None),
     "tokens alone": Leg(shares=replace(ALL, **NOTHING)),
 } | {f"without {name}": Leg(shares=replace(ALL, **off)) for name, off in PARTS.items()}
 MAX_AGE_DAYS = 60
-LEVELS = 7  # to each side of nought, of four bits
 _DATES = ("%I:%M %p on %d %B, %Y", "%Y/%m/%d (%a) %H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d")
 _EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
 
@@ -208,37 +195,6 @@ def chance_factor(question: str, memory: FeltMemoryConfig) -> Factor:
     return Factor(of, 1 + memory.imprint_recall_weight * affects.IMPRINT_CAP)
 
 
-class Codings:
-    """Tokens of texts as the model gave them, and in four bits, to be matched in place of signs."""
-
-    def __init__(self, embedder: OnnxEmbedder) -> None:
-        """Have an embedder show the states of all tokens that it makes signs of from now on."""
-        self._states: dict[bytes, dict[str, Floats]] = {}  # by the signs of a text
-        self._bits = late.matches
-        inner = vars(OnnxEmbedder)["_by_token"]
-        vars(embedder)["_by_token"] = lambda hidden: self._seen(inner(embedder, hidden))
-
-    def _seen(self, states: Floats) -> Floats:
-        signs = np.packbits(states > 0, axis=1).tobytes()
-        scale = np.abs(states).max(axis=1, keepdims=True, initial=1e-9) / LEVELS
-        coded = {FLOATS: states, FOUR_BITS: np.round(states / scale) * scale}
-        self._states[signs] = {name: unit_rows(rows) for name, rows in coded.items()}
-        return states
-
-    def use(self, coding: str) -> None:
-        """Match tokens in a coding from now on."""
-
-        def matches(query: Floats, signs: Sequence[Bits]) -> Floats:
-            best = np.zeros((len(query), len(signs)), np.float32)
-            for n, each in enumerate(signs):
-                if len(each):
-                    rows = self._states[each.tobytes()][coding]
-                    best[:, n] = (query @ rows.T).max(axis=1)
-            return best
-
-        vars(late)["matches"] = self._bits if coding == BITS else matches
-
-
 def measure(
     path: Path,
     embedder: Embedder | None,
@@ -254,8 +210,6 @@ def measure(
     """
     legs = dict(legs) if embedder else {"words alone": LEGS["words alone"]}
     legs |= {CHARGED: next(iter(legs.values()))} if imprints else {}
-    codings = Codings(embedder) if isinstance(embedder, OnnxEmbedder) else None
-    legs = {name: leg for name, leg in legs.items() if codings or leg.coding == BITS}
     memory = settings.load().config.memory
     found: dict[str, dict[str, list[Scores]]] = {leg: {} for leg in legs}
     dropped = 0
@@ -270,16 +224,13 @@ def measure(
                 for question in asked:
                     for leg, how in legs.items():
                         rerank.FEW = how.few
-                        if codings:
-                            codings.use(how.coding)
                         hits = search(
                             index,
                             question.text,
-                            embedder,
+                            embedder if how.shares else None,
                             only=Filter(kinds=("message",)),
                             limit=20,
-                            dense_weight=how.dense_weight,
-                            shares=how.shares,
+                            shares=how.shares or ALL,
                             factor=chance_factor(question.text, memory) if leg == CHARGED else None,
                         )
                         scores = score([hit.id for hit in hits], question.evidence)

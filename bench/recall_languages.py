@@ -25,7 +25,7 @@ from bench.recall import WEIGHTS, Question, Scores, mean, open_named, score
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
-from bumble.index.filters import Filter
+from bumble.index.rows import Filter
 from bumble.index.search import opened, search
 from bumble.index.sync import sync
 from bumble.models.embed.protocol import Embedder

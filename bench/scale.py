@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from bumble.index.database import open_to_read
+from bumble.index.sqlite import open_to_read
 from bumble.models.embed.protocol import DocumentTokens, Embedder, Floats
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -202,8 +202,7 @@ def child(options: argparse.Namespace) -> None:
             embedder = Perturbing(embedder, options.embedded)
     marks.append(("sync", time.perf_counter()))
     entity = Entity(options.folder)
-    by_token = not options.no_tokens
-    report = sync(entity, embedder, name="Ada", zone=UTC, by_token=by_token)
+    report = sync(entity, embedder, name="Ada", zone=UTC)
     marks.append(("open", time.perf_counter()))
     warm = list[float]()
     if searches:
@@ -224,11 +223,10 @@ def child(options: argparse.Namespace) -> None:
 
 
 def disk(folder: Path) -> dict[str, float]:
-    """Return the megabytes of each table of the index, and of the full text."""
+    """Return the megabytes of each table of the index."""
     with closing(open_to_read(folder / "memory.db")) as database:
         rows = database.rows("select name, sum(pgsize) from dbstat group by name order by 2 desc")
-    words = sum(file.stat().st_size for file in (folder / ".bumble" / "fulltext").glob("*"))
-    return {str(name): int(size) / 1e6 for name, size in rows} | {"full text": words / 1e6}
+    return {str(name): int(size) / 1e6 for name, size in rows}
 
 
 def run(
@@ -286,7 +284,6 @@ def main() -> int:
     parser.add_argument("--records-only", action="store_true", help="a file for each memory")
     parser.add_argument("--embedder", default="all-minilm-l6-v2")
     parser.add_argument("--embedded", type=int, default=20_000)
-    parser.add_argument("--no-tokens", action="store_true", help="words and pooled vectors alone")
     parser.add_argument("--weights-folder", type=Path, default=OUT / "weights")
     parser.add_argument("--folder", type=Path, default=OUT / "scale")
     parser.add_argument("--keep", action="store_true", help="use the folder that is there")
@@ -309,7 +306,7 @@ def measure(options: argparse.Namespace, count: int) -> dict[str, Any]:
         make(options.folder, turns_of(options.data), count, episodes)
     this = [sys.executable, str(Path(__file__)), "--embedder", options.embedder]
     this += ["--weights-folder", str(options.weights_folder), "--folder", str(options.folder)]
-    this += ["--embedded", str(options.embedded), *["--no-tokens"] * options.no_tokens]
+    this += ["--embedded", str(options.embedded)]
     first, done = run([*this, "--child", "first"])
     if done.returncode:
         raise SystemExit(done.stderr)

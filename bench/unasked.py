@@ -24,7 +24,7 @@ from bench import recall_languages
 from bench.recall import DATA, WEIGHTS, Question, open_named, questions, write_entity
 from bumble.entity import settings
 from bumble.entity.folder import Entity
-from bumble.index.filters import Filter
+from bumble.index.rows import Filter
 from bumble.index.search import opened, search
 from bumble.index.sync import sync
 from bumble.models.embed.protocol import Embedder

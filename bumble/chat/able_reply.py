@@ -35,7 +35,7 @@ from bumble.prompt import (
 )
 from bumble.prompt.system import Block, Stable
 from bumble.prompt.transcript import View
-from bumble.recall import recalled as memories
+from bumble.recall import prompt_memories as memories
 from bumble.recall import topic_overview
 from bumble.records import session_files
 from bumble.records.sessions import Session

@@ -17,10 +17,10 @@ from bumble.errors import FolderUnwritableError, RefusedError
 from bumble.fallback import sayings
 from bumble.files import disk
 from bumble.recall.deep_recall import deep
+from bumble.recall.deep_recall.budget import RecollectionSpending
 from bumble.recall.deep_recall.deep import Recollection
-from bumble.recall.deep_recall.meter import RecollectionSpending
-from bumble.recall.deep_recall.reach import RecollectionSource, Scope
-from bumble.recall.recalled import QUOTED_FROM, UNSEARCHED, RecalledAnswer, Search
+from bumble.recall.deep_recall.search_scope import RecollectionSource, Scope
+from bumble.recall.prompt_memories import QUOTED_FROM, UNSEARCHED, RecalledAnswer, Search
 from bumble.records import base, provenance, questions
 from bumble.records.base import Provenance
 from bumble.runtime import body_state, people
@@ -93,7 +93,7 @@ ANSWERS_KEPT, ANSWER_LIFE_SECONDS = 50, 3600  # answers held, as long as nothing
 NAME = "deep_recall"  # of the tool, and of what is cached
 QUOTE_TOKENS = 120  # of one line of an answer to the entity
 NOTHING = "Nothing in memory answers that; the question stays open."
-BY_RULE = "No answer of its own: what memory says to it, word for word."
+QUOTED = "No answer of its own: what memory says to it, word for word."
 
 
 class DeepRecallAnswer(Struct, frozen=True):
@@ -154,7 +154,7 @@ def answer(asked: DeepRecallAnswer) -> RecalledAnswer:
     result = asked.recollection
     if result.is_miss:
         return RecalledAnswer(NOTHING)
-    lines = [result.answer or BY_RULE, *(quote(source) for source in result.sources)]
+    lines = [result.answer or QUOTED, *(quote(source) for source in result.sources)]
     trust = provenance.lowest_untrusted(source.trust for source in result.sources)
     return RecalledAnswer("\n".join(lines), is_memory=True, trust=trust)
 

@@ -22,7 +22,7 @@ from bumble.errors import RecordMissingError, RefusedError, UserError
 from bumble.guard import secrets, verifier
 from bumble.llm.protocol import Tool
 from bumble.prompt import system
-from bumble.recall import catalyze, recalled
+from bumble.recall import catalyze, prompt_memories
 from bumble.records import anchors, base, journal, knowledge, projects, provenance, scratch, skills
 from bumble.records.base import Provenance
 from bumble.records.projects import Project
@@ -388,7 +388,7 @@ def _keep_most(name: str, there: str, new: str, origin: Provenance, context: Too
 
 
 def _expand(arguments: Mapping[str, str], context: ToolContext) -> Result:
-    answer = recalled.whole(context.runtime, arguments["ref"], context.session)
+    answer = prompt_memories.whole(context.runtime, arguments["ref"], context.session)
     return Result(answer.text, trust=answer.trust)
 
 

@@ -85,7 +85,7 @@ def up_to_date(
     Raises:
         FolderUnwritableError: If the system refuses a write there too.
     """
-    from bumble.index import backend, place
+    from bumble.index import place
 
     at = place_of(opened.entity, opened.config.index)
     try:
@@ -102,7 +102,7 @@ def up_to_date(
         output.warn(opened.shell, note)
     for problem in report.problems:
         output.warn(opened.shell, str(problem))
-    return report, backend.settled(at)
+    return report, at.settled()
 
 
 def synced(
@@ -127,7 +127,6 @@ def synced(
             embedder,
             name=opened.identity.name,
             zone=opened.zone,
-            by_token=opened.config.recall.late_interaction,
             rebuild=rebuild,
             where=at,
             progress=progress,
@@ -147,6 +146,6 @@ def _still_good(opened: Opened, embedder: Embedder | None, at: Place) -> SyncRep
     except IndexUnusableError:
         return None
     wanted = rows.encoded(embedder.identity) if embedder else state.identity
-    if not state.exists or state.stale or state.queued or state.identity != wanted:
+    if not state.exists or state.stale or state.identity != wanted:
         return None
     return sync.SyncReport(unchanged=len(scan.scan(opened.entity)), waiting=state.waiting)

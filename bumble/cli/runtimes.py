@@ -65,7 +65,6 @@ def runtime(
         open_embedder,
         name=opened.identity.name,
         zone=ZoneInfo(opened.identity.timezone),
-        config=opened.config.recall,
         place=index_place.place_of(opened.entity, opened.config.index),
         syncs=writes,
         optional=talks,

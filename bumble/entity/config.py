@@ -344,8 +344,6 @@ class DeepRecallConfig(SettingGroup, frozen=True):
 class RecallConfig(SettingGroup, frozen=True):
     """How memories are found and ranked."""
 
-    late_interaction: bool = True  # a vector for each token is kept and matched, 1.6 kB a turn
-    lexical_weight: Share = 0.5  # share of the words in the ranking; the rest is the vectors'
     preamble_threshold: Share = 0.3  # likeness a memory needs to enter a prompt unasked
     deep: DeepRecallConfig = DeepRecallConfig()
 

@@ -43,7 +43,8 @@ REASONS: Mapping[Keys, str] = {
             memory.significance memory.skills prompt.living_memory_max_lines
             prompt.living_memory_max_tokens prompt.reference_max_bytes prompt.reference_max_files
             prompt.topics_max_tokens recall.affinity recall.deep.cache_entries
-            recall.deep.cache_seconds recall.deep.enough recall.prefetch
+            recall.deep.cache_seconds recall.deep.enough recall.late_interaction
+            recall.lexical_weight recall.prefetch
             session.handover_aged_hours session.handover_min_quality soma.affects soma.appraisal
             soma.bars.circadian soma.bars.conflicts soma.bars.coupling soma.bars.events
             soma.bars.idle_per_minute soma.bars.impulses soma.bars.resting_band

@@ -13,9 +13,8 @@ import numpy as np
 
 from bumble.errors import IndexUnusableError
 from bumble.index.chunks import text_hash
-from bumble.index.database import open_to_read
-from bumble.index.database_reader import DatabaseReader
 from bumble.index.rows import encoded
+from bumble.index.sqlite import open_to_read
 from bumble.models.embed.protocol import (
     DocumentTokens,
     Embedder,
@@ -54,16 +53,11 @@ class BorrowingEmbedder:
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
         """Embed texts to be found. Returns shape (n, d), rows of length 1."""
-        vectors, _ = self._borrowed(texts, by_token=False)
-        missing = [text for text in dict.fromkeys(texts) if text not in vectors]
-        if missing:
-            made = self._embedder.embed_documents(missing)
-            vectors |= dict(zip(missing, made, strict=True))
-        return np.stack([vectors[text] for text in texts])
+        return self._embedder.embed_documents(texts)
 
     def embed_documents_by_token(self, texts: Sequence[str]) -> tuple[Floats, list[DocumentTokens]]:
         """Embed texts to be found, in one pass: as `embed_documents`, and by token."""
-        vectors, tokens = self._borrowed(texts, by_token=True)
+        vectors, tokens = self._borrowed(texts)
         missing = [text for text in dict.fromkeys(texts) if text not in tokens]
         if missing:
             made, made_tokens = self._embedder.embed_documents_by_token(missing)
@@ -80,32 +74,22 @@ class BorrowingEmbedder:
         return self._embedder.embed_query_by_token(text)
 
     def _borrowed(
-        self, texts: Sequence[str], *, by_token: bool
+        self, texts: Sequence[str]
     ) -> tuple[dict[str, Floats], dict[str, DocumentTokens]]:
-        """Return what other indexes have of some texts; by token, only what has its tokens."""
+        """Return what other indexes have of some texts, where they have their tokens, too."""
         by_hash = {text_hash(text): text for text in texts}
+        width = (self.identity.dimensions + 7) // 8
         vectors: dict[str, Floats] = {}
         tokens: dict[str, DocumentTokens] = {}
         for path in self._databases:
             missing = [key for key, text in by_hash.items() if text not in vectors]
             if not missing or not path.exists():
                 continue
-            with suppress(IndexUnusableError), closing(open_to_read(path)) as database:
-                if database.meta("identity") != encoded(self.identity):
+            with suppress(IndexUnusableError), closing(open_to_read(path)) as store:
+                if store.meta("identity") != encoded(self.identity):
                     continue
-                present = database.embeddings(missing)
-                if by_token:
-                    present_tokens = self._tokens(database, missing)
-                    present = {key: present[key] for key in present.keys() & present_tokens.keys()}
-                    tokens |= {by_hash[key]: present_tokens[key] for key in present}
-                vectors |= {by_hash[key]: vector for key, vector in present.items()}
+                present, present_tokens = store.embeddings(missing), store.tokens(missing, width)
+                for key in present.keys() & present_tokens.keys():
+                    vectors[by_hash[key]] = present[key]
+                    tokens[by_hash[key]] = present_tokens[key]
         return vectors, tokens
-
-    def _tokens(self, database: DatabaseReader, hashes: Sequence[str]) -> dict[str, DocumentTokens]:
-        width = (self.identity.dimensions + 7) // 8
-        return {
-            key: DocumentTokens(
-                np.frombuffer(pieces, np.uint32), np.frombuffer(signs, np.uint8).reshape(-1, width)
-            )
-            for key, pieces, signs in database.stored_tokens(hashes)
-        }

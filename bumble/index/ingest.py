@@ -18,7 +18,7 @@ from bumble.errors import RecordInvalidError, UnsafePathError
 from bumble.files import disk
 from bumble.index import chunks, scan
 from bumble.index.chunks import Chunk
-from bumble.index.rows import FileRow
+from bumble.index.rows import FileRow, file_id
 from bumble.index.scan import Stamp
 from bumble.index.store import Store
 
@@ -71,7 +71,6 @@ def update(entity: Entity, database: Store, reading: IngestReading, tell: Progre
             database.set_seen("")
             for gone in removed:
                 database.drop_file(gone)
-            database.advance()
     added, really, read_count = 0, 0, 0
     rest = iter(changed)
     while read_count < len(changed):
@@ -86,7 +85,6 @@ def update(entity: Entity, database: Store, reading: IngestReading, tell: Progre
                 put, read_count = put + (count or 0), read_count + 1
                 if read_count % FILES_TOLD == 0:
                     tell("reading", read_count, len(changed))
-            database.advance()
         tell("reading", read_count, len(changed))
     if digest and all(_is_settled(stamp, reading) for stamp in scanned.values()):
         with database.transaction():
@@ -97,8 +95,8 @@ def update(entity: Entity, database: Store, reading: IngestReading, tell: Progre
 
 def _problems(entity: Entity, database: Store) -> tuple[RecordInvalidError, ...]:
     return tuple(
-        RecordInvalidError(entity.root / path, problem, line)
-        for path, problem, line in database.problems()
+        RecordInvalidError(entity.root / path, row.problem, row.problem_line)
+        for path, row in database.files("problem <> ''").items()
     )
 
 
@@ -115,8 +113,7 @@ def _forget_if_renamed(database: Store, reading: IngestReading) -> None:
     ):
         if database.meta(key) != value:
             with database.transaction():
-                database.set_seen("")
-                database.distrust_files(kind)
+                database.distrust_files("kind = ?", (kind,))
                 database.set_meta(key, value)
 
 
@@ -136,7 +133,7 @@ def _update_file(
     (mtime_ns, ctime_ns, size), kind = stamp, scan.kind(path)
     settled = _is_settled(stamp, reading)
     new = FileRow(
-        row.id if row else 0,
+        row.id if row else file_id(path),
         kind,
         mtime_ns if settled else -1,
         ctime_ns,
@@ -149,8 +146,8 @@ def _update_file(
         database.put_file(path, new)
         return None
     read, problem = _read(root / path, kind, reading)
-    file = database.put_file(path, new.with_problem(problem))
-    database.put_chunks(file, path, read, is_new=row is None)
+    database.put_file(path, new.with_problem(problem))
+    database.put_chunks(new.id, path, read, is_new=row is None)
     return len(read)
 
 

@@ -1,7 +1,9 @@
 """Late interaction: each token of a query is matched with those of a text, and the best counts.
 
 Query tokens are floats, those of texts one bit a dimension. Tokens that stand in few texts count
-more, stop words little. Pure functions over arrays; knows nothing of databases or of conversations.
+more, stop words little; small shares come from the turns before and around, how a text is put, and
+who is named, chosen on the development half of LoCoMo (docs/log.md). Pure functions over arrays, a
+row a chunk and a column a unit: a turn with all its chunks, or a chunk of another record by itself.
 
 Source:
     Khattab & Zaharia, "ColBERT: efficient and effective passage search via contextualized late
@@ -15,6 +17,8 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
 
 from bumble.index import terms
 from bumble.models.embed.protocol import Bits, Floats, QueryTokens
@@ -99,3 +103,109 @@ def _cosines(query: Floats, signs: Bits) -> Floats:
     # The sum of q over the bits that are 1, less that over the others, is 2 q·bits - sum(q).
     cosines: Floats = products.reshape(len(bits), -1)[: len(signs)] - scaled.sum(axis=0)
     return cosines
+
+
+BEFORE = 2  # turns that a turn is understood by
+AROUND = 5  # turns to each side that are its surroundings
+BEST_AROUND = 3  # of these count
+# A long turn is understood by itself, and a long one before it has something of anything; counted
+# in terms, those that say when and who included.
+OWN_TERMS, TERMS_BEFORE = 18, 33
+
+Numbers = NDArray[np.int64]
+
+
+class Shares(Struct, frozen=True):
+    """How much each thing counts, beside a match by tokens, which counts 1."""
+
+    before: tuple[float, ...] = (0.5, 0.3)  # of what the turns before match better, nearest first
+    words: float = 0.12  # BM25, divided by the best of the query
+    around: float = 0.6  # the mean of the best around
+    asks: float = -0.12  # a turn that is nothing but questions; else its share of them
+    own: float = 0.08  # says I, my or we; whatever is no turn is a statement anyway
+    named: float = 0.09  # who speaks, or whom it is about, is named in the query
+
+
+class Units(Struct, frozen=True):
+    """Chunks in order of file, turn and passage, and the units that they make."""
+
+    of: Numbers  # shape (chunks,): the unit of each, counted from 0, never less than the one before
+    starts: Numbers  # shape (units,): the first chunk of each
+    file: Numbers  # shape (units,)
+    turn: Numbers  # shape (units,): -1 for what is no turn
+
+    def shifted(self, step: int) -> Numbers:
+        """Return for each unit the one that many turns after it; -1 if that is not here."""
+        count = len(self.turn)
+        places = np.arange(count) + step
+        inside = (places >= 0) & (places < count)
+        places = np.where(inside, places, 0)
+        near = inside & (self.turn >= 0) & (self.file[places] == self.file)
+        return np.where(near & (self.turn[places] == self.turn + step), places, -1)
+
+
+def units(files: Numbers, turns: Numbers) -> Units:
+    """Put chunks together that are of one turn; `turns` is -1 for what is no turn."""
+    new = np.ones(len(files), bool)
+    new[1:] = (files[1:] != files[:-1]) | (turns[1:] != turns[:-1]) | (turns[1:] < 0)
+    starts = np.flatnonzero(new)
+    return Units(np.cumsum(new) - 1, starts, files[starts], turns[starts])
+
+
+def with_before(matched: Floats, lengths: Numbers, each: Units, shares: Sequence[float]) -> Floats:
+    """Add to each match of a query token what the turns before match better.
+
+    Args:
+        matched: Shape (tokens, chunks).
+        lengths: Shape (chunks,): their own terms.
+        each: The units.
+        shares: Of the gain, for the nearest turn first.
+
+    Returns:
+        Shape (tokens, chunks).
+    """
+    if not len(each.starts):
+        return matched
+    best = np.maximum.reduceat(matched, each.starts, axis=1)
+    terms_of = np.add.reduceat(lengths, each.starts)
+    total = matched.copy()
+    for step, share in enumerate(shares, 1):
+        place = each.shifted(-step)[each.of]
+        scale = share * reach(lengths, terms_of[place]) * (place >= 0)
+        total += scale.astype(np.float32) * np.maximum(0, best[:, place] - matched)
+    return total
+
+
+def reach(own: Numbers, other: Numbers) -> NDArray[np.float64]:
+    """Return how much the terms around a chunk may say about it, in [0, 1]: less for long ones."""
+    scale: NDArray[np.float64] = np.minimum(1, OWN_TERMS / np.maximum(own, 1)) * np.minimum(
+        1, TERMS_BEFORE / np.maximum(other, 1)
+    )
+    return scale
+
+
+def surroundings(scores: Floats, each: Units) -> Floats:
+    """Return how well the turns around each chunk match: the mean of the best.
+
+    What has none around it, a belief or a single remark, gets the median of those that have.
+    """
+    if not len(each.starts):
+        return scores
+    best = np.maximum.reduceat(scores, each.starts)
+    steps = [step for step in range(-AROUND, AROUND + 1) if step]
+    places = np.stack([each.shifted(step) for step in steps])
+    near = np.where(places >= 0, best[places], -np.inf)
+    top = -np.sort(-near, axis=0)[:BEST_AROUND]
+    present = np.isfinite(top)
+    count = present.sum(axis=0)
+    means = np.where(present, top, 0).sum(axis=0) / np.maximum(count, 1)
+    usual = float(np.median(means[count > 0])) if count.any() else 0.0
+    typical: Floats = np.where(count > 0, means, usual)[each.of].astype(np.float32)
+    return typical
+
+
+def asked_about(query: str, name: str) -> bool:
+    """Say whether a query names somebody, by any part of the name that is no common word."""
+    asked = set(stop_words.WORD_PART.findall(terms.fold(query)))
+    parts = set(stop_words.WORD_PART.findall(terms.fold(name))) - _STOP_WORDS
+    return any(part in asked for part in parts if len(part) > 1)

@@ -13,17 +13,15 @@ from itertools import islice
 from typing import TypeVar
 from zoneinfo import ZoneInfo
 
-from bumble.entity.config import RecallConfig
 from bumble.entity.folder import Entity
 from bumble.errors import FolderUnwritableError, IndexServerError, IndexUnusableError, UserError
-from bumble.index import place, search, sync
-from bumble.index.filters import Filter
+from bumble.index import search, sync
 from bumble.index.ingest import Progress
 from bumble.index.place import Place
 from bumble.index.rerank import RerankTurn
-from bumble.index.search import Factor, Hit, Index, Pointer
+from bumble.index.rows import Filter
+from bumble.index.search import Factor, Hit, Index
 from bumble.index.sync import SyncReport
-from bumble.index.turn_shares import Shares
 from bumble.models.embed import reader
 from bumble.models.embed.protocol import Embedder
 from bumble.models.embed.reader import MessageReader
@@ -42,7 +40,6 @@ class Memory:
         *,
         name: str,
         zone: ZoneInfo,
-        config: RecallConfig,
         place: Place | None = None,
         syncs: bool = True,
         optional: bool = False,
@@ -55,7 +52,6 @@ class Memory:
             open_embedder: Called before the first search; None searches by words alone.
             name: What the entity is called: the speaker of its own messages.
             zone: Its time zone.
-            config: How much words count beside meaning.
             place: Where the index lies, if not in the folder.
             syncs: False leaves the index as it is.
             optional: Whether nothing is found where the index can't be used; else that is an error.
@@ -63,7 +59,7 @@ class Memory:
         """
         self.entity, self._open_embedder = entity, open_embedder
         self._open_reader = open_reader
-        self.name, self.zone, self.config = name, zone, config
+        self.name, self.zone = name, zone
         self.place, self.syncs, self.optional = place, syncs, optional
         self.report: SyncReport | None = None
         self.unusable = ""  # why nothing is found until the next sync
@@ -92,7 +88,6 @@ class Memory:
                 name=self.name,
                 zone=self.zone,
                 rebuild=rebuild,
-                by_token=self.config.late_interaction,
                 where=self.place,
                 progress=progress,
             )
@@ -162,7 +157,6 @@ class Memory:
             after=after,
             before=before,
         )
-        weight = 1 - self.config.lexical_weight
         return self._look(
             lambda index: search.search(
                 index,
@@ -170,9 +164,7 @@ class Memory:
                 self.embedder,
                 only=only,
                 limit=limit,
-                dense_weight=weight,
                 factor=factor,
-                shares=Shares() if self.config.late_interaction else None,
                 asker=asker,
                 asking=asking,
                 fits=fits,
@@ -181,13 +173,7 @@ class Memory:
 
     def has_faded(self) -> bool:
         """Whether anything has faded at all."""
-        return any(self._look(lambda index: [index.database.has_dormant()]))
-
-    def pointers(self, query: str, only: Filter, limit: int) -> list[Pointer]:
-        """Find the catalysts that a query meets, and what they point to; see `search.pointers`."""
-        return self._look(
-            lambda index: search.pointers(index, query, self.embedder, only=only, limit=limit)
-        )
+        return any(self._look(lambda index: [index.store.has_dormant()]))
 
     def scan(self, only: Filter, fits: Callable[[Hit], bool], limit: int) -> list[Hit]:
         """Return the first passages, oldest first, that a filter lets through and that fit."""
@@ -201,9 +187,8 @@ class Memory:
         """Return a number that changes with anything that is indexed; 0 without an index."""
 
         def look(index: Index) -> list[int]:
-            digest = hashlib.sha256(
-                repr(index.database.digests()).encode("utf-8", "replace")
-            ).digest()
+            digests = [(path, row.sha256) for path, row in index.store.files().items()]
+            digest = hashlib.sha256(repr(digests).encode("utf-8", "replace")).digest()
             return [int.from_bytes(digest[:6], "big")]
 
         return next(iter(self._look(look)), 0)
@@ -225,8 +210,7 @@ class Memory:
 
         try:
             if self.syncs:
-                folder = (self.place or place.of(self.entity)).fulltext
-                return sync.mended(look, folder, lambda rebuild: self.sync(rebuild=rebuild))
+                return sync.mended(look, lambda: self.sync(rebuild=True))
             return look()
         except IndexServerError:
             if self.place is None or self.place.local is None:

@@ -26,11 +26,8 @@ from psycopg.conninfo import conninfo_to_dict
 from bumble.entity.folder import Entity
 from bumble.errors import IndexServerError, IndexUnusableError, LockedError, UsageError
 from bumble.files import disk
-from bumble.index.postgres_reader import PostgresReader
-from bumble.index.postgres_schema import MIGRATIONS, SCHEMA, TABLES
-from bumble.index.postgres_store import PostgresStore
-from bumble.index.postgres_words import PostgresWords
-from bumble.index.store import Store, StoreReader, Words
+from bumble.index.postgres import MIGRATIONS, SCHEMA, TABLES, PostgresStore
+from bumble.index.store import Store
 from bumble.text import urls
 
 ID_FILE = "index-id"  # in `.bumble/`
@@ -263,7 +260,7 @@ class PostgresServer:
             row = connection.execute("select pg_try_advisory_lock(%s, %s)", (SYNC_LOCK, number))
             return bool((row.fetchone() or (False,))[0])
 
-    def to_read(self, entity: Entity) -> StoreReader:
+    def to_read(self, entity: Entity) -> Store:
         """Open the index of an entity to search in.
 
         Raises:
@@ -290,12 +287,6 @@ class PostgresServer:
         machine = f"{platform.node()}\0{entity.root}".encode("utf-8", "surrogateescape")
         place = hashlib.sha256(machine).hexdigest()[:16]
         return PostgresStore(self.connection(), self.translated, number, place)
-
-    def words(self, store: StoreReader) -> Words:
-        """Return what knows which chunks of an open index hold which terms."""
-        if not isinstance(store, PostgresReader):
-            raise TypeError("a store of another server")
-        return PostgresWords(store)
 
     def facts(self, entity: Entity) -> dict[str, Any]:
         """Return what it is: versions, role, and how much of it the index of an entity takes."""

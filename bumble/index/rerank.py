@@ -1,8 +1,8 @@
-"""Ranking candidates by their tokens and by what their conversation knows of them: the shares.
+"""Ranking candidates by their words, their tokens and what their conversation knows of them.
 
 A small index is ranked whole. In a large one candidates are matched with the turns before them
-first, and the best of these with all that stands around them. Knows how chunks are stored; knows
-nothing of moods, prompts or of how candidates are found.
+first, and the best of these with all that stands around them. BM25 is the same whatever order files
+were indexed in. Knows nothing of moods, prompts or of how candidates are found.
 """
 
 from __future__ import annotations
@@ -10,19 +10,100 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import compress
+from math import log
 from typing import Any
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from bumble.index import form, late, ranking, turn_shares
+from bumble.index import form, late
 from bumble.index.chunks import spoken_name
-from bumble.index.ranking import Lengths
+from bumble.index.late import AROUND, BEFORE, Shares, Units
 from bumble.index.rows import ALL_TEXTS, unpacked
-from bumble.index.store import StoreReader
-from bumble.index.turn_shares import AROUND, BEFORE, Shares, Units
+from bumble.index.store import Store
 from bumble.models.embed.protocol import Floats, QueryTokens
+
+Numbers = NDArray[np.float64]
+K1 = 1.2
+B = 0.4
+B_LATE = 0.9  # beside late interaction
+AROUND_WEIGHT = 0.4  # a term of the turns before counts as this much of one of the turn itself
+
+
+class Lengths(Struct, frozen=True):
+    """What BM25 has to know of all chunks."""
+
+    chunks: int  # how many there are
+    mean: Mapping[str, float]  # length of a chunk in terms, by kind
+
+    def relative(self, kind: str, own_terms: int, around_terms: int) -> float:
+        """Say how long a chunk is beside others of its kind."""
+        return length(own_terms, around_terms) / (self.mean.get(kind) or 1.0)
+
+
+def length(own_terms: int, around_terms: int) -> int:
+    """Return the length of a chunk in terms, those around it counted in full.
+
+    Counted in part they would make a short "Go on!" after a long answer the better match.
+    """
+    return own_terms + around_terms
+
+
+def frequencies(query: Sequence[str], texts: Sequence[str]) -> Numbers:
+    """Count the terms of a query in texts, each given by its terms with spaces between.
+
+    Returns:
+        Shape (terms, texts).
+    """
+    apart = [f" {text.replace(' ', '  ')} " for text in texts]  # a space can't end two terms
+    wanted = [f" {term} " for term in query]
+    counted = [[text.count(term) for text in apart] for term in wanted]
+    return np.array(counted, np.float64).reshape(len(query), len(texts))
+
+
+def bm25(
+    query: Sequence[str],
+    frequency: Numbers,
+    relative: Numbers,
+    counts: Mapping[str, int],
+    chunks: int,
+    *,
+    b: float = B,
+) -> Numbers:
+    """Score chunks against the terms of a query.
+
+    Args:
+        query: Distinct terms.
+        frequency: Of these in the chunks, shape (terms, chunks); those around counted in part.
+        relative: Shape (chunks,): how long each is beside others of its kind; a belief is short
+            beside beliefs, not beside transcripts.
+        counts: In how many chunks each term stands.
+        chunks: How many there are.
+        b: How much the length of a chunk counts, in [0, 1].
+
+    Returns:
+        Scores >= 0, shape (chunks,).
+
+    Source:
+        Robertson, Zaragoza & Taylor, "Simple BM25 extension to multiple weighted fields" (2004).
+    """
+    score = np.zeros(len(relative))
+    for term, times in zip(query, frequency, strict=True):
+        count = counts.get(term, 0)
+        rarity = log(1 + (max(0.0, chunks - count) + 0.5) / (count + 0.5))
+        score += rarity * times * (K1 + 1) / (times + K1 * (1 - b + b * relative))
+    return score
+
+
+def scaled(scores: Sequence[float | None]) -> list[float]:
+    """Scale scores so that the least is 0 and the greatest 1; a missing one counts as the least."""
+    present = [score for score in scores if score is not None]
+    if not present or max(present) <= min(present):
+        return [0.0 if score is None or score <= 0 else 1.0 for score in scores]
+    low, span = min(present), max(present) - min(present)
+    return [0.0 if score is None else (score - low) / span for score in scores]
+
 
 FEW = 300  # chunks: up to so many are all ranked
 LEG = 128  # candidates of each leg that are matched, where there are more
@@ -49,7 +130,7 @@ class RerankQuestion(Struct, frozen=True):
 
     def is_asked_in(self, row: Sequence[Any]) -> bool:
         """Whether a chunk is of the turn that asks."""
-        return self.asking is not None and (row[14], row[3]) == (self.asking.path, self.asking.turn)
+        return self.asking is not None and (row[13], row[3]) == (self.asking.path, self.asking.turn)
 
 
 class RerankTurn(Struct, frozen=True):
@@ -96,7 +177,7 @@ class _Loaded(Struct, frozen=True):
 class _Matcher:
     """What one question needs of the index; no chunk is matched twice."""
 
-    def __init__(self, database: StoreReader, question: RerankQuestion, shares: Shares) -> None:
+    def __init__(self, database: Store, question: RerankQuestion, shares: Shares) -> None:
         self.database, self.question, self.shares = database, question, shares
         tokens = question.tokens
         counts = database.piece_counts(tokens.pieces.tolist())
@@ -121,10 +202,10 @@ class _Matcher:
         matched = self.matched[:, chosen]
         files = np.array([row[2] for row in rows], np.int64)
         turns = np.array([row[3] if row[1] == "message" else -1 for row in rows], np.int64)
-        each = turn_shares.units(files, turns)
+        each = late.units(files, turns)
         lengths = np.array([row[4] for row in rows], np.int64)
         own = self.weights @ matched
-        total = self.weights @ turn_shares.with_before(matched, lengths, each, self.shares.before)
+        total = self.weights @ late.with_before(matched, lengths, each, self.shares.before)
         return _Loaded(rows, each, own, total - own, self.bm25[chosen], self.stands[:, chosen])
 
     def around(self, places: Iterable[Sequence[Any]], steps: Sequence[int]) -> _Loaded:
@@ -139,22 +220,22 @@ class _Matcher:
     def _match(self, rows: Sequence[tuple[Any, ...]]) -> None:
         """Take in rows that are new."""
         width = self.query.shape[1] // 8
-        signs = [np.frombuffer(row[13] or b"", np.uint8).reshape(-1, width) for row in rows]
+        signs = [np.frombuffer(row[12] or b"", np.uint8).reshape(-1, width) for row in rows]
         self.at |= {row[0]: n for n, row in enumerate(rows, len(self.rows))}
         self.rows += rows
         matched = late.matches(self.query, signs)
         question = self.question
-        in_own = ranking.frequencies(question.terms, [row[11] for row in rows])
-        in_around = ranking.frequencies(question.terms, [row[12] for row in rows])
+        in_own = frequencies(question.terms, [row[10] for row in rows])
+        in_around = frequencies(question.terms, [row[11] for row in rows])
         own, around = (np.array([row[at] for row in rows], np.int64) for at in (4, 5))
         relative = [question.lengths.relative(row[1], row[4], row[5]) for row in rows]
-        scores = ranking.bm25(
+        scores = bm25(
             question.terms,
-            in_own + ranking.AROUND_WEIGHT * turn_shares.reach(own, around) * in_around,
+            in_own + AROUND_WEIGHT * late.reach(own, around) * in_around,
             np.array(relative, np.float64),
             question.counts,
             question.lengths.chunks,
-            b=ranking.B_LATE,
+            b=B_LATE,
         )
         if not question.terms:
             scores = np.array([row[0] in question.verbatim for row in rows], np.float64)
@@ -168,11 +249,11 @@ class _Matcher:
     def _place(self, n: int) -> tuple[str, int, int]:
         """Order rows by path, turn and id: the same in every index of the same files."""
         row = self.rows[n]
-        return row[14], row[3], row[0]
+        return row[13], row[3], row[0]
 
 
 def rank(
-    database: StoreReader,
+    database: Store,
     question: RerankQuestion,
     allowed: Collection[int] | None,
     limit: int,
@@ -240,7 +321,7 @@ def _summed(
         "tokens": loaded.tokens,
         "before": loaded.before,
         "words": shares.words * words,
-        "around": shares.around * turn_shares.surroundings(base, loaded.units),
+        "around": shares.around * late.surroundings(base, loaded.units),
         **_formed(matcher.question, loaded.rows, shares),
     }
     return np.round(np.sum(list(columns.values()), axis=0), 6).tolist(), columns
@@ -261,14 +342,10 @@ def _formed(
     """Weigh how the chunks are put, and whom they are of."""
     asks = np.array([row[6] for row in rows], np.float32)
     own = np.array([row[7] or row[1] != "message" for row in rows], np.float32)
-    timed = np.array([row[8] for row in rows], np.float32)
     named = np.array(_named(question, rows), np.float32)
-    asked_when = shares.asked_when if form.asks_when(question.text) else 0.0
     return {
         "asks": shares.asks * asks,
         "own": shares.own * own,
-        "timed": shares.timed * timed,
-        "asked_when": asked_when * timed,
         "named": shares.named * named,
     }
 
@@ -279,14 +356,14 @@ def _named(question: RerankQuestion, rows: Sequence[Sequence[Any]]) -> list[bool
 
     @cache
     def is_named(name: str) -> bool:
-        return turn_shares.asked_about(question.text, name)
+        return late.asked_about(question.text, name)
 
     def is_asker(name: str) -> bool:
         return name == question.asker if question.asker else name != question.entity
 
     return [
-        is_named(str(row[9])) or (own and is_asker(str(row[9])))
+        is_named(str(row[8])) or (own and is_asker(str(row[8])))
         if row[1] == "message"
-        else any(is_named(spoken_name(person)) for person in unpacked(row[10]))
+        else any(is_named(spoken_name(person)) for person in unpacked(row[9]))
         for row in rows
     ]

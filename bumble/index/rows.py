@@ -1,6 +1,6 @@
-"""The rows of an index, alike in every store: a file's, a chunk's, and what changed in them.
+"""The rows of an index, alike in every store: a file's, a chunk's, what changed, which are met.
 
-Chunk ids are hashes of path, record and ordinal, the same in every index of the same files.
+Ids are hashes of path, record and ordinal, the same in every index of the same files.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -18,12 +19,29 @@ from bumble.index.chunks import Chunk
 from bumble.models.embed.protocol import EmbedderIdentity
 
 CHUNK_COLUMNS = (
-    "file, kind, record, ordinal, line, at, people, tags, audience, trust, session, speaker,"
-    " active, language, own_terms, around_terms, turn, asks, own, timed, hash, recipe"
+    *("file", "kind", "record", "ordinal", "line", "at", "people", "tags", "audience", "trust"),
+    *("session", "speaker", "active", "language", "own_terms", "around_terms", "turn", "asks"),
+    *("own", "hash", "recipe"),
 )
+TEXT_COLUMNS = ("text", "embedded", "terms", "around")
 _HASH = -2  # where a row of a chunk has its hash, counted from the end
 ALL_TEXTS = -1  # the row of `pieces` that counts the texts themselves
 Row = tuple[Any, ...]
+
+
+class Filter(Struct, frozen=True):
+    """Which chunks a search may meet. Empty fields let everything pass."""
+
+    kinds: tuple[str, ...] = ()
+    people: tuple[str, ...] = ()  # ids; about, or with, at least one of them
+    tags: tuple[str, ...] = ()  # that it has, each of them
+    audience: tuple[str, ...] = ()  # ids of all who will read it; each must be allowed to
+    sessions: tuple[str, ...] = ()  # the messages of these sessions alone
+    not_session: str = ""  # a session whose messages are known already
+    unseen: tuple[str, ...] = ()  # ids of messages of that session that are not
+    after: datetime | None = None  # what is from then or newer
+    before: datetime | None = None  # what is older than that, and what has no time
+    dormant: bool = False  # dormant and archived records too
 
 
 class FileRow(NamedTuple):  # ten thousand of them are read before each search
@@ -48,6 +66,11 @@ class FileRow(NamedTuple):  # ten thousand of them are read before each search
 def chunk_id(path: str, chunk: Chunk) -> int:
     """Return the id of a chunk: 63 bits that depend on the files alone."""
     return passage_id(path, chunk.record, chunk.ordinal)
+
+
+def file_id(path: str) -> int:
+    """Return the id of a file that is new."""
+    return passage_id(path, "", 0)
 
 
 def passage_id(path: str, record: str, ordinal: int) -> int:
@@ -93,7 +116,6 @@ def row_of(file: int, chunk: Chunk) -> Row:
         chunk.turn,
         chunk.form.asks,
         int(chunk.form.own),
-        int(chunk.form.timed),
         chunk.hash,
         json.dumps(chunk.recipe),
     )
@@ -107,8 +129,8 @@ def texts_of(chunk: Chunk) -> Row:
 
 
 def _text(value: str) -> str:
-    """Return a text without lone surrogates, which JSON can hold and SQLite can't."""
-    return value.encode("utf-8", "replace").decode()
+    """Return a text as it can be stored: SQLite takes no lone surrogates, Postgres no NUL."""
+    return value.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
 
 
 def recipe_of(text: str) -> tuple[tuple[str, float], ...]:

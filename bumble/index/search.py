@@ -1,8 +1,7 @@
 """Searching the index by words and meaning: filters, candidates, shares, best passages.
 
-Words and vectors name their best. Where the tokens of texts are kept, these candidates are matched
-token by token and weighed by what their conversation knows of them (`rerank`); else every one is
-scored by words and vector, and the two scores are summed.
+Words and vectors name their best. These candidates are matched token by token and weighed by what
+their conversation knows of them (`rerank`); without an embedding model BM25 alone scores them.
 The index is taken as it is: bringing it up to date is `sync`'s work. Knows nothing of moods or
 prompts; what else is to count comes in as a factor.
 """
@@ -12,7 +11,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import datetime
 from itertools import islice
 from statistics import median
@@ -24,17 +23,14 @@ from msgspec.structs import replace
 
 from bumble.entity.folder import Entity
 from bumble.errors import IndexUnusableError
-from bumble.index import backend, place, ranking, rerank, terms
-from bumble.index.filters import Filter
+from bumble.index import place, rerank, terms
+from bumble.index.late import Shares
 from bumble.index.place import Place
-from bumble.index.ranking import Lengths
-from bumble.index.rerank import Ranked, RankShare, RerankQuestion, RerankTurn
-from bumble.index.rows import encoded, passage_id, unpacked
+from bumble.index.rerank import Lengths, Ranked, RankShare, RerankQuestion, RerankTurn
+from bumble.index.rows import Filter, encoded, passage_id, unpacked
 from bumble.index.standing import Standing
-from bumble.index.store import StoreReader, Words
-from bumble.index.turn_shares import Shares
+from bumble.index.store import Store
 from bumble.models.embed.protocol import Embedder, Floats, QueryTokens
-from bumble.records import kinds
 
 SCANNED_AT_ONCE = 500  # passages that a scan reads at a time
 LEAST_DEPTH = 200  # candidates of each leg
@@ -49,21 +45,18 @@ _SHARES = Shares()
 class Parts(Struct, frozen=True):
     """What a score is made of: relevance times factor.
 
-    Relevance is the sum of both legs, each times its weight; with tokens, that of the shares, on a
-    scale from the worst of the candidates to the best.
+    Relevance is the sum of the shares, or BM25 alone, on a scale from the worst of the candidates
+    to the best.
     """
 
-    bm25: float
-    bm25_scaled: float  # in [0, 1], among the candidates of this query
-    cosine: float | None  # None: no embedder, or no vector yet
-    cosine_scaled: float
-    calibrated: float | None  # the cosine on a scale where unrelated texts lie at 0
-    lexical_weight: float
-    dense_weight: float
-    factor: float  # what the caller multiplied in; 1 for plain retrieval
-    matched: tuple[str, ...]  # terms of the query that stand in it, or in the turns before it
+    bm25: float = 0.0
+    bm25_scaled: float = 0.0  # in [0, 1], among the candidates of this query
+    cosine: float | None = None  # None: no embedder, or no vector yet
+    calibrated: float | None = None  # the cosine on a scale where unrelated texts lie at 0
+    factor: float = 1.0  # what the caller multiplied in; 1 for plain retrieval
+    matched: tuple[str, ...] = ()  # terms of the query in it, or in the turns before it
     relevance: float = 0.0  # in [0, 1]
-    shares: tuple[RankShare, ...] = ()  # empty without tokens
+    shares: tuple[RankShare, ...] = ()  # empty by words alone
     asked: float = 0.0  # how much the query says, counted in tokens that stand nowhere
     usual: float = 0.0  # the cosine of the query with any text of the index
 
@@ -84,7 +77,7 @@ class Parts(Struct, frozen=True):
         return NEARNESS_SCALE * (above + matching)
 
 
-UNRANKED = Parts(0.0, 0.0, None, 0.0, None, 0.0, 0.0, 1.0, ())
+UNRANKED = Parts()
 
 
 class Hit(Struct, frozen=True):
@@ -125,15 +118,15 @@ class Factor(Struct, frozen=True):
 class Index:
     """An open index, to search in."""
 
-    def __init__(self, entity: Entity, database: StoreReader, words: Words, at: Place) -> None:
-        self.database, self.words, self.place = database, words, at
-        self.standing = Standing(entity, database, at)
+    def __init__(self, entity: Entity, store: Store, at: Place) -> None:
+        self.store, self.place = store, at
+        self.standing = Standing(entity, store, at)
         self.languages = Counter[str]()  # how many chunks are in each
         counts, terms_of_kind = Counter[str](), Counter[str]()
-        for kind, language, count, own, around in database.lengths():
+        for kind, language, count, own, around in store.lengths():
             self.languages[language] += count
             counts[kind] += count
-            terms_of_kind[kind] += ranking.length(own, around)
+            terms_of_kind[kind] += rerank.length(own, around)
         self.lengths = Lengths(
             counts.total(), {kind: terms_of_kind[kind] / count for kind, count in counts.items()}
         )
@@ -146,9 +139,9 @@ def opened(entity: Entity, where: Place | None = None) -> Iterator[Index]:
     Raises:
         IndexUnusableError: If there is none, it is damaged, or of another version.
     """
-    at = backend.settled(where or place.of(entity))
-    with backend.searched(entity, at) as (database, words):
-        yield Index(entity, database, words, at)
+    at = (where or place.of(entity)).settled()
+    with closing(at.to_read(entity)) as store:
+        yield Index(entity, store, at)
 
 
 def search(
@@ -158,9 +151,8 @@ def search(
     *,
     only: Filter | None = None,
     limit: int = 10,
-    dense_weight: float = ranking.DENSE_WEIGHT,
     factor: Factor | None = None,
-    shares: Shares | None = _SHARES,
+    shares: Shares = _SHARES,
     asker: str = "",
     asking: RerankTurn | None = None,
     fits: Callable[[Hit], bool] | None = None,
@@ -173,9 +165,8 @@ def search(
         embedder: The one that made the vectors; None searches by words alone.
         only: Which chunks count.
         limit: How many records at most.
-        dense_weight: What meaning counts beside words, in [0, 1]; 1: meaning alone, 0: words.
         factor: Multiplied into the relevance of each candidate before the best are taken.
-        shares: What counts beside the match of tokens; None does without tokens.
+        shares: What counts beside the match of tokens.
         asker: Who asks, as shown: "I" in the query is theirs. Empty: whoever is not the entity.
         asking: The turn that asks, where it is indexed already: it is no answer to itself.
         fits: What else a hit must be, asked before the best are taken; None: nothing.
@@ -188,18 +179,15 @@ def search(
     if limit < 1 or not query:
         return []
     search_query = _Query(index, query, max(LEAST_DEPTH, limit * DEPTH_FACTOR), only or Filter())
-    if dense_weight < 1:
-        search_query.by_words()
-    if embedder and dense_weight > 0 and _is_comparable(index, embedder):
-        search_query.embed(embedder, by_token=shares is not None)
+    search_query.by_words()
+    if embedder and _is_comparable(index, embedder):
+        search_query.embed(embedder)
     mean = embedder.unrelated_cosine if embedder else 0.0
-    if search_query.tokens is not None and shares is not None:
-        weighed = _weighed(shares, dense_weight)
-        usual = search_query.usual(mean)
-        who = (asker, asking)
-        scored = _by_token(search_query, search_query.tokens, limit, weighed, who, usual)
+    if search_query.tokens is not None:
+        usual, who = search_query.usual(mean), (asker, asking)
+        scored = _by_token(search_query, search_query.tokens, limit, shares, who, usual)
     else:
-        scored = _by_legs(search_query, dense_weight)
+        scored = _by_words(search_query)
     if fits:
         scored = [candidate for candidate in scored if fits(_hit(candidate, mean, 1.0))]
     factors = _factors(scored, factor, limit, mean)
@@ -207,72 +195,13 @@ def search(
     return _with_ends(index, list(islice(_standing(index, best), limit)))
 
 
-class Pointer(Struct, frozen=True):
-    """A catalyst that a query met, and the records it points to."""
-
-    topic: str  # the file's stem
-    text: str
-    relevance: float  # its calibrated likeness to the query, in [0, 1]
-    hits: tuple[tuple[Hit, float], ...]  # each with the calibrated likeness of the two
-
-
-def pointers(
-    index: Index, query: str, embedder: Embedder | None, *, only: Filter, limit: int
-) -> list[Pointer]:
-    """Find the catalysts that a query meets, and what they point to; the nearest first.
-
-    Args:
-        index: An open index.
-        query: What is looked for.
-        embedder: The one that made the vectors; without one no catalyst is met.
-        only: Which chunks count; catalysts themselves by who may read them alone.
-        limit: How many catalysts at most.
-
-    Raises:
-        IndexUnusableError: If the vectors are another model's.
-    """
-    if embedder is None or not _is_comparable(index, embedder) or not index.database.has_links():
-        return []
-    kind = kinds.TOPIC.passages
-    where, values = index.database.conditions(Filter(kinds=(kind,), audience=only.audience))
-    vector = embedder.embed_query(query)
-    near = index.database.nearest(vector, limit, where, values)
-    mean = embedder.unrelated_cosine
-    keys = [key for key, _ in near]
-    where, values = index.database.conditions(only)
-    pointed = index.database.pointed_to(keys, where, values)
-    chunks = sorted({chunk for rows in pointed.values() for chunk, _ in rows})
-    rows = {int(row[0]): row for row in index.database.hit_rows([*keys, *chunks])}
-    cosines = index.database.cosines(vector, chunks)
-    bare = [_bare(rows[key], cosines.get(key), mean) for key in [*keys, *chunks]]
-    ends = _with_ends(index, list(_standing(index, bare)))
-    hit_of = {passage_id(hit.path, hit.id, hit.ordinal): hit for hit in ends}
-    met = []
-    for key, cosine in near:
-        relevance = max(0.0, (cosine - mean) / (1 - mean))
-        hits = tuple(
-            (hit_of[chunk], max(0.0, (like - mean) / (1 - mean)))
-            for chunk, like in pointed.get(key, ())
-            if chunk in hit_of
-        )
-        if relevance and hits and key in hit_of:
-            met.append(Pointer(hit_of[key].id, hit_of[key].text, round(relevance, 6), hits))
-    return met
-
-
-def _bare(row: tuple[Any, ...], cosine: float | None, mean: float) -> Hit:
-    """Return a record as a hit that no ranking has scored."""
-    parts = Parts(0.0, 0.0, cosine, 0.0, None, 0.0, 0.0, 1.0, ())
-    return _hit(_Scored(row, parts), mean, 1.0)
-
-
 def scan(index: Index, only: Filter, fits: Callable[[Hit], bool]) -> Iterator[Hit]:
     """Yield every passage that a filter lets through and that fits, oldest first, unranked."""
-    where, values = index.database.conditions(only)
-    keys = index.database.in_time(where, values)
+    where, values = index.store.conditions(only)
+    keys = index.store.passing(where, values)
     for start in range(0, len(keys), SCANNED_AT_ONCE):
         some = keys[start : start + SCANNED_AT_ONCE]
-        rows = {int(row[0]): row for row in index.database.hit_rows(some)}
+        rows = {int(row[0]): row for row in index.store.hit_rows(some)}
         hits = (_hit(_Scored(rows[key], UNRANKED), 0.0, 1.0) for key in some)
         yield from _standing(index, filter(fits, hits))
 
@@ -284,7 +213,7 @@ def _standing(index: Index, hits: Iterable[Hit]) -> Iterator[Hit]:
 
 def _is_comparable(index: Index, embedder: Embedder) -> bool:
     """Say whether the index has vectors; those of another model are an error."""
-    stored = index.database.meta("identity")
+    stored = index.store.meta("identity")
     if not stored:
         return False  # indexed without an embedder: words alone
     if stored != encoded(embedder.identity):
@@ -301,7 +230,7 @@ class _Query:
 
     def __init__(self, index: Index, text: str, depth: int, only: Filter) -> None:
         self.index, self.text, self.depth = index, text, depth
-        self.where, self.values = index.database.conditions(only)
+        self.where, self.values = index.store.conditions(only)
         self.asked: list[str] = []  # its terms
         self.lexical: list[int] = []  # the best chunks by words
         self.vector: Floats | None = None
@@ -311,43 +240,32 @@ class _Query:
         """Ask the words."""
         self.asked = terms.of_query(self.text, self.index.languages)
         if self.asked:
-            self.lexical = self.index.words.best(self.asked, self.depth, self.where, self.values)
+            self.lexical = self.index.store.best(self.asked, self.depth, self.where, self.values)
         else:  # stop words alone: those that hold the query as it is
-            self.lexical = self.index.database.holding(
-                self.text, self.depth, self.where, self.values
-            )
+            self.lexical = self.index.store.holding(self.text, self.depth, self.where, self.values)
 
-    def embed(self, embedder: Embedder, *, by_token: bool) -> None:
-        """Make its vector and, where those of the texts are kept, its tokens."""
-        if by_token and self.index.database.keeps_tokens():
-            self.vector, tokens = embedder.embed_query_by_token(self.text)
-            self.tokens = tokens if len(tokens.pieces) else None
-        else:
-            self.vector = embedder.embed_query(self.text)
+    def embed(self, embedder: Embedder) -> None:
+        """Make its vector and its tokens; what has none is looked for by words alone."""
+        self.vector, tokens = embedder.embed_query_by_token(self.text)
+        self.tokens = tokens if len(tokens.pieces) else None
 
     def dense(self, depth: int) -> list[int]:
         """Return the best chunks by meaning."""
         if self.vector is None:
             return []
-        nearest = self.index.database.nearest(self.vector, depth, self.where, self.values)
+        nearest = self.index.store.nearest(self.vector, depth, self.where, self.values)
         return [chunk_key for chunk_key, _ in nearest]
 
     def usual(self, unrelated: float) -> float:
         """Return the cosine of the query with any text of the index; at least that of any texts."""
         if self.vector is None:
             return unrelated
-        sample = self.index.database.sample(SAMPLE)
-        cosines = list(self.index.database.cosines(self.vector, sample).values())
+        sample = self.index.store.sample(SAMPLE)
+        cosines = list(self.index.store.cosines(self.vector, sample).values())
         if not cosines:
             return unrelated
         middle = (len(cosines) * median(cosines) + UNSEEN * unrelated) / (len(cosines) + UNSEEN)
         return max(unrelated, round(middle, 6))
-
-
-def _weighed(shares: Shares, dense_weight: float) -> Shares:
-    """Let words count more or less as the setting for them says; half is what shares are for."""
-    lexical = (1 - dense_weight) / max(dense_weight, ranking.LEAST_STAND_OUT)
-    return replace(shares, words=shares.words * lexical)
 
 
 class _Scored(Struct, frozen=True):
@@ -358,58 +276,31 @@ class _Scored(Struct, frozen=True):
         return round(self.parts.relevance * factor, 6)
 
 
-def _by_legs(search_query: _Query, dense_weight: float) -> list[_Scored]:
-    """Score every candidate by both legs."""
+def _by_words(search_query: _Query) -> list[_Scored]:
+    """Score the best candidates by BM25 alone."""
     index, asked = search_query.index, search_query.asked
-    candidates = sorted({*search_query.lexical, *search_query.dense(search_query.depth)})
-    rows = index.database.hit_rows(candidates)
-    counts = index.words.counts(asked)
-    verbatim = set() if asked else set(search_query.lexical)
+    rows = index.store.hit_rows(search_query.lexical)
     own, around = [str(row[13]) for row in rows], [str(row[14]) for row in rows]
-    in_own, in_around = ranking.frequencies(asked, own), ranking.frequencies(asked, around)
+    in_own, in_around = rerank.frequencies(asked, own), rerank.frequencies(asked, around)
     lengths = [
         index.lengths.relative(str(row[1]), len(terms_of.split()), len(near.split()))
         for row, terms_of, near in zip(rows, own, around, strict=True)
     ]
-    scores = ranking.bm25(
+    scores = rerank.bm25(
         asked,
-        in_own + ranking.AROUND_WEIGHT * in_around,
+        in_own + rerank.AROUND_WEIGHT * in_around,
         np.array(lengths, np.float64),
-        counts,
+        index.store.counts(asked),
         index.lengths.chunks,
     )
-    words = np.round(scores, 6).tolist() if asked else [float(row[0] in verbatim) for row in rows]
+    words = np.round(scores, 6).tolist() if asked else [1.0] * len(rows)
     matched = [
         tuple(term for term, stands in zip(asked, column, strict=True) if stands)
         for column in (in_own + in_around).T.tolist()
     ]
-    near = (
-        index.database.cosines(search_query.vector, candidates)
-        if search_query.vector is not None
-        else {}
-    )
-    cosines = [near.get(int(row[0])) for row in rows]
-    lexical_scaled, dense_scaled = ranking.scaled(words), ranking.scaled(cosines)
-    share = ranking.weights(lexical_scaled, dense_scaled, dense_weight)
     return [
-        _Scored(
-            row,
-            Parts(
-                word,
-                word_scaled,
-                cosine,
-                cosine_scaled,
-                None,
-                share.lexical,
-                share.dense,
-                1.0,
-                terms_of,
-                share.lexical * word_scaled + share.dense * cosine_scaled,
-            ),
-        )
-        for row, word, word_scaled, cosine, cosine_scaled, terms_of in zip(
-            rows, words, lexical_scaled, cosines, dense_scaled, matched, strict=True
-        )
+        _Scored(row, replace(UNRANKED, bm25=word, bm25_scaled=scaled, matched=of, relevance=scaled))
+        for row, word, scaled, of in zip(rows, words, rerank.scaled(words), matched, strict=True)
     ]
 
 
@@ -427,53 +318,44 @@ def _by_token(
         search_query.text,
         tokens,
         search_query.asked,
-        index.words.counts(search_query.asked),
+        index.store.counts(search_query.asked),
         frozenset(() if search_query.asked else search_query.lexical),
         index.lengths,
         who[0],
-        index.database.meta("name"),
+        index.store.meta("name"),
         who[1],
     )
     allowed = None
     if index.lengths.chunks > rerank.FEW:
         allowed = [*search_query.lexical[: rerank.LEG], *search_query.dense(rerank.LEG)]
     elif search_query.where:
-        allowed = index.database.passing(search_query.where, search_query.values)
-    ranked = rerank.rank(index.database, question, allowed, limit, shares)
+        allowed = index.store.passing(search_query.where, search_query.values)
+    ranked = rerank.rank(index.store, question, allowed, limit, shares)
     rows = {
-        int(row[0]): row for row in index.database.hit_rows([candidate.id for candidate in ranked])
+        int(row[0]): row for row in index.store.hit_rows([candidate.id for candidate in ranked])
     }
     near = (
-        index.database.cosines(search_query.vector, list(rows))
+        index.store.cosines(search_query.vector, list(rows))
         if search_query.vector is not None
         else {}
     )
-    relevance = ranking.scaled([candidate.total for candidate in ranked])
+    relevance = rerank.scaled([candidate.total for candidate in ranked])
     return [
-        _Scored(
-            rows[candidate.id], _parts(candidate, near.get(candidate.id), scaled, shares, usual)
-        )
+        _Scored(rows[candidate.id], _parts(candidate, near.get(candidate.id), scaled, usual))
         for candidate, scaled in zip(ranked, relevance, strict=True)
     ]
 
 
-def _parts(
-    candidate: Ranked, cosine: float | None, relevance: float, shares: Shares, usual: float
-) -> Parts:
+def _parts(candidate: Ranked, cosine: float | None, relevance: float, usual: float) -> Parts:
     return Parts(
-        candidate.bm25,
-        candidate.bm25_scaled,
-        cosine,
-        0.0,
-        None,
-        shares.words,
-        1.0,
-        1.0,
-        candidate.matched,
-        relevance,
-        candidate.shares,
-        candidate.asked,
-        usual,
+        bm25=candidate.bm25,
+        bm25_scaled=candidate.bm25_scaled,
+        cosine=cosine,
+        matched=candidate.matched,
+        relevance=relevance,
+        shares=candidate.shares,
+        asked=candidate.asked,
+        usual=usual,
     )
 
 
@@ -520,7 +402,7 @@ def _hit(scored: _Scored, unrelated: float, factor: float) -> Hit:
 def _with_ends(index: Index, hits: Sequence[Hit]) -> list[Hit]:
     """Say of each hit whether its record goes on behind the passage."""
     nexts = [passage_id(hit.path, hit.id, hit.ordinal + 1) for hit in hits]
-    there = {int(row[0]) for row in index.database.places(nexts)}
+    there = {int(row[0]) for row in index.store.places(nexts)}
     return [replace(hit, goes_on=key in there) for hit, key in zip(hits, nexts, strict=True)]
 
 

@@ -18,12 +18,12 @@ from bumble.errors import IndexDamagedError, RecordInvalidError, UnsafePathError
 from bumble.files import disk
 from bumble.index import chunks, scan
 from bumble.index.chunks import RecordText
-from bumble.index.place import Place
 from bumble.index.rows import packed, unpacked
-from bumble.index.store import StoreReader
+from bumble.index.store import Store
 from bumble.records import kinds
 
 if TYPE_CHECKING:
+    from bumble.index.place import Place
     from bumble.index.search import Hit
 
 HEADING = "## "
@@ -32,7 +32,7 @@ HEADING = "## "
 class Standing:
     """The files of an entity, as far as they were asked for; each is read once."""
 
-    def __init__(self, entity: Entity, store: StoreReader, at: Place) -> None:
+    def __init__(self, entity: Entity, store: Store, at: Place) -> None:
         self._entity, self._store, self._place = entity, store, at
         self._lines: dict[str, list[str]] = {}
         self._wholes: dict[str, list[RecordText]] = {}

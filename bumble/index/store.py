@@ -1,163 +1,469 @@
-"""What the index asks of the place where it stands: `memory.db`, or a server.
+"""The index of one entity, asked and written: each statement stands here once, for every database.
 
-A store keeps what sync hands it and names candidates; how well they match is worked out above it,
-in `search` and `rerank`, alike for every store. A condition on chunks is a text and its values,
-made by the store that takes it.
+A store keeps what a sync hands it and names candidates; how well they match is worked out above
+it, alike for every store. Statements are SQLite's, with four signs that a database replaces by its
+own words: `@chunks` is what the entity has in a table, `@own` the condition that rows are its,
+`in ??` stands for a list, and `moment(at)` for a time that can be compared.
 """
+# ruff: noqa: S608  (statements are put together from constants; values are bound)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
 
-from bumble.entity.folder import Entity
+import numpy as np
+from numpy.typing import NDArray
+
 from bumble.index.chunks import Chunk
-from bumble.index.filters import Filter
-from bumble.index.rows import FileRow, Row
+from bumble.index.rows import (
+    ALL_TEXTS,
+    CHUNK_COLUMNS,
+    TEXT_COLUMNS,
+    FileRow,
+    Filter,
+    Row,
+    chunk_id,
+    differences,
+    packed,
+    recipe_of,
+    row_of,
+    texts_of,
+)
 from bumble.index.scan import Stamp
 from bumble.models.embed.protocol import DocumentTokens, Floats
+from bumble.text.words import folded_tag
+
+OF_CHUNK = ("texts", "vectors")  # tables with a row a chunk, beside `chunks`
+_FILES = (
+    "select path, id, kind, mtime_ns, ctime_ns, size, sha256, problem, problem_line from @files"
+)
 
 
-class Words(Protocol):
-    """Which chunks hold which terms."""
+class Store(ABC):
+    """An open index. What is derived from the files can be thrown away and made anew."""
 
-    @property
-    def size(self) -> int:
-        """How many chunks it holds."""
+    FLOAT: str  # how numbers of vectors are kept
+    VECTORS: tuple[str, ...]  # tables with a row for each vector
+    COSINE: str  # the cosine of a stored vector with one that is bound
+    DISTRUSTED: str  # what makes a file look other than it is
+    KEEPS_SEEN = True  # whether nobody else writes stamps of files
 
+    def __init__(self) -> None:
+        self._meta: dict[str, str] | None = None  # facts about the index itself, once read
+        self._chunks: list[tuple[int, Row, Row]] = []  # that are put when the transaction ends
+        self._worded: list[tuple[int, Row]] = []  # new ones, or of other terms, with their texts
+        self._inside = False  # a transaction
+
+    # what each database does in its own words
+
+    @abstractmethod
+    def close(self) -> None:
+        """Leave it; safe to call twice."""
+
+    @abstractmethod
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+        """Run a query and return all rows.
+
+        Raises:
+            IndexUnusableError: If the database can't be read.
+            IndexServerError: If its server does not answer, or refuses.
+        """
+
+    @abstractmethod
+    def run(self, sql: str, values: Sequence[Any] = ()) -> None:
+        """Run a statement that writes."""
+
+    @abstractmethod
+    def put(
+        self, table: str, columns: Sequence[str], rows: Iterable[Row], *, adds: bool = False
+    ) -> None:
+        """Put rows in the place of those with the same key, which is the first of the columns.
+
+        With `adds`, numbers are added to those that stand there.
+        """
+
+    @abstractmethod
+    def atomic(self) -> Any:
+        """Return a context in which all that is written is kept, or none of it."""
+
+    @abstractmethod
+    def vector(self, vector: Floats) -> Any:
+        """Return a vector as it is bound to be compared."""
+
+    @abstractmethod
+    def put_words(self, rows: Sequence[tuple[int, Row]]) -> None:
+        """Store which terms stand in chunks, given by their texts, and around them."""
+
+    @abstractmethod
+    def drop_words(self, ids: Sequence[int]) -> None:
+        """Forget the terms of chunks, while their texts are still there."""
+
+    @abstractmethod
+    def words_size(self) -> int:
+        """Return how many chunks' terms are known."""
+
+    @abstractmethod
     def counts(self, terms: Iterable[str]) -> dict[str, int]:
         """Return in how many chunks each term stands."""
 
+    @abstractmethod
     def best(
         self, terms: Sequence[str], depth: int, where: str = "", values: Sequence[Any] = ()
     ) -> list[int]:
         """Return the chunks that BM25 puts first, of those a condition lets through; ties by id."""
 
-
-class StoreReader(Protocol):
-    """What a search asks; each method is described in `database_reader`."""
-
-    def close(self) -> None: ...
-    def meta(self, key: str) -> str: ...
-
-    # files
-    def stamps(self) -> dict[str, Stamp]: ...
-    def seen(self) -> str: ...
-    def files(self) -> dict[str, FileRow]: ...
-    def file(self, path: str) -> FileRow | None: ...
-    def digests(self) -> list[Row]: ...
-    def problems(self) -> list[tuple[str, str, int | None]]: ...
-
-    # chunks
-    def size(self) -> int: ...
-    def waiting(self) -> int: ...
-    def queued(self) -> int: ...
-    def orphans(self) -> int: ...
-    def lengths(self) -> list[Row]: ...
-    def conditions(self, only: Filter) -> tuple[str, list[Any]]: ...
-    def has_dormant(self) -> bool: ...
-    def passing(self, where: str = "", values: Sequence[Any] = ()) -> list[int]: ...
-    def in_time(self, where: str = "", values: Sequence[Any] = ()) -> list[int]: ...
-    def holding(self, text: str, depth: int, where: str, values: Sequence[Any]) -> list[int]: ...
-    def hit_rows(self, ids: Sequence[int]) -> list[Row]: ...
-    def token_rows(self, ids: Sequence[int]) -> list[Row]: ...
-    def of_turns(self, turns: Sequence[tuple[int, int]]) -> list[int]: ...
-    def places(self, ids: Sequence[int]) -> list[Row]: ...
-    def records(self) -> list[Row]: ...
-
-    # texts by hash, their embeddings and tokens
-    def recipes(self, ids: Sequence[int]) -> list[tuple[int, tuple[tuple[str, float], ...]]]: ...
-    def texts_by_hash(self, hashes: Sequence[str]) -> dict[str, str]: ...
-    def embeddings(self, hashes: Sequence[str]) -> dict[str, Floats]: ...
-    def piece_counts(self, pieces: Iterable[int]) -> dict[int, int]: ...
-    def keeps_tokens(self) -> bool: ...
-    def has_loose(self) -> bool: ...
-
-    # vectors of chunks
-    def unembedded(self) -> list[int]: ...
-    def vectors(self, ids: Sequence[int]) -> Floats: ...
-    def with_vector(self, where: str) -> list[int]: ...
-    def sample(self, count: int) -> list[int]: ...
+    @abstractmethod
     def nearest(
         self, query: Floats, depth: int, where: str = "", values: Sequence[Any] = ()
-    ) -> list[tuple[int, float]]: ...
-    def cosines(self, query: Floats, ids: Sequence[int]) -> dict[int, float]: ...
+    ) -> list[tuple[int, float]]:
+        """Return the chunks nearest to a vector with their cosines, nearest first, ties by id."""
 
-    # what catalysts point to
-    def has_links(self) -> bool: ...
-    def unlinked(self) -> set[int]: ...
-    def pointed_to(
-        self, catalysts: Sequence[int], where: str, values: Sequence[Any]
-    ) -> dict[int, list[tuple[int, float]]]: ...
+    @abstractmethod
+    def shred(self) -> str:
+        """Leave no byte of what was taken out. Returns what may be left of it all the same."""
 
+    @abstractmethod
+    def settle(self) -> None:
+        """Do what a sync ends with."""
 
-class Store(StoreReader, Protocol):
-    """Files, chunks and vectors of one entity; what it adds is described in `database`."""
+    # facts about the index itself
 
-    def transaction(self) -> AbstractContextManager[None]: ...
-    def shred(self) -> str: ...
-    def settle(self) -> None: ...
-    def set_meta(self, key: str, value: str) -> None: ...
-    def advance(self) -> None: ...
+    def ids(self, sql: str, values: Sequence[Any] = ()) -> list[int]:
+        """Return the first column of a query."""
+        return [int(row[0]) for row in self.rows(sql, values)]
+
+    def meta(self, key: str) -> str:
+        """Return a stored fact about the index itself, empty if there is none."""
+        if self._meta is None:  # all at once: each question may cross over to a server
+            rows = self.rows("select key, value from @meta")
+            self._meta = {str(name): str(value) for name, value in rows}
+        return self._meta.get(key, "")
+
+    def set_meta(self, key: str, value: str) -> None:
+        """Store a fact about the index itself."""
+        self.put("meta", ("key", "value"), [(key, value)])
+        self._meta = None
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All that is written inside is kept, or none of it; chunks of many files at once."""
+        if self._inside:
+            yield
+            return
+        self._inside = True
+        try:
+            with self.atomic():
+                yield
+                self._flush()
+        finally:
+            self._inside, self._meta = False, None
+            self._chunks.clear()
+            self._worded.clear()
 
     # files
-    def set_seen(self, digest: str) -> None: ...
-    def put_file(self, path: str, row: FileRow) -> int: ...
-    def drop_file(self, path: str) -> None: ...
-    def distrust_files(self, kind: str) -> None: ...
+
+    def files(self, where: str = "true", values: Sequence[Any] = ()) -> dict[str, FileRow]:
+        """Return indexed files by path, in its order."""
+        rows = self.rows(f"{_FILES} where {where} order by path", values)
+        return {str(row[0]): FileRow(*row[1:]) for row in rows}
+
+    def file(self, path: str) -> FileRow | None:
+        """Return what is known of a file."""
+        return self.files("path = ?", (path,)).get(path)
+
+    def stamps(self) -> dict[str, Stamp]:
+        """Return how each file was when it was last looked at, by path."""
+        rows = self.rows("select path, mtime_ns, ctime_ns, size from @files")
+        return {path: (mtime_ns, ctime_ns, size) for path, mtime_ns, ctime_ns, size in rows}
+
+    def seen(self) -> str:
+        """Return the digest of all stamps when each was as it is stored; empty: that is unknown."""
+        return self.meta("seen") if self.KEEPS_SEEN else ""
+
+    def set_seen(self, digest: str) -> None:
+        """Store the digest of all stamps; empty, as soon as one of them is to change."""
+        if self.KEEPS_SEEN and self.seen() != digest:
+            self.set_meta("seen", digest)
+
+    def put_file(self, path: str, row: FileRow) -> None:
+        """Store what is known of a file."""
+        self.put("files", ("path", *FileRow._fields), [(path, *row)])
+
+    def drop_file(self, path: str) -> None:
+        """Forget a file and its chunks."""
+        if row := self.file(path):
+            self.put_chunks(row.id, path, [])
+            self.run("delete from files where @own and path = ?", (path,))
+
+    def distrust_files(self, where: str = "true", values: Sequence[Any] = ()) -> None:
+        """Have files read again, whatever their stamps."""
+        self.set_seen("")
+        self.run(f"update files set {self.DISTRUSTED} where @own and {where}", values)
 
     # chunks
+
+    def size(self) -> int:
+        """Return how many chunks there are."""
+        return self.ids("select count(*) from @chunks")[0]
+
+    def waiting(self) -> int:
+        """Return how many chunks have no vector yet."""
+        return self.size() - self.ids("select count(*) from @placed")[0]
+
+    def orphans(self) -> int:
+        """Return how many rows belong to no file, or no chunk."""
+        lost = ["select count(*) from @chunks where file not in (select id from @files)"]
+        lost += [
+            f"select count(*) from @{table} where id not in (select id from @chunks)"
+            for table in OF_CHUNK
+        ]
+        return self.ids("select " + " + ".join(f"({sql})" for sql in lost))[0]
+
+    def lengths(self) -> list[Row]:
+        """Return kind, language, count, terms and terms around of all chunks, by both."""
+        return self.rows(
+            "select kind, language, count(*), sum(own_terms), sum(around_terms) from @chunks"
+            " group by kind, language order by kind, language"
+        )
+
+    def conditions(self, only: Filter) -> tuple[str, list[Any]]:
+        """Write a filter as SQL over chunks; empty if everything passes."""
+        parts = ["active <> 0"] if not only.dormant and self.has_dormant() else []
+        values = list[Any]()
+        for column, listed in (("kind", only.kinds), ("session", only.sessions)):
+            if listed:
+                parts.append(f"{column} in ??")
+                values.append(list(listed))
+        tags = [folded_tag(tag) for tag in only.tags]
+        for column, names, join in (("people", only.people, "or"), ("tags", tags, "and")):
+            if names:
+                parts.append("(" + f" {join} ".join([f"instr({column}, ?) > 0"] * len(names)) + ")")
+                values += [packed((name,)) for name in names]
+        if only.audience:
+            allowed = " and ".join(["instr(audience, ?) > 0"] * len(only.audience))
+            parts.append(f"(audience = '' or ({allowed}))")
+            values += [packed((person,)) for person in only.audience]
+        if only.not_session:
+            parts.append("(session <> ? or record in ??)")
+            values += [only.not_session, list(only.unseen)]
+        if only.after is not None:
+            parts.append("(at <> '' and moment(at) >= moment(?))")
+            values.append(only.after.isoformat())
+        if only.before is not None:
+            parts.append("(at = '' or moment(at) < moment(?))")
+            values.append(only.before.isoformat())
+        return " and ".join(parts), values
+
+    def has_dormant(self) -> bool:
+        """Whether there are chunks of dormant or archived records."""
+        return bool(self.rows("select 1 from @chunks where active = 0 limit 1"))
+
+    def passing(self, where: str = "", values: Sequence[Any] = ()) -> list[int]:
+        """Return the chunks that a condition lets through, oldest first; empty: all."""
+        order = "order by at, file, turn, ordinal, id"
+        return self.ids(f"select id from @chunks where {where or 'true'} {order}", values)
+
+    def holding(self, text: str, depth: int, where: str, values: Sequence[Any]) -> list[int]:
+        """Return chunks that hold a text as it is, whatever its case."""
+        return self.ids(
+            "select id from @texts where instr(lower(text), ?) > 0"
+            f" and id in (select id from @chunks where {where or 'true'})"
+            f" order by id limit {int(depth)}",
+            (text.lower(), *values),
+        )
+
+    def hit_rows(self, ids: Sequence[int]) -> list[Row]:
+        """Return chunks as hits show them, and their terms, by id."""
+        return self.rows(
+            "select chunks.id, chunks.kind, record, files.path, ordinal, line, text, at, people,"
+            " audience, trust, session, speaker, terms, around, active from @chunks"
+            " join @texts on texts.id = chunks.id join @files on files.id = chunks.file"
+            " where chunks.id in ?? order by chunks.id",
+            (list(ids),),
+        )
+
+    def token_rows(self, ids: Sequence[int]) -> list[Row]:
+        """Return chunks as `rerank` matches them, their tokens' signs among it."""
+        return self.rows(
+            "select chunks.id, chunks.kind, chunks.file, turn, own_terms, around_terms, asks, own,"
+            " speaker, people, terms, around, signs, files.path from @chunks"
+            " join @texts on texts.id = chunks.id join @files on files.id = chunks.file"
+            " left join @tokens on tokens.hash = chunks.hash where chunks.id in ??",
+            (list(ids),),
+        )
+
+    def of_turns(self, turns: Sequence[tuple[int, int]]) -> list[int]:
+        """Return the chunks of some turns of transcripts, given by file and turn."""
+        if not turns:
+            return []
+        listed = ", ".join(f"({int(file)}, {int(turn)})" for file, turn in turns)
+        return self.ids(
+            f"select id from @chunks where (file, turn) in (values {listed}) and kind = 'message'"
+        )
+
+    def places(self, ids: Sequence[int]) -> list[Row]:
+        """Return id, kind, file and turn of some chunks."""
+        return self.rows("select id, kind, file, turn from @chunks where id in ??", (list(ids),))
+
+    def passages(self) -> list[Row]:
+        """Return all passages, those of a record one after the other, the oldest record first.
+
+        Each with kind, record, path, line, at, text, speaker, session, audience, trust and tags.
+        """
+        return self.rows(
+            "select chunks.kind, record, files.path, line, at, text, speaker, session, audience,"
+            " trust, tags from @chunks join @texts on texts.id = chunks.id"
+            " join @files on files.id = chunks.file"
+            " order by at, files.path, turn, record, ordinal"
+        )
+
     def put_chunks(
         self, file: int, path: str, chunks: Sequence[Chunk], *, is_new: bool = False
-    ) -> None: ...
+    ) -> None:
+        """Make these the chunks of a file; what is as it was is not touched."""
+        new = {chunk_id(path, chunk): (row_of(file, chunk), texts_of(chunk)) for chunk in chunks}
+        old = {} if is_new else self._chunks_of(file)
+        changed = differences(old, new)
+        with self.transaction():
+            self.drop_words([key for key in (*changed.gone, *changed.reworded) if key in old])
+            self.drop_vectors([*changed.gone, *changed.remixed])
+            for table in ("chunks", "texts") if changed.gone else ():
+                self.run(f"delete from {table} where @own and id in ??", (changed.gone,))
+            self.put("loose", ("hash",), [(key,) for key in changed.loose])
+            self._chunks += changed.put
+            self._worded += [(key, new[key][1]) for key in changed.reworded]
+
+    def _chunks_of(self, file: int) -> dict[int, tuple[Row, Row]]:
+        """Return the chunks of a file by id, each with its row and its texts."""
+        columns = ", ".join((*CHUNK_COLUMNS, *TEXT_COLUMNS))
+        rows = self.rows(
+            f"select chunks.id, {columns} from @chunks"
+            " left join @texts on texts.id = chunks.id where file = ?",
+            (file,),
+        )
+        end = 1 + len(CHUNK_COLUMNS)
+        return {int(row[0]): (tuple(row[1:end]), tuple(row[end:])) for row in rows}
+
+    def _flush(self) -> None:
+        """Put the chunks that wait."""
+        rows = self._chunks
+        self.put("chunks", ("id", *CHUNK_COLUMNS), [(key, *row) for key, row, _ in rows])
+        self.put("texts", ("id", *TEXT_COLUMNS), [(key, *texts) for key, _, texts in rows])
+        self.put_words(self._worded)
 
     # texts by hash, their embeddings and tokens
-    def rounded(self, vector: Floats) -> Floats: ...
-    def put_embeddings(self, vectors: Iterable[tuple[str, Floats]]) -> None: ...
-    def put_tokens(self, tokens: Sequence[tuple[str, DocumentTokens]]) -> None: ...
-    def forget_vectors(self) -> None: ...
-    def forget_tokens(self) -> None: ...
-    def drop_unused_embeddings(self) -> None: ...
+
+    def recipes(self, ids: Sequence[int]) -> list[tuple[int, tuple[tuple[str, float], ...]]]:
+        """Return how the vectors of some chunks are made, in the order given."""
+        rows = self.rows("select id, recipe from @chunks where id in ??", (list(ids),))
+        recipes = {int(key): recipe_of(recipe) for key, recipe in rows}
+        return [(key, recipes[key]) for key in ids]
+
+    def texts_by_hash(self, hashes: Sequence[str]) -> dict[str, str]:
+        """Return the texts to embed, by hash."""
+        rows = self.rows(
+            "select hash, embedded from @chunks join @texts on texts.id = chunks.id"
+            " where hash in ??",
+            (list(hashes),),
+        )
+        return {str(key): str(text) for key, text in rows}
+
+    def embeddings(self, hashes: Sequence[str]) -> dict[str, Floats]:
+        """Return the stored embeddings of some texts, by hash; those not there are left out."""
+        rows = self.rows("select hash, vector from @embeddings where hash in ??", (list(hashes),))
+        return {str(key): np.frombuffer(row, self.FLOAT).astype(np.float32) for key, row in rows}
+
+    def rounded(self, vector: Floats) -> Floats:
+        """Return an embedding as it is kept."""
+        return vector.astype(self.FLOAT).astype(np.float32)
+
+    def put_embeddings(self, vectors: Iterable[tuple[str, Floats]]) -> None:
+        """Store the embeddings of texts by hash."""
+        rows = ((key, vector.astype(self.FLOAT).tobytes()) for key, vector in vectors)
+        self.put("embeddings", ("hash", "vector"), rows)
+
+    def put_tokens(self, tokens: Sequence[tuple[str, DocumentTokens]]) -> None:
+        """Store the tokens of texts by hash, and count in how many texts each piece stands."""
+        kinds = [np.unique(text_tokens.pieces).astype("<u4") for _, text_tokens in tokens]
+        rows = (
+            (key, pieces.tobytes(), text_tokens.signs.tobytes())
+            for (key, text_tokens), pieces in zip(tokens, kinds, strict=True)
+        )
+        self.put("tokens", ("hash", "pieces", "signs"), rows)
+        self._count_pieces(kinds, 1)
+
+    def tokens(self, hashes: Sequence[str], width: int) -> dict[str, DocumentTokens]:
+        """Return the tokens of some texts, so many bytes of signs each, by hash."""
+        sql = "select hash, pieces, signs from @tokens where hash in ??"
+        return {
+            str(key): DocumentTokens(
+                np.frombuffer(pieces, np.uint32), np.frombuffer(signs, np.uint8).reshape(-1, width)
+            )
+            for key, pieces, signs in self.rows(sql, (list(hashes),))
+        }
+
+    def _count_pieces(self, kinds: Sequence[NDArray[np.uint32]], step: int) -> None:
+        """Count texts, each given by its different pieces, in or out."""
+        pieces, texts = np.unique(np.concatenate([*kinds, []]), return_counts=True)
+        counted = [(int(piece), step * int(n)) for piece, n in zip(pieces, texts, strict=True)]
+        rows = [*counted, (ALL_TEXTS, step * len(kinds))]
+        self.put("pieces", ("piece", "texts"), rows, adds=True)
+
+    def piece_counts(self, pieces: Iterable[int]) -> Mapping[int, int]:
+        """Return in how many texts each piece of the vocabulary stands, and how many there are."""
+        rows = self.rows(
+            "select piece, texts from @pieces where piece in ??", ([ALL_TEXTS, *pieces],)
+        )
+        return {int(piece): int(texts) for piece, texts in rows}
+
+    def forget_vectors(self) -> None:
+        """Drop every vector: another model's can't be compared with them."""
+        self.drop_vectors(None)
+        for table in ("embeddings", "tokens", "pieces"):
+            self.run(f"delete from {table} where @own")
+
+    def drop_unused_embeddings(self) -> None:
+        """Drop the embeddings and tokens of texts that no chunk holds any more."""
+        if not self.rows("select 1 from @loose limit 1"):
+            return
+        unused = "hash in (select hash from @loose) and hash not in (select hash from @chunks)"
+        with self.transaction():
+            rows = self.rows(f"select pieces from @tokens where {unused}")
+            if rows:
+                self._count_pieces([np.frombuffer(row[0], "<u4") for row in rows], -1)
+            for table in ("tokens", "embeddings"):
+                self.run(f"delete from {table} where @own and {unused}")
+            self.run("delete from loose where @own")
 
     # vectors of chunks
-    def put_vectors(self, vectors: Iterable[tuple[int, Floats]]) -> None: ...
 
-    # what catalysts point to
-    def put_links(
-        self, rows: Sequence[tuple[int, int, float]], compared: Sequence[int]
-    ) -> None: ...
-    def trim_links(self, catalysts: Sequence[int], depth: int) -> None: ...
+    def unembedded(self) -> list[int]:
+        """Return the chunks that have no vector yet, newest first."""
+        return self.ids(
+            "select id from @chunks where id not in (select id from @placed) order by at desc, id"
+        )
 
+    def put_vectors(self, vectors: Iterable[tuple[int, Floats]]) -> None:
+        """Store the vectors of chunks, each of length 1."""
+        self.put("vectors", ("id", "vector"), ((key, self.vector(each)) for key, each in vectors))
 
-class Server(Protocol):
-    """Where the indexes of many entities stand."""
+    def drop_vectors(self, ids: Sequence[int] | None) -> None:
+        """Drop the vectors of chunks; None: every one."""
+        for table in self.VECTORS if ids is None or ids else ():
+            where, values = ("", ()) if ids is None else (" and id in ??", (list(ids),))
+            self.run(f"delete from {table} where @own{where}", values)
 
-    @property
-    def shown(self) -> str:
-        """Its address, without passwords."""
+    def sample(self, count: int) -> list[int]:
+        """Return some chunks that have a vector: ids are hashes, so the first are any."""
+        return self.ids(f"select id from @placed order by id limit {int(count)}")
 
-    def reach(self) -> None:
-        """Connect, if it is not yet.
-
-        Raises:
-            IndexServerError: If it does not answer, or can't be used.
-        """
-
-    def holds(self, entity: Entity) -> bool:
-        """Whether there is an index of an entity."""
-
-    def held(self, entity: Entity, wait_seconds: float) -> AbstractContextManager[None]:
-        """Let nobody else, on whatever machine, bring that index up to date meanwhile."""
-
-    def to_read(self, entity: Entity) -> StoreReader:
-        """Open the index of an entity to search in."""
-
-    def to_write(self, entity: Entity, *, anew: bool) -> Store:
-        """Open the index of an entity to bring it up to date, or make an empty one."""
-
-    def words(self, store: StoreReader) -> Words:
-        """Return what knows which chunks of an open index hold which terms."""
-
-    def facts(self, entity: Entity) -> dict[str, Any]:
-        """Return what it is: versions, role, and how much of it the index of an entity takes."""
+    def cosines(self, query: Floats, ids: Iterable[int]) -> dict[int, float]:
+        """Return the cosines of some chunks; those without a vector are left out."""
+        rows = self.rows(
+            f"select id, {self.COSINE} from @vectors where id in ??",
+            (self.vector(query), list(ids)),
+        )
+        return {int(chunk_key): float(cosine) for chunk_key, cosine in rows}

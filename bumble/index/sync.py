@@ -1,10 +1,9 @@
-"""Bringing the index up to date: changed files read, new texts embedded, full text renewed.
+"""Bringing the index up to date: changed files read, new texts embedded.
 
-Three steps, each safe to be killed in: the chunks of changed files go into the database together
-with a queue of what the full-text index has to take; the queue is worked off; chunks without a
-vector get one. What a kill leaves undone, the next sync finds and does. Knows nothing of queries.
+Two steps, each safe to be killed in: the chunks of changed files go into the database with their
+words; chunks without a vector get one. What a kill leaves undone, the next sync finds and does.
+Knows nothing of queries.
 """
-# ruff: noqa: S608  (statements are put together from constants; values are bound)
 
 from __future__ import annotations
 
@@ -16,7 +15,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from datetime import tzinfo
 from itertools import islice
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -33,21 +31,19 @@ from bumble.errors import (
     RecordInvalidError,
 )
 from bumble.files import disk
-from bumble.index import backend, chunks, fulltext, ingest, links, place
-from bumble.index.database import Database
-from bumble.index.database_reader import TAKEN
-from bumble.index.fulltext import IndexedTerms, Stamp
+from bumble.index import chunks, ingest, place
 from bumble.index.ingest import IngestReading, Progress
 from bumble.index.place import Place
 from bumble.index.rows import encoded
 from bumble.index.scan import scan
 from bumble.index.store import Store
-from bumble.models.embed.protocol import DocumentTokens, Embedder, Floats
+from bumble.models.embed.protocol import Embedder, Floats
 
 T = TypeVar("T")
 CHUNKS_AT_ONCE = 256  # embedded and committed together
 WAIT_SECONDS = 30.0
 SWEEP = "index-sweep"  # in `.bumble/`: a server has yet to free what was forgotten
+FORMER_WORDS = "fulltext"  # in `.bumble/`: the words lay there before they lay in `memory.db`
 INSTEAD = "the index in the entity's folder is used instead."
 BEHIND = "Another process is bringing the index up to date; what it has yet to reach is not found."
 
@@ -75,7 +71,7 @@ class IndexState(Struct, frozen=True):
     chunks: int = 0
     waiting: int = 0  # chunks that have no vector yet
     orphans: int = 0  # rows that belong to no file, or no chunk
-    queued: int = 0  # chunks that the full-text index has yet to take
+    words: int = 0  # chunks whose words are indexed
     identity: str = ""  # of the embedder, as JSON; empty if there are no vectors
     server: Mapping[str, Any] | None = None  # where it stands on one: what that is
 
@@ -86,7 +82,6 @@ def sync(
     *,
     name: str,
     zone: tzinfo,
-    by_token: bool = True,
     rebuild: bool = False,
     where: Place | None = None,
     progress: Progress | None = None,
@@ -100,7 +95,6 @@ def sync(
         embedder: Makes the vectors; without one, chunks wait for theirs and words find them.
         name: What the entity is called: the speaker of its own messages.
         zone: The entity's time zone.
-        by_token: Whether a vector for each token is kept as well, for late interaction.
         rebuild: Throw away what is there and start anew.
         where: Where the index lies, if not in the entity's folder.
         progress: Told after each step of a long sync.
@@ -112,11 +106,11 @@ def sync(
     """
     at = where or place.of(entity)
     shreds = shreds or (at.server is not None and owes_sweep(entity))
-    making = _Making(embedder, by_token=by_token, shreds=shreds)
+    making = _Making(embedder, shreds=shreds)
 
     def bring(at: Place, note: str = "") -> SyncReport:
         try:
-            with backend.held(entity, at, wait_seconds):
+            with at.held(entity, wait_seconds):
                 reading = IngestReading(name, zone, _now_ns(at))
                 report = _whole(entity, making, at, reading, progress or _quiet, rebuild=rebuild)
         except LockedError:
@@ -157,7 +151,6 @@ class _Making(Struct, frozen=True):
     """What makes vectors, and which."""
 
     embedder: Embedder | None
-    by_token: bool
     shreds: bool  # whether the files of the index are written anew
 
 
@@ -188,25 +181,19 @@ def _sync(
     rebuild: bool,
     note: str = "",
 ) -> SyncReport:
-    fresh = rebuild or not backend.exists(entity, at)
-    with closing(backend.to_write(entity, at, anew=fresh)) as database:
+    if (entity.private / FORMER_WORDS).is_dir():  # of an earlier version
+        disk.clear(entity.private / FORMER_WORDS)
+    fresh = rebuild or not at.exists(entity)
+    with closing(at.to_write(entity, anew=fresh)) as database:
         if fresh:
             _begin(database)
-        if database.meta("chunker") != chunks.VERSION:
-            raise IndexUnusableError(at.shown, "it was made by another version of bumble")
+        elif database.meta("chunker") != chunks.VERSION:
+            with database.transaction():  # what was embedded serves the same texts again
+                database.distrust_files()
+                database.set_meta("chunker", chunks.VERSION)
         filed = ingest.update(entity, database, reading, tell)
-        if making.shreds:
-            with database.transaction():
-                database.set_meta(TAKEN, "0")  # a kill from here on leaves none, not a damaged one
-            disk.clear(at.fulltext)
-        anew = _update_fulltext(database, at.fulltext) if isinstance(database, Database) else ""
-        embedded = 0
-        if making.embedder:
-            embedded = _embed(database, making.embedder, tell, by_token=making.by_token)
-            links.refresh(database)
-        if database.has_loose():
-            with database.transaction():
-                database.drop_unused_embeddings()
+        embedded = _embed(database, making.embedder, tell) if making.embedder else 0
+        database.drop_unused_embeddings()
         remains = database.shred() if making.shreds else ""
         if at.server:
             disk.remove(entity.private / SWEEP)
@@ -219,7 +206,7 @@ def _sync(
             embedded,
             database.waiting(),
             filed.problems,
-            tuple(filter(None, (note, "" if making.shreds else anew, remains))),
+            tuple(filter(None, (note, remains))),
         )
 
 
@@ -231,72 +218,26 @@ def _begin(database: Store) -> None:
             database.set_meta("token", secrets.token_hex(8))
 
 
-def _update_fulltext(database: Database, folder: Path) -> str:
-    """Work off the queue; where the full-text index is not this database's own, make it anew.
-
-    Returns:
-        What a person is told of it; empty: nothing was wrong.
-    """
-    token, generation = database.meta("token"), database.generation()
-    queue = [int(row[0]) for row in database.rows("select id from queue order by id")]
-    stamp = fulltext.read_stamp(folder)
-    ours = (
-        stamp
-        and stamp.token == token
-        and database.fulltext_generation() <= stamp.generation <= generation
-    )
-    try:
-        if ours and not queue and stamp and stamp.generation == generation:
-            if fulltext.open_to_read(folder).size == database.size():
-                return ""
-            ours = None
-        if ours:
-            fulltext.write(folder, queue, _entries(database, "id in (select id from queue)"))
-    except IndexUnusableError:
-        ours = None
-    note = (
-        ""
-        if ours or not database.fulltext_generation()
-        else f"{folder} was damaged and is made anew"
-    )
-    if not ours:
-        fulltext.create(folder)
-        fulltext.write(folder, (), _entries(database, "1"))
-    fulltext.write_stamp(folder, Stamp(token, generation))
-    with database.transaction():
-        database.run("delete from queue")
-        database.set_meta(TAKEN, str(generation))
-    return note
-
-
-def mended(look: Callable[[], T], folder: Path, again: Callable[[bool], object]) -> T:
+def mended(look: Callable[[], T], again: Callable[[], object]) -> T:
     """Look something up; where the index turns out to be damaged, after it was made anew.
 
     Args:
         look: What to do.
-        folder: Of the full-text index, which is made anew first: that takes the least time.
-        again: Brings the index up to date, or makes all of it anew.
+        again: Makes all of it anew.
 
     Raises:
         IndexUnusableError: If it can't be used then, either.
     """
-    for rebuild in (False, True):
-        try:
-            return look()
-        except IndexDamagedError:
-            fulltext.distrust(folder)
-            again(rebuild)
+    try:
+        return look()
+    except IndexDamagedError:
+        again()
     return look()
 
 
-def _entries(database: Database, where: str) -> Iterator[IndexedTerms]:
-    rows = database.stream(f"select id, terms, around from texts where {where} order by id")
-    return (IndexedTerms(int(chunk_key), f"{terms} {around}") for chunk_key, terms, around in rows)
-
-
-def _embed(database: Store, embedder: Embedder, tell: Progress, *, by_token: bool) -> int:
+def _embed(database: Store, embedder: Embedder, tell: Progress) -> int:
     """Give every chunk its vector. Returns how many texts had to be embedded."""
-    _forget_other_vectors(database, encoded(embedder.identity), by_token=by_token)
+    _forget_other_vectors(database, encoded(embedder.identity))
     pending = database.unembedded() if database.waiting() else []
     embedded, embedded_count, rest = 0, 0, iter(pending)
     while ids := list(islice(rest, CHUNKS_AT_ONCE)):
@@ -307,34 +248,26 @@ def _embed(database: Store, embedder: Embedder, tell: Progress, *, by_token: boo
             database.texts_by_hash([key for key in hashes if key not in ready]).items()
         )
         texts, keys = [text for _, text in missing], [key for key, _ in missing]
-        tokens = list[DocumentTokens]()
-        if by_token and texts:
-            vectors, tokens = embedder.embed_documents_by_token(texts)
-        else:
-            vectors = embedder.embed_documents(texts)
-        new = dict(zip(keys, map(database.rounded, vectors), strict=True))
         with database.transaction():
-            database.put_embeddings(new.items())
-            if tokens:
+            if texts:
+                vectors, tokens = embedder.embed_documents_by_token(texts)
+                ready |= dict(zip(keys, map(database.rounded, vectors), strict=True))
+                database.put_embeddings((key, ready[key]) for key in keys)
                 database.put_tokens(list(zip(keys, tokens, strict=True)))
-            database.put_vectors(_mixed(batch, ready | new))
+            database.put_vectors(_mixed(batch, ready))
         embedded, embedded_count = embedded + len(missing), embedded_count + len(batch)
         tell("embedding", embedded_count, len(pending))
     return embedded
 
 
-def _forget_other_vectors(database: Store, identity: str, *, by_token: bool) -> None:
-    """Drop what another model made, or what was made without tokens where they are wanted."""
-    same = database.meta("identity") == identity
-    if same and database.keeps_tokens() == by_token:
+def _forget_other_vectors(database: Store, identity: str) -> None:
+    """Drop what another model made, or what was made without a vector for each token."""
+    if database.meta("identity") == identity and database.meta("tokens"):
         return
     with database.transaction():
-        if same and not by_token:
-            database.forget_tokens()
-        else:
-            database.forget_vectors()
+        database.forget_vectors()
         database.set_meta("identity", identity)
-        database.set_meta("tokens", "signs" if by_token else "")
+        database.set_meta("tokens", "signs")
 
 
 def _mixed(
@@ -359,10 +292,10 @@ def embedded_by(entity: Entity, where: Place | None = None) -> str:
     Raises:
         IndexUnusableError: If the index is damaged, or of another version.
     """
-    at = backend.settled(where or place.of(entity))
-    if not backend.exists(entity, at):
+    at = (where or place.of(entity)).settled()
+    if not at.exists(entity):
         return ""
-    with closing(backend.to_read(entity, at)) as database:
+    with closing(at.to_read(entity)) as database:
         identity = database.meta("identity")
         has_talks = any(kind == "message" for kind, *_ in database.lengths())
     return str(json.loads(identity)["model"]) if identity and has_talks else ""
@@ -374,11 +307,11 @@ def state(entity: Entity, where: Place | None = None) -> IndexState:
     Raises:
         IndexUnusableError: If it is damaged, or of another version.
     """
-    at = backend.settled(where or place.of(entity))
-    if not backend.exists(entity, at):
+    at = (where or place.of(entity)).settled()
+    if not at.exists(entity):
         facts = at.server.facts(entity) if at.server else None
         return IndexState(exists=False, stale=len(scan(entity)), server=facts)
-    with closing(backend.to_read(entity, at)) as database:
+    with closing(at.to_read(entity)) as database:
         indexed = database.files()
         changed, removed = ingest.changes(scan(entity), database.stamps())
         unsettled = [path for path in changed if path in indexed and indexed[path].mtime_ns == -1]
@@ -394,7 +327,7 @@ def state(entity: Entity, where: Place | None = None) -> IndexState:
             chunks=database.size(),
             waiting=database.waiting(),
             orphans=database.orphans(),
-            queued=database.queued(),
+            words=database.words_size(),
             identity=database.meta("identity"),
             server=at.server.facts(entity) if at.server else None,
         )

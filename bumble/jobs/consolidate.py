@@ -28,9 +28,9 @@ from bumble.jobs import musings, narrate, portrait_review, stretch
 from bumble.jobs.musings import MusingsJob
 from bumble.jobs.portrait_review import DeepReviewJob
 from bumble.jobs.stretch import RetellJob
-from bumble.recall import catalysts
+from bumble.recall import topic_questions
 from bumble.recall.belief_strength import archive_check
-from bumble.recall.catalysts import Drawing
+from bumble.recall.topic_questions import Drawing
 from bumble.records import base, beliefs, dreams, episodes, journal, relationships, scratch, state
 from bumble.records.base import Provenance
 from bumble.records.episodes import Episode
@@ -159,7 +159,12 @@ def parts() -> tuple[ConsolidationPart, ...]:
         ),
         ConsolidationPart("story", story_due, narrate.run, most=1, alone=False, marks=_of_story),
         ConsolidationPart(
-            "topics", catalysts_due, catalysts.run, most=MOST_DRAWN, alone=False, marks=_of_topic
+            "topics",
+            catalysts_due,
+            topic_questions.run,
+            most=MOST_DRAWN,
+            alone=False,
+            marks=_of_topic,
         ),
         ConsolidationPart(
             "musings", musings_due, musings.run, most=1, alone=False, marks=_of_musings
@@ -472,7 +477,7 @@ def catalysts_due(runtime: Runtime) -> Due[Drawing]:
     """Find the topics whose catalysts are to be drawn; not before something new was lived."""
     if sayings.of_owner(runtime) is None:
         return Due((), ())  # `musings` asks for all of them at once
-    return _if_new(runtime, catalysts.check)
+    return _if_new(runtime, topic_questions.check)
 
 
 def musings_due(runtime: Runtime) -> Due[MusingsJob]:

@@ -30,7 +30,7 @@ from bumble.index import terms
 from bumble.index.search import Hit
 from bumble.jobs.segments import StretchJob
 from bumble.llm import ledger
-from bumble.recall import episode_tags
+from bumble.recall import survey
 from bumble.records import base, episodes, provenance, relationships, session_files, sessions
 from bumble.records.base import Provenance
 from bumble.records.episodes import Episode, Imprint, Telling
@@ -341,7 +341,7 @@ def episode_of(
         imprints=_imprints(runtime, session, job.messages, "" if result.by_form else tag),
         soma=tag,
         session=session.id,
-        tags=episode_tags.of(runtime.memory, _told(job.messages), origin.audience),
+        tags=survey.tags_of(runtime.memory, _told(job.messages), origin.audience),
         summary_source=result.summary_source,
         inferences=tuple(inferences),
         provenance=origin,

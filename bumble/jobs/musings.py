@@ -21,9 +21,9 @@ from bumble.fallback import sayings
 from bumble.guard import verifier
 from bumble.guard.speakers import Speakers
 from bumble.llm import prompts
-from bumble.recall import catalysts
-from bumble.recall.catalysts import Drawing
-from bumble.recall.mentions import Text
+from bumble.recall import topic_questions
+from bumble.recall.topic_mining import Text
+from bumble.recall.topic_questions import Drawing
 from bumble.records import base, dreams, episodes, narrative, questions, relationships
 from bumble.records.base import Provenance
 from bumble.records.provenance import is_untrusted
@@ -290,7 +290,7 @@ def check(runtime: Runtime) -> Due[MusingsJob]:
     """Find what there is to muse about; asks no model."""
     if sayings.of_owner(runtime) is not None:
         return Due((), ())
-    drawings, thoughts = catalysts.check(runtime), check_thoughts(runtime)
+    drawings, thoughts = topic_questions.check(runtime), check_thoughts(runtime)
     think = thoughts.due and (drawings.due or has_seeds(runtime))
     job = MusingsJob(drawings.jobs[:TOPICS], thoughts.jobs[0] if think else None)
     return Due((), (job,) if job.drawings or job.thoughts else ())
@@ -306,7 +306,7 @@ def run(runtime: Runtime, job: MusingsJob) -> JobResult:
     soma = body_state.read(runtime, at)
     owner = (people.owner_id(runtime.entity, runtime.identity),)
     seeds = choose(runtime, soma, at, owner if job.drawings else None)
-    labels = {n: catalysts.labelled(each, f"t{n}") for n, each in enumerate(job.drawings, 1)}
+    labels = {n: topic_questions.labelled(each, f"t{n}") for n, each in enumerate(job.drawings, 1)}
     slots = thought_slots(runtime, soma, seeds) | {
         "name": runtime.identity.name,
         "topics": _topics(runtime, job, labels),
@@ -317,8 +317,11 @@ def run(runtime: Runtime, job: MusingsJob) -> JobResult:
     shown = [text.audience for each in labels.values() for text in each.values()]
     shown += [piece.audience for piece in seeds.pieces]
     results = [
-        catalysts.drawn(
-            runtime, each, *catalysts.standing(runtime, each, labels[n], answer[f"t{n}"]), shown
+        topic_questions.drawn(
+            runtime,
+            each,
+            *topic_questions.standing(runtime, each, labels[n], answer[f"t{n}"]),
+            shown,
         )
         for n, each in enumerate(job.drawings, 1)
     ]
@@ -330,14 +333,14 @@ def run(runtime: Runtime, job: MusingsJob) -> JobResult:
 
 def schema(labels: Mapping[int, Mapping[str, Text]]) -> dict[str, Any]:
     """Return what an answer looks like: questions by topic, and thoughts."""
-    fields = {f"t{n}": catalysts.questions(list(each)) for n, each in labels.items()}
+    fields = {f"t{n}": topic_questions.questions(list(each)) for n, each in labels.items()}
     return job_request.closed({**fields, "thoughts": THOUGHTS})
 
 
 def _topics(runtime: Runtime, job: MusingsJob, labels: Mapping[int, Mapping[str, Text]]) -> str:
     blocks = [
         f"t{n}: {prompts.harmless(each.topic.name)}\n"
-        + prompts.tagged("mentions", catalysts.mentioned(runtime, labels[n]))
+        + prompts.tagged("mentions", topic_questions.mentioned(runtime, labels[n]))
         for n, each in enumerate(job.drawings, 1)
     ]
     return "\n".join(blocks) or "(no topic)"

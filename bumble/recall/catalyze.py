@@ -1,9 +1,9 @@
-"""Recall in two stages: a query meets catalysts first, then the texts they point to.
+"""Recall by way of the questions that topics keep raising: what a query and they bring to mind.
 
-What both stages and plain search find is joined, then put in the order of a register: `explore`
-spreads it over topics and times, `continuity` follows threads, `reference` puts knowledge and exact
-words first. Without catalysts it is plain search, and says so. It finds fewer of the turns that
-answer a question than plain recall (`bench/catalyze.py`), so nothing uses it unasked.
+Put in the order of a register: `explore` spreads it over topics and times, `continuity` follows
+threads, `reference` puts knowledge and exact words first. Without such questions it is plain
+recall, and says so. It finds fewer of the turns that answer a question than plain recall
+(docs/log.md), so nothing uses it unasked.
 
 Source:
     Carbonell & Goldstein, "The use of MMR" (1998), for spreading what is found.
@@ -14,18 +14,16 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Literal, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.entity.config import Config
-from bumble.index.filters import Filter
 from bumble.index.memory import Memory
-from bumble.index.search import Hit, Pointer
-from bumble.recall import recalled
-from bumble.recall.recalled import RecalledAnswer, Search
+from bumble.index.search import Hit
+from bumble.recall import prompt_memories
+from bumble.recall.prompt_memories import RecalledAnswer, Search
 from bumble.records import kinds, topics
 from bumble.records.sessions import Session
 from bumble.runtime.runtime import Runtime
@@ -41,21 +39,23 @@ GUIDANCE: dict[str, str] = {
     "reference": "What is written down and the very words first: answer from them, and say where"
     " it stands.",
 }
-CATALYSTS = 8  # that a query meets
-POOL = 40  # hits of plain search among which a register chooses
-POINTED_WEIGHT = 0.3  # of what catalysts point to, beside plain search
+QUESTIONS, OF_QUESTION = 6, 10  # that a query meets, and memories each of them brings
+POOL = 40  # hits of plain recall among which a register chooses
+QUESTION_WEIGHT = 0.3  # of what questions bring, beside plain recall
 FRESH = 0.6  # in `explore`: what fit counts, the rest is being unlike what is there already
 NEAR_DAYS = 3.0  # in which the likeness of two times halves
 EXACT_WEIGHT = 0.5  # in `reference`: of knowledge, and of a text with all words of the query
+_DAY_SECONDS = 86_400
 
 
 class Contribution(Struct, frozen=True):
-    """A catalyst, and what it brought to an answer."""
+    """A question of a topic, and what it brought to an answer."""
 
     text: str
     topic: str
-    count: int  # of the results that it points to
     relevance: float  # its likeness to the query, in [0, 1]
+    hits: tuple[Hit, ...]  # what it brings to mind
+    count: int = 0  # of the results that are among these
 
 
 class Catalyzed(Struct, frozen=True):
@@ -64,7 +64,7 @@ class Catalyzed(Struct, frozen=True):
     register: str
     hits: tuple[Hit, ...]
     contributions: tuple[Contribution, ...]  # those that brought most first
-    note: str = ""  # why no catalyst had a part in it
+    note: str = ""  # why no question had a part in it
 
     @property
     def guidance(self) -> str:
@@ -73,15 +73,9 @@ class Catalyzed(Struct, frozen=True):
 
 
 def find(
-    memory: Memory,
-    config: Config,
-    search: Search,
-    query: str,
-    *,
-    register: str,
-    limit: int,
+    memory: Memory, config: Config, search: Search, query: str, *, register: str, limit: int
 ) -> Catalyzed:
-    """Find what a query brings to mind by way of catalysts.
+    """Find what a query brings to mind by way of the topics' questions.
 
     Args:
         memory: What is searched.
@@ -92,48 +86,54 @@ def find(
         limit: At most so many results.
     """
     pool = max(POOL, 2 * limit)
-    plain = recalled.find(memory, config, search, query, limit=pool, unasked=False)
-    only = Filter(
-        kinds=kinds.RECALLED,
-        audience=tuple(search.readers),
-        people=tuple(search.people),
-        tags=tuple(search.tags),
-        sessions=tuple(search.sessions),
-        not_session=search.outside,
-        unseen=tuple(search.unseen),
-    )
-    met = memory.pointers(query, only, CATALYSTS)
-    joined = joined_hits(plain, met)
-    known = {_key(hit) for hit in plain}
-    pointed = [hit for hit in joined if _key(hit) not in known]
-    standing = recalled.standing(memory.entity, config, search, pointed)
-    by_key = {_key(hit): hit for hit in standing}
-    hits = [by_key.get(_key(hit), hit) for hit in joined if _key(hit) in known | by_key.keys()]
-    chosen = tuple(ordered(hits, query, register, limit))
+    plain = prompt_memories.find(memory, config, search, query, limit=pool, unasked=False)
+    met = list(_met(memory, config, search, query)) if memory.embedder else []
+    chosen = tuple(ordered(joined(plain, met), query, register, limit))
+    shown = {_key(hit) for hit in chosen}
+    counted = [replace(each, count=len(shown & {_key(hit) for hit in each.hits})) for each in met]
+    brought = sorted(counted, key=lambda each: (-each.count * each.relevance, each.text))
     return Catalyzed(
-        register, chosen, tuple(_contributions(memory, met, chosen)), _note(memory, met)
+        register, chosen, tuple(each for each in brought if each.count), _note(memory, met)
     )
+
+
+def _met(memory: Memory, config: Config, search: Search, query: str) -> list[Contribution]:
+    """Return the topics' questions that are near a query, with what each brings to mind."""
+    kind = (kinds.TOPIC.passages,)
+    asked = memory.search(query, kinds=kind, limit=QUESTIONS, audience=search.readers)
+    names = {file.id: file.name for file in topics.read(memory.entity.topics)} if asked else {}
+    return [
+        Contribution(
+            hit.text,
+            names.get(hit.id, hit.id),
+            round(hit.parts.calibrated, 6),
+            tuple(
+                prompt_memories.find(
+                    memory, config, search, hit.text, limit=OF_QUESTION, unasked=False
+                )
+            ),
+        )
+        for hit in asked
+        if hit.parts.calibrated and hit.parts.calibrated > 0
+    ]
 
 
 def _key(hit: Hit) -> tuple[str, str]:
     return hit.kind, hit.id
 
 
-def joined_hits(plain: Sequence[Hit], met: Sequence[Pointer]) -> list[Hit]:
-    """Join what plain search found and what catalysts point to, the best first."""
+def joined(plain: Sequence[Hit], met: Sequence[Contribution]) -> list[Hit]:
+    """Join what a query and what questions bring to mind, the best first."""
     brought: dict[tuple[str, str], float] = defaultdict(float)
     hits = {_key(hit): hit for hit in plain}
-    for pointer in met:
-        best: dict[tuple[str, str], float] = {}
-        for hit, likeness in pointer.hits:
-            hits.setdefault(_key(hit), hit)
-            best[_key(hit)] = max(best.get(_key(hit), 0.0), likeness)
-        for key, likeness in best.items():
-            brought[key] += pointer.relevance * likeness
+    bare = {_key(hit): replace(hit, score=0.0) for each in met for hit in each.hits}
+    for each in met:
+        for hit in each.hits:
+            brought[_key(hit)] += each.relevance * hit.score
     most = max(brought.values(), default=0) or 1
     scored = [
-        replace(hit, score=round(hit.score + POINTED_WEIGHT * brought.get(key, 0.0) / most, 6))
-        for key, hit in hits.items()
+        replace(hit, score=round(hit.score + QUESTION_WEIGHT * brought.get(key, 0.0) / most, 6))
+        for key, hit in (bare | hits).items()
     ]
     return sorted(scored, key=lambda hit: (-hit.score, hit.path, hit.line))
 
@@ -170,7 +170,7 @@ def _likeness(hit: Hit, other: Hit, stems: dict[tuple[str, str], set[str]]) -> f
     shared = len(own & their) / len(own | their) if own | their else 0.0
     if hit.at is None or other.at is None:
         return shared
-    days = abs((hit.at - other.at).total_seconds()) / 86_400
+    days = abs((hit.at - other.at).total_seconds()) / _DAY_SECONDS
     return (shared + math.exp2(-days / NEAR_DAYS)) / 2
 
 
@@ -183,40 +183,17 @@ def _reference(hit: Hit, asked: set[str]) -> float:
 def _threads(hits: Sequence[Hit]) -> list[Hit]:
     """Put hits in threads, each a conversation or a record, the newest first, each in its order."""
     threads: dict[str, list[Hit]] = {}
-    for hit in hits:
+    for hit in sorted(hits, key=_seconds):
         threads.setdefault(hit.session or hit.path, []).append(hit)
-
-    def newest(thread: Sequence[Hit]) -> float:
-        return max(map(_seconds, thread))
-
-    ranked = sorted(threads.values(), key=lambda thread: -newest(thread))
-    return [hit for thread in ranked for hit in sorted(thread, key=_seconds)]
+    ranked = sorted(threads.values(), key=lambda thread: -_seconds(thread[-1]))
+    return [hit for thread in ranked for hit in thread]
 
 
 def _seconds(hit: Hit) -> float:
-    at: datetime | None = hit.at
-    return at.timestamp() if at else 0.0
+    return hit.at.timestamp() if hit.at else 0.0
 
 
-def _contributions(
-    memory: Memory, met: Sequence[Pointer], chosen: Sequence[Hit]
-) -> list[Contribution]:
-    shown = {_key(hit) for hit in chosen}
-    names = {file.id: file.name for file in topics.read(memory.entity.topics)} if met else {}
-    contributions = [
-        Contribution(
-            pointer.text,
-            names.get(pointer.topic, pointer.topic),
-            len({_key(hit) for hit, _ in pointer.hits} & shown),
-            pointer.relevance,
-        )
-        for pointer in met
-    ]
-    brought = [contribution for contribution in contributions if contribution.count]
-    return sorted(brought, key=lambda each: (-each.count * each.relevance, each.text))
-
-
-def _note(memory: Memory, met: Sequence[Pointer]) -> str:
+def _note(memory: Memory, met: Sequence[Contribution]) -> str:
     if met:
         return ""
     if memory.embedder is None:
@@ -231,13 +208,13 @@ def answer(
 ) -> RecalledAnswer:
     """Answer the entity's own question in a register; without one it is plain recall."""
     if register not in REGISTERS:
-        return recalled.answer(runtime, query, session, unseen)
-    search = recalled.question_of(runtime, session, unseen)
+        return prompt_memories.answer(runtime, query, session, unseen)
+    search = prompt_memories.question_of(runtime, session, unseen)
     catalyzed = find(
         *(runtime.memory, runtime.config, search, query),
         register=register,
-        limit=recalled.RESULTS,
+        limit=prompt_memories.RESULTS,
     )
-    reply = recalled.worded(runtime, catalyzed.hits)
+    reply = prompt_memories.worded(runtime, catalyzed.hits)
     guided = replace(reply, text=f"{reply.text}\n{catalyzed.guidance}")
     return guided if reply.is_memory else reply

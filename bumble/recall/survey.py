@@ -1,11 +1,9 @@
-"""What the memories of an entity are about: its topics with their catalysts, for some readers.
-
-Gathers the texts of the index and the titles of the folder; finding topics in them is `petri`'s.
-"""
+"""What the memories of an entity are about: its topics with their questions, for some readers."""
 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, tzinfo
 from functools import partial
@@ -13,16 +11,65 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from bumble.errors import IndexServerError, IndexUnusableError
 from bumble.fallback import templates
+from bumble.index import search
 from bumble.index.memory import Memory
+from bumble.index.rows import Row, unpacked
 from bumble.index.search import Hit
-from bumble.recall import mentions, petri
-from bumble.recall.mentions import Text
-from bumble.recall.petri import Title, Topic, TopicType
+from bumble.recall import topic_mining
+from bumble.recall.topic_mining import Text, Title, Topic, TopicType
 from bumble.records import base, kinds, provenance, relationships, topics
 from bumble.records.kind import Kind, RecordView
 from bumble.records.topics import Catalyst, TopicFile
-from bumble.text import words
+from bumble.text import stop_words, words
+
+# What was made of other records by a model says nothing new of how often something comes up.
+DERIVED = frozenset(kind.passages for kind in kinds.KINDS if kind.passages and kind.retells)
+# What writes these says so by a tag, which tells nothing of what they are about.
+TAGGED_BY_CYCLES = frozenset((kinds.JOURNAL.passages,))
+
+
+def mentions(memory: Memory, readers: Collection[str] | None = None) -> list[Text]:
+    """Return every record that all of some people may meet, oldest first; None: every record.
+
+    An index that can't be used has none.
+    """
+    try:
+        with search.opened(memory.entity, memory.place) as index:
+            rows = index.store.passages()
+    except (IndexUnusableError, IndexServerError):
+        return []
+    of_file: dict[str, list[str]] = defaultdict(list)
+    whole: dict[tuple[str, ...], list[Row]] = defaultdict(list)  # the passages of each record
+    for row in rows:
+        of_file[str(row[2])].append(str(row[5]))
+        whole[row[:3]].append(row)
+    languages = {path: words.language(" ".join(texts)) for path, texts in of_file.items()}
+    texts = []
+    for (kind, record, path), passages in whole.items():
+        _, _, _, line, at, _, speaker, session, audience, trust, marked = passages[0]
+        listed = unpacked(str(audience))
+        if kind in DERIVED or not (readers is None or base.may_read(listed, readers)):
+            continue
+        texts.append(
+            Text(
+                kind,
+                record,
+                path,
+                int(line),
+                datetime.fromisoformat(str(at)) if at else None,
+                " ".join(str(passage[5]) for passage in passages),
+                languages[path],
+                str(speaker),
+                str(session),
+                listed,
+                str(trust),
+                () if kind in TAGGED_BY_CYCLES else unpacked(str(marked)),
+            )
+        )
+    return texts
+
 
 # What has a title of its own, by the kind of its records; kinds that are not there have none.
 TITLED: tuple[tuple[str, TopicType], ...] = (
@@ -30,7 +77,7 @@ TITLED: tuple[tuple[str, TopicType], ...] = (
     ("skill", "skill"),
     ("project", "project"),
 )
-PASSING = 600  # of the commonest words of a language: they name no topic
+PASSING = 400  # of the commonest words of a language: they name no topic
 NAMED = 1.0  # what a query adds to the relation of a topic that it names
 
 
@@ -45,7 +92,7 @@ class Survey(Struct, frozen=True):
         slug = topics.slug_of(topic.name)
         own = next((file for file in self.files if file.id == slug), None)
         return own or next(
-            (file for file in self.files if petri.key_of(file.name) in topic.keys), None
+            (file for file in self.files if topic_mining.key_of(file.name) in topic.keys), None
         )
 
     def catalysts(self, topic: Topic) -> tuple[Catalyst, ...]:
@@ -57,7 +104,7 @@ class Survey(Struct, frozen=True):
         """Return the topic that somebody means by a name."""
         wanted = topics.slug_of(name)
         exact = (topic for topic in self.topics if topics.slug_of(topic.name) == wanted)
-        key = petri.key_of(name)
+        key = topic_mining.key_of(name)
         alike = (topic for topic in self.topics if key in topic.keys)
         return next(exact, None) or next(alike, None)
 
@@ -69,7 +116,7 @@ class Survey(Struct, frozen=True):
             hits: The records that fit it best; a topic is related by those that mention it.
         """
         scores = {(hit.kind, hit.id): hit.score for hit in hits}
-        asked = petri.key_of(query, words.language(query))
+        asked = topic_mining.key_of(query, words.language(query))
 
         def relation(topic: Topic) -> float:
             shared = sum(scores.get((text.kind, text.id), 0.0) for text in topic.texts)
@@ -105,7 +152,7 @@ def take(
     """
     texts = [
         text
-        for text in mentions.read(memory, readers)
+        for text in mentions(memory, readers)
         if (quoted or not text.is_quoted) and (until is None or text.at is None or text.at < until)
     ]
     topic_files = [
@@ -121,7 +168,7 @@ def of_texts(
 ) -> list[Topic]:
     """Find the topics in some texts of an entity."""
     named = [*_people(memory, texts, readers), *titles(memory, readers)]
-    return petri.find(texts, named, now, passing=_passing(memory, texts))
+    return topic_mining.find(texts, named, now, passing=_passing(memory, texts))
 
 
 def _files(memory: Memory, readers: Collection[str] | None) -> Iterator[TopicFile]:
@@ -195,3 +242,27 @@ def _passing(memory: Memory, texts: Sequence[Text]) -> frozenset[str]:
         passing |= {words.folded(word) for word in (*template.months, *template.weekdays)}
         passing |= words.common(language, PASSING)
     return frozenset(passing)
+
+
+MOST_TAGS = 8
+
+
+def tags_of(memory: Memory, texts: Sequence[str], readers: Collection[str]) -> tuple[str, ...]:
+    """Return the tags of what was said.
+
+    Args:
+        memory: Whose titles of knowledge, skills and projects count.
+        texts: What people said.
+        readers: Ids of all who may meet the episode: a title that one may not know is no tag.
+    """
+    written = [tag for text in texts for tag in words.tags_in(text)]
+    language = words.language(" ".join(texts))
+    stems = [topic_mining.key_of(text, language) for text in texts]
+    named = []
+    for title in titles(memory, readers):
+        own = title.name.rpartition(topic_mining.PARENT)[2]
+        key = topic_mining.key_of(own, language)
+        tells = stop_words.telling_words(own)
+        if key and tells and any(holds(each, key) for each in stems):
+            named.append(own)
+    return words.distinct_tags((*written, *named))[:MOST_TAGS]

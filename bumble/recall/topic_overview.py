@@ -16,8 +16,8 @@ from pathlib import Path
 from bumble.files import disk
 from bumble.llm import prompts
 from bumble.recall import survey
-from bumble.recall.petri import LEAST_RECORDS
 from bumble.recall.survey import Survey
+from bumble.recall.topic_mining import LEAST_RECORDS
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens
 from bumble.text.words import one_line

@@ -15,8 +15,7 @@ import apsw
 import pytest
 
 from bumble.errors import FolderUnwritableError
-from bumble.index.database import create
-from bumble.index.database_file import readable
+from bumble.index.sqlite import create, readable
 from tests.support.chatting import act, script
 from tests.support.running import Run
 from tests.support.sweeps import turns

@@ -29,25 +29,6 @@ def searched(full: Run) -> Run:
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_a_corrupt_full_text_index_is_made_anew(searched: Run, damage: str) -> None:
-    folder = searched.file(".bumble/fulltext")
-    names = sorted(path.name for path in folder.iterdir() if not path.name.endswith(".lock"))
-    said = ""
-    for name in names:
-        place = folder / name
-        if not place.exists():  # its segment was made anew under another name
-            continue
-        place.write_bytes(DAMAGE[damage](place.read_bytes()))
-        for words in (("status",), ("doctor",)):
-            assert searched(*words).code in (0, 12, 30)
-        ran = searched("recall", "owl")
-        assert ran.code == 0, f"{name}: {ran.err}"
-        assert "owl" in ran.out, f"{name}: {ran.err}"
-        said += ran.err
-    assert "was damaged and is made anew" in said
-
-
-@pytest.mark.parametrize("damage", DAMAGE)
 def test_a_corrupt_database_is_made_anew(searched: Run, damage: str) -> None:
     place = searched.file("memory.db")
     place.write_bytes(DAMAGE[damage](place.read_bytes()))

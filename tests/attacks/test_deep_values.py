@@ -13,7 +13,6 @@ DERIVED = (
     ".bumble/cache/last_report.json",
     ".bumble/cache/reports/ses_first.json",
     ".bumble/uncommitted/x.json",
-    ".bumble/fulltext/stamp.json",
 )
 
 

@@ -119,9 +119,7 @@ def test_a_name_that_is_no_utf_8_is_passed_over_and_doctor_says_so(ada: Run, nam
     assert "its name is not UTF-8" in ada("doctor").out
 
 
-@pytest.mark.parametrize(
-    "name", [".bumble/lock", ".bumble/fulltext/meta.json", ".bumble/log/calls.jsonl"]
-)
+@pytest.mark.parametrize("name", [".bumble/lock", ".bumble/log/calls.jsonl"])
 def test_a_pipe_among_what_is_bumbles_own_keeps_nobody_waiting(ada: Run, name: str) -> None:
     path = ada.entity.root / name
     path.parent.mkdir(parents=True, exist_ok=True)

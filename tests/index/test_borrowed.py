@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 import numpy as np
-import pytest
 from msgspec import Struct, field
 
 from bumble.index import place, sync
 from bumble.index.borrowed import BorrowingEmbedder
-from bumble.index.database import open_to_read
+from bumble.index.sqlite import open_to_read
 from bumble.models.embed.hashing import HashingEmbedder
 from bumble.models.embed.protocol import Embedder, Floats
 
@@ -48,16 +47,13 @@ def rows(database: Path) -> list[tuple[object, ...]]:
         ]
 
 
-@pytest.mark.parametrize("by_token", [True, False])
-def test_what_another_index_has_is_not_embedded_again(
-    notes: Notes, tmp_path: Path, *, by_token: bool
-) -> None:
+def test_what_another_index_has_is_not_embedded_again(notes: Notes, tmp_path: Path) -> None:
     for n in range(5):
         notes.episode(f"{n}", f"The tide number {n} came with a lantern.", day=n)
     zone = ZoneInfo("UTC")
 
     def index(where: place.Place, embedder: Embedder) -> None:
-        sync.sync(notes.entity, embedder, name="Ada", zone=zone, by_token=by_token, where=where)
+        sync.sync(notes.entity, embedder, name="Ada", zone=zone, where=where)
 
     live, other = place.of(notes.entity), place.elsewhere(tmp_path / "other")
     index(live, HashingEmbedder(64))

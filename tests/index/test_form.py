@@ -28,41 +28,9 @@ def test_a_text_that_does_not_tell_is_in_the_language_of_what_it_stands_in() -> 
     assert form.language("Kalimba!") == form.FIRST
 
 
-@pytest.mark.parametrize(
-    ("text", "language", "timed"),
-    [
-        ("We met last week.", "en", True),
-        ("It may rain.", "en", False),
-        ("We met in May.", "en", True),
-        ("Das war 2019.", "de", True),
-        ("Das war vor kurzem.", "de", True),
-        ("Das war schön.", "de", False),
-        ("Ci siamo visti ieri.", "it", True),
-    ],
-)
-def test_a_time_is_named_by_words_phrases_and_years(
-    text: str, language: str, *, timed: bool
-) -> None:
-    assert form.form(text, language).timed is timed
-
-
 def test_questions_count_by_their_share_of_the_words() -> None:
     assert form.form("Who was it?", "en").asks == 1
     assert form.form("It was Kim.", "en").asks == 0
     assert form.form("It was Kim. Who else?", "en").asks == pytest.approx(0.4)
     assert form.form("See https://example.com/?q=1 for it.", "en").asks == 0
     assert form.form("!", "en").asks == 0
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("When did Kim leave?", True),
-        ("Since when does Kim know?", True),
-        ("Seit wann spielt Kim Geige?", True),
-        ("¿Cuándo llegó Kim?", True),
-        ("Who left?", False),
-    ],
-)
-def test_a_question_for_a_time_is_known(text: str, *, expected: bool) -> None:
-    assert form.asks_when(text) is expected

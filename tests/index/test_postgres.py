@@ -16,10 +16,11 @@ import psycopg
 
 from bumble.cli.doctor import check_machine
 from bumble.errors import IndexServerError, UsageError
-from bumble.index import place, postgres_server, postgres_store
-from bumble.index.filters import Filter
-from bumble.index.postgres_schema import MIGRATIONS, TABLES
+from bumble.index import place, postgres_server
+from bumble.index import postgres as postgres_index
+from bumble.index.postgres import MIGRATIONS, TABLES
 from bumble.index.postgres_server import PostgresServer
+from bumble.index.rows import Filter
 from bumble.index.search import opened
 from bumble.index.sync import INSTEAD, SyncReport, state, sync
 from bumble.models.embed.hashing import HashingEmbedder
@@ -207,7 +208,7 @@ def test_what_is_forgotten_leaves_no_row(
     there.sync(embedder)
     next(notes.entity.episodes.glob("*/*/ep_gone.md")).unlink()
     report = there.sync(None, shreds=True)
-    assert report.notes == (postgres_store.REMAINS,)
+    assert report.notes == (postgres_index.REMAINS,)
     for table in TABLES:
         rows = postgres.sql(f"select t::text from bumble.{table} t")
         assert not [row for row in rows if "zanzibar" in row[0] or "quillfeather" in row[0].lower()]
@@ -322,13 +323,13 @@ def test_a_graph_finds_what_floats_would(
     there.sync(embedder)
     vector = embedder.embed_query("the tide with number 17")
     with opened(there.entity, there.at) as index:
-        exact = index.database.nearest(vector, 10)
-    monkeypatch.setattr(postgres_store, "HNSW_ROWS", 100)
+        exact = index.store.nearest(vector, 10)
+    monkeypatch.setattr(postgres_index, "HNSW_ROWS", 100)
     there.sync(embedder)
     with opened(there.entity, there.at) as index:
-        near = index.database.nearest(vector, 10)
-        where, values = index.database.conditions(Filter(kinds=("message",)))
-        assert len(index.database.nearest(vector, 10, where, values)) == 2
+        near = index.store.nearest(vector, 10)
+        where, values = index.store.conditions(Filter(kinds=("message",)))
+        assert len(index.store.nearest(vector, 10, where, values)) == 2
     assert {cosine for _, cosine in near} == {cosine for _, cosine in exact}
     there.sync(embedder, rebuild=True)
     assert there.search("tide", embedder)
@@ -388,7 +389,7 @@ def test_a_server_killed_in_a_recall_is_said_and_the_next_recall_finds(
         opened(there.entity, there.at) as index,
     ):
         own.kill()
-        index.database.passing()
+        index.store.passing()
     own.start()
     assert own.serving(notes).search("tide", embedder)
 

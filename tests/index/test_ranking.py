@@ -1,27 +1,26 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
-from bumble.index import ranking
-from bumble.index.ranking import Lengths
+from bumble.index import rerank
+from bumble.index.rerank import Lengths
 
 LENGTHS = Lengths(100, {"message": 10.0})
 
 
 def bm25(own: str, around: str = "", query: str = "tide lamp", **counts: int) -> float:
     asked = query.split()
-    frequency = ranking.frequencies(asked, [own])
-    frequency += ranking.AROUND_WEIGHT * ranking.frequencies(asked, [around])
+    frequency = rerank.frequencies(asked, [own])
+    frequency += rerank.AROUND_WEIGHT * rerank.frequencies(asked, [around])
     relative = LENGTHS.relative("message", len(own.split()), len(around.split()))
     stands_in = {"tide": 3, "lamp": 3} | counts
-    (score,) = ranking.bm25(asked, frequency, np.array([relative]), stands_in, LENGTHS.chunks)
+    (score,) = rerank.bm25(asked, frequency, np.array([relative]), stands_in, LENGTHS.chunks)
     return float(score)
 
 
 def test_terms_are_counted_as_wholes_each_time_they_stand() -> None:
     texts = ["tide tide tide", "low tides lamp", "", "lamp"]
-    assert ranking.frequencies(["tide", "lamp"], texts).tolist() == [[3, 0, 0, 0], [0, 1, 0, 1]]
+    assert rerank.frequencies(["tide", "lamp"], texts).tolist() == [[3, 0, 0, 0], [0, 1, 0, 1]]
 
 
 def test_a_chunk_without_the_terms_scores_nothing() -> None:
@@ -45,24 +44,9 @@ def test_a_term_that_stands_everywhere_never_counts_against_a_chunk() -> None:
 
 
 def test_scaling_puts_the_best_at_one_and_the_least_at_nought() -> None:
-    assert ranking.scaled([2.0, 6.0, 4.0, None]) == [0.0, 1.0, 0.5, 0.0]
+    assert rerank.scaled([2.0, 6.0, 4.0, None]) == [0.0, 1.0, 0.5, 0.0]
 
 
 def test_scores_that_are_all_alike_scale_to_one_if_anything_was_found() -> None:
-    assert ranking.scaled([3.0, 3.0]) == [1.0, 1.0]
-    assert ranking.scaled([0.0, 0.0]) == [0.0, 0.0]
-
-
-def test_the_weights_add_up_to_one() -> None:
-    shares = ranking.weights([1.0, *[0.2] * 20], [1.0, *[0.7] * 20])
-    assert shares.lexical + shares.dense == pytest.approx(1)
-
-
-def test_the_leg_whose_best_stands_out_counts_more() -> None:
-    shares = ranking.weights([1.0, *[0.9] * 20], [1.0, *[0.1] * 20])
-    assert shares.dense > 0.7 > shares.lexical
-
-
-def test_a_leg_that_found_nothing_leaves_all_to_the_other() -> None:
-    assert ranking.weights([0.0, 0.0], [1.0, 0.0]).dense == 1
-    assert ranking.weights([1.0, 0.0], [0.0, 0.0]).lexical == 1
+    assert rerank.scaled([3.0, 3.0]) == [1.0, 1.0]
+    assert rerank.scaled([0.0, 0.0]) == [0.0, 0.0]

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bumble.index import place, rerank
-from bumble.index.database import open_to_read
 from bumble.index.rerank import RerankTurn
 from bumble.index.search import Hit, opened, search
+from bumble.index.sqlite import open_to_read
 from bumble.models.embed.hashing import HashingEmbedder
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.support.notes import Notes, Row
+    from tests.support.notes import Notes
 
 TALK = [
     ("sam", "What did the doctor say of the lantern?"),
@@ -54,8 +54,6 @@ def test_an_answer_is_found_by_what_it_answers(filled: Notes) -> None:
 def test_form_and_speaker_count_and_are_shown(filled: Notes) -> None:
     painted = shares(filled, "When did Sam paint it?", "msg_a2")
     assert painted["own"] > 0
-    assert painted["timed"] > 0
-    assert painted["asked_when"] > 0
     assert painted["named"] > 0
     assert shares(filled, "the tide", "msg_a4")["asks"] == pytest.approx(-0.12)
     assert shares(filled, "Was Kim there?", "ep_1")["named"] > 0
@@ -83,26 +81,6 @@ def test_the_shares_add_up_to_the_order(filled: Notes, embedder: HashingEmbedder
     sums = [sum(share.value for share in hit.parts.shares) for hit in hits]
     assert sums == sorted(sums, reverse=True)
     assert [hit.score for hit in hits] == [round(hit.parts.relevance, 6) for hit in hits]
-
-
-def test_without_tokens_the_ranking_is_what_it_was_before_there_were_any(
-    filled: Notes, embedder: HashingEmbedder
-) -> None:
-    query = "a lantern at the harbour"
-    with opened(filled.entity, filled.at) as index:
-        asked = [(hit.id, hit.score) for hit in search(index, query, embedder, shares=None)]
-    filled.sync(embedder, by_token=False)
-    assert asked == [(hit.id, hit.score) for hit in filled.search(query, embedder)]
-
-
-def test_turning_tokens_off_embeds_nothing_and_on_everything(
-    filled: Notes, embedder: HashingEmbedder
-) -> None:
-    before: list[Row] = filled.ranking("lantern", embedder)
-    assert filled.sync(embedder, by_token=False).embedded == 0
-    assert filled.sync(embedder, by_token=False).embedded == 0
-    assert filled.sync(embedder).embedded == 28
-    assert filled.ranking("lantern", embedder) == before
 
 
 @pytest.mark.in_the_folder

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from bumble.errors import IndexUnusableError
-from bumble.index import fulltext, ingest, place
-from bumble.index.database import open_to_read, open_to_write
+from bumble.index import ingest, place
 from bumble.index.scan import scan
+from bumble.index.sqlite import open_to_read
 from bumble.index.sync import BEHIND, state
 from bumble.models.embed.hashing import HashingEmbedder
 from tests.support.sweeps import examples
@@ -39,9 +39,7 @@ def die(*ignored):
     os._exit(9)
 
 progress = None
-if sys.argv[2] == "replace":
-    os.replace = die
-elif sys.argv[2].isdigit():
+if sys.argv[2].isdigit():
     statements = itertools.count()
     trace = lambda *ignored: next(statements) < int(sys.argv[2]) or die()
     apsw.connection_hooks.append(lambda connection: connection.set_exec_trace(trace))
@@ -64,19 +62,6 @@ def fill(notes: Notes, count: int = 6) -> None:
 
 def rankings(notes: Notes, embedder: HashingEmbedder) -> list[object]:
     return [notes.ranking(query, embedder) for query in QUERIES]
-
-
-def totals(notes: Notes) -> list[tuple[object, ...]]:
-    with closing(open_to_read(notes.entity.vectors)) as database:
-        return sorted(database.lengths())
-
-
-def counted(notes: Notes) -> list[tuple[object, ...]]:
-    with closing(open_to_read(notes.entity.vectors)) as database:
-        return database.rows(
-            "select kind, language, count(*), sum(own_terms), sum(around_terms) from chunks"
-            " group by kind, language order by kind, language"
-        )
 
 
 def rebuilt(notes: Notes, embedder: HashingEmbedder) -> list[object]:
@@ -117,27 +102,6 @@ def test_equal_texts_rank_the_same_whatever_order_they_were_indexed_in(
             notes.sync(embedder)
     before = rankings(notes, embedder)
     assert rebuilt(notes, embedder) == before
-
-
-@pytest.mark.in_the_folder
-def test_totals_follow_the_chunks(notes: Notes, embedder: HashingEmbedder) -> None:
-    fill(notes)
-    notes.sync(embedder)
-    assert totals(notes) == counted(notes)
-    notes.session("a", [("sam", "I moved to Lisbon."), ("sam", "Ich wohne jetzt am Hafen.")])
-    notes.episode("1", "Die Laterne steht am Hafen, und das Wasser ist ruhig.", day=1)
-    next(notes.entity.episodes.glob("*/*/ep_3.md")).unlink()
-    notes.write("knowledge.md", "")
-    notes.sync(embedder)
-    assert totals(notes) == counted(notes)
-    assert {row[0] for row in totals(notes)} == {"episode", "message"}
-    # an index from before there were totals gets them
-    with closing(open_to_write(notes.entity.vectors)) as database:
-        database.run("drop table totals")
-    with pytest.raises(IndexUnusableError):
-        open_to_read(notes.entity.vectors)
-    notes.sync(embedder)
-    assert totals(notes) == counted(notes)
 
 
 def test_only_a_changed_text_is_embedded_again(notes: Notes, embedder: HashingEmbedder) -> None:
@@ -284,7 +248,7 @@ def test_a_new_time_zone_moves_the_journal(notes: Notes, embedder: HashingEmbedd
 @pytest.mark.parametrize(
     "die_at",
     [
-        *("reading", "replace", "embedding", "30", "60", "90"),
+        *("reading", "embedding", "30", "60", "90"),
         *(pytest.param(str(n), marks=pytest.mark.slow) for n in range(10, 120, 5)),
     ],
 )
@@ -299,7 +263,6 @@ def test_a_kill_between_two_commits_is_mended_by_the_next_sync(
     assert child(notes.root, die_at).wait() == 9
     notes.sync(embedder)
     after = rankings(notes, embedder)
-    assert totals(notes) == counted(notes)
     assert rebuilt(notes, embedder) == after
 
 
@@ -336,19 +299,6 @@ def test_a_damaged_database_is_made_anew(
     path.write_bytes(damaged[damage])
     report = notes.sync(embedder)
     assert report.notes
-    assert rankings(notes, embedder) == before
-
-
-@pytest.mark.in_the_folder
-def test_a_damaged_full_text_index_is_made_anew(notes: Notes, embedder: HashingEmbedder) -> None:
-    fill(notes)
-    notes.sync(embedder)
-    before = rankings(notes, embedder)
-    folder = place.of(notes.entity).fulltext
-    (folder / "meta.json").write_text("{")
-    with pytest.raises(IndexUnusableError):
-        fulltext.open_to_read(folder)
-    notes.sync(embedder)
     assert rankings(notes, embedder) == before
 
 
@@ -400,7 +350,7 @@ def test_looking_counts_what_is_stale_and_writes_nothing(
     notes.episode("1", "Another tide.", day=1)
     notes.episode("8", "Another tide.", day=1)
     now = state(notes.entity)
-    assert (now.stale, now.chunks, now.waiting, now.queued) == (2, 9, 0, 0)
+    assert (now.stale, now.chunks, now.waiting, now.words) == (2, 9, 0, 9)
     assert {path: path.stat().st_mtime_ns for path in before} == before
     assert sorted(notes.entity.private.rglob("*")) == sorted(index[2:])
 

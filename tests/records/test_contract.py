@@ -35,7 +35,7 @@ from bumble.history import describe, log, lookup, merge, merge_texts, past, undo
 from bumble.index import chunks, scan
 from bumble.index.memory import Memory
 from bumble.jobs.forgetting import forget
-from bumble.recall import catalysts, mentions
+from bumble.recall import survey, topic_questions
 from bumble.records import (
     anchors,
     automations,
@@ -808,12 +808,12 @@ def test_a_topic_is_looked_for_in_a_kind_that_does_not_retell(kind: Kind, entity
     file = put(entity, kind)
     if kind is kinds.PERSON:  # who has only notes has no passages
         file.write_text(f"{file.read_text()}\n{HELD}\n")
-    memory = Memory(entity, lambda: None, name="Ada", zone=ZONE, config=CONFIG.recall)
+    memory = Memory(entity, lambda: None, name="Ada", zone=ZONE)
     memory.sync()
     path = entity.relative(file)
-    looked_at = {text.kind for text in mentions.read(memory) if text.path == path}
+    looked_at = {text.kind for text in survey.mentions(memory) if text.path == path}
     assert looked_at == ({kind.passages} if kind.passages and not kind.retells else set())
-    assert looked_at or kind.passages not in catalysts.DRAWN_FROM
+    assert looked_at or kind.passages not in topic_questions.DRAWN_FROM
 
 
 @every_kind

@@ -49,7 +49,6 @@ def runtime_of(
         HashingEmbedder if embeds else lambda: None,
         name=loaded.identity.name,
         zone=ZoneInfo(loaded.identity.timezone),
-        config=loaded.config.recall,
         syncs=writes,
         optional=True,
     )

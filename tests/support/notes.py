@@ -14,10 +14,9 @@ from msgspec.structs import replace
 
 from bumble.entity.folder import Entity
 from bumble.index import place
-from bumble.index.filters import Filter
-from bumble.index.place import Place
+from bumble.index.place import Place, Server
+from bumble.index.rows import Filter
 from bumble.index.search import Hit, opened, search
-from bumble.index.store import Server
 from bumble.index.sync import SyncReport, sync
 from bumble.models.embed.protocol import Embedder
 

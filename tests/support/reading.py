@@ -46,7 +46,6 @@ def with_reader(runtime: Runtime, known: Mapping[str, MessageReading]) -> Runtim
         HashingEmbedder,
         name=runtime.identity.name,
         zone=runtime.zone,
-        config=runtime.config.recall,
         syncs=runtime.writes,
         optional=True,
         open_reader=lambda _: ScriptedReader(known),

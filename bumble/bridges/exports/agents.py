@@ -17,7 +17,7 @@ from bumble.bridges.exports.memories import Page, Pages, safe
 from bumble.bridges.imports.agents import ABOUT, INDEX, PERSONA, SEPARATOR, SOUL
 from bumble.entity.config import Identity
 from bumble.files import disk
-from bumble.recall.recalled import QUOTED_FROM
+from bumble.recall.prompt_memories import QUOTED_FROM
 from bumble.records import kinds, knowledge, provenance
 from bumble.records.kind import Kind
 from bumble.text import markdown

@@ -28,8 +28,8 @@ from bumble.history.why import SourceNode
 from bumble.index.memory import Memory
 from bumble.index.search import Hit
 from bumble.prompt import system
-from bumble.recall import recalled
-from bumble.recall.recalled import QUOTED_FROM, Search
+from bumble.recall import prompt_memories
+from bumble.recall.prompt_memories import QUOTED_FROM, Search
 from bumble.records import base, journal, knowledge, provenance, relationships, reminders
 from bumble.records.base import Provenance
 from bumble.records.relationships import Relationship
@@ -74,7 +74,7 @@ class Desk(Struct, frozen=True):
             raise UsageError(f"That query is longer than {MAX_QUERY_CHARS:,} characters.")
         runtime = self.runtime
         mood = self._mood()
-        hits = recalled.find(
+        hits = prompt_memories.find(
             self.memory(),
             runtime.config,
             Search(readers=self.readers, mood=mood, at=self.now()),

@@ -11,7 +11,7 @@ from bumble.cli import run_job, runtimes
 from bumble.cli.entity_command import runs_job
 from bumble.cli.opening import Opened
 from bumble.cli.run_job import JobFlags
-from bumble.recall import catalysts
+from bumble.recall import topic_questions
 
 app = typer.Typer(rich_markup_mode=None)
 TopicArgument = Annotated[
@@ -36,8 +36,8 @@ def command(
         run_job.carry_out(
             opened,
             runtime,
-            catalysts.PURPOSE,
-            partial(catalysts.check, name=topic or "", force=force),
-            catalysts.run,
+            topic_questions.PURPOSE,
+            partial(topic_questions.check, name=topic or "", force=force),
+            topic_questions.run,
             flags,
         )

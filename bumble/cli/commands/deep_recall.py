@@ -16,8 +16,8 @@ from bumble.cli.memory_query import AsOption, QueryArgument
 from bumble.cli.opening import Opened
 from bumble.cli.options import DryRunOption, YesOption
 from bumble.entity.changes import ChangeSet
-from bumble.recall.deep_recall.meter import RecollectionSpending
-from bumble.recall.deep_recall.reach import Scope
+from bumble.recall.deep_recall.budget import RecollectionSpending
+from bumble.recall.deep_recall.search_scope import Scope
 from bumble.runtime.people import owner_id
 from bumble.runtime.runtime import Runtime
 
@@ -29,7 +29,7 @@ ScopeOption = Annotated[
 CallsOption = Annotated[
     int | None,
     typer.Option(
-        metavar="N", min=0, help="Calls of the model at most, sub-calls included; 0: by rule."
+        metavar="N", min=0, help="Calls of the model at most, sub-calls included; 0: none."
     ),
 ]
 ExplainOption = Annotated[bool, typer.Option("--explain", help="Show each step, and what it cost.")]
@@ -52,9 +52,8 @@ def deep_recall(
 
     If three memories are near enough, they are the answer. Otherwise the model plans: it searches,
     finds words, reads, notes and answers, within the limits under `recall.deep`; each place it
-    cites is checked. A model that may not write isn't asked: the same looks are made by rule, and
-    what memory says is quoted. What nothing answers is kept in questions/ until something does;
-    with --dry-run it isn't.
+    cites is checked. A model that may not write isn't asked: what is recalled is quoted. What
+    nothing answers is kept in questions/ until something does; with --dry-run it isn't.
     """
     question = memory_query.text_of(query)
     reader = (
@@ -95,9 +94,8 @@ def _lines(asked: DeepRecallAnswer) -> Iterator[str]:
     result = asked.recollection
     if result.is_miss:
         return
-    if result.way != "recall":
-        yield result.answer or deep.BY_RULE
-        yield ""
+    yield result.answer or deep.QUOTED
+    yield ""
     for source in result.sources:
         yield deep.quote(source)
         yield f"  {source.path}:{source.line}" if source.line else f"  {source.path}"

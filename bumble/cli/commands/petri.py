@@ -16,8 +16,8 @@ from bumble.cli.options import LimitOption
 
 if TYPE_CHECKING:
     from bumble.index.memory import Memory
-    from bumble.recall.petri import Topic
     from bumble.recall.survey import Survey
+    from bumble.recall.topic_mining import Topic
 
 app = typer.Typer(rich_markup_mode=None)
 CATALYSTS = 3  # shown of a topic in a list

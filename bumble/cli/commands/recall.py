@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bumble.index.place import Place
     from bumble.index.search import Hit, Parts
     from bumble.recall.emotion_weight import Weight
-    from bumble.recall.recalled import Search
+    from bumble.recall.prompt_memories import Search
 
 app = typer.Typer(rich_markup_mode=None)
 SHARES = {  # how `--explain` calls what counts, and what it is
@@ -35,8 +35,6 @@ SHARES = {  # how `--explain` calls what counts, and what it is
     "around": ("around", "how well the turns around it match"),
     "asks": ("asks", "a question answers little"),
     "own": ("own", "says I or we, or is a record about somebody"),
-    "timed": ("time", "names a time"),
-    "asked_when": ("when", "and a time is asked for"),
     "named": ("named", "who says it, or whom it is about, is asked for"),
 }
 KindOption = Annotated[
@@ -88,7 +86,7 @@ def recall(
     --plain. What has faded comes where nothing else answers, or with --faded.
     """
     from bumble.recall import emotion_weight
-    from bumble.recall.recalled import comes_to_mind
+    from bumble.recall.prompt_memories import comes_to_mind
 
     asked = memory_query.text_of(query)
     config, at = opened.config.memory, opened.shell.now()
@@ -139,7 +137,7 @@ def _hits(
     plain: bool,
     faded: bool,
 ) -> list[Hit]:
-    from bumble.recall import recalled
+    from bumble.recall import prompt_memories
 
     if plain:
         return memory.search(
@@ -152,7 +150,7 @@ def _hits(
             audience=search.readers,
             faded=faded,
         )
-    return recalled.find(
+    return prompt_memories.find(
         memory,
         opened.config,
         search,
@@ -217,15 +215,15 @@ def _lines(
 
 def _explained_unasked(opened: Opened, hit: Hit) -> str:
     """Say whether a prompt gets a memory unasked, and why it does not."""
-    from bumble.recall import recalled
+    from bumble.recall import prompt_memories
 
-    if recalled.comes_to_mind(hit, opened.config):
+    if prompt_memories.comes_to_mind(hit, opened.config):
         return "prompt   comes to mind by itself"
-    if hit.kind not in recalled.COME_TO_MIND:
+    if hit.kind not in prompt_memories.COME_TO_MIND:
         return f"prompt   only when asked for: no {hit.kind} comes to mind by being near"
-    if recalled.is_near(hit, opened.config):
+    if prompt_memories.is_near(hit, opened.config):
         return "prompt   only when asked for: it has faded"
-    wanted = recalled.threshold(hit, opened.config)
+    wanted = prompt_memories.threshold(hit, opened.config)
     return f"prompt   only when asked for: nearness {hit.parts.nearness:.3f}, wants {wanted:.3f}"
 
 
@@ -245,42 +243,25 @@ def _explained_felt(felt: Weight, config: FeltMemoryConfig) -> Iterator[str]:
 
 
 def _explained(parts: Parts) -> Iterator[str]:
-    """Say what a score is made of."""
-    if parts.shares:
-        yield from _explained_shares(parts)
-        return
-    words = parts.lexical_weight * parts.bm25_scaled
-    matched = ", ".join(parts.matched) or "no word of the query"
-    yield (
-        f"words    {parts.lexical_weight:.3f} × {parts.bm25_scaled:.3f} = {words:.3f}"
-        f"   BM25 {parts.bm25:.3f}: {matched}"
-    )
-    meaning = parts.dense_weight * parts.cosine_scaled
-    yield (
-        f"meaning  {parts.dense_weight:.3f} × {parts.cosine_scaled:.3f} = {meaning:.3f}"
-        f"   {_near(parts)}"
-    )
-    whole = (words + meaning) * parts.factor
-    yield f"score    ({words:.3f} + {meaning:.3f}) × {parts.factor:.3f} = {whole:.3f}"
+    """Say what a score is made of: each thing that counts beside the match of tokens."""
+    if not parts.shares:
+        matched = ", ".join(parts.matched) or "no word of the query"
+        yield f"words    BM25 {parts.bm25:.3f}: {matched}"
+    for share in parts.shares:
+        if round(share.value, 3):
+            name, note = SHARES[share.name]
+            more = {"tokens": f"; {_near(parts)}", "words": f": {', '.join(parts.matched)}"}
+            yield f"{name:8} {share.value:+.3f}   {note}{more.get(share.name, '')}"
+    total = sum(share.value for share in parts.shares) if parts.shares else parts.bm25
+    yield f"together {total:+.3f}   {parts.relevance:.3f} from the worst candidate to the best"
+    whole = parts.relevance * parts.factor
+    yield f"score    {parts.relevance:.3f} × {parts.factor:.3f} = {whole:.3f}"
 
 
 def _near(parts: Parts) -> str:
     if parts.cosine is None:
         return "no vector"
     return f"cosine {parts.cosine:.3f}, calibrated {parts.calibrated:.3f}"
-
-
-def _explained_shares(parts: Parts) -> Iterator[str]:
-    """Say what each thing adds that counts beside the match of tokens."""
-    for share in parts.shares:
-        if round(share.value, 3):
-            name, note = SHARES[share.name]
-            more = {"tokens": f"; {_near(parts)}", "words": f": {', '.join(parts.matched)}"}
-            yield f"{name:8} {share.value:+.3f}   {note}{more.get(share.name, '')}"
-    total = sum(share.value for share in parts.shares)
-    yield f"together {total:+.3f}   {parts.relevance:.3f} from the worst candidate to the best"
-    whole = parts.relevance * parts.factor
-    yield f"score    {parts.relevance:.3f} × {parts.factor:.3f} = {whole:.3f}"
 
 
 def _data(hit: Hit, felt: Weight | None, rank: int) -> dict[str, Any]:
@@ -304,12 +285,9 @@ def _data(hit: Hit, felt: Weight | None, rank: int) -> dict[str, Any]:
         "parts": {
             "bm25": parts.bm25,
             "bm25_scaled": parts.bm25_scaled,
-            "lexical_weight": parts.lexical_weight,
             "cosine": parts.cosine,
-            "cosine_scaled": parts.cosine_scaled,
             "calibrated": parts.calibrated,
             "nearness": parts.nearness,
-            "dense_weight": parts.dense_weight,
             "relevance": parts.relevance,
             "shares": {share.name: share.value for share in parts.shares},
             "factor": parts.factor,

@@ -29,7 +29,7 @@ from bumble.files import disk, git, gitdir
 from bumble.files.git import Git
 from bumble.history import driver
 from bumble.history.findings import Finding
-from bumble.index import search, sync
+from bumble.index import sync
 from bumble.index.place import Place
 from bumble.index.sync import IndexState
 from bumble.llm import detect
@@ -133,32 +133,25 @@ def check_index(
         return None, [Finding("index-server", str(error).splitlines()[0], name)]
     except (IndexUnusableError, UnsafePathError) as error:
         return None, [Finding("index-unusable", str(error).splitlines()[0], name, fix=REBUILD)]
-    return state, list(_index_findings(entity, state, at, name, wanted_model))
+    return state, list(_index_findings(state, name, wanted_model))
 
 
-def _index_findings(
-    entity: Entity, state: IndexState, at: Place, name: str, wanted_model: str | None
-) -> Iterator[Finding]:
+def _index_findings(state: IndexState, name: str, wanted_model: str | None) -> Iterator[Finding]:
     if state.server and state.server["unwalled"]:
         sentence = f"the role {state.server['role']} passes the walls between entities by"
         yield Finding("index-role", sentence, name)
     if not state.exists:
         yield Finding("index-missing", "there is no search index yet", name, fix="bumble index")
         return
-    try:
-        if not state.queued:
-            _check_fulltext(entity, state.chunks, at)
-    except IndexServerError as error:
-        yield Finding("index-server", str(error).splitlines()[0], name)
-        return
-    except IndexUnusableError as error:
-        yield Finding("index-unusable", str(error).splitlines()[0], name, fix=REBUILD)
+    if state.words != state.chunks:
+        sentence = f"its words are those of {state.words:,} passages of {state.chunks:,}"
+        yield Finding("index-unusable", sentence, name, fix=REBUILD)
         return
     if state.orphans:
         sentence = f"{state.orphans:,} rows belong to no file or passage"
         yield Finding("index-orphans", sentence, name, fix=REBUILD)
-    if state.stale or state.queued:
-        sentence = f"{max(state.stale, 1):,} files have changed since the last search"
+    if state.stale:
+        sentence = f"{state.stale:,} files have changed since the last search"
         yield Finding("index-stale", sentence, name, fix="bumble index")
     made_by = json.loads(state.identity).get("model", "") if state.identity else ""
     if wanted_model and made_by and made_by != wanted_model:
@@ -167,14 +160,6 @@ def _index_findings(
     elif wanted_model and state.waiting:
         sentence = f"{state.waiting:,} passages have no vector yet: words alone find them"
         yield Finding("index-vectors", sentence, name, fix="bumble index")
-
-
-def _check_fulltext(entity: Entity, chunks: int, at: Place) -> None:
-    with search.opened(entity, at) as index:
-        if index.words.size != chunks:
-            where = at.shown if at.server else at.fulltext
-            problem = f"holds {index.words.size:,} passages of {chunks:,}"
-            raise IndexUnusableError(where, problem)
 
 
 def embedding_model(wanted: Sequence[CatalogEntry], folder: Path) -> str | None:

@@ -1,4 +1,6 @@
-"""Deep recall: an ordinary look, else a plan by the model, else the looks by rule.
+"""Deep recall: what is recalled where that is near enough, else a plan by the model.
+
+Without a model that may write, and where its plan came to nothing, memory answers in quotes.
 
 Knows nothing of who asks, nor of how the answer is shown or kept.
 """
@@ -13,15 +15,18 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bumble.fallback import sayings
-from bumble.recall.deep_recall import by_rule, plan, reach
-from bumble.recall.deep_recall.meter import Meter, RecollectionSpending
-from bumble.recall.deep_recall.reach import Reach, RecollectionSource, Scope, source_of
-from bumble.recall.recalled import Search
+from bumble.recall import prompt_memories
+from bumble.recall.deep_recall import plan, search_scope
+from bumble.recall.deep_recall.budget import Budget, RecollectionSpending
+from bumble.recall.deep_recall.search_scope import RecollectionSource, Scope, SearchScope, source_of
+from bumble.recall.prompt_memories import Search
 from bumble.runtime.runtime import Runtime
+from bumble.text import stop_words, words
 
 ENOUGH = 0.8  # likeness from which three memories are the answer, without a plan
 ENOUGH_HITS = 3  # so many ordinary hits that are near are the answer
-Way = Literal["recall", "plan", "rule"]
+QUOTES = 10  # places of an answer in quotes
+Way = Literal["recall", "plan"]
 
 
 class Recollection(Struct, frozen=True):
@@ -60,16 +65,16 @@ def recall(
         question: What is asked.
         scope: How far to look.
         current: Id of the conversation that goes on; by default the newest.
-        calls: Calls of the model at most; None: as the settings say. 0: by rule.
+        calls: Calls of the model at most; None: as the settings say.
         stopwatch: Counts seconds from anywhere.
     """
-    around = reach.of_scope(runtime, search, scope, current)
+    around = search_scope.of_scope(runtime, search, scope, current)
     ordinary = _ordinary(around, question)
     if ordinary:
         return Recollection(question, scope, "recall", "", ordinary, (), "near enough")
     if not sayings.may_write(runtime, question) or calls == 0:
         why = "no call was allowed" if calls == 0 else "the model may not write"
-        return _by_rule(around, question, scope, why)
+        return _in_quotes(around, question, scope, why)
     meter = _meter(runtime, calls, stopwatch)
     outcome = plan.run(around, meter, question)
     if outcome.ended == plan.FINAL:
@@ -83,24 +88,24 @@ def recall(
             outcome.ended,
             meter.spent,
         )
-    rest = _by_rule(around, question, scope, outcome.ended)
+    rest = _in_quotes(around, question, scope, outcome.ended)
     noted = [source for source in outcome.cited if source not in rest.sources]
     return replace(
         rest,
-        sources=(*noted, *rest.sources)[: by_rule.QUOTES],
-        trail=(*outcome.trail, *rest.trail),
+        sources=(*noted, *rest.sources)[:QUOTES],
+        trail=outcome.trail,
         spent=meter.spent,
     )
 
 
-def _meter(runtime: Runtime, calls: int | None, stopwatch: Callable[[], float]) -> Meter:
+def _meter(runtime: Runtime, calls: int | None, stopwatch: Callable[[], float]) -> Budget:
     """Return what counts the model's calls, and ends them at the limits."""
     config = runtime.config.recall.deep
     if calls is not None:
         config = replace(
             config, steps=min(config.steps, calls), sub_calls=min(config.sub_calls, calls)
         )
-    return Meter(
+    return Budget(
         runtime.model,
         config,
         runtime.config.llm.prices,
@@ -110,13 +115,18 @@ def _meter(runtime: Runtime, calls: int | None, stopwatch: Callable[[], float]) 
     )
 
 
-def _ordinary(around: Reach, question: str) -> tuple[RecollectionSource, ...]:
+def _ordinary(around: SearchScope, question: str) -> tuple[RecollectionSource, ...]:
     """Return what plain recall finds, if enough of it is near; else nothing."""
     hits = around.search(question)
     near = [hit for hit in hits if (hit.parts.calibrated or 0.0) >= ENOUGH]
     return tuple(source_of(hit) for hit in near) if len(near) >= ENOUGH_HITS else ()
 
 
-def _by_rule(around: Reach, question: str, scope: Scope, why: str) -> Recollection:
-    sources, trail = by_rule.answer(around, question)
-    return Recollection(question, scope, "rule", "", tuple(sources), tuple(trail), why)
+def _in_quotes(around: SearchScope, question: str, scope: Scope, why: str) -> Recollection:
+    """Answer by what is recalled; what has nothing to do with the question is a miss."""
+    hits = around.search(question, limit=QUOTES + 1)
+    asked = len(set(stop_words.telling_words(question)))
+    touched = any(prompt_memories.touches(hit, around.runtime.config, asked) for hit in hits)
+    said = [hit for hit in hits if words.one_line(hit.text) != words.one_line(question)]
+    sources = tuple(source_of(hit) for hit in said[:QUOTES]) if touched else ()
+    return Recollection(question, scope, "recall", "", sources, (), why)

@@ -1,8 +1,9 @@
-"""The plan of a deep recall: a model chooses one action a step, of a closed set, within a budget.
+"""The plan of a deep recall: a model chooses one action a step, of a closed set, in a budget.
 
 No code is run. The prompt of a step holds the places as far as the window has room, the looks so
 far and the notes; places keep their numbers through all steps. What a step adds to the places
-comes last, so that a model here reads only that, and not again what it has evaluated.
+comes last, so that a model here reads only that, and not again what it has evaluated. An answer is
+held to the places it cites: that they exist, and what they say.
 """
 
 from __future__ import annotations
@@ -16,18 +17,54 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bumble.errors import UserError
+from bumble.guard import verifier
+from bumble.guard.speakers import Speakers
 from bumble.llm import prompts, structured
 from bumble.llm.protocol import Request
-from bumble.recall.deep_recall import citations
-from bumble.recall.deep_recall.meter import Meter, SpentError
-from bumble.recall.deep_recall.reach import MOST_AROUND, Reach, RecollectionSource, source_of
-from bumble.recall.recalled import QUOTED_FROM
+from bumble.recall.deep_recall.budget import Budget, SpentError
+from bumble.recall.deep_recall.search_scope import (
+    MOST_AROUND,
+    RecollectionSource,
+    SearchScope,
+    source_of,
+)
+from bumble.recall.prompt_memories import QUOTED_FROM
 from bumble.records import base, relationships
 from bumble.records.kinds import INDEXED
 from bumble.records.relationships import Relationship
 from bumble.runtime import job_request
-from bumble.text import tokens
+from bumble.text import tokens, words
 from bumble.text.words import one_line
+
+LEAST_BORNE = 0.6  # of the words of a sentence, in the cited places and the question together
+
+
+def citation_problem(
+    answer: str, cited: Sequence[RecollectionSource], question: str, names: Sequence[str]
+) -> str:
+    """Return why an answer may not stand; empty if it may.
+
+    Args:
+        answer: What a model wrote.
+        cited: The places it says it rests on.
+        question: What was asked; its words need no source, its names and numbers do.
+        names: Of the entity and of those it knows.
+    """
+    if not cited:
+        return "it rests on no place"
+    texts = [f"{source.speaker}: {source.text} {_date(source)}" for source in cited]
+    borne = "\n".join((question, *texts))
+    speakers = Speakers(names)
+    for sentence in words.sentences(answer):
+        reason = verifier.problem(sentence, texts, speakers, messages=[borne], least=LEAST_BORNE)
+        if reason is not None:
+            return reason
+    return ""
+
+
+def _date(source: RecollectionSource) -> str:
+    return f"{source.at:%Y-%m-%d %d %B %A}" if source.at else ""
+
 
 TAGS = ("question", "looks", "notes", "places", "lines")  # of the prompts
 PURPOSE, PIECE = "deep_recall", "deep_recall_piece"
@@ -138,7 +175,7 @@ def _united(text: str, more: str) -> str:
     return more if text in more else f"{text}\n…\n{more}"
 
 
-def run(reach: Reach, meter: Meter, question: str) -> PlanOutcome:
+def run(reach: SearchScope, meter: Budget, question: str) -> PlanOutcome:
     """Let a model look until it answers or a limit is reached.
 
     Args:
@@ -160,7 +197,7 @@ def run(reach: Reach, meter: Meter, question: str) -> PlanOutcome:
 class _Plan:
     """One run."""
 
-    def __init__(self, reach: Reach, meter: Meter, question: str) -> None:
+    def __init__(self, reach: SearchScope, meter: Budget, question: str) -> None:
         self.reach, self.meter, self.question = reach, meter, question
         self.board = _Board()
         runtime = reach.runtime
@@ -199,7 +236,7 @@ class _Plan:
             return PlanOutcome("", (), tuple(self.board.trail), FINAL)
         unknown = [number for number in action["from"] if number > len(self.board.places)]
         problem = f"there is no place {unknown[0]}" if unknown else ""
-        problem = problem or citations.problem(text, cited, self.question, self.names)
+        problem = problem or citation_problem(text, cited, self.question, self.names)
         if not problem:
             self.board.trail.append(f"final: {text}")
             return PlanOutcome(text, tuple(cited), tuple(self.board.trail), FINAL)
@@ -303,12 +340,12 @@ class _Plan:
         return replace(request, purpose=PURPOSE)
 
 
-def _people(reach: Reach) -> list[Relationship]:
+def _people(reach: SearchScope) -> list[Relationship]:
     paths = relationships.paths(reach.runtime.entity.relationships)
     return base.load_all(paths, lambda file: base.load(file, relationships.parse))[0]
 
 
-def _day(text: Any, reach: Reach) -> datetime | None:
+def _day(text: Any, reach: SearchScope) -> datetime | None:
     """Read a day.
 
     Raises:

@@ -8,9 +8,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from bumble.entity import settings
 from bumble.errors import IndexUnusableError
-from bumble.index import database
+from bumble.index import sqlite
 from bumble.index.memory import Memory
 from bumble.records import kinds
 from bumble.records.kind import Kind
@@ -73,9 +72,8 @@ def test_a_deep_look_and_a_catalyzed_one_tell_no_lie(ada: Run) -> None:
 
 
 def test_an_index_behind_its_files_shows_what_stands_there(ada: Run) -> None:
-    config = settings.load().config.recall
     zone = ZoneInfo("Europe/Lisbon")
-    memory = Memory(ada.entity, lambda: None, name="Ada", zone=zone, config=config, syncs=False)
+    memory = Memory(ada.entity, lambda: None, name="Ada", zone=zone, syncs=False)
 
     def found() -> set[str]:
         return {hit.id for hit in memory.search("lighthouse", kinds=kinds.RECALLED, limit=9)}
@@ -107,7 +105,7 @@ def test_an_index_with_another_mark_is_opened_by_nobody(ada: Run) -> None:
     with sqlite3.connect(ada.entity.vectors) as db:
         db.execute("update meta set value = 'ö' where key = 'mark'")
     db.close()
-    for opening in (database.open_to_read, database.open_to_write):
+    for opening in (sqlite.open_to_read, sqlite.open_to_write):
         with pytest.raises(IndexUnusableError, match="not made here"):
             opening(ada.entity.vectors)
 

@@ -12,7 +12,7 @@ from bumble.entity.folder import Entity
 from bumble.files import disk
 from bumble.history.findings import Finding
 from bumble.index import place, sync
-from bumble.index.database import open_to_write
+from bumble.index.sqlite import open_to_write
 from bumble.models.embed.hashing import HashingEmbedder
 from bumble.models.weights import catalog, store
 from bumble.models.weights.catalog import Catalog, CatalogEntry
@@ -98,7 +98,7 @@ def test_rows_of_no_file_are_found(entity: Entity) -> None:
     assert "index-orphans" in codes(check_index(entity))
 
 
-def test_fulltext_of_fewer_passages_is_found(entity: Entity) -> None:
+def test_words_of_more_passages_than_there_are_are_found(entity: Entity) -> None:
     indexed(entity, None)
     database = open_to_write(entity.vectors)
     with database.transaction():
@@ -108,13 +108,6 @@ def test_fulltext_of_fewer_passages_is_found(entity: Entity) -> None:
     found = check_index(entity)
     assert codes(found) == ["index-unusable"]
     assert found[0].fix == "bumble index --rebuild"
-
-
-def test_index_without_its_fulltext_is_unusable(entity: Entity) -> None:
-    indexed(entity, None)
-    for path in (entity.private / "fulltext").iterdir():
-        path.unlink()
-    assert codes(check_index(entity)) == ["index-unusable"]
 
 
 def small(data: bytes) -> Catalog:

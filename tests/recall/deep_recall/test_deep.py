@@ -17,7 +17,7 @@ from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.models.abilities.tiers import Abilities
 from bumble.recall.deep_recall import deep
 from bumble.recall.deep_recall.deep import Recollection
-from bumble.recall.recalled import Search
+from bumble.recall.prompt_memories import Search
 from bumble.runtime.runtime import Runtime
 from tests.support.fake_server import FakeServer
 from tests.support.sweeps import turns
@@ -138,7 +138,7 @@ def test_an_answer_that_its_places_do_not_bear_out_is_refused(
         step("final", answer=answer, **{"from": places}),
         Reply("{}", purpose="deep_recall", always=True),
     )
-    assert result.way == "rule"
+    assert result.way == "recall"
     assert result.answer == ""
     assert "refused" in model.requests[2].messages[-1].content
     assert any("bees" in source.text for source in result.sources)
@@ -146,7 +146,7 @@ def test_an_answer_that_its_places_do_not_bear_out_is_refused(
 
 def test_a_model_that_may_not_write_is_not_asked(roof: Runtime) -> None:
     result, model = asked(replace(roof, abilities=Abilities()))
-    assert (result.way, model.requests) == ("rule", [])
+    assert (result.way, model.requests) == ("recall", [])
     said = " ".join(source.text for source in result.sources)
     assert "bees" in said
     assert "toads" in said
@@ -154,7 +154,7 @@ def test_a_model_that_may_not_write_is_not_asked(roof: Runtime) -> None:
 
 def test_no_call_where_none_is_allowed(roof: Runtime) -> None:
     result, model = asked(roof, calls=0)
-    assert (result.way, model.requests) == ("rule", [])
+    assert (result.way, model.requests) == ("recall", [])
 
 
 def test_what_three_near_memories_say_is_the_answer(
@@ -312,7 +312,7 @@ def test_a_model_that_never_ends_exceeds_nothing(
         "Where do the bees live?",
         stopwatch=lambda: clock[0],
     )
-    assert result.way == "rule"
+    assert result.way == "recall"
     assert result.sources
     spent = result.spent
     assert spent.steps <= config.steps
@@ -337,7 +337,7 @@ def test_a_server_that_says_nothing_ends_with_its_step(
         replace(roof, model=silent, config=config), Search(("sam",), "calm", NOON), QUESTION
     )
     assert time.monotonic() - started < 10
-    assert (result.way, result.ended) == ("rule", "limit: a step took 0.5 s")
+    assert (result.way, result.ended) == ("recall", "limit: a step took 0.5 s")
     assert result.sources
     assert result.spent.steps == 1
 

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from bumble.errors import UsageError
-from bumble.recall.deep_recall import pattern
+from bumble.recall.deep_recall import search_scope
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from bumble.recall.deep_recall import pattern
     ],
 )
 def test_words_phrases_alternatives_and_letters_match(source: str, text: str) -> None:
-    assert pattern.parse(source).matches(text)
+    assert search_scope.parse(source).matches(text)
 
 
 @pytest.mark.parametrize(
@@ -37,17 +37,17 @@ def test_words_phrases_alternatives_and_letters_match(source: str, text: str) ->
     ],
 )
 def test_what_stands_otherwise_does_not(source: str, text: str) -> None:
-    assert not pattern.parse(source).matches(text)
+    assert not search_scope.parse(source).matches(text)
 
 
 @pytest.mark.parametrize("source", ["", "*", "| *", "x" * 201])
 def test_a_pattern_without_a_word_or_too_long_is_refused(source: str) -> None:
     with pytest.raises(UsageError):
-        pattern.parse(source)
+        search_scope.parse(source)
 
 
 def test_no_pattern_keeps_a_search_busy() -> None:
     started = time.perf_counter()
-    assert not pattern.parse("*a" * 99).matches("b" + "a" * 90 + "b" * 100_000)
-    assert not pattern.parse("a " * 100).matches("a b " * 25_000)
+    assert not search_scope.parse("*a" * 99).matches("b" + "a" * 90 + "b" * 100_000)
+    assert not search_scope.parse("a " * 100).matches("a b " * 25_000)
     assert time.perf_counter() - started < 2

@@ -24,8 +24,8 @@ from typing import Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from bumble.recall import noun_marks
-from bumble.recall.mentions import Text
+from bumble.index import form
+from bumble.records import provenance
 from bumble.text import stop_words, words
 
 TopicType = Literal["person", "knowledge", "skill", "project", "tag", "link", "name", "word"]
@@ -45,15 +45,38 @@ TITLE_WEIGHT = 2.0  # what somebody named on purpose counts more
 # What a word counts that comes up on less than a share of all days; on so many it is enough anyhow.
 RARE_WEIGHT, RARE_SHARE, ENOUGH_DAYS = 0.5, 0.1, 4
 NOUN_SHARE = 0.2  # of its places at which a word stands as a noun does
-OTHER_SHARE = 0.4  # of its places at which no noun can stand, from which a word is none
+OTHER_SHARE = 0.35  # of its places at which no noun can stand, from which a word is none
 NAME_SHARE = 0.5  # of its places inside sentences at which a name has a capital
 CAPITAL_NOUNS = frozenset(("de", "lb"))  # languages that write every noun with one
+ADJECTIVES_FIRST = frozenset(("de", "en", "nl"))  # that put what describes a noun before it
 PARENT = " / "  # between a title and its child
 _LINK = re.compile(r"\[\[([^\]|#\n]{1,80})(?:[|#][^\]\n]*)?\]\]")
 _NOT_WORDS = re.compile(r"https?://\S+|\S+@\S+")
 _WORD = re.compile(r"[^\W\d_][^\W_]*(?:[-'’][^\W_]+)*")
 _ELIDED = re.compile(r"(l|d|un|(?:d|n)ell|all|dall|sull|qu)'(?=\w{3})", re.IGNORECASE)
 _SENTENCE_START = re.compile(r"(?:^|[.!?…:\n])[\s\"'“”„«»(*-]*$")
+
+
+class Text(Struct, frozen=True):
+    """One record, in the fields by which topics are found in it."""
+
+    kind: str  # of its passages: `message`
+    id: str
+    path: str
+    line: int
+    at: datetime | None
+    text: str
+    language: str
+    speaker: str  # of a message, as shown
+    session: str
+    audience: tuple[str, ...]
+    trust: str
+    tags: tuple[str, ...] = ()  # that its record has, beside those in the text
+
+    @property
+    def is_quoted(self) -> bool:
+        """Whether it was only read or imported."""
+        return provenance.is_untrusted(self.trust)
 
 
 class Title(Struct, frozen=True):
@@ -167,20 +190,24 @@ def _without_repeats(ranked: Sequence[Topic]) -> Iterator[Topic]:
 
 def key_of(name: str, language: str = words.DEFAULT_LANGUAGE) -> tuple[str, ...]:
     """Return the stems of a name, by which its spellings are one."""
-    return tuple(words.stem(word.casefold(), language) for word in _WORD.findall(name))
+    parts = [word.casefold() for word in _WORD.findall(name)]
+    rules = form.rules_of(language)
+    while len(parts) > 1 and rules and parts[0] in rules.before_nouns:  # "The Alma" is Alma
+        parts = parts[1:]
+    return tuple(words.stem(part, language) for part in parts)
 
 
 def _tokens(text: Text) -> list[_Token]:
     """Return the words of a text, and of each whether its sentence is of who says it."""
-    marks = noun_marks.BY_LANGUAGE.get(text.language)
+    rules = form.rules_of(text.language)
     sentences: list[list[_Token]] = [[]]
     for token in _words(text):
         if not token.inside:
             sentences.append([])
         sentences[-1].append(token)
     for sentence in sentences:
-        is_own = marks is not None and any(
-            token.word.partition("'")[0] in marks.own for token in sentence
+        is_own = rules is not None and any(
+            token.word.partition("'")[0] in rules.first_person for token in sentence
         )
         for token in sentence:
             token.own = is_own
@@ -379,7 +406,7 @@ def _note(usage: _Usage, token: _Token, text: Text, number: int) -> None:
     usage.surfaces[token.surface] += 1
     usage.shares[mark] = words.frequency(*mark)
     usage.places += 1
-    if text.speaker and text.language in noun_marks.BY_LANGUAGE:
+    if text.speaker and form.rules_of(text.language):
         usage.uttered += 1
         usage.own += token.own
     usage.inside += token.inside
@@ -388,26 +415,29 @@ def _note(usage: _Usage, token: _Token, text: Text, number: int) -> None:
 
 def _is_noun(tokens: Sequence[_Token], tells: Sequence[bool], place: int, language: str) -> bool:
     """Whether a word stands where its language has its nouns."""
-    marks = noun_marks.BY_LANGUAGE.get(language)
-    if marks is None:
-        return True
-    if marks.capital:
+    if language in CAPITAL_NOUNS:
         return tokens[place].surface[:1].isupper()
-    first = place
-    if marks.adjectives_first:  # what stands between these and a noun is a part of its name, too
+    rules, first = form.rules_of(language), place
+    if rules is None:
+        return True
+    if (
+        language in ADJECTIVES_FIRST
+    ):  # what stands between these and a noun is a part of its name, too
         while first and tokens[first].joined and tells[first - 1]:
             first -= 1
-    return first > 0 and tokens[first].joined and tokens[first - 1].word in marks.words
+    return first > 0 and tokens[first].joined and tokens[first - 1].word in rules.before_nouns
 
 
 def _is_other(tokens: Sequence[_Token], place: int, language: str) -> bool:
     """Whether a word stands where its language has no nouns: "so tough", "they help"."""
-    marks = noun_marks.BY_LANGUAGE.get(language)
+    rules, before = form.rules_of(language), tokens[place - 1].word
     return (
-        marks is not None
+        rules is not None
         and place > 0
         and tokens[place].joined
-        and tokens[place - 1].word in marks.others
+        and before in stop_words.OF_LANGUAGE.get(language, ())
+        and bool(rules.before_nouns)
+        and before not in rules.before_nouns
     )
 
 
@@ -449,8 +479,7 @@ def _join_phrases(singles: dict[str, _Usage], pairs: dict[tuple[str, str], _Usag
     for key, pair in list(pairs.items()):
         parts = [singles[stem].candidate for stem in key]
         rarer = min(parts, key=lambda part: len(part.texts))
-        marks = noun_marks.BY_LANGUAGE.get(pair.language)
-        head = parts[0] if marks is not None and not marks.adjectives_first else parts[1]
+        head = parts[pair.language in ADJECTIVES_FIRST or form.rules_of(pair.language) is None]
         least = max(LEAST_RECORDS, PHRASE_SHARE * len(rarer.texts))
         if len(pair.candidate.texts) < least or head.nouns < NOUN_SHARE:
             del pairs[key]
@@ -469,9 +498,9 @@ def _join_phrases(singles: dict[str, _Usage], pairs: dict[tuple[str, str], _Usag
 
 def _tells(word: str, language: str, passing: Collection[str]) -> bool:
     """Whether a word tells what something is about."""
-    folded, marks = words.folded(word), noun_marks.BY_LANGUAGE.get(language)
+    folded, rules = words.folded(word), form.rules_of(language)
     return (
-        (marks is None or not marks.tells_nothing(word))
+        (rules is None or word not in rules.before_nouns)
         and len(folded) >= LEAST_LETTERS
         and word not in stop_words.WORDS
         and word not in passing

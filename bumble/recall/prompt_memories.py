@@ -18,9 +18,9 @@ from bumble.entity.folder import Entity
 from bumble.errors import RecordMissingError, UserError
 from bumble.fallback import quotes
 from bumble.index import chunks
-from bumble.index.filters import Filter
 from bumble.index.memory import Memory
 from bumble.index.rerank import RerankTurn
+from bumble.index.rows import Filter
 from bumble.index.search import Hit
 from bumble.llm import prompts
 from bumble.prompt import expand, system

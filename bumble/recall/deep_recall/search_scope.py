@@ -1,8 +1,4 @@
-"""What a deep recall may look at: its scope, who reads, and the three ways to look.
-
-Every way goes through the door of ordinary recall (`recall/recalled`): what somebody may not
-meet, and beliefs that gave way, are not there. Knows nothing of models or budgets.
-"""
+"""What a deep recall may look at: its scope, who reads, and the three ways to look."""
 
 from __future__ import annotations
 
@@ -13,14 +9,86 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.errors import RecordInvalidError
+from bumble.errors import RecordInvalidError, UsageError
 from bumble.index import chunks
 from bumble.index.search import Hit
-from bumble.recall import recalled, whole_record
-from bumble.recall.deep_recall import pattern
-from bumble.recall.recalled import Search
+from bumble.recall import prompt_memories, whole_record
+from bumble.recall.prompt_memories import Search
 from bumble.records import base, session_files
 from bumble.runtime.runtime import Runtime
+from bumble.text import words
+from bumble.text.stop_words import words as words_of
+
+MAX_CHARS = 200
+ANY, OR = "*", "|"
+Glob = tuple[str, ...]  # the parts of a word between its `*`
+
+
+class Pattern(Struct, frozen=True):
+    """What is looked for, word by word."""
+
+    phrases: tuple[tuple[Glob, ...], ...]  # one of them has to stand in a text
+
+    def matches(self, text: str) -> bool:
+        """Tell whether a text holds one of the phrases."""
+        text_words = [words.folded(word) for word in words_of(text)]
+        return any(_holds(text_words, phrase) for phrase in self.phrases)
+
+
+def parse(source: str) -> Pattern:
+    """Read a pattern.
+
+    Raises:
+        UsageError: If it is too long, or has no word to look for.
+    """
+    if len(source) > MAX_CHARS:
+        raise UsageError(f"A pattern has at most {MAX_CHARS} characters.")
+    phrases = tuple(filter(None, (_phrase(part) for part in source.split(OR))))
+    if not phrases:
+        raise UsageError(
+            "A pattern needs a word: `*` stands for letters, `|` between alternatives."
+        )
+    return Pattern(phrases)
+
+
+def _phrase(source: str) -> tuple[Glob, ...]:
+    globs = list[Glob]()
+    for token in source.split():
+        parts = [[words.folded(word) for word in words_of(part)] for part in token.split(ANY)]
+        if len(parts) == 1:
+            globs += [(word,) for word in parts[0]]
+        elif any(parts):
+            globs.append(tuple("".join(part) for part in parts))
+    return tuple(globs)
+
+
+def _holds(text_words: Sequence[str], phrase: Sequence[Glob]) -> bool:
+    """Tell whether the words of a phrase follow each other in a text; both are short or linear."""
+    return any(
+        all(_fits(text_words[start + n], glob) for n, glob in enumerate(phrase))
+        for start in range(len(text_words) - len(phrase) + 1)
+    )
+
+
+def _fits(word: str, glob: Glob) -> bool:
+    """Tell whether a word is as a glob says: its parts in their order, the leftmost place of each.
+
+    The leftmost is enough, so nothing is ever tried again.
+    """
+    first, *middle = glob
+    if not middle:
+        return word == first
+    *middle, last = middle
+    if len(word) < len(first) + len(last) or not word.startswith(first) or not word.endswith(last):
+        return False
+    at, end = len(first), len(word) - len(last)
+    for part in middle:
+        at = word.find(part, at, end)
+        if at < 0:
+            return False
+        at += len(part)
+    return True
+
 
 Scope = Literal["current_session", "recent_sessions", "all_sessions", "all"]
 RECENT = 5  # conversations
@@ -56,7 +124,7 @@ def source_of(hit: Hit) -> RecollectionSource:
         id=hit.id,
         path=hit.path,
         line=hit.line,
-        text=f"{hit.newer} {recalled.content(hit)}".lstrip(),
+        text=f"{hit.newer} {prompt_memories.content(hit)}".lstrip(),
         at=hit.at,
         speaker=hit.speaker,
         audience=hit.audience,
@@ -65,7 +133,7 @@ def source_of(hit: Hit) -> RecollectionSource:
     )
 
 
-class Reach(Struct, frozen=True):
+class SearchScope(Struct, frozen=True):
     """What one deep recall may look at."""
 
     runtime: Runtime
@@ -86,7 +154,7 @@ class Reach(Struct, frozen=True):
         wanted = self._kinds(kinds)
         if wanted is None:
             return []
-        return recalled.find(
+        return prompt_memories.find(
             self.runtime.memory,
             self.runtime.config,
             replace(self.base, people=tuple(people), after=after, before=before),
@@ -103,8 +171,8 @@ class Reach(Struct, frozen=True):
         Raises:
             UsageError: If it is no pattern.
         """
-        looked_for = pattern.parse(source)
-        return recalled.scan(
+        looked_for = parse(source)
+        return prompt_memories.scan(
             self.runtime.memory,
             self.runtime.config,
             self.base,
@@ -161,7 +229,7 @@ class Reach(Struct, frozen=True):
         return tuple(kind for kind in wanted if kind in self.kinds) or None
 
 
-def of_scope(runtime: Runtime, search: Search, scope: Scope, current: str = "") -> Reach:
+def of_scope(runtime: Runtime, search: Search, scope: Scope, current: str = "") -> SearchScope:
     """Return what may be looked at in a scope.
 
     Args:
@@ -171,14 +239,14 @@ def of_scope(runtime: Runtime, search: Search, scope: Scope, current: str = "") 
         current: Id of the conversation that goes on; by default the newest.
     """
     if scope == "all":
-        return Reach(runtime, search)
+        return SearchScope(runtime, search)
     messages = (whole_record.MESSAGE,)
     if scope == "all_sessions":
-        return Reach(runtime, search, messages)
+        return SearchScope(runtime, search, messages)
     newest = list(dict.fromkeys((*filter(None, (current,)), *_newest_sessions(runtime))))
     chosen = newest[: RECENT if scope == "recent_sessions" else 1]
     nowhere = ("-",)  # no conversation has this id
-    return Reach(runtime, replace(search, sessions=tuple(chosen) or nowhere), messages)
+    return SearchScope(runtime, replace(search, sessions=tuple(chosen) or nowhere), messages)
 
 
 def _newest_sessions(runtime: Runtime) -> list[str]:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,12 +10,11 @@ from msgspec.structs import replace
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
-from bumble.index.database import open_to_read
 from bumble.jobs import day_prefix
 from bumble.llm.scripted import Reply
 from bumble.models.abilities.tiers import Abilities
-from bumble.recall import catalysts, catalyze, recalled, topic_overview
-from bumble.recall.recalled import Search
+from bumble.recall import catalyze, prompt_memories, topic_overview, topic_questions
+from bumble.recall.prompt_memories import Search
 from bumble.records import sessions, topics
 from bumble.records.sessions import Message
 from bumble.runtime import job
@@ -63,8 +61,8 @@ def morning(runtime: Runtime) -> None:
 
 
 def draw(runtime: Runtime, name: str = "boat") -> list[topics.TopicFile]:
-    for drawing in catalysts.check(runtime, name=name).jobs:
-        job.apply(runtime, catalysts.run(runtime, drawing))
+    for drawing in topic_questions.check(runtime, name=name).jobs:
+        job.apply(runtime, topic_questions.run(runtime, drawing))
     return list(topics.read(runtime.entity.topics))
 
 
@@ -107,10 +105,10 @@ def test_they_are_drawn_anew_only_where_a_new_mention_changes_what_they_come_fro
 ) -> None:
     runtime = by_form(living.runtime_of(ada))
     draw(runtime)
-    assert not catalysts.check(runtime, name="boat").due
-    assert catalysts.check(runtime, name="boat", force=True).due
+    assert not topic_questions.check(runtime, name="boat").due
+    assert topic_questions.check(runtime, name="boat", force=True).due
     talk(ada, "sam", ((1, "Is the boat cold inside?"),), first=5)
-    assert catalysts.check(by_form(living.runtime_of(ada)), name="boat").due
+    assert topic_questions.check(by_form(living.runtime_of(ada)), name="boat").due
 
 
 def test_what_somebody_else_said_in_private_is_in_no_catalyst(ada: Entity) -> None:
@@ -125,19 +123,6 @@ def test_a_file_by_hand_stays_as_it_is(ada: Entity) -> None:
     file.write_text("- Whose is it?\n")
     assert draw(by_form(living.runtime_of(ada)))[0].catalysts[0].text == "Whose is it?"
     assert file.read_text() == "- Whose is it?\n"
-
-
-def test_the_index_keeps_what_they_point_to_and_forgets_it_with_them(ada: Entity) -> None:
-    runtime = by_form(living.runtime_of(ada))
-    draw(runtime)
-    runtime.memory.sync()
-    count = "select count(distinct catalyst), count(*) from links"
-    with closing(open_to_read(ada.vectors)) as database:
-        assert database.rows(count) == [(2, 2 * len(SAID) + 2)]  # and what it knows
-    (ada.topics / "boat.md").unlink()
-    runtime.memory.sync()
-    with closing(open_to_read(ada.vectors)) as database:
-        assert database.rows(count) == [(0, 0)]
 
 
 def catalyzed(runtime: Runtime, register: str, reader: str = "sam") -> catalyze.Catalyzed:
@@ -174,7 +159,7 @@ def test_recall_that_names_no_kind_leaves_catalysts_out(ada: Entity) -> None:
     draw(runtime)
     runtime.memory.sync()
     at = Search(("sam",), "content", NOON)
-    hits = recalled.find(runtime.memory, runtime.config, at, "boat", limit=20, unasked=False)
+    hits = prompt_memories.find(runtime.memory, runtime.config, at, "boat", limit=20, unasked=False)
     assert {hit.kind for hit in hits} == {"message", "knowledge"}
 
 

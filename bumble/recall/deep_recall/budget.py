@@ -35,7 +35,7 @@ class RecollectionSpending(Struct, frozen=True):
     longest_step_seconds: float = 0.0
 
 
-class Meter:
+class Budget:
     """Asks a model within limits, and counts."""
 
     def __init__(

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bumble.index import turn_shares
-from bumble.index.turn_shares import units
+from bumble.index import late
+from bumble.index.late import units
 
 SHARES = (0.5, 0.3)
 
@@ -16,7 +16,7 @@ def floats(*rows: list[float]) -> np.typing.NDArray[np.float32]:
 def test_a_turn_takes_from_those_before_what_they_match_better() -> None:
     each = units(np.array([1, 1, 1]), np.array([0, 1, 2]))
     matched = floats([0.9, 0.5, 0.1], [0.2, 0.4, 0.3])
-    found = turn_shares.with_before(matched, np.array([9, 9, 9]), each, SHARES)
+    found = late.with_before(matched, np.array([9, 9, 9]), each, SHARES)
     assert found[0].tolist() == pytest.approx([0.9, 0.7, 0.1 + 0.2 + 0.24])
     assert found[1].tolist() == pytest.approx([0.2, 0.4, 0.35])
 
@@ -25,14 +25,14 @@ def test_a_turn_takes_nothing_from_another_conversation_or_across_a_gap() -> Non
     each = units(np.array([1, 2, 2]), np.array([0, 0, 3]))
     matched = floats([0.9, 0.5, 0.1])
     lengths = np.array([9, 9, 9])
-    assert (turn_shares.with_before(matched, lengths, each, SHARES) == matched).all()
+    assert (late.with_before(matched, lengths, each, SHARES) == matched).all()
 
 
 def test_a_long_turn_is_understood_by_itself() -> None:
     each = units(np.array([1, 1, 1, 1]), np.array([0, 1, 4, 5]))
     matched = floats([0.9, 0.1, 0.9, 0.1])
-    lengths = np.array([9, 9, 9, 9 * turn_shares.OWN_TERMS])
-    found = turn_shares.with_before(matched, lengths, each, SHARES)[0]
+    lengths = np.array([9, 9, 9, 9 * late.OWN_TERMS])
+    found = late.with_before(matched, lengths, each, SHARES)[0]
     assert 0.1 < found[3] < found[1]
 
 
@@ -43,19 +43,19 @@ def test_passages_of_a_turn_are_one_unit_and_records_are_none() -> None:
 
 
 def test_surroundings_are_the_best_around_and_never_the_turn_itself() -> None:
-    count = 2 * turn_shares.AROUND + 3
+    count = 2 * late.AROUND + 3
     each = units(np.ones(count, np.int64), np.arange(count))
     scores = np.zeros(count, np.float32)
     scores[5] = 0.9
-    found = turn_shares.surroundings(scores, each)
+    found = late.surroundings(scores, each)
     assert found[5] == 0
-    assert found[4] == found[6] == pytest.approx(0.9 / turn_shares.BEST_AROUND)
-    assert found[5 + turn_shares.AROUND + 1] == 0
+    assert found[4] == found[6] == pytest.approx(0.9 / late.BEST_AROUND)
+    assert found[5 + late.AROUND + 1] == 0
 
 
 def test_what_stands_alone_gets_the_usual_surroundings() -> None:
     each = units(np.array([1, 1, 2]), np.array([0, 1, -1]))
-    assert turn_shares.surroundings(floats([0.4, 0.4, 0.9])[0], each)[2] == pytest.approx(0.4)
+    assert late.surroundings(floats([0.4, 0.4, 0.9])[0], each)[2] == pytest.approx(0.4)
 
 
 @pytest.mark.parametrize(
@@ -71,4 +71,4 @@ def test_what_stands_alone_gets_the_usual_surroundings() -> None:
 def test_somebody_is_asked_for_by_a_part_of_their_name(
     query: str, name: str, *, expected: bool
 ) -> None:
-    assert turn_shares.asked_about(query, name) is expected
+    assert late.asked_about(query, name) is expected

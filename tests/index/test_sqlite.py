@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from bumble.errors import FolderUnwritableError, IndexUnusableError
-from bumble.index import database, database_reader, rows
+from bumble.index import rows, sqlite
 from bumble.index.chunks import Chunk
 from bumble.models.embed.hashing import HashingEmbedder
 from tests.support.kills import forks, in_child
+from tests.support.notes import Notes
 
 RNG = np.random.default_rng(3)
 
@@ -23,7 +24,7 @@ def unit(*values: float) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
 
 
 def test_the_nearest_come_first_with_their_cosines(tmp_path: Path) -> None:
-    with closing(database.create(tmp_path / "memory.db")) as stored:
+    with closing(sqlite.create(tmp_path / "memory.db")) as stored:
         near, far = unit(1, 1, *[0] * 6), unit(0, 1, *[0] * 6)
         stored.put_vectors([(1, far), (2, near)])
         found = stored.nearest(unit(1, *[0] * 7), 5)
@@ -32,7 +33,7 @@ def test_the_nearest_come_first_with_their_cosines(tmp_path: Path) -> None:
 
 
 def test_equal_vectors_come_by_id(tmp_path: Path) -> None:
-    with closing(database.create(tmp_path / "memory.db")) as stored:
+    with closing(sqlite.create(tmp_path / "memory.db")) as stored:
         stored.put_vectors([(one, unit(1, *[0] * 7)) for one in (9, 4, 7)])
         assert [one for one, _ in stored.nearest(unit(1, *[0] * 7), 2)] == [4, 7]
 
@@ -42,10 +43,10 @@ def test_among_many_rows_bits_choose_what_floats_would(
 ) -> None:
     rows = RNG.standard_normal((600, 128)).astype(np.float32)
     query = rows[17] + np.float32(0.5) * rows[18]
-    with closing(database.create(tmp_path / "memory.db")) as stored:
+    with closing(sqlite.create(tmp_path / "memory.db")) as stored:
         stored.put_vectors(enumerate(rows / np.linalg.norm(rows, axis=1, keepdims=True)))
         exact = stored.nearest(query, 10)
-        monkeypatch.setattr(database_reader, "EXACT_ROWS", 100)
+        monkeypatch.setattr(sqlite, "EXACT_ROWS", 100)
         coarse = stored.nearest(query, 10)
     assert coarse[:2] == exact[:2]
     assert len({one for one, _ in coarse} & {one for one, _ in exact}) >= 7
@@ -65,7 +66,7 @@ def test_the_id_of_a_chunk_depends_on_its_file_record_and_place() -> None:
 
 
 def test_what_fails_inside_a_transaction_is_not_kept(tmp_path: Path) -> None:
-    with closing(database.create(tmp_path / "memory.db")) as stored:
+    with closing(sqlite.create(tmp_path / "memory.db")) as stored:
         with pytest.raises(RuntimeError), stored.transaction():
             stored.set_meta("name", "Ada")
             raise RuntimeError
@@ -84,23 +85,23 @@ def test_every_part_of_an_identity_is_stored() -> None:
 
 def test_a_database_of_another_version_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
-    with closing(database.create(path)) as stored:
+    with closing(sqlite.create(path)) as stored:
         stored.set_meta("schema", "0")
     with pytest.raises(IndexUnusableError, match="another version") as caught:
-        database.open_to_read(path)
+        sqlite.open_to_read(path)
     assert caught.value.exit_code == 30
 
 
 def test_a_folder_that_takes_no_files_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(FolderUnwritableError, match="file"):
-        database.create(tmp_path / "file" / "memory.db")
+        sqlite.create(tmp_path / "file" / "memory.db")
 
 
 def test_a_reader_cannot_write(tmp_path: Path) -> None:
-    database.create(tmp_path / "memory.db").close()
+    sqlite.create(tmp_path / "memory.db").close()
     with (
-        closing(database.open_to_read(tmp_path / "memory.db")) as stored,
+        closing(sqlite.open_to_read(tmp_path / "memory.db")) as stored,
         pytest.raises(IndexUnusableError, match="readonly"),
     ):
         stored.rows("insert into meta values ('name', 'Ada')")
@@ -109,11 +110,11 @@ def test_a_reader_cannot_write(tmp_path: Path) -> None:
 @forks
 def test_what_a_killed_writer_left_is_read_without_writing(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
-    with closing(database.create(path)) as stored, stored.transaction():
+    with closing(sqlite.create(path)) as stored, stored.transaction():
         stored.set_meta("name", "Ada")
 
     def half_written() -> None:
-        written = database.open_to_write(path)
+        written = sqlite.open_to_write(path)
         connection = written._db
         connection.execute("begin immediate")
         written.set_meta("name", "half")
@@ -123,9 +124,47 @@ def test_what_a_killed_writer_left_is_read_without_writing(tmp_path: Path) -> No
     in_child(half_written)
     names = (path, path.with_name("memory.db-journal"))
     before = [file.read_bytes() for file in names]
-    with closing(database.open_to_read(path)) as reader:
+    with closing(sqlite.open_to_read(path)) as reader:
         assert reader.meta("name") == "Ada"
     assert [file.read_bytes() for file in names] == before
-    with closing(database.open_to_write(path)) as stored:
+    with closing(sqlite.open_to_write(path)) as stored:
         assert stored.meta("name") == "Ada"
     assert not names[1].exists()
+
+
+def test_an_index_of_version_4_is_brought_up_to_date_and_loses_no_vector(tmp_path: Path) -> None:
+    notes, embedder = Notes(tmp_path), HashingEmbedder(64)
+    (tmp_path / "entity.yaml").write_text("name: Ada\n")
+    for n in range(8):
+        notes.episode(f"{n}", f"The tide number {n} came with a lantern.", day=n)
+    notes.sync(embedder)
+    before = notes.ranking("lantern tide", embedder)
+    with closing(sqlite.open_to_write(notes.entity.vectors)) as stored:
+        for change in (
+            *("drop table words", "drop table vocabulary", "drop view spoken"),
+            *("drop table placed", "create table placed (id integer primary key, block integer)"),
+            "alter table chunks add column timed integer",
+            *("create table queue (id integer primary key)", "create table blocks (id, ids, bits)"),
+        ):
+            stored.run(change)
+        stored.set_meta("schema", "4")
+    with pytest.raises(IndexUnusableError, match="another version"):
+        sqlite.open_to_read(notes.entity.vectors)
+    assert notes.sync(embedder).embedded == 0
+    assert notes.ranking("lantern tide", embedder) == before
+    assert notes.entity.vectors.exists()
+
+
+def test_words_are_counted_as_in_a_new_index_whatever_was_taken_out(tmp_path: Path) -> None:
+    notes = Notes(tmp_path)
+    (tmp_path / "entity.yaml").write_text("name: Ada\n")
+    paths = [
+        notes.episode(f"{n}", f"The tide number {n} came with a lantern.", day=n) for n in range(6)
+    ]
+    notes.sync()
+    paths[0].unlink()
+    notes.episode("1", "It was a lantern alone.", day=1)
+    notes.sync()
+    with closing(sqlite.open_to_read(notes.entity.vectors)) as stored:
+        assert stored.counts(["tide", "lantern", "whale"]) == {"tide": 4, "lantern": 5, "whale": 0}
+        assert stored.words_size() == stored.size() == 5

@@ -24,9 +24,8 @@ from bumble.fallback.sayings import Wording
 from bumble.guard import secrets, verifier
 from bumble.guard.speakers import Speakers
 from bumble.llm import prompts, structured
-from bumble.recall import mentions, petri, survey
-from bumble.recall.mentions import Text
-from bumble.recall.petri import Topic
+from bumble.recall import survey, topic_mining
+from bumble.recall.topic_mining import Text, Topic
 from bumble.records import base, kinds, topics
 from bumble.records.base import Provenance
 from bumble.records.provenance import BY_FORM
@@ -74,12 +73,12 @@ def check(runtime: Runtime, *, name: str = "", force: bool = False) -> Due[Drawi
     """
     runtime.memory.sync()
     circle = (people.owner_id(runtime.entity, runtime.identity),)
-    texts = [text for text in mentions.read(runtime.memory, circle) if not text.is_quoted]
+    texts = [text for text in survey.mentions(runtime.memory, circle) if not text.is_quoted]
     at = runtime.now()
     all_topics = survey.of_texts(runtime.memory, texts, at, circle)
     taken = survey.Survey(tuple(all_topics), tuple(topics.read(runtime.entity.topics)))
     topic = taken.find(name) if name else None
-    recurring = [each for each in all_topics if each.frequency >= petri.LEAST_RECORDS]
+    recurring = [each for each in all_topics if each.frequency >= topic_mining.LEAST_RECORDS]
     wanted = ([topic] if topic else []) if name else recurring[:TOPICS]
     wording = sayings.of_owner(runtime)
     drawings = [
@@ -154,7 +153,7 @@ def _asked(runtime: Runtime, topic: Topic, wording: Wording | None) -> Iterator[
 def _question(topic: Topic, text: Text) -> str:
     """Return the question of a message that is about a topic; empty if it asks none."""
     for sentence in words.sentences(text.text):
-        stems = petri.key_of(sentence, text.language)
+        stems = topic_mining.key_of(sentence, text.language)
         is_about = any(survey.holds(stems, key) for key in topic.keys)
         telling = words.stems(sentence, text.language) - {
             part for key in topic.keys for part in key
