@@ -14,6 +14,7 @@ from msgspec.structs import asdict
 
 from bumble.entity.changes import Change
 from bumble.errors import FolderUnwritableError, RefusedError
+from bumble.fallback import sayings
 from bumble.files import disk
 from bumble.recall.deep_recall import deep
 from bumble.recall.deep_recall.budget import RecollectionSpending
@@ -132,13 +133,13 @@ def ask(
     cache, state = _cache(runtime), [runtime.memory.state()]
     if runtime.memory.unusable:  # else the miss would be kept as a question that nothing answers
         raise RefusedError(UNSEARCHED)
-    able = runtime.abilities.tier("memory", words.language(question))
+    asks = calls != 0 and sayings.may_write(runtime, question)
     arguments = {
         "question": words.one_line(question),
         "scope": scope,
         "readers": sorted(readers),
         "outside": [outside, *unseen],
-        "model": runtime.model.name if able == "write" and calls != 0 else "",
+        "model": runtime.model.name if asks else "",
         "calls": calls,
     }
     entry = _read(cache.get(NAME, arguments, state, at))

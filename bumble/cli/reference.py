@@ -14,9 +14,8 @@ from typing import Any
 import typer
 
 from bumble import errors
-from bumble.cli import app, command_help, command_words, completing, output
+from bumble.cli import app, command_help, command_words, completing, output, settings_page
 from bumble.cli.app import BUG_EXIT_CODE, COMMANDS, INTERRUPTED_EXIT_CODE
-from bumble.cli.pages import man_page, settings_page
 from bumble.errors import UserError
 
 PACKAGE = Path(__file__).parent.parent
@@ -175,7 +174,6 @@ def pages(folder: Path) -> dict[Path, str]:
     architecture = folder / "architecture.md"
     return {
         completing.WORDS: command_words.words(),
-        folder / "bumble.1": man_page.page(MEANINGS),
         folder / "commands.md": page(),
         folder / "settings.md": settings_page.page(),
         folder / "words.md": command_help.page(),

@@ -11,7 +11,6 @@ from bumble.cli.models import abilities, chat_model, weights
 from bumble.cli.opening import Opened
 from bumble.index.memory import Memory
 from bumble.llm.protocol import Model
-from bumble.models.abilities.tiers import ANY
 from bumble.models.embed.protocol import Embedder
 from bumble.models.weights.choice import Choice
 from bumble.runtime.runtime import TEMPERATURE, Runtime
@@ -56,10 +55,9 @@ def runtime(
         writes: False: incognito.
         talks: Whether somebody waits for an answer: an index that can't be used doesn't stop it.
     """
-    may = abilities.of(opened, chosen)
 
     def open_embedder() -> Embedder | None:
-        reads = may.tier("memory", ANY) != "write"
+        reads = not abilities.may_remember(opened, chosen)
         return weights.embedder(opened, fetch_with_yes=yes, reads=reads)
 
     memory = Memory(
@@ -83,7 +81,7 @@ def runtime(
         rng=opened.shell.rng,
         writes=writes,
         environ=opened.shell.environ,
-        abilities=may,
+        abilities=abilities.of(opened, chosen),
         trusted=opened.settings.trusted,
         local=run is not None,
         temperature=run.temperature if run else TEMPERATURE,

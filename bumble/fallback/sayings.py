@@ -112,6 +112,11 @@ def in_language(runtime: Runtime, language: str) -> Wording | None:
     return Wording(language, templates.load(language))
 
 
+def may_write(runtime: Runtime, text: str) -> bool:
+    """Whether the model writes memories in the language of a text."""
+    return in_language(runtime, words.language(text)) is None
+
+
 def for_talk(runtime: Runtime, language: str) -> Templates | None:
     """Return the wordings of a talk in a language; None where the model writes its replies."""
     if runtime.abilities.tier("talk", language) == "write":

@@ -7,7 +7,6 @@ import pytest
 import bumble
 from bumble.cli import reference
 from bumble.cli.app import BUG_EXIT_CODE, COMMANDS, SECTIONS
-from bumble.cli.pages import man_page
 from tests.support.chatting import script
 from tests.support.command_line import leaves
 from tests.support.running import Run
@@ -27,14 +26,6 @@ def test_what_is_generated_says_what_the_code_does() -> None:
         if place.read_text(encoding="utf-8") != text
     ]
     assert stale == []
-
-
-def test_the_man_page_names_every_command_and_begins_no_line_by_chance() -> None:
-    page = man_page.page(reference.MEANINGS)
-    for name in COMMANDS:
-        assert f".SS bumble {name}".replace("-", r"\-") in page
-    requests = {line.split()[0] for line in page.splitlines() if line.startswith((".", "'"))}
-    assert requests == {".TH", ".SH", ".SS", ".TP", ".B", ".BR"}
 
 
 @pytest.mark.parametrize("argv", [("session", "--json", "list"), ("context", "json", "--json")])

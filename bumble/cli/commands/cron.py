@@ -129,7 +129,7 @@ def _offer_review(opened: Opened) -> None:
     shell, root = opened.shell, opened.entity.root
     if not shell.interactive or shell.json or opened.config.git.review or git.at(root) is None:
         return
-    if abilities.of(opened, None).tier("memory", "any") != "write":
+    if not abilities.may_remember(opened, None):
         return
     if not output.agrees("Shall what it makes of your talks wait for your word?", default=True):
         return

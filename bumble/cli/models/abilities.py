@@ -17,6 +17,7 @@ from bumble.entity import installation
 from bumble.entity.config import AbilitiesConfig
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import RecordInvalidError, UserError
+from bumble.fallback import sayings
 from bumble.files import disk
 from bumble.jobs import locks
 from bumble.llm import detect, providers
@@ -77,6 +78,11 @@ def of(opened: Opened, chosen: Choice | None) -> LateAbilities:
         chosen: The model; None: what the settings choose.
     """
     return LateAbilities(look=lambda: _look(opened, chosen))
+
+
+def may_remember(opened: Opened, chosen: Choice | None) -> bool:
+    """Whether the model of an entity writes memories in any language."""
+    return of(opened, chosen).tier("memory", ANY) == "write"
 
 
 def _look(opened: Configured, chosen: Choice | None) -> Abilities:
@@ -202,7 +208,7 @@ def say_once(
     code = spoken.language(runtime, session, person)
     if {code, ANY} & opened.config.llm.abilities.talk.keys():
         return  # whoever said so knows
-    if runtime.abilities.tier("talk", code) == "write":
+    if sayings.for_talk(runtime, code) is None:
         return
     place = opened.entity.private / "cache" / NOTICES
     seen = _notices(place)

@@ -14,6 +14,7 @@ from typing import Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from bumble.fallback import sayings
 from bumble.recall import prompt_memories
 from bumble.recall.deep_recall import plan, search_scope
 from bumble.recall.deep_recall.budget import Budget, RecollectionSpending
@@ -71,8 +72,7 @@ def recall(
     ordinary = _ordinary(around, question)
     if ordinary:
         return Recollection(question, scope, "recall", "", ordinary, (), "near enough")
-    able = runtime.abilities.tier("memory", words.language(question)) == "write"
-    if not able or calls == 0:
+    if not sayings.may_write(runtime, question) or calls == 0:
         why = "no call was allowed" if calls == 0 else "the model may not write"
         return _in_quotes(around, question, scope, why)
     meter = _meter(runtime, calls, stopwatch)
