@@ -34,6 +34,7 @@ from bench.truth_living import Planted
 from bumble.guard import verifier
 from bumble.guard.verifier import CitedClaim, ClaimSources, Said
 from bumble.llm.scripted import Reply
+from bumble.text import yaml_read
 from bumble.text.words import one_line
 from tests.support import able, openai_wire
 from tests.support.fake_server import Exchange, FakeServer
@@ -41,6 +42,7 @@ from tests.support.fake_server import Exchange, FakeServer
 MODEL = "able"
 CONTEXT_TOKENS = 32768
 SPOKEN = re.compile(r"^\[(m\d+)\] [\d:]+ ([^:]+): (.*)$", re.MULTILINE)
+_FIELDS = ("id", "at", "who", "text")
 WORDS = 6  # of a message that a statement rests on
 ENTITY = "Ada"  # whose own words bear out nothing, where a statement names no other `entity`
 
@@ -56,6 +58,29 @@ def judged(statement: Mapping[str, Any]) -> dict[str, str]:
         ClaimSources(window, tuple(statement.get("known", ())), (entity,), entity=entity),
     )
     return {"id": statement["id"], "verdict": found.verdict, "why": found.why}
+
+
+def of_talks(path: Path) -> list[dict[str, Any]]:
+    """Read statements that stand beside their talks: by kind, the ids they cite, the sentence."""
+    statements: list[dict[str, Any]] = []
+    for talk in yaml_read.parse(path.read_text(encoding="utf-8"))["talks"]:
+        window = [
+            dict(zip(("id", "at", "who", "text"), one, strict=True)) for one in talk["window"]
+        ]
+        for is_true in (True, False):
+            statements += [
+                {
+                    "id": f"{len(statements)}-{n}",
+                    "true": is_true,
+                    "kind": kind,
+                    "cites": cites,
+                    "sentence": sentence,
+                    "window": window,
+                    "known": talk["known"],
+                }
+                for n, (kind, cites, sentence) in enumerate(talk[str(is_true).lower()])
+            ]
+    return statements
 
 
 def _said(message: Mapping[str, Any]) -> Said:

@@ -11,9 +11,9 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -25,12 +25,15 @@ from typing import Any
 from platformdirs import user_cache_path
 from ruamel.yaml import YAML
 
+from bumble.cli.app import main as main_of_bumble
+from bumble.cli.process import Shell
 from release.contents import ROOT
 from tests.support import mind
 from tests.support.fake_server import FakeServer
 
 PLAN = Path(__file__).with_suffix(".yaml")
 EXAMPLES = ROOT / "examples"
+WEIGHTS = str(user_cache_path("bumble") / "weights")
 WRITER = "a-writer"  # what the records say of which model wrote them
 SMALLEST = "smollm2-135m"
 SMALL_TALKS = 2  # of the month, with the smallest model
@@ -46,6 +49,7 @@ def main() -> int:
     asked = parser.parse_args()
     plan = YAML(typ="safe").load(PLAN.read_text("utf-8"))
     with tempfile.TemporaryDirectory() as home:
+        os.environ["HOME"] = home  # nothing of the user shows through
         folder = Path(home) / asked.name
         lived = live_written if asked.name == "ada" else live_small
         lived(plan, Path(home), folder)
@@ -81,7 +85,7 @@ def live_written(plan: Mapping[str, Any], home: Path, folder: Path) -> None:
 
 def live_small(plan: Mapping[str, Any], home: Path, folder: Path) -> None:
     """Live the first talks with the smallest model."""
-    weights = os.environ.get("BUMBLE_WEIGHTS", str(user_cache_path("bumble") / "weights"))
+    weights = os.environ.get("BUMBLE_WEIGHTS", WEIGHTS)
     environ = {"BUMBLE_LLM_MODEL": SMALLEST, "BUMBLE_WEIGHTS": weights}
     environ |= {"BUMBLE_EMBEDDING_MODEL": "multilingual-e5-small"}
     bumble = partial(run, home, folder, environ)
@@ -91,12 +95,13 @@ def live_small(plan: Mapping[str, Any], home: Path, folder: Path) -> None:
 def run(
     home: Path, folder: Path, environ: Mapping[str, str], at: datetime | None, *words: str
 ) -> None:
-    """Run a command, at a time."""
-    command = [sys.executable, "-P", "-m", "bumble", *words]
-    command += ["-e", str(folder), "--now", at.isoformat()] if at else [str(folder)]
+    """Run a command, at a time; in this process, whose modules are loaded once."""
+    command = [*words, "-e", str(folder)] if at else [*words, str(folder)]
     clean = {"PATH": os.environ["PATH"], "HOME": str(home), "BUMBLE_EMBEDDING_MODEL": "none"}
     clean |= {"BUMBLE_LIMITS_SETTLE": "later", **environ}
-    subprocess.run(command, cwd=home, env=clean, check=True)
+    shell = Shell(clean, home, home, now_given=at, rng=random.Random(f"{at}{words}"))
+    if code := main_of_bumble(command, shell):
+        raise SystemExit(f"bumble {' '.join(command)} ended with {code}")
 
 
 def talk(plan: Mapping[str, Any], bumble: Any, name: str, talks: list[Mapping[str, Any]]) -> None:

@@ -90,3 +90,15 @@ def test_no_test_takes_its_fixtures_from_another_test() -> None:
     taken = re.compile(r"^\s*(?:from|import) tests\.(?:\S*\.)?(?:test_\w+|conftest)\b.*", re.M)
     texts = {path.name: path.read_text("utf-8") for path in Path(__file__).parent.rglob("*.py")}
     assert [(name, taken.findall(text)) for name, text in texts.items() if taken.search(text)] == []
+
+
+def test_modules_that_are_named_in_a_text_are_there() -> None:
+    """No tool moves the code that a test gives to a process of its own."""
+    named = re.compile(r"\bfrom (bumble(?:\.\w+)+) import")
+    known = {module.name for module in modules()}
+    texts = {path.name: path.read_text("utf-8") for path in Path(__file__).parent.rglob("*.py")}
+    gone = {
+        name: [each for each in named.findall(text) if each not in known]
+        for name, text in texts.items()
+    }
+    assert {name: each for name, each in gone.items() if each} == {}

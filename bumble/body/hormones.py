@@ -7,14 +7,17 @@ with numbers, not physiology. Knows nothing of bars beyond the names in its tabl
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.body.circadian import seconds_between
 from bumble.body.config import HORMONE_NAMES
+from bumble.text import moments
+from bumble.text.words import one_line, shorten
 
 HALF_LIFE_MINUTES = {"dopamine": 30, "cortisol": 60, "oxytocin": 45}  # of the gap to rest
 REST = {"dopamine": 0.15, "cortisol": 0.02, "oxytocin": 0.20}
@@ -135,3 +138,104 @@ def tone(hormones: Hormones) -> str:
 def shown_name(name: str, *, named: bool) -> str:
     """Give the hormone's name, or the plain word for it where names are hidden."""
     return name if named else PLAIN_NAMES[name]
+
+
+PHENOTYPE_MAX_CHARS = 200  # of what the entity says it is
+MATURE_INTERACTIONS = 200  # exchanges after which maturity is 1
+YOUNG_BELOW = 0.15  # maturity under which the note for the young is added
+EMBODY = "Embody this state naturally, without mentioning it."
+YOUNG = "You are still young: be curious, explore, ask, and try things out."
+
+
+def maturity(interactions: int) -> float:
+    """Tell how grown an entity is after so many exchanges: min(1, n / 200)."""
+    return min(1.0, max(0, interactions) / MATURE_INTERACTIONS)
+
+
+def phenotype_sentence(text: str, max_chars: int) -> str:
+    """Take the first sentence of an entity's view of itself, on one line, cut at a word."""
+    first = re.split(r"(?<=[.!?…])\s", one_line(text), maxsplit=1)[0]
+    return shorten(first, max_chars, at_word=True)
+
+
+def young_note(interactions: int) -> str:
+    """Return the note for an entity that is still young; empty once it has grown."""
+    grown = maturity(interactions)
+    return f"{YOUNG} (maturity {grown:.2f})" if grown < YOUNG_BELOW else ""
+
+
+def section(levels: Hormones, *, phenotype: str, interactions: int, named: bool) -> str:
+    """Write the section, for a body already advanced to the present.
+
+    Args:
+        levels: The hormones now.
+        phenotype: The entity's view of itself; only its first sentence is used, none if empty.
+        interactions: Exchanges in the entity's whole life.
+        named: Whether the hormones' names are shown.
+    """
+    named_levels = labels(levels)
+    level_words = ", ".join(
+        f"{shown_name(name, named=named)} {levels.levels[name]:.2f} ({named_levels[name]})"
+        for name in HORMONE_NAMES
+    )
+    lines = [
+        "## Endocrine State",
+        f"Levels: {level_words}.",
+        f"Tone: {tone(levels)}.",
+    ]
+    lines.append(EMBODY)
+    if sentence := phenotype_sentence(phenotype, PHENOTYPE_MAX_CHARS):
+        lines.append(f"Self: {sentence}")
+    if note := young_note(interactions):
+        lines.append(note)
+    return "\n".join(lines)
+
+
+MOST = 20  # anchors at once; the next one drops the weakest
+ASKED, WORDS, ALIKE = 0.3, 0.25, 0.15  # the anchor's share in the blend, by what recalls it
+ALIKE_ABOVE = 0.85  # cosine from which a body is like an anchor's
+LEAST_MOVED = 0.05  # length of what is above and below rest; a body at rest is like no anchor's
+COOL_DOWN = timedelta(minutes=15)  # between two that nobody asked for
+CHARGED = 0.8  # intensity from which a turn makes an anchor by itself
+HALF_LIFE_DAYS = 30.0  # of an anchor's strength, since it was made or recalled
+
+
+def blend(hormones: Hormones, levels: Mapping[str, float], share: float) -> Hormones:
+    """Draw the body towards an anchor: level ← (1 − share)·level + share·anchor, exactly.
+
+    Args:
+        hormones: The levels now.
+        levels: The anchor's.
+        share: Of the anchor, in [0, 1].
+    """
+    mixed = {
+        name: (1 - share) * level + share * levels[name] for name, level in hormones.levels.items()
+    }
+    return replace(hormones, levels=mixed)
+
+
+def likeness(levels: Mapping[str, float], other: Mapping[str, float]) -> float:
+    """Return the cosine of two states, of what each has above and below rest, in [-1, 1].
+
+    Levels as such are all positive and small at rest, so that any two would be alike.
+
+    Returns:
+        0 where a state is at rest.
+    """
+    sides = [[state[name] - rest for name, rest in REST.items()] for state in (levels, other)]
+    lengths = [math.hypot(*side) for side in sides]
+    if min(lengths) < LEAST_MOVED:
+        return 0.0
+    product = math.fsum(part * other for part, other in zip(*sides, strict=True))
+    return product / math.prod(lengths)
+
+
+def left(strength: float, touched: datetime, now: datetime) -> float:
+    """Return what time has left of an anchor's strength, in [0, 1]."""
+    days = max(0.0, seconds_between(touched, now)) / 86_400
+    return strength * math.exp2(-days / HALF_LIFE_DAYS)
+
+
+def is_cooling(stirred: datetime | None, now: datetime) -> bool:
+    """Whether one stirred so lately that no other may."""
+    return stirred is not None and moments.gap(stirred, now) < COOL_DOWN

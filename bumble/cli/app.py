@@ -161,7 +161,7 @@ class LazyGroup(TyperGroup):
         """Import a subcommand."""
         if cmd_name not in COMMANDS:
             return None
-        if self.commands[cmd_name] is None:
+        if self.commands.get(cmd_name) is None:
             module = importlib.import_module(f"bumble.cli.commands.{COMMANDS[cmd_name][0]}")
             command: Any = typer.main.get_command(module.app)
             command.name = cmd_name

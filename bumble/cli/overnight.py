@@ -6,7 +6,6 @@ goes when somebody is forgotten.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
@@ -33,9 +32,8 @@ def note(opened: Opened, said: str) -> None:
     """Keep a sentence about the sync of this night for the next talk."""
     when = f"{opened.shell.now().astimezone(opened.zone):%Y-%m-%d %H:%M}"
     text = f"The sync of {when}: {said}"
-    signed = json.dumps({"text": text, "mark": installation.mark(text)})
     with suppress(FolderUnwritableError):  # then only who reads the scheduler's mail learns of it
-        disk.write_atomic(opened.entity.private / FILE, signed.encode())
+        disk.write_atomic(opened.entity.private / FILE, installation.signed(FILE, text))
 
 
 def forget(opened: Opened) -> None:
@@ -49,8 +47,6 @@ def tell(opened: Opened) -> None:
     raw = disk.read_cache(opened.entity.private / FILE)
     if raw is None:
         return
-    with suppress(ValueError, TypeError, KeyError, RecursionError):
-        signed = json.loads(raw)
-        if installation.is_own(signed["text"], signed["mark"]):
-            output.warn(opened.shell, signed["text"])
+    with suppress(ValueError):
+        output.warn(opened.shell, installation.note_in(FILE, raw))
     forget(opened)

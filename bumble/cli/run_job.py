@@ -27,7 +27,7 @@ from bumble.runtime import audiences, job
 from bumble.runtime.job import Condition, Due, JobResult
 
 if TYPE_CHECKING:
-    from bumble.runtime.runner import Pass, Settled
+    from bumble.runtime.job import Pass, Settled
     from bumble.runtime.runtime import Runtime
 
 
@@ -100,13 +100,13 @@ def _settled(
 ) -> Iterator[Settled]:
     """Run the jobs that were due at the beginning; what is written is a line of the run ledger."""
     from bumble.jobs import tick
-    from bumble.runtime import runner
+    from bumble.runtime import job
 
-    passes = [runner.Pass(command.split(maxsplit=1)[0], lambda _: due, run)]
+    passes = [job.Pass(command.split(maxsplit=1)[0], lambda _: due, run)]
     if not due.due:
         return iter(())
     if dry_run:
-        return runner.settle(runtime, passes, limit, partial(planned, opened))
+        return job.settle(runtime, passes, limit, partial(planned, opened))
     return tick.run(runtime, command, passes, limit, partial(_written, opened))
 
 

@@ -226,20 +226,16 @@ def _put_note(note: PendingCommit) -> None:
     data: dict[str, Any] = asdict(note)
     del data["file"]
     text = json.dumps(data, sort_keys=True).encode(errors="replace").decode()
-    signed = {"mark": installation.mark(f"{note.file.name} {text}"), "note": text}
     temporary = note.file.with_suffix(".new")  # a killed writer's is taken over by the next
     disk.remove(temporary)
     with disk.translate_os_errors(temporary):
-        disk.write_synced(temporary, json.dumps(signed).encode(), mode=None)
+        disk.write_synced(temporary, installation.signed(note.file.name, text), mode=None)
     disk.move(temporary, note.file)
 
 
 def _read_note(file: Path, *, adopts: bool = False) -> PendingCommit | None:
     try:
-        signed = json.loads(disk.read(file))
-        if not adopts and not installation.is_own(f"{file.name} {signed['note']}", signed["mark"]):
-            return None
-        data = json.loads(signed["note"])
+        data = json.loads(installation.note_in(file.name, disk.read(file), adopts=adopts))
         return PendingCommit(
             file,
             data["title"],

@@ -24,6 +24,7 @@ from bumble.records.notices import Notice
 from bumble.records.provenance import BY_FORM
 from bumble.records.sessions import Message, Session
 from bumble.runtime import people, spoken
+from bumble.runtime.job import Condition
 from bumble.runtime.runtime import Runtime
 from bumble.text import words
 
@@ -68,6 +69,12 @@ class Saying(Struct, frozen=True):
     def quotes(self) -> tuple[Quote, ...]:
         """What is quoted of it, the newer first."""
         return (self.quote, self.older) if self.older else (self.quote,)
+
+
+def writes(runtime: Runtime) -> Condition:
+    """Return the condition of what only a model that may write makes: a dream, the story."""
+    passes = of_owner(runtime) is None
+    return Condition("model", "may write" if passes else "may not write", "one that writes", passes)
 
 
 def wording(runtime: Runtime, session: Session, messages: Sequence[Message]) -> Wording | None:

@@ -33,10 +33,7 @@ class Templates(Struct, frozen=True, forbid_unknown_fields=True):
     subject: str  # headings of a brief
     spoken: str
     asked: str
-    story: str  # heading of the narrative
     summary: str  # before the lines that stand for a conversation's middle
-    dream: str
-    automation: str
     grown: str  # reasons of what is proposed by rule
     topical: str
     # talk

@@ -46,6 +46,7 @@ SHARED_LETTERS = 5  # at the beginning of two words of one family
 LARGE = 100  # from here on a number with any word behind it may be an amount of money
 MOST_RATIO = 2  # between a number and what replaces it without a word of denial
 TELLING_SHARE = 2e-5  # of all words: a rarer one ties two messages together by itself
+EVERYDAY_WORDS = 1000  # of a language, which tie nothing together
 COMMON_WORDS = 3000  # of a language, none of which is a name
 _VARIANT_LETTERS = 3  # that two spellings of one name begin with
 _BESIDE = 2  # clauses before and behind one that tell what it is of
@@ -184,22 +185,19 @@ def _denial(language: str) -> frozenset[str]:
     return _DENIAL["en"] | _DENIAL.get(language, frozenset())
 
 
-def _links(subject: Subject, old: Source | None, new: _Passage) -> tuple[int, int]:
+def _links(subject: Subject, old: _Passage | None, new: _Passage) -> tuple[int, int]:
     """Count the words that tie what was said newly to what was said before, or to a sentence.
 
     Returns:
-        All of them, and those that are not in everybody's mouth.
+        All that are not in everybody's mouth, and those that are rare.
     """
     before = old.read.content if old else frozenset[str]()
     stems = _common(before, new.read.content) | _common(subject.subjects, new.read.content)
-    said = {*new.near, *(_tokens(old.text) if old else ()), *_tokens(subject.text)}
-    rare = {
-        stem
-        for token in said
-        if (stem := words.stem(token, subject.language)) in stems
-        and words.frequency(token, subject.language) < TELLING_SHARE
-    }
-    return len(stems), len(rare)
+    said = {*new.near, *(old.near if old else ()), *_tokens(subject.text)}
+    everyday = words.common(subject.language, EVERYDAY_WORDS)
+    telling = {token for token in said - everyday if words.stem(token, subject.language) in stems}
+    rare = {one for one in telling if words.frequency(one, subject.language) < TELLING_SHARE}
+    return len({words.stem(token, subject.language) for token in telling}), len(rare)
 
 
 def _ties(links: tuple[int, int]) -> bool:
@@ -208,11 +206,12 @@ def _ties(links: tuple[int, int]) -> bool:
 
 def _last(
     subject: Subject, sources: Sequence[Source], gives: Callable[[Source, _Passage], bool]
-) -> tuple[int, Source | None]:
-    """Return the newest source a passage of which gives something, and its place; -1: none."""
+) -> tuple[int, _Passage | None]:
+    """Return the newest source a passage of which gives something, and that passage; -1: none."""
     for n in range(len(sources) - 1, -1, -1):
-        if any(gives(sources[n], each) for each in _passages(sources[n].text, subject.language)):
-            return n, sources[n]
+        for passage in _passages(sources[n].text, subject.language):
+            if gives(sources[n], passage):
+                return n, passage
     return -1, None
 
 
@@ -235,7 +234,10 @@ def _other_number(subject: Subject, sources: Sequence[Source]) -> Iterator[int]:
                 ):
                     continue  # another one is put right
                 links = _links(subject, old, new)
-                about = shares(subject.subjects, sources[n].read.content)
+                about = shares(
+                    subject.subjects | (sources[last].read.content if old else frozenset()),
+                    sources[n].read.content,
+                )
                 if (_denies_number(number, new) and (_ties(links) or about)) or (
                     old
                     and any(
@@ -296,11 +298,13 @@ def _other_date(subject: Subject, sources: Sequence[Source]) -> Iterator[int]:
         if n == last:  # put right in the same breath: behind the older day
             given = [bool(wanted & _days(sources[n], passage)) for passage in passages]
             passages = passages[len(given) - given[::-1].index(True) :]
-        changes = any(passage.changes for passage in passages)
+        changes = any(passage.changes or not passage.standing for passage in passages)
         for new in passages:
             links = _links(subject, old, new)
             ties = _ties(links) or (new.changes and links[0] > 0)
             about = shares(subject.subjects, new.read.content)
+            if n == last and not _CHANGE.intersection(new.tokens):
+                continue
             days = _days(sources[n], new)
             if (_denies_time(subject, new) and (ties or about)) or (
                 old and days and not days & wanted and changes and ties

@@ -264,7 +264,8 @@ def _runs(tokens: Sequence[str], language: str) -> Iterator[_Run]:
         while index < len(tokens):
             joint = tokens[index] in _JOINTS and index + 1 < len(tokens)
             following = value(tokens[index + joint], language)
-            if following is None or tokens[index + joint][0].isdigit():
+            word = tokens[index + joint]
+            if following is None or word[0].isdigit() or word in _OF_OTHER:
                 break
             if following in _LARGE and total < following and not joint:
                 total *= following

@@ -200,7 +200,7 @@ def _is_given(number: Number, sentence: Subject, sources: Sequence[Source]) -> b
     ]
     counted = frozenset([number.unit])
     if any(
-        one.unit == number.unit or (number.unit and shares(counted, one.around))
+        one.unit == number.unit or (number.unit and not one.unit and shares(counted, one.around))
         for source, one in found
         if source in bearing
     ):
@@ -325,7 +325,7 @@ def _by_sums(given: Sequence[Number]) -> Iterator[Decimal]:
             yield difference / 2
     for one in given:
         if one.value >= 10:
-            yield from (one.value * 2, one.value / 2)
+            yield one.value / 2
             yield from (Decimal(round(one.value / parts)) for parts in (3, 4))
         yield one.value * 12  # months of a year
 

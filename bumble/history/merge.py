@@ -1,6 +1,6 @@
 """Merging two versions of an entity's file by its meaning: which rule for which file.
 
-Each kind of file has rules for its values (`merge_rules`); texts are merged line by line, and where
+Each kind says what its values become (`Kind.join`); texts are merged line by line, and where
 both sides changed a line, git's conflict markers are left in. A file that can't be read as what it
 should be is merged line by line as a whole.
 """

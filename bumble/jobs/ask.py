@@ -9,19 +9,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from itertools import count
+from typing import Any, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, structs
 from msgspec.structs import replace
 
+from bumble.body import appraisal
 from bumble.fallback.notices import NOTHING, Noticed
 from bumble.fallback.sayings import Wording
 from bumble.guard import verifier
 from bumble.guard.verifier import CitedClaim, SourceVerdict
-from bumble.jobs import answer, scene
-from bumble.jobs.answer import Sentence, StretchAnswer
+from bumble.jobs import scene
+from bumble.jobs.facts import CATEGORIES
+from bumble.jobs.portrait import FIELDS as SCORES
 from bumble.jobs.scene import Scene
 from bumble.llm import structured
 from bumble.llm.protocol import PromptMessage, Request
@@ -29,8 +33,260 @@ from bumble.records import base, episodes, state
 from bumble.records.mapping_files import MappingFile
 from bumble.runtime import job_request
 from bumble.runtime.job import NO_ANSWER
+from bumble.runtime.job_request import closed
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, words
+from bumble.text.words import one_line
+
+PART_WORDS = 2  # of an entry of what is no title, but a list
+SENTENCE_CHARS, QUOTE_CHARS, TITLE_CHARS = 300, 120, 80
+SENTENCES, FACTS, BELIEFS = 10, 8, 6  # at most: of a telling, of knowledge, of beliefs
+PORTRAIT_CHARS, JOURNAL_CHARS = 3200, 800  # 800 tokens of a portrait
+T = TypeVar("T")
+
+
+class Sentence(Struct, frozen=True):
+    """One sentence of an answer."""
+
+    place: str  # of it in the answer: `s3`
+    text: str
+    claims: bool = False  # whether it tells of the world or a person; else it is a reading
+    cites: tuple[str, ...] = ()  # labels of messages: `m2`
+    rests_on: tuple[str, ...] = ()  # words of these messages
+    inference: bool = False
+
+
+class TitledFact(Struct, frozen=True):
+    """What is to stand under a title of knowledge."""
+
+    title: str
+    sentences: tuple[Sentence, ...]
+    replaces: tuple[str, ...] = ()  # labels of known sentences that it takes the place of
+
+
+class StretchBelief(Struct, frozen=True):
+    """Something that may become a belief."""
+
+    category: str
+    sentences: tuple[Sentence, ...]  # one, or none once it was dropped
+    confirms: tuple[str, ...] = ()  # labels of beliefs held
+    contradicts: tuple[str, ...] = ()
+    puts_right: str = ""  # id of the message that it takes the place of, where that is known
+
+
+class PersonView(Struct, frozen=True):
+    """How the entity sees somebody, and what it learnt of them."""
+
+    person: str  # name
+    portrait: tuple[tuple[Sentence, ...], ...] = ()  # by line; empty: it stays as it is
+    scores: Mapping[str, Any] = {}  # as the model gave them
+    note: tuple[Sentence, ...] = ()
+
+
+class StretchAnswer(Struct, frozen=True):
+    """All that a model makes of a stretch."""
+
+    appraisal: Mapping[str, Any] = {}
+    title: tuple[Sentence, ...] = ()
+    narrative: tuple[Sentence, ...] = ()
+    reflection: tuple[tuple[Sentence, ...], ...] = ()  # by paragraph
+    knowledge: tuple[TitledFact, ...] = ()
+    beliefs: tuple[StretchBelief, ...] = ()
+    people: tuple[PersonView, ...] = ()
+    journal: tuple[Sentence, ...] = ()
+
+
+def schema(
+    messages: Sequence[str],
+    known: Sequence[str],
+    held: Sequence[str],
+    reflection_chars: int,
+) -> dict[str, Any]:
+    """Describe the answer.
+
+    Args:
+        messages: Labels of what people said, which alone can be cited.
+        known: Labels of known sentences.
+        held: Labels of beliefs.
+        reflection_chars: The longest reflection.
+    """
+    episode = {
+        "title": _text(TITLE_CHARS),
+        "narrative": _list(_claim(messages), SENTENCES, least=1),
+        "reflection": _text(reflection_chars),
+    }
+    fact = {
+        "title": _text(TITLE_CHARS),
+        "replaces": _labels(known),
+        "sentences": _list(_claim(messages), 4, least=1),
+    }
+    opinion = {
+        "category": {"enum": list(CATEGORIES)},
+        "claim": _claim(messages),
+        "confirms": _labels(held),
+        "contradicts": _labels(held),
+    }
+    person = {
+        "person": _text(TITLE_CHARS),
+        "portrait": _text(PORTRAIT_CHARS),
+        "scores": {"anyOf": [closed(SCORES), {"type": "null"}]},
+        "note": {"anyOf": [_claim(messages), {"type": "null"}]},
+    }
+    return closed(
+        {
+            "appraisal": appraisal.schema(),
+            "episode": closed(episode),
+            "knowledge": _list(closed(fact), FACTS),
+            "beliefs": _list(closed(opinion), BELIEFS),
+            "people": _list(closed(person), 4),
+            "journal": _text(JOURNAL_CHARS),
+        }
+    )
+
+
+def mended_schema(places: Sequence[str], messages: Sequence[str]) -> dict[str, Any]:
+    """Describe the sentences that were sent back, as they may come again."""
+    again = _claim(messages)
+    again["properties"] = {"place": {"enum": list(places)}, **again["properties"]}
+    again["required"] = ["place", "text"]
+    return closed({"mended": _list(again, len(places))})
+
+
+def _claim(messages: Sequence[str]) -> dict[str, Any]:
+    return closed(
+        {
+            "text": _text(SENTENCE_CHARS),
+            "cites": _labels(messages),
+            "rests_on": _list(_text(QUOTE_CHARS), 3),
+            "inference": {"type": "boolean"},
+        }
+    )
+
+
+def _labels(labels: Sequence[str]) -> dict[str, Any]:
+    """Describe a list of labels; a wrong one is sent back by itself, not the whole answer."""
+    return _list({"type": "string"}, min(6, len(labels)))
+
+
+def _text(most: int) -> dict[str, Any]:
+    return {"type": "string", "maxLength": most}
+
+
+def _list(item: Mapping[str, Any], most: int, *, least: int = 0) -> dict[str, Any]:
+    return {"type": "array", "items": item, "minItems": least, "maxItems": most}
+
+
+def read(data: Mapping[str, Any]) -> StretchAnswer:
+    """Read an answer that keeps to its schema."""
+    places = count(1)
+
+    def prose(text: str) -> tuple[Sentence, ...]:
+        return tuple(Sentence(f"s{next(places)}", part) for part in words.sentences(text))
+
+    def lines(text: str) -> tuple[tuple[Sentence, ...], ...]:
+        return tuple(prose(line) for line in text.splitlines() if line.strip())
+
+    def claimed(raw: Mapping[str, Any] | None) -> tuple[Sentence, ...]:
+        if raw is None or not raw["text"].strip():
+            return ()
+        return (_claimed(f"s{next(places)}", raw),)
+
+    def claims(raw_list: Sequence[Mapping[str, Any]]) -> tuple[Sentence, ...]:
+        return tuple(sentence for raw in raw_list for sentence in claimed(raw))
+
+    episode = data["episode"]
+    return StretchAnswer(
+        data["appraisal"],
+        prose(named(episode["title"], _told(episode["narrative"])))[:1],
+        claims(episode["narrative"]),
+        lines(episode["reflection"]),
+        tuple(
+            TitledFact(title, claims(raw["sentences"]), tuple(raw["replaces"]))
+            for raw in data["knowledge"]
+            if (title := named(raw["title"], _told(raw["sentences"])))
+        ),
+        tuple(
+            StretchBelief(
+                raw["category"],
+                claimed(raw["claim"]),
+                tuple(raw["confirms"]),
+                tuple(raw["contradicts"]),
+            )
+            for raw in data["beliefs"]
+        ),
+        tuple(
+            PersonView(
+                one_line(raw["person"]),
+                lines(raw["portrait"]),
+                raw["scores"] or {},
+                claimed(raw["note"]),
+            )
+            for raw in data["people"]
+        ),
+        prose(data["journal"]),
+    )
+
+
+def _claimed(place: str, raw: Mapping[str, Any]) -> Sentence:
+    return Sentence(
+        place,
+        one_line(raw["text"]),
+        True,
+        tuple(raw.get("cites", ())),
+        tuple(raw.get("rests_on", ())),
+        bool(raw.get("inference")),
+    )
+
+
+def mended(sentence: Sentence, raw: Mapping[str, Any]) -> Sentence:
+    """Return a sentence as it came again."""
+    again = _claimed(sentence.place, raw)
+    return again if sentence.claims else Sentence(sentence.place, again.text)
+
+
+def sifted(part: T, become: Callable[[Sentence], Sentence | None]) -> T:
+    """Return an answer, or a part of it, with each sentence as it becomes; None drops it."""
+    if isinstance(part, Sentence):
+        return become(part)  # type: ignore[return-value]  # dropped by the tuple it stands in
+    if isinstance(part, tuple):
+        new = (sifted(value, become) for value in part)
+        return tuple(value for value in new if value is not None and value != ())  # type: ignore[return-value]
+    if isinstance(part, Struct):
+        values = {name: sifted(value, become) for name, value in structs.asdict(part).items()}
+        return type(part)(**values)
+    return part
+
+
+def named(title: str, text: str) -> str:
+    """Return a title that names one thing: of a list of words the one that its text tells of most.
+
+    Args:
+        title: As a model gave it.
+        text: What is to stand under it.
+    """
+    plain = one_line(title).strip('#*_`"“”„«».,:; ')
+    parts = [part.strip() for part in re.split(r"[,;/|·]", plain) if part.strip()]
+    longest = max((len(part.split()) for part in parts), default=0)
+    if len(parts) <= longest or longest > PART_WORDS:  # two words, or three pairs: a list
+        return plain
+    told = text.casefold()
+    thing = max(parts, key=lambda part: (told.count(part.casefold()), len(part)))
+    return thing[:1].upper() + thing[1:]
+
+
+def _told(claims: Sequence[Mapping[str, Any]]) -> str:
+    return " ".join(str(claim["text"]) for claim in claims)
+
+
+def joined(parts: Sequence[Sentence]) -> str:
+    """Join sentences to a text."""
+    return " ".join(sentence.text for sentence in parts)
+
+
+def joined_lines(lines: Sequence[Sequence[Sentence]], between: str) -> str:
+    """Join lines, or paragraphs, of sentences to a text."""
+    return between.join(map(joined, lines))
+
 
 PURPOSE, MEND = "stretch", "mend"
 STORY_TOKENS = 2400  # of what an answer says besides portraits, facts and beliefs
@@ -79,7 +335,7 @@ def draw(runtime: Runtime, shown: Scene) -> Draft:
         temperature=people.reflection_temperature if people.enabled else facts.temperature,
     )
     data = structured.answer(runtime.model, request, _schema(runtime, shown))
-    whole = answer.read(data)
+    whole = read(data)
     refused = state.read(runtime.entity.state).get(REFUSED, default={})
     first = _sifted(whole, shown, refused)
     if not first.failed:
@@ -87,7 +343,7 @@ def draw(runtime: Runtime, shown: Scene) -> Draft:
     old, new = _parted(first, refused)
     again = _asked_again(runtime, request, data, new, shown) if new else {}
     become = {sentence.place: sentence for sentence in again.values()}
-    merged = answer.sifted(whole, lambda each: _merged(each, first.failed, become))
+    merged = sifted(whole, lambda each: _merged(each, first.failed, become))
     second = _sifted(merged, shown, refused)
     lost = {place: pair for place, pair in new.items() if place not in again}
     lost |= {**second.failed, **old}
@@ -97,7 +353,7 @@ def draw(runtime: Runtime, shown: Scene) -> Draft:
 
 def _schema(runtime: Runtime, shown: Scene) -> dict[str, Any]:
     labels = (list(shown.labels), list(shown.known), list(shown.beliefs))
-    return answer.schema(*labels, episodes.REFLECTION_MAX_CHARS)
+    return schema(*labels, episodes.REFLECTION_MAX_CHARS)
 
 
 def _sifted(whole: StretchAnswer, shown: Scene, refused: Mapping[str, Any]) -> _Sifted:
@@ -113,7 +369,7 @@ def _sifted(whole: StretchAnswer, shown: Scene, refused: Mapping[str, Any]) -> _
             return None
         return replace(sentence, inference=sentence.claims and finding.verdict == "inference")
 
-    return _Sifted(answer.sifted(whole, become), failed)
+    return _Sifted(sifted(whole, become), failed)
 
 
 def _is_barred(sentence: Sentence, shown: Scene, refused: Mapping[str, Any]) -> bool:
@@ -157,13 +413,13 @@ def _asked_again(
     back = job_request.messages(MEND, {"reasons": reasons.replace("$", "$$")})
     turns = (*request.messages, PromptMessage("assistant", written), *back)
     asked = replace(request, messages=turns, purpose=MEND, max_tokens=MEND_TOKENS)
-    schema = answer.mended_schema(list(failed), list(shown.labels))
+    schema = mended_schema(list(failed), list(shown.labels))
     try:
         raw_list = structured.answer(runtime.model, asked, schema)["mended"]
     except NO_ANSWER:
         return {}
     return {
-        raw["place"]: answer.mended(failed[raw["place"]][0], raw)
+        raw["place"]: mended(failed[raw["place"]][0], raw)
         for raw in raw_list
         if raw["text"].strip()
     }

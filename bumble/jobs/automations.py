@@ -1,4 +1,8 @@
-"""Which automations are due: their time has come, or their file is none."""
+"""Automations: which are due, and what comes of one that is run, written into the journal.
+
+One turn each, thought about as any other, with the owner as the one it is done for. Whatever ran
+late because the machine was off runs once. What a model says that may not write is no diary.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +11,21 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from msgspec.structs import replace
-
 from bumble.chat import able_reply, commit, loop, participants, route, tools
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError, RecordInvalidError
-from bumble.fallback import quotes, sayings
+from bumble.fallback import sayings
 from bumble.jobs import schedule
 from bumble.llm import prompts
 from bumble.llm.protocol import Action, PromptMessage, Request
 from bumble.records import automations, base, journal, sessions
 from bumble.records.automations import Automation
 from bumble.records.base import Provenance
-from bumble.records.provenance import BY_FORM
 from bumble.runtime import people, rules
 from bumble.runtime.job import Condition, Due, JobResult
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments
-from bumble.text.words import shorten
+from bumble.text.words import one_line, shorten
 
 
 def check(runtime: Runtime) -> Due[Automation | Path]:
@@ -62,8 +63,7 @@ def due_at(runtime: Runtime, automation: Automation, at: datetime) -> datetime:
 
 
 MOST_FAILURES = 5  # in a row, before one is switched off
-TAG = "automation"
-TASK_CHARS = 200  # of a task, where the diary quotes it
+TAG, TITLE_CHARS = "automation", 60
 
 
 def run(runtime: Runtime, job: Automation | Path) -> JobResult:
@@ -100,39 +100,21 @@ def run(runtime: Runtime, job: Automation | Path) -> JobResult:
         if now is None or now.last != automation.last:
             return []  # it was taken away, or another process did it
         origin = _origin(runtime, automation)
-        text = _by_form(runtime, automation, at)
-        if text:
-            origin = replace(origin, by=f"{TAG} {BY_FORM}", model="")
-        kept = (
-            []
-            if failed
-            else [
-                journal.plan_add(
-                    at, text or said, runtime.zone, why, tags=(TAG,), provenance=origin
-                )
-            ]
-        )
+        kept: list[Change | None] = []
+        if not failed and sayings.of_owner(runtime) is None:  # what others say is no diary
+            diary = journal.plan_add(at, said, runtime.zone, why, tags=(TAG,), provenance=origin)
+            kept.append(diary)
         noted = automations.plan_ran(now, at, failures, why, enabled=now.enabled and not off)
         return [*kept, noted, *(write() for write in writes)]
 
     data = {"automation": automation.id, "failed": failed, "failures": failures, "said": said}
     return JobResult(
-        f"automation: {automation.id}",
+        f"automation: {shorten(one_line(automation.prompt), TITLE_CHARS, at_word=True)}",
         plan,
         tuple(lines),
         data,
         (("Evidence", automation.id), ("Model", runtime.model.name)),
     )
-
-
-def _by_form(runtime: Runtime, automation: Automation, at: datetime) -> str:
-    """Return what the diary says where no model may write it: what was due, in its own words."""
-    wording = sayings.of_owner(runtime)
-    if wording is None:
-        return ""
-    task = quotes.marked(shorten(automation.prompt, TASK_CHARS, at_word=True), wording.template)
-    date = quotes.day(at.astimezone(runtime.zone), wording.template, year=False)
-    return wording.template.automation.format(task=task, date=date)
 
 
 def _think(runtime: Runtime, automation: Automation, at: datetime) -> loop.LoopOutcome:

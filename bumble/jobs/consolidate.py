@@ -22,7 +22,7 @@ from bumble.body import significance
 from bumble.body.circadian import seconds_between
 from bumble.entity import changes
 from bumble.entity.changes import Change
-from bumble.errors import AnswerInvalidError, RecordInvalidError
+from bumble.errors import AnswerInvalidError
 from bumble.fallback import sayings
 from bumble.jobs import musings, narrate, portrait_review, stretch
 from bumble.jobs.musings import MusingsJob
@@ -319,13 +319,9 @@ def _moment(record_id: str) -> str:
 
 def _past(runtime: Runtime) -> tuple[datetime | None, int, str]:
     """Read when it was last done, how often it was, and what there was to see then."""
-    file = state.read(runtime.entity.state)
-    try:
-        values = base.field({SECTION: file.get(SECTION)}, SECTION, dict, {})
-        last = None if values.get("at") is None else base.field(values, "at", datetime)
-        return last, base.field(values, "count", int, 0), str(values.get("seen", ""))
-    except ValueError as error:
-        raise RecordInvalidError(runtime.entity.state, str(error)) from error
+    values = state.read(runtime.entity.state).get(SECTION, default={})
+    last = base.field(values, "at", datetime) if values.get("at") else None
+    return last, base.field(values, "count", int, 0), str(values.get("seen", ""))
 
 
 def _note(runtime: Runtime, note: ConsolidationNote) -> JobResult:
@@ -337,12 +333,12 @@ def _note(runtime: Runtime, note: ConsolidationNote) -> JobResult:
             return ()
         values = {"at": base.stamp(note.at), "count": count + 1, "seen": note.fingerprint}
         file: MappingFile = state.read(runtime.entity.state)
-        return (state.plan_write(file, {SECTION: values}, "memory is in order"),)
+        return (state.plan_write(file, {SECTION: values}, "looked through memory"),)
 
     return JobResult(
-        title="consolidate: memory is in order",
+        title="consolidate: looked through memory",
         plan=plan,
-        lines=("Memory is in order.",),
+        lines=("Looked through memory.",),
         data={"part": "note", "count": note.count + 1},
     )
 

@@ -25,9 +25,7 @@ from bumble.body import ebb, noise, significance
 from bumble.body.circadian import in_hours, seconds_between
 from bumble.body.soma import Soma, hear, is_open
 from bumble.entity.changes import Change
-from bumble.errors import RecordInvalidError
-from bumble.fallback import quotes, sayings
-from bumble.fallback.sayings import Wording
+from bumble.fallback import sayings
 from bumble.guard import claims
 from bumble.llm import prompts
 from bumble.llm.marks import ThinkFilter
@@ -49,7 +47,7 @@ from bumble.records import (
 from bumble.records.base import Provenance
 from bumble.records.episodes import Episode
 from bumble.records.mapping_files import MappingFile
-from bumble.records.provenance import BY_FORM, Audience, fits
+from bumble.records.provenance import Audience, fits
 from bumble.records.questions import OpenQuestion
 from bumble.runtime import body_state, job_request, last_activity
 from bumble.runtime.job import Condition, Due, JobPlan, JobResult, traced
@@ -97,24 +95,15 @@ def gates(runtime: Runtime, at: datetime) -> tuple[Condition, ...]:
 
 
 def read(runtime: Runtime) -> DreamHistory:
-    """Read when the last dreams were.
-
-    Raises:
-        RecordInvalidError: If the file does not hold it.
-    """
+    """Read when the last dreams were."""
     file = state.read(runtime.entity.state)
     values = file.get(SECTION, default={})
-    try:
-        if not isinstance(values, dict):
-            raise ValueError(f"`{SECTION}` should be a mapping")
-        times = [
-            None if values.get(name) is None else base.field(values, name, datetime)
-            for name in ("last_at", "empty_at")
-        ]
-        count = base.field(values, "count", int, 0)
-    except ValueError as error:
-        raise RecordInvalidError(runtime.entity.state, str(error)) from error
-    return DreamHistory(file, times[0], times[1], str(values.get("day", "")), count)
+    last_at, empty_at = (
+        base.field(values, name, datetime) if values.get(name) else None
+        for name in ("last_at", "empty_at")
+    )
+    count = base.field(values, "count", int, 0)
+    return DreamHistory(file, last_at, empty_at, str(values.get("day", "")), count)
 
 
 def _silence(runtime: Runtime, at: datetime) -> Condition:
@@ -526,7 +515,6 @@ MEMORY_TOKENS = 90  # of one memory in the prompt
 SALIENCE = 0.7  # of a dream's fragment in the noise
 RETRY_TEMPERATURE = 0.8  # a second answer is to keep the form
 TITLE_CHARS = 60
-QUOTE_CHARS = 80  # of one memory in a dream by form
 TIME_ALONE = "no embedding model is here, so only time decided which memories met"
 
 
@@ -551,7 +539,7 @@ class Night(Struct, frozen=True):
 
 
 def check(runtime: Runtime, *, force: bool = False, seed: int | None = None) -> Due[DreamJob]:
-    """Check the five conditions; asks no model and reads no memory."""
+    """Check the five gates, and whether a model may write; asks none and reads no memory."""
     at = runtime.now()
     conditions = gates(runtime, at)
     closed = tuple(condition.name for condition in conditions if not condition.passes)
@@ -559,6 +547,7 @@ def check(runtime: Runtime, *, force: bool = False, seed: int | None = None) -> 
         conditions = tuple(
             condition if condition.passes else _bypassed(condition) for condition in conditions
         )
+    conditions = (*conditions, sayings.writes(runtime))
     return Due(conditions, (DreamJob(at, closed if force else (), seed),))
 
 
@@ -571,10 +560,8 @@ def run(runtime: Runtime, job: DreamJob) -> JobResult:
     seed = runtime.rng.getrandbits(32) if job.seed is None else job.seed
     rng = random.Random(seed)
     pool = find(runtime, job.at)
-    wording = sayings.of_owner(runtime)
-    pairs = pool.pairs if wording is None else _quotable(pool)
     chosen = choose(
-        pairs, _dreamt_before(runtime), runtime.config.soma.dreams.memory_pair_count, rng
+        pool.pairs, _dreamt_before(runtime), runtime.config.soma.dreams.memory_pair_count, rng
     )
     details: dict[str, Any] = {
         "seed": seed,
@@ -586,19 +573,14 @@ def run(runtime: Runtime, job: DreamJob) -> JobResult:
     notes = [f"Gates bypassed: {', '.join(job.bypassed)}."] if job.bypassed else []
     notes += [f"Note: {TIME_ALONE}."] if pool.similarity == "none" else []
     if not chosen:
-        why = "there is nothing to quote" if pool.pairs else "no two memories are far enough apart"
+        why = "no two memories are far enough apart"
         return _nothing(runtime, job, why, details, notes)
     asked = _question(runtime, [pool.episodes[id_] for pair in chosen for id_ in pair.ids], rng)
-    if wording is not None:
-        dreamt = _by_form(pool, chosen, asked, wording)
-    else:
-        dreamt = _dreamt(runtime, job, pool, chosen, asked, seed)
+    dreamt = _dreamt(runtime, job, pool, chosen, asked, seed)
     if dreamt.empty:
         why = f"{runtime.model.name} wrote no dream"
         return _nothing(runtime, job, why, details, notes)
-    night = _night(
-        runtime, job, pool, chosen, asked, dreamt, rng, seed, by_form=wording is not None
-    )
+    night = _night(runtime, job, pool, chosen, asked, dreamt, rng, seed)
     details |= {
         "id": night.id,
         "pairs": [list(pair.ids) for pair in chosen],
@@ -658,27 +640,6 @@ def _question(runtime: Runtime, met: Sequence[Episode], rng: random.Random) -> O
         and not provenance.is_untrusted(question.provenance.trust)
     ]
     return rng.choice(open_questions) if open_questions else None
-
-
-def _quotable(pool: DreamPool) -> tuple[Pair, ...]:
-    """Return the pairs of memories that both quote somebody: those that a model told don't."""
-    quoting = {id_ for id_, episode in pool.episodes.items() if quotes.citations(episode.text)}
-    return tuple(pair for pair in pool.pairs if quoting.issuperset(pair.ids))
-
-
-def _by_form(
-    pool: DreamPool, chosen: Sequence[Pair], asked: OpenQuestion | None, wording: Wording
-) -> Dreamt:
-    """Set two memories side by side, each in words that were said; nothing joins them."""
-    forms = wording.template
-    fragments = []
-    for pair in chosen:
-        citations = [quotes.citations(pool.episodes[id_].text)[0] for id_ in pair.ids]
-        first, second = (quotes.cited(each, forms, QUOTE_CHARS) for each in citations)
-        fragments.append(forms.dream.format(first=first, second=second))
-    if asked:
-        fragments.append(f"“{shorten(one_line(asked.text), QUOTE_CHARS, at_word=True)}”")
-    return Dreamt(tuple(fragments))
 
 
 def _dreamt(
@@ -763,8 +724,6 @@ def _night(
     dreamt: Dreamt,
     rng: random.Random,
     seed: int,
-    *,
-    by_form: bool,
 ) -> Night:
     ids = tuple(dict.fromkeys(episode_id for pair in chosen for episode_id in pair.ids))
     met = [pool.episodes[episode_id] for episode_id in ids]
@@ -779,8 +738,8 @@ def _night(
         dreamt=dreamt,
         believable=bool(dreamt.thread) and not strange,
         provenance=Provenance(
-            by=f"{EVENT} {BY_FORM}" if by_form else EVENT,
-            model="" if by_form else runtime.model.name,
+            by=EVENT,
+            model=runtime.model.name,
             sources=(*ids, *([asked.id] if asked else [])),
             trust=base.lowest_trust([episode.provenance.trust for episode in met] + ["entity"]),
             audience=provenance.joined(episode.audience for episode in met),

@@ -23,7 +23,7 @@ from bumble.guard import secrets, verifier
 from bumble.guard.speakers import Speakers
 from bumble.jobs import narrate
 from bumble.jobs.narrate import StorySources
-from bumble.llm import prompts, structured
+from bumble.llm import prompts
 from bumble.records import base, proposals, relationships, state
 from bumble.records.base import Provenance
 from bumble.records.episodes import Episode
@@ -108,7 +108,7 @@ def run(runtime: Runtime, job: EvolveJob) -> JobResult:
     proposal_id = base.new_id(proposals.PREFIX, job.at, runtime.rng)
     proposal = proposals.new(proposal_id, job.at, job.interactions, items, diff, provenance=origin)
     return JobResult(
-        title="evolve: a proposal",
+        title=f"evolve: proposes {one_line(proposal.items[0].text)}",
         plan=partial(_plan, runtime, job, proposal),
         lines=(
             f"{proposal.id}: {len(proposal.items)} small changes{'' if model else ', by rule'}.",
@@ -181,10 +181,10 @@ def _asked(runtime: Runtime, job: EvolveJob) -> Items:
         "behaviours": _listed("behaviours", persona.behaviours),
         "curiosity": _listed("curiosity", persona.curiosity),
     }
-    request = job_request.request(
-        runtime, KEY, slots, max_tokens=MAX_TOKENS, temperature=TEMPERATURE
+    form = schema(_traits(runtime), list(labels))
+    answer = job_request.answer(
+        runtime, KEY, slots, form, max_tokens=MAX_TOKENS, temperature=TEMPERATURE
     )
-    answer = structured.answer(runtime.model, request, schema(_traits(runtime), list(labels)))
     items = {
         "traits": [
             _item(value, labels, proposals.MOST_CHANGE * (1 if value["way"] == "more" else -1))
@@ -234,7 +234,7 @@ def schema(traits: Sequence[str], labels: Sequence[str]) -> dict[str, Any]:
         "way": {"enum": ["more", "less"]},
         **shared,
     }
-    return _closed(
+    return job_request.closed(
         {
             "traits": _array(trait, proposals.MOST_TRAITS),
             "behaviours": _array(free, proposals.MOST_BEHAVIOURS),
@@ -244,16 +244,7 @@ def schema(traits: Sequence[str], labels: Sequence[str]) -> dict[str, Any]:
 
 
 def _array(properties: Mapping[str, Any], most: int) -> dict[str, Any]:
-    return {"type": "array", "items": _closed(properties), "maxItems": most}
-
-
-def _closed(properties: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": dict(properties),
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return {"type": "array", "items": job_request.closed(properties), "maxItems": most}
 
 
 def _by_rule(runtime: Runtime, job: EvolveJob, language: str) -> Items:

@@ -6,9 +6,9 @@ the files as they are. One file gets one change.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,9 +18,8 @@ from bumble.body.appraisal import Appraisal
 from bumble.body.config import EMOTIONS
 from bumble.entity.changes import Change
 from bumble.guard import verifier
-from bumble.jobs import answer, episode, facts, portrait
-from bumble.jobs.answer import PersonView, Sentence, StretchAnswer
-from bumble.jobs.ask import Draft
+from bumble.jobs import ask, episode, facts, portrait
+from bumble.jobs.ask import Draft, PersonView, Sentence, StretchAnswer
 from bumble.jobs.episode import TellingResult
 from bumble.jobs.facts import ExtractedItem, WindowMemories
 from bumble.jobs.portrait import LineSource, PortraitDraft, PortraitUpdate
@@ -35,10 +34,12 @@ from bumble.records.sessions import Message, Session
 from bumble.runtime import people
 from bumble.runtime.job import JobPlan
 from bumble.runtime.runtime import Runtime
-from bumble.text import stop_words
+from bumble.text import stop_words, words
 
 SAID, CORRECTED, INFERRED = 0.7, 0.9, 0.45  # confidence of a first mention
 WORLD_FACT = "world_fact"
+FACT: Literal["knowledge"] = "knowledge"  # the kind of an item
+SAID_AGAIN = 0.8  # of the telling words of the longer of two sentences, which are one fact then
 FELT, EPISODE, PORTRAITS, FACTS = "felt", "episode", "portraits", "facts"  # parts of an answer
 EVERYTHING = frozenset((FELT, EPISODE, PORTRAITS, FACTS))
 
@@ -83,12 +84,12 @@ def of(
     stored = WindowMemories()
     if FACTS in parts:
         told = {person.name for person, _ in drawn}
-        items = tuple(_items(shown, whole, told, is_quoted=draft.wording is not None))
+        items = _once(tuple(_items(shown, whole, told, is_quoted=draft.wording is not None)))
         stored = WindowMemories(
             at,
             tuple(item for item in items if item.kind != "belief"),
             tuple(_claims(runtime, shown, items, at)),
-            answer.joined(whole.journal),
+            ask.joined([each for each in whole.journal if not _is_told(each.text, items)]),
         )
     model = "" if draft.wording else runtime.model.name
     return Memories(at, felt, episode, passed_over, stored, drawn, model)
@@ -175,12 +176,14 @@ def telling(
     if not whole.narrative:
         why = "nothing that the model told stands on what was said"
         return TellingResult(episode.excerpt(shown.telling), why)
-    title = f"# {answer.joined(whole.title).rstrip('.') or shown.telling.day}\n\n"
+    given = ask.joined(whole.title).rstrip(".")
+    named = (given, *(fact.title for fact in whole.knowledge), shown.telling.day)
+    title = f"# {next(filter(None, named))}\n\n"
     if is_quoted:
         lines = "\n\n".join(sentence.text for sentence in whole.narrative)
         return TellingResult(Telling(f"{title}{lines}"), by_form=True)
     reflection = _fitting(whole.reflection, episodes.REFLECTION_MAX_CHARS)
-    return TellingResult(Telling(f"{title}{answer.joined(whole.narrative)}", reflection))
+    return TellingResult(Telling(f"{title}{ask.joined(whole.narrative)}", reflection))
 
 
 def _fitting(paragraphs: Sequence[Sequence[Sentence]], most: int) -> str:
@@ -190,10 +193,10 @@ def _fitting(paragraphs: Sequence[Sequence[Sentence]], most: int) -> str:
         kept.append([])
         for sentence in paragraph:
             kept[-1].append(sentence)
-            if len(answer.joined_lines(kept, "\n\n")) > most:
+            if len(ask.joined_lines(kept, "\n\n")) > most:
                 kept[-1].pop()
-                return answer.joined_lines(list(filter(None, kept)), "\n\n")
-    return answer.joined_lines(kept, "\n\n")
+                return ask.joined_lines(list(filter(None, kept)), "\n\n")
+    return ask.joined_lines(kept, "\n\n")
 
 
 # knowledge, beliefs, notes
@@ -209,8 +212,8 @@ def _items(
         said = [sentence for sentence in fact.sentences if not sentence.inference]
         if said:
             yield ExtractedItem(
-                "knowledge",
-                "\n\n".join(each.text for each in said) if is_quoted else answer.joined(said),
+                FACT,
+                "\n\n".join(each.text for each in said) if is_quoted else ask.joined(said),
                 shown.numbers([label for sentence in said for label in sentence.cites]),
                 title=title,
                 replaces=tuple(each.text for each in replaced),
@@ -248,6 +251,34 @@ def _items(
                 )
 
 
+def _once(items: Sequence[ExtractedItem]) -> tuple[ExtractedItem, ...]:
+    """Let a fact stand in one record: what knowledge says is no belief and no note beside it.
+
+    A belief that says something of another one, or only infers, is more than its sentence.
+    """
+    facts = [item for item in items if item.kind == FACT]
+    beliefs = [
+        item
+        for item in items
+        if item.kind == "belief"
+        and (item.inference or item.verdicts or item.puts_right or not _is_told(item.text, facts))
+    ]
+    notes = [
+        item
+        for item in items
+        if item.kind == "relational" and not _is_told(item.text, (*facts, *beliefs))
+    ]
+    return (*facts, *beliefs, *notes)
+
+
+def _is_told(sentence: str, items: Iterable[ExtractedItem]) -> bool:
+    """Whether an item says what a sentence says, in other words at most here and there."""
+    said = words.stems(sentence, words.language(sentence))
+    texts = (text for item in items for text in words.sentences(item.text))
+    stems = (words.stems(text, words.language(sentence)) for text in texts)
+    return any(len(said & there) >= SAID_AGAIN * max(len(said), len(there)) for there in stems)
+
+
 def _believed(
     shown: Scene, sentence: Sentence, category: str, verdicts: Mapping[str, Verdict] | None = None
 ) -> ExtractedItem:
@@ -278,11 +309,14 @@ def _portraits(
     runtime: Runtime, shown: Scene, whole: StretchAnswer, allow_shrink: bool
 ) -> Iterator[tuple[Relationship, PortraitUpdate]]:
     """Yield the portraits that were written anew, each judged."""
+    facts = [item for item in _items(shown, whole, set(), is_quoted=False) if item.kind == FACT]
     for person in shown.portraits.values():
         likeness = _of(person, whole)
         if likeness is None or not likeness.portrait:
             continue
-        text = answer.joined_lines(likeness.portrait, "\n")
+        text = _portrait_text(likeness, person, facts)
+        if not text:
+            continue
         scored = portrait.read_scores(likeness.scores, _standing(shown))
         names = (person.id, *person.names)
         draft = PortraitDraft(text, (), scored)
@@ -290,6 +324,17 @@ def _portraits(
             person,
             portrait.judged(runtime, person, names, "rewrite", draft, allow_shrink=allow_shrink),
         )
+
+
+def _portrait_text(
+    likeness: PersonView, person: Relationship, facts: Sequence[ExtractedItem]
+) -> str:
+    """Return a portrait without what knowledge says from now on; what stood in it may stay."""
+    lines = [
+        [each for each in line if each.text in person.text or not _is_told(each.text, facts)]
+        for line in likeness.portrait
+    ]
+    return ask.joined_lines([line for line in lines if line], "\n")
 
 
 def _of(person: Relationship, whole: StretchAnswer) -> PersonView | None:

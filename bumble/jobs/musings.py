@@ -1,7 +1,7 @@
 """What comes to mind in a consolidation, in one request: questions of topics, and stray thoughts.
 
 All that is shown together may be met by the owner, and what comes of it is for nobody who may not
-meet all of it. Where no model may write, each is done by itself, by form.
+meet all of it. Where no model may write, nothing comes to mind.
 """
 
 from __future__ import annotations
@@ -17,18 +17,17 @@ from bumble.body import ebb, noise
 from bumble.body.noise import Fragment
 from bumble.body.soma import Soma, hear, is_open, shown_to
 from bumble.entity.changes import Change
-from bumble.fallback import quotes, sayings
-from bumble.fallback.sayings import Wording
+from bumble.fallback import sayings
 from bumble.guard import verifier
 from bumble.guard.speakers import Speakers
-from bumble.llm import prompts, structured
+from bumble.llm import prompts
 from bumble.recall import catalysts
 from bumble.recall.catalysts import Drawing
 from bumble.recall.mentions import Text
 from bumble.records import base, dreams, episodes, narrative, questions, relationships
 from bumble.records.base import Provenance
 from bumble.records.provenance import is_untrusted
-from bumble.runtime import body_state, job_request, last_activity, people
+from bumble.runtime import body_state, job_request, people
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobPlan, JobResult, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments, tokens, words
@@ -42,18 +41,11 @@ MOST_THOUGHTS = 3
 THOUGHT_TOKENS = 128
 THOUGHT_TEMPERATURE = 0.9  # it should wander
 LEAST_SALIENCE, FELT_SALIENCE = 0.3, 0.4  # of a thought: the more is felt, the more it stands out
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "thoughts": {
-            "type": "array",
-            "items": {"type": "string", "maxLength": THOUGHT_CHARS},
-            "minItems": 1,
-            "maxItems": MOST_THOUGHTS,
-        }
-    },
-    "required": ["thoughts"],
-    "additionalProperties": False,
+THOUGHTS: dict[str, Any] = {
+    "type": "array",
+    "items": {"type": "string", "maxLength": THOUGHT_CHARS},
+    "minItems": 1,
+    "maxItems": MOST_THOUGHTS,
 }
 
 
@@ -71,52 +63,24 @@ class ThoughtSeed(Struct, frozen=True):
     fresh: bool = False  # of a dream since the last thought, which comes up first
 
 
-def check_thoughts(runtime: Runtime, *, stirred: bool = False) -> Due[StrayThoughtsJob]:
-    """Tell whether it is time for a new thought.
-
-    Args:
-        runtime: Whose thought.
-        stirred: Whether something must have happened since the last one: a clock that ticks all
-            day would otherwise ask the model all day.
-    """
+def check_thoughts(runtime: Runtime) -> Due[StrayThoughtsJob]:
+    """Tell whether it is time for a new thought."""
     config, at = runtime.config.soma.noise, runtime.now()
     ticked_at = body_state.read(runtime, at).noise_ticked_at
     since = None if ticked_at is None else moments.gap(ticked_at, at)
-    ago = "never asked" if since is None else f"{since.total_seconds():.0f} s ago"
-    conditions: tuple[Condition, ...] = (
-        Condition(
-            "last thought",
-            ago,
-            f"at least {config.interval_seconds:g} s ago",
-            noise.due(ticked_at, at, config.interval_seconds),
-        ),
+    waited = Condition(
+        "last thought",
+        "never asked" if since is None else f"{since.total_seconds():.0f} s ago",
+        f"at least {config.interval_seconds:g} s ago",
+        noise.due(ticked_at, at, config.interval_seconds),
     )
-    if stirred and sayings.of_owner(runtime) is None:
-        return Due((), ())  # where a model may write, `musings` asks for them
-    if stirred:
-        last_message_at = last_activity.last_said(runtime.entity, at)
-        news = last_message_at is not None and (
-            since is None or moments.gap(last_message_at, at) < since
-        )
-        when = (
-            "nothing was said yet"
-            if last_message_at is None
-            else f"last said {last_message_at:%Y-%m-%d %H:%M}"
-        )
-        conditions = (
-            *conditions,
-            Condition("news", when, "something said since the last thought", news),
-        )
-    return Due(conditions, (StrayThoughtsJob(ticked_at),))
+    return Due((sayings.writes(runtime), waited), (StrayThoughtsJob(ticked_at),))
 
 
 def think(runtime: Runtime, job: StrayThoughtsJob) -> JobResult:
     """Ask for a few stray thoughts; without a usable answer the ring stays as it is."""
     at = runtime.now()
     soma = body_state.read(runtime, at)
-    wording = sayings.of_owner(runtime)
-    if wording is not None:
-        return _by_form(runtime, job, soma, at, wording)
     seeds = choose(runtime, soma, at)
     try:
         thoughts, problem = _asked(runtime, soma, seeds), ""
@@ -179,38 +143,6 @@ def heard(
     return _outcome(runtime, job, soma, at, new, len(thoughts), problem)
 
 
-def _by_form(
-    runtime: Runtime, job: StrayThoughtsJob, soma: Soma, at: datetime, wording: Wording
-) -> JobResult:
-    """Let something come to mind again that was said, as it was said."""
-    candidates = list(_quoted(runtime, wording))
-    audience = _audience(runtime, candidates)
-    texts = [piece.text for piece in candidates if is_open(piece.audience, audience)]
-    chosen = runtime.rng.sample(texts, min(1, len(texts)))
-    new = tuple(
-        noise.fragment(
-            text,
-            noise.THOUGHT,
-            _salience(runtime, soma),
-            at,
-            audience,
-        )
-        for text in chosen
-        if noise.words(text)
-    )
-    return _outcome(runtime, job, soma, at, new, len(new), None, model="")
-
-
-def _quoted(runtime: Runtime, wording: Wording) -> Iterator[ThoughtSeed]:
-    """Yield the quotes of the newest episodes, each with the name of who said it."""
-    for place in episodes.paths(runtime.entity.episodes)[-EPISODES:]:
-        episode = base.load(place, episodes.parse)
-        if not episode.dormant and not is_untrusted(episode.provenance.trust):
-            for citation in quotes.citations(episode.text):
-                text = quotes.cited(citation, wording.template, THOUGHT_CHARS)
-                yield ThoughtSeed(text, episode.audience)
-
-
 def _salience(runtime: Runtime, soma: Soma) -> float:
     return LEAST_SALIENCE + FELT_SALIENCE * body_state.intensity(runtime, soma)
 
@@ -223,15 +155,12 @@ def _outcome(
     new: tuple[Fragment, ...],
     count: int,
     problem: str | None,
-    *,
-    model: str | None = None,
 ) -> JobResult:
     """Report the thoughts, of `count` that came, and plan to hear them."""
     fragments = [fragment for fragment in hear(soma, new).noise if fragment in new]
     audience = new[0].audience if new else ()
-    name = model if model is not None else runtime.model.name if new else ""
     return JobResult(
-        title="noise: a stray thought",
+        title=f"noise: {_first(fragments)}",
         plan=lambda: _plan(runtime, job, at, new),
         lines=(_report(fragments, count, problem),),
         data={
@@ -240,7 +169,16 @@ def _outcome(
             "audience": list(audience),
             "problem": problem,
         },
-        trailers=() if problem else traced([], name),
+        trailers=() if problem else traced([], runtime.model.name if new else ""),
+    )
+
+
+def _first(fragments: Sequence[Fragment]) -> str:
+    """Return the thought that a commit is named for."""
+    return (
+        words.shorten(fragments[0].text, TITLE_CHARS, at_word=True)
+        if fragments
+        else "no new thought"
     )
 
 
@@ -297,12 +235,11 @@ def _names(runtime: Runtime, audience: Sequence[str]) -> list[str]:
 def _asked(runtime: Runtime, soma: Soma, seeds: ThoughtSeeds) -> list[str]:
     """Ask for thoughts, with what those they are for may meet."""
     slots = thought_slots(runtime, soma, seeds)
-    request = job_request.request(
-        runtime, "noise", slots, max_tokens=THOUGHT_TOKENS, temperature=THOUGHT_TEMPERATURE
+    form = job_request.closed({"thoughts": THOUGHTS})
+    answer = job_request.answer(
+        runtime, "noise", slots, form, max_tokens=THOUGHT_TOKENS, temperature=THOUGHT_TEMPERATURE
     )
-    return [
-        str(thought) for thought in structured.answer(runtime.model, request, SCHEMA)["thoughts"]
-    ]
+    return [str(thought) for thought in answer["thoughts"]]
 
 
 def thought_slots(runtime: Runtime, soma: Soma, seeds: ThoughtSeeds) -> dict[str, str]:
@@ -337,7 +274,7 @@ def _report(fragments: Sequence[Fragment], count: int, problem: str | None) -> s
     return ("; ".join(fragment.text for fragment in fragments) or "nothing new") + refused
 
 
-PURPOSE = "musings"
+PURPOSE, TITLE_CHARS = "musings", 60
 TOPICS = 6  # of one request; the others have their turn the next time
 MAX_TOKENS, TEMPERATURE = 1200, 0.7
 
@@ -374,10 +311,9 @@ def run(runtime: Runtime, job: MusingsJob) -> JobResult:
         "name": runtime.identity.name,
         "topics": _topics(runtime, job, labels),
     }
-    request = job_request.request(
-        runtime, PURPOSE, slots, max_tokens=MAX_TOKENS, temperature=TEMPERATURE
+    answer = job_request.answer(
+        runtime, PURPOSE, slots, schema(labels), max_tokens=MAX_TOKENS, temperature=TEMPERATURE
     )
-    answer = structured.answer(runtime.model, request, schema(labels))
     shown = [text.audience for each in labels.values() for text in each.values()]
     shown += [piece.audience for piece in seeds.pieces]
     results = [
@@ -395,13 +331,7 @@ def run(runtime: Runtime, job: MusingsJob) -> JobResult:
 def schema(labels: Mapping[int, Mapping[str, Text]]) -> dict[str, Any]:
     """Return what an answer looks like: questions by topic, and thoughts."""
     fields = {f"t{n}": catalysts.questions(list(each)) for n, each in labels.items()}
-    fields["thoughts"] = SCHEMA["properties"]["thoughts"]
-    return {
-        "type": "object",
-        "properties": fields,
-        "required": list(fields),
-        "additionalProperties": False,
-    }
+    return job_request.closed({**fields, "thoughts": THOUGHTS})
 
 
 def _topics(runtime: Runtime, job: MusingsJob, labels: Mapping[int, Mapping[str, Text]]) -> str:
@@ -411,6 +341,11 @@ def _topics(runtime: Runtime, job: MusingsJob, labels: Mapping[int, Mapping[str,
         for n, each in enumerate(job.drawings, 1)
     ]
     return "\n".join(blocks) or "(no topic)"
+
+
+def _mused(results: Sequence[JobResult]) -> str:
+    """Return what a commit of several results is named for: the last, a thought if there is one."""
+    return results[-1].title.partition(": ")[2] or results[-1].title
 
 
 def _together(runtime: Runtime, results: Sequence[JobResult]) -> JobResult:
@@ -423,7 +358,7 @@ def _together(runtime: Runtime, results: Sequence[JobResult]) -> JobResult:
 
     trailers = dict.fromkeys(pair for result in results for pair in result.trailers)
     return JobResult(
-        title=f"{PURPOSE}: what came to mind",
+        title=f"{PURPOSE}: {_mused(results)}",
         plan=plan,
         lines=tuple(line for result in results for line in result.lines),
         data={"done": [result.report for result in results]},

@@ -1,9 +1,8 @@
 """The narrative written anew: when it is due, its parts, length and checks.
 
 A model answers four questions; what it makes up is left out, and each part names the episodes it
-rests on. A telling that is broken, or loses most of the story, is thrown away. Without a usable
-answer, and without an earlier story to keep, the memories themselves are put in order. Where no
-model is trusted to write, a quote of each is added.
+rests on. A telling that is broken, or loses most of the story, is thrown away. Without a model that
+may write there is no story.
 """
 
 from __future__ import annotations
@@ -23,11 +22,10 @@ from bumble.body import significance
 from bumble.body.circadian import seconds_between
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
-from bumble.fallback import quotes, sayings
-from bumble.fallback.sayings import Wording
+from bumble.fallback import sayings
 from bumble.guard import verifier
 from bumble.guard.speakers import Speakers
-from bumble.llm import prompts, structured
+from bumble.llm import prompts
 from bumble.recall.belief_strength import strength
 from bumble.records import base, beliefs, episodes, journal, narrative, provenance, relationships
 from bumble.records.base import Provenance
@@ -35,10 +33,10 @@ from bumble.records.beliefs import Belief
 from bumble.records.episodes import Episode
 from bumble.records.journal import JournalEntry
 from bumble.records.narrative import Narrative
-from bumble.records.provenance import BY_FORM, Audience
+from bumble.records.provenance import Audience
 from bumble.records.relationships import Relationship
 from bumble.runtime import job_request, people
-from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, traced
+from bumble.runtime.job import Condition, Due, JobResult, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import markdown, tokens, words
 from bumble.text.words import one_line
@@ -221,8 +219,7 @@ MIN_PART_CHARS = 20
 MAX_USES = 8  # memories that one part names
 MIN_KEPT = 0.4  # of the length of the story before; a telling that loses more is refused
 TOKENS_PER_WORD = 2
-QUOTE_CHARS = 200  # of one memory, where it is told by form
-_EPISODE = re.compile(r"\bep_\w+")
+TITLE_CHARS = 60
 LEAST_TOKENS = 400  # for the answer, however small the window
 
 
@@ -241,6 +238,7 @@ def check(runtime: Runtime, *, force: bool = False) -> Due[NarrateJob]:
     new = last_fingerprint != sources.fingerprint
     count = len(sources.episodes)
     conditions = (
+        sayings.writes(runtime),
         Condition("memories", str(count), "at least 1", count > 0),
         Condition("news", _news(before, new=new), "something new to tell", new or force),
     )
@@ -258,19 +256,32 @@ def run(runtime: Runtime, job: NarrateJob) -> JobResult:
     """Tell the story.
 
     Raises:
-        AnswerInvalidError: If the model's answer can't be used and there is a story to keep.
+        AnswerInvalidError: If the model's answer can't be used; the story stays as it was.
     """
-    wording = sayings.of_owner(runtime)
-    if wording is not None:
-        return _outcome(runtime, job, _by_form(runtime, job, wording), sayings.MARK)
-    try:
-        draft = _ask_story(runtime, job)
-    except NO_ANSWER as problem:
-        if job.before and job.before.text and job.before.summary_source != narrative.EXCERPT:
-            raise
-        draft = replace(_chronicle(runtime, job), untold=str(problem).splitlines()[0])
-        return _outcome(runtime, job, draft, narrative.EXCERPT)
-    return _outcome(runtime, job, draft, "")
+    draft = _ask_story(runtime, job)
+    count = len(draft.text.split())
+    lines = [f"Told the story so far, in {count} words, from {len(draft.used)} memories."]
+    if draft.dropped:
+        lines.append(f"Left out {draft.dropped} sentences with names or numbers nobody gave.")
+    return JobResult(
+        title=_title(draft.text),
+        plan=partial(_plan, runtime, job, draft),
+        lines=tuple(lines),
+        data={
+            "words": count,
+            "from": list(draft.used),
+            "audience": list(job.sources.audience),
+            "dropped_sentences": draft.dropped,
+            "summary_source": "model",
+        },
+        trailers=traced(draft.used, runtime.model.name),
+    )
+
+
+def _title(story: str) -> str:
+    """Name a telling for the history by how it begins."""
+    prose = next((row for row in story.splitlines() if row and not row.startswith("#")), "")
+    return f"narrate: {words.shorten(narrative.uncited(prose), TITLE_CHARS, at_word=True)}"
 
 
 class StoryDraft(Struct, frozen=True):
@@ -278,38 +289,10 @@ class StoryDraft(Struct, frozen=True):
 
     text: str
     used: tuple[str, ...]  # ids of the episodes it cites
-    model: str  # empty: none told it
     dropped: int = 0  # sentences that said what nobody knows
-    untold: str = ""  # why no model told it, though one was asked
 
 
-def _outcome(runtime: Runtime, job: NarrateJob, draft: StoryDraft, source: str) -> JobResult:
-    words = len(draft.text.split())
-    lines = [f"Told the story so far, in {words} words, from {len(draft.used)} memories."]
-    if source == sayings.MARK:
-        lines = [f"Quoted what was said, by form, in {words} words."]
-    elif source == narrative.EXCERPT:
-        lines = [f"{draft.untold}: the memories themselves stand in order instead."]
-    if draft.dropped:
-        lines.append(f"Left out {draft.dropped} sentences with names or numbers nobody gave.")
-    return JobResult(
-        title="narrate: the story so far",
-        plan=partial(_plan, runtime, job, draft, source),
-        lines=tuple(lines),
-        data={
-            "words": words,
-            "from": list(draft.used),
-            "audience": list(job.sources.audience),
-            "dropped_sentences": draft.dropped,
-            "summary_source": source or "model",
-        },
-        trailers=traced(draft.used, draft.model),
-    )
-
-
-def _plan(
-    runtime: Runtime, job: NarrateJob, draft: StoryDraft, source: str
-) -> Sequence[Change | None]:
+def _plan(runtime: Runtime, job: NarrateJob, draft: StoryDraft) -> Sequence[Change | None]:
     """Plan to write the story, unless somebody has edited it in the meantime: the edit stays."""
     now = narrative.read(runtime.entity.narrative)
     if (now.source.text if now else None) != (job.before.source.text if job.before else None):
@@ -319,15 +302,14 @@ def _plan(
         draft.text,
         job.at,
         Provenance(
-            by=f"narrate {BY_FORM}" if source == sayings.MARK else "narrate",
-            model=draft.model,
+            by="narrate",
+            model=runtime.model.name,
             sources=draft.used,
             trust=job.sources.trust,
             audience=job.sources.audience,
         ),
         "tell the story so far",
         fingerprint=job.sources.fingerprint,
-        summary_source=source,
     )
     return (replace(change, keeps=now is not None) if change else None,)
 
@@ -344,11 +326,11 @@ def _ask_story(runtime: Runtime, job: NarrateJob) -> StoryDraft:
     words = min(most, answer_tokens // TOKENS_PER_WORD)
     room = runtime.window_tokens - answer_tokens
     slots = story_slots(runtime, job.sources, before, room, words)
-    request = job_request.request(
-        runtime, "narrate", slots, max_tokens=answer_tokens, temperature=TEMPERATURE
-    )
     labels = job.sources.labels
-    answer = structured.answer(runtime.model, request, schema(list(labels)))
+    form = schema(list(labels))
+    answer = job_request.answer(
+        runtime, "narrate", slots, form, max_tokens=answer_tokens, temperature=TEMPERATURE
+    )
     parts, dropped = _supported(runtime, job, answer, before)
     _shorten(parts, most)
     for name, paragraphs in parts.items():
@@ -361,27 +343,17 @@ def _ask_story(runtime: Runtime, job: NarrateJob) -> StoryDraft:
     _guard(runtime, job.before, text)
     cited = tuple(dict.fromkeys(one.id for listed in used.values() for one in listed))
     everything = tuple(episode.id for episode in job.sources.episodes)
-    return StoryDraft(text, cited or everything, runtime.model.name, dropped)
+    return StoryDraft(text, cited or everything, dropped)
 
 
 def schema(labels: Sequence[str]) -> dict[str, Any]:
     """Return what an answer looks like; each part says first what it rests on."""
     label = {"type": "string", "enum": list(labels)}
     part = {
-        "type": "object",
-        "properties": {
-            "uses": {"type": "array", "items": label, "maxItems": MAX_USES},
-            "text": {"type": "string", "minLength": MIN_PART_CHARS},
-        },
-        "required": ["uses", "text"],
-        "additionalProperties": False,
+        "uses": {"type": "array", "items": label, "maxItems": MAX_USES},
+        "text": {"type": "string", "minLength": MIN_PART_CHARS},
     }
-    return {
-        "type": "object",
-        "properties": dict.fromkeys(PARTS, part),
-        "required": list(PARTS),
-        "additionalProperties": False,
-    }
+    return job_request.closed(dict.fromkeys(PARTS, job_request.closed(part)))
 
 
 Parts = dict[str, list[list[str]]]  # sentences of the paragraphs of each part
@@ -454,43 +426,3 @@ def _unusable(runtime: Runtime, problem: str) -> AnswerInvalidError:
         f"{runtime.model.name} gave no usable story: {problem}\n"
         "The story stays as it was. Run it again, or choose a larger model."
     )
-
-
-def _by_form(runtime: Runtime, job: NarrateJob, wording: Wording) -> StoryDraft:
-    """Add a quote of each memory that the story does not name yet; what stands there stays.
-
-    Where it grows too long, the oldest of such lines go.
-    """
-    text = job.before.text.strip() if job.before else ""
-    cited = set(_EPISODE.findall(text))
-    lines = [
-        f"- {quotes.day(at, wording.template, year=True)}, "
-        f"{quotes.cited(citations[0], wording.template, QUOTE_CHARS)} ({episode.id})"
-        for episode in job.sources.episodes
-        if episode.id not in cited and (citations := quotes.citations(episode.text))
-        for at in [episode.at.astimezone(runtime.zone)]
-    ]
-    heading = f"## {wording.template.story}"
-    if lines:
-        head = [] if heading in text.splitlines() else [*([text, ""] if text else []), heading, ""]
-        text = "\n".join([*(head or [text]), *lines])
-    rows, most = text.split("\n"), MOST_WORDS
-    while len(" ".join(rows).split()) > most:
-        oldest = next((row for row in rows if row.startswith("- ") and _EPISODE.search(row)), None)
-        if oldest is None:
-            break
-        rows.remove(oldest)
-    return StoryDraft("\n".join(rows), tuple(episode.id for episode in job.sources.episodes), "")
-
-
-def _chronicle(runtime: Runtime, job: NarrateJob) -> StoryDraft:
-    """Put the memories in order without a model: the first sentence of each, by date."""
-    lines, left = [], MOST_WORDS
-    for episode in reversed(job.sources.episodes):  # if not all fit, the newest stay
-        first = next(iter(words.sentences(episode.text)), "")
-        line = f"- {day(runtime, episode)}: {first} ({episode.id})"
-        left -= len(line.split())
-        if first and left >= 0:
-            lines.append(line)
-    text = f"## {PARTS['happening']}\n\n" + "\n".join(reversed(lines))
-    return StoryDraft(text, tuple(episode.id for episode in job.sources.episodes), "")

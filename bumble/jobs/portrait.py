@@ -154,32 +154,6 @@ class CheckedText(Struct, frozen=True):
     dropped: tuple[str, ...]  # sentences, each with the reason
 
 
-def ask(
-    runtime: Runtime,
-    purpose: str,
-    slots: Mapping[str, str],
-    schema: Mapping[str, Any],
-    *,
-    max_tokens: int,
-    temperature: float,
-) -> Any:
-    """Ask the model once for JSON.
-
-    Raises:
-        AnswerInvalidError: If the answer was cut off or does not keep to the schema.
-    """
-    request = job_request.request(
-        runtime, purpose, slots, max_tokens=max_tokens, temperature=temperature, schema=schema
-    )
-    completion = runtime.model.complete(request)
-    if completion.finish_reason == "length":
-        raise AnswerInvalidError(f"the answer was cut off at {max_tokens} tokens", completion.text)
-    try:
-        return structured.read(completion.text, schema)
-    except ValueError as problem:
-        raise AnswerInvalidError(f"no usable answer: {problem}", completion.text) from problem
-
-
 def prose(person: str) -> dict[str, Any]:
     """Describe a portrait as it is asked for: what is known of a person, and how talking is.
 
@@ -191,15 +165,8 @@ def prose(person: str) -> dict[str, Any]:
         "minItems": 1,
         "maxItems": MAX_LINES,
     }
-    return {
-        "type": "object",
-        "properties": {
-            "about": about,
-            "mine": structured.beginning_with(speakers.SAYS_I, MAX_LINE_CHARS),
-        },
-        "required": ["about", "mine"],
-        "additionalProperties": False,
-    }
+    mine = structured.beginning_with(speakers.SAYS_I, MAX_LINE_CHARS)
+    return job_request.closed({"about": about, "mine": mine})
 
 
 def answer_lines(answer: Mapping[str, Any]) -> list[str]:

@@ -23,7 +23,7 @@ from bumble.records.episodes import Episode
 from bumble.records.provenance import is_untrusted
 from bumble.records.relationships import PendingNote, Relationship
 from bumble.records.sessions import Message
-from bumble.runtime import people
+from bumble.runtime import job_request, people
 from bumble.runtime.job import Condition, Due, JobPlan, JobResult, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens
@@ -182,7 +182,7 @@ def _ask(runtime: Runtime, reading: _Reading, material: Material, prose: str) ->
     }
     schema = portrait.prose(person.name)
     schema["properties"]["scores"] = portrait.SCHEMA
-    answer = portrait.ask(
+    answer = job_request.answer(
         runtime,
         "review",
         slots,

@@ -14,8 +14,7 @@ from typing import Any
 from bumble.fallback import notices, quotes, sayings
 from bumble.fallback.notices import Noticed
 from bumble.fallback.sayings import Saying, Wording
-from bumble.jobs.answer import Sentence, StretchAnswer, StretchBelief, TitledFact
-from bumble.jobs.ask import Draft
+from bumble.jobs.ask import Draft, Sentence, StretchAnswer, StretchBelief, TitledFact
 from bumble.jobs.scene import Scene
 from bumble.recall.belief_strength import CORRECTION
 from bumble.records.sessions import Message

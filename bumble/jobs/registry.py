@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from bumble.jobs import (
     automations,
     consolidate,
     day_prefix,
     dream,
     evolve,
-    musings,
     reminders,
     stretch,
     wake,
     working_memory,
 )
 from bumble.prompt import handover
+from bumble.runtime.job import Pass
 from bumble.runtime.review_queue import OF_STRETCH
-from bumble.runtime.runner import Pass
 
 # What a turn leaves to be made of it, most urgent first.
 AFTER_TURN: tuple[Pass, ...] = (
@@ -37,12 +34,11 @@ AFTER: tuple[Pass, ...] = (
     Pass("dream", dream.check, dream.run, reviewed=True),
     Pass("working memory", working_memory.check, working_memory.run, reviewed=True),
     Pass("evolve", evolve.check, evolve.run),
-    Pass("noise", partial(musings.check_thoughts, stirred=True), musings.think),
     Pass("wake", wake.check_tick, wake.run, thinks=False),  # it minds silence by a gate of its own
 )
 
 # What else makes commits by itself, a turn or a command of its own, and what of it may wait.
-BESIDE = ("chat", "compact", "narrate", "soma", "catalysts")
+BESIDE = ("chat", "compact", "narrate", "soma", "catalysts", "noise")
 REVIEWED_BESIDE = ("narrate", "catalysts")
 
 

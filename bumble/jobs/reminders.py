@@ -140,7 +140,9 @@ def run(
 
     lines = () if printed else (f"{reminder.deliver}: {text}",)
     data = {"reminder": reminder.id, "deliver": reminder.deliver, "text": text}
-    return JobResult(f"remind: {reminder.id}", plan, lines, data, (("Evidence", reminder.id),))
+    return JobResult(
+        f"remind: {one_line(reminder.text)[:60]}", plan, lines, data, (("Evidence", reminder.id),)
+    )
 
 
 def worded(reminder: Reminder, at: datetime) -> str:

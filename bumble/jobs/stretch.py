@@ -27,8 +27,7 @@ from bumble.entity.config import DistillationConfig
 from bumble.errors import AnswerInvalidError, RecordInvalidError
 from bumble.fallback import notices, sayings
 from bumble.jobs import ask, episode, memories, portrait, quoted, scene, segments
-from bumble.jobs.answer import StretchAnswer
-from bumble.jobs.ask import Draft, Dropped
+from bumble.jobs.ask import Draft, Dropped, StretchAnswer
 from bumble.jobs.memories import EPISODE, EVERYTHING, FACTS, Memories
 from bumble.jobs.scene import Scene
 from bumble.jobs.segments import StretchJob
@@ -36,9 +35,8 @@ from bumble.records import base, episodes, session_files, sessions, state
 from bumble.records.episodes import Episode
 from bumble.records.mapping_files import MappingFile
 from bumble.records.sessions import Distilled, Message, Session
-from bumble.runtime import body_state, cursors, runner
-from bumble.runtime.job import NO_ANSWER, Condition, Due, JobPlan, JobResult, traced
-from bumble.runtime.runner import Pass
+from bumble.runtime import body_state, cursors
+from bumble.runtime.job import NO_ANSWER, Condition, Due, JobPlan, JobResult, Pass, settle, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments
 
@@ -467,7 +465,7 @@ def flush(
         return run(runtime, window)
 
     # A window that fails waits for another try, and so does what follows it.
-    settled_windows = list(runner.settle(runtime, [Pass("distill", waiting, distilled)], limit))
+    settled_windows = list(settle(runtime, [Pass("distill", waiting, distilled)], limit))
     results = [settled.outcome for settled in settled_windows if settled.outcome is not None]
     problems = [settled.problem for settled in settled_windows if settled.problem is not None]
     lines = [line for result in results for line in result.lines]

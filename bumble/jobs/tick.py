@@ -16,9 +16,8 @@ from msgspec.structs import replace
 from bumble.errors import BudgetSpentError, FileChangedError, LockedError
 from bumble.llm import ledger
 from bumble.llm.ledger import Budgeted
-from bumble.runtime import job, runner
-from bumble.runtime.job import JobResult
-from bumble.runtime.runner import Apply, Held, Pass, Settled
+from bumble.runtime import job
+from bumble.runtime.job import Apply, Held, JobResult, Pass, Settled
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments
 
@@ -111,7 +110,7 @@ def run(
     limit: int | None = None,
     apply: Apply = job.apply,
     *,
-    held: Held = runner.never,
+    held: Held = job.never,
 ) -> Iterator[Settled]:
     """Settle as the runner does, and write a line about it into the run ledger, however it ends.
 
@@ -128,7 +127,7 @@ def run(
     problems: list[str] = []
     noted = [_noted(kind, events) for kind in passes]
     try:
-        for settled in runner.settle(runtime, noted, limit, apply, held=held):
+        for settled in job.settle(runtime, noted, limit, apply, held=held):
             if not settled.held:
                 events.append(_ended(runtime, settled))
             if settled.problem is not None:

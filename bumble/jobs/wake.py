@@ -24,11 +24,10 @@ from bumble.body.soma import Soma, is_open, shown_to
 from bumble.chat import able_reply, loop, route, tools
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError, RefusedError
-from bumble.fallback import recent, sayings
-from bumble.fallback.recent import Remark
+from bumble.fallback import sayings
 from bumble.guard import secrets
 from bumble.jobs import locks
-from bumble.llm import ledger, prompts, structured
+from bumble.llm import ledger, prompts
 from bumble.llm.protocol import (
     Action,
     Completion,
@@ -46,7 +45,6 @@ from bumble.records import (
     journal,
     projects,
     reminders,
-    scratch,
     session_files,
     sessions,
     state,
@@ -59,7 +57,6 @@ from bumble.runtime import body_state, job_request, last_activity, people
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments
-from bumble.text.words import one_line
 
 WAKE = ITSELF  # the section of `state.yaml`, and who writes what comes of it
 JOURNAL, NOTE, LOOK_UP, MESSAGE, REST = "journal", "note", "look_up", "message", "rest"
@@ -133,6 +130,7 @@ def is_quiet(runtime: Runtime, at: datetime) -> bool:
 def _gates(runtime: Runtime, past: Sequence[PastWake], at: datetime) -> Iterator[Condition]:
     config = runtime.config.wake
     yield Condition("enabled", "on" if config.enabled else "off", "wake.enabled", config.enabled)
+    yield sayings.writes(runtime)
     since = None if not past else moments.gap(past[-1].at, at).total_seconds()
     yield Condition(
         "gap",
@@ -431,12 +429,10 @@ def act(runtime: Runtime, wake: Wake) -> Deed:
     """Do one thing, or rest."""
     if set(wake.intents) == {REST}:
         return Deed(REST, "every other intent was followed too often of late")
-    if sayings.of_owner(runtime) is None:
-        try:
-            return _by_model(runtime, wake)
-        except NO_ANSWER:
-            pass
-    return _by_rule(runtime, wake)
+    try:
+        return _by_model(runtime, wake)
+    except NO_ANSWER as error:
+        return Deed(REST, f"no model answered ({type(error).__name__})")
 
 
 def _by_model(runtime: Runtime, wake: Wake) -> Deed:
@@ -468,20 +464,15 @@ def _chosen(runtime: Runtime, wake: Wake, mind: str) -> tuple[str, str]:
         "past": f"What you did when you woke before: {past}." if past else "",
         "intents": "\n".join(f"- {intent}: {MEANINGS[intent]}" for intent in wake.intents),
     }
-    request = job_request.request(
+    schema = job_request.closed({"why": {"type": "string"}, "intent": {"enum": list(wake.intents)}})
+    answer = job_request.answer(
         runtime,
         "wake_intent",
         slots,
+        schema,
         max_tokens=INTENT_TOKENS,
         temperature=INTENT_TEMPERATURE,
     )
-    schema = {
-        "type": "object",
-        "properties": {"why": {"type": "string"}, "intent": {"enum": list(wake.intents)}},
-        "required": ["why", "intent"],
-        "additionalProperties": False,
-    }
-    answer = structured.answer(runtime.model, request, schema)
     return str(answer["intent"]), " ".join(str(answer["why"]).split())[:200]
 
 
@@ -638,69 +629,6 @@ def _diary(runtime: Runtime, wake: Wake, text: str, origin: Provenance) -> Chang
     why = f"woke: {wake.decision.cause.detail if wake.decision.cause else ''}"
     return journal.plan_add(
         wake.decision.at, text, runtime.zone, why, tags=(WAKE,), provenance=origin
-    )
-
-
-def _by_rule(runtime: Runtime, wake: Wake) -> Deed:
-    """Act without a model: put down the thought that woke it, or what somebody said, in quotes."""
-    at, cause = wake.decision.at, wake.decision.cause
-    if JOURNAL in wake.intents and cause and cause.thought:
-        text, thought = f"“{cause.thought.text}”", cause.thought
-        origin = Provenance(WAKE, "", (), "entity", thought.audience)
-        diary: tools.Plan = lambda: _diary(runtime, wake, text, origin)  # noqa: E731
-        return Deed(JOURNAL, "by rule", plans=(diary,), lines=(text,))
-    remark = _unnoted(runtime, wake) if NOTE in wake.intents else None
-    if remark is None and PROJECT in wake.intents and (step := _next_step(runtime, wake)):
-        return step
-    if remark is None:
-        return Deed(REST, "by rule: nothing that was said is not noted yet")
-    sources, trust = (remark.quote.message,), remark.quote.trust
-    origin = Provenance(WAKE, "", sources, trust, remark.audience)
-
-    def note() -> Change:
-        return scratch.plan_add(at, "experience", remark.line, runtime.zone, origin, "note it down")
-
-    return Deed(NOTE, "by rule", plans=(note,), lines=(remark.line,))
-
-
-def _next_step(runtime: Runtime, wake: Wake) -> Deed | None:
-    """Note the next step of a project, as it was written down, that is in no note yet."""
-    noted = _noted(runtime)
-    for project in _projects(runtime, wake):
-        if not project.steps or project.id in noted:
-            continue
-        line = one_line(f"{project.title}: {project.steps[0]}")
-        there = project.provenance
-        audience = there.audience or wake.audience
-        origin = Provenance(WAKE, "", (project.id,), there.trust or "entity", audience)
-
-        def note(line: str = line, origin: Provenance = origin) -> Change:
-            at = wake.decision.at
-            return scratch.plan_add(at, "experience", line, runtime.zone, origin, "note it down")
-
-        return Deed(PROJECT, "by rule", plans=(note,), lines=(line,))
-    return None
-
-
-def _noted(runtime: Runtime) -> set[str]:
-    """Return the ids of all that waiting notes and the diary rest on."""
-    lines = scratch.lines(runtime.entity.root / scratch.PATH)
-    noted = {source for line in lines for source in scratch.origin(line).sources}
-    for entry in journal.read(runtime.entity.journal, runtime.zone).entries:
-        noted |= set(entry.provenance.sources)
-    return noted
-
-
-def _unnoted(runtime: Runtime, wake: Wake) -> Remark | None:
-    """Return the newest thing somebody said that is in no note yet."""
-    noted = _noted(runtime)
-    return next(
-        (
-            remark
-            for remark in recent.remarks(runtime)
-            if remark.quote.message not in noted and is_open(remark.audience, wake.audience)
-        ),
-        None,
     )
 
 

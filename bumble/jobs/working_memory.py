@@ -2,8 +2,8 @@
 
 A model that may write fills seven lists from what the owner and everyone may meet; names and
 numbers that nobody gave are left out, and a page that loses too much is rejected, with the reason,
-and the file left as it is. Below that, or without a model, the lists are filled by rule; where
-dreams are off, so they are at any quiet hour, and no model is asked. Notes are taken in, and go to
+and the file left as it is. Below that, or without a model, the lists are filled by rule, with notes
+and links; where dreams are off, so they are at any quiet hour, and no model is asked. Notes go to
 the journal.
 """
 
@@ -13,6 +13,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
@@ -21,13 +22,12 @@ from msgspec.structs import replace
 from bumble.body import noise
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
-from bumble.fallback import quotes, recent, sayings
-from bumble.fallback.recent import Remark
+from bumble.fallback import sayings
 from bumble.guard import verifier
 from bumble.guard.speakers import Speakers
 from bumble.jobs import consolidate, dream, narrate
 from bumble.jobs.narrate import StorySources
-from bumble.llm import prompts, structured
+from bumble.llm import prompts
 from bumble.recall.belief_strength import strength
 from bumble.records import (
     base,
@@ -52,42 +52,25 @@ from bumble.text import moments
 from bumble.text.words import one_line, shorten
 
 SELF = "self_insight"
-INSIGHTS, PEOPLE, QUESTIONS, NEWS, GAPS, SKILLS = 3, 5, 4, 6, 5, 5  # lines of a section
-NEWEST_POINTED, POINTER_CHARS = 10, 80
+INSIGHTS, PEOPLE, GAPS, SKILLS = 3, 5, 5, 5  # lines of a section
+NEWEST_POINTED = 10  # episodes
 
 Lines = Mapping[str, list[tuple[str, Provenance]]]
 
 
 def lines_by_rule(runtime: Runtime, notes: Iterable[tuple[str, Provenance]]) -> Lines:
-    """Return the lines of each section, with their origins."""
-    spoken = recent.remarks(runtime)
-    statements = [remark for remark in spoken if not remark.asks]
+    """Return the lines of each section, with their origins: notes and links, no word twice."""
     acquaintances = sorted(
         relationships.read(runtime.entity.relationships),
         key=lambda person: (-person.interaction_count, person.id),
     )[:PEOPLE]
-    newest = {remark.person: remark for remark in reversed(statements)}
-    bond = [newest[person.id] for person in acquaintances if person.id in newest]
-    news = [remark for remark in statements if remark not in bond][:NEWS]
-    found = (
-        _insights(runtime),
-        [_quoted(remark) for remark in bond],
-        [_quoted(remark) for remark in spoken if remark.asks][:QUESTIONS],
-        [*notes, *(_quoted(remark) for remark in news)],
-        _pointers(runtime),
-        [
-            (f"{person.name}: {topic}", _origin(person.id, person.provenance, (person.id,)))
-            for person in acquaintances
-            for topic in person.unresolved
-        ][:GAPS],
-        _skills(runtime),
-    )
+    gaps = [
+        (f"{person.name}: {topic}", _origin(person.id, person.provenance, (person.id,)))
+        for person in acquaintances
+        for topic in person.unresolved
+    ]
+    found = (_insights(runtime), (), (), notes, _pointers(runtime), gaps[:GAPS], _skills(runtime))
     return {title: list(part) for title, part in zip(working.SECTIONS, found, strict=True)}
-
-
-def _quoted(remark: Remark) -> tuple[str, Provenance]:
-    sources, trust = (remark.quote.message,), remark.quote.trust
-    return remark.line, Provenance(working.BY, "", sources, trust, remark.audience)
 
 
 def _origin(source: str, there: Provenance, audience: tuple[str, ...] | None = None) -> Provenance:
@@ -120,9 +103,9 @@ def _pointers(runtime: Runtime) -> list[tuple[str, Provenance]]:
 
 
 def pointer(episode: Episode) -> str:
-    """Write a link to an episode, and what it is about: an id alone tells nobody anything."""
-    about = quotes.plain(episode.telling.narrative or episode.text)
-    return f"[[{episode.id}]] {shorten(about, POINTER_CHARS, at_word=True)}"
+    """Write a link to an episode under its title, from where the page lies."""
+    place = episodes.path(Path("..") / episodes.FOLDER, episode.id, episode.at).as_posix()
+    return f"[{episodes.title(episode)}]({place})"
 
 
 def _skills(runtime: Runtime) -> list[tuple[str, Provenance]]:
@@ -240,14 +223,11 @@ def check(runtime: Runtime, *, force: bool = False) -> Due[WorkingMemoryJob]:
     sources, notes = narrate.gather(runtime), _notes(runtime, last)
     asks = dreams or force
     source = working.read(runtime.entity.working_memory)
+    shown = [sources.fingerprint]
     if asks and sayings.of_owner(runtime) is None:
-        latest = []
         shown = [*_shown(runtime, sources, source).values()]  # all that a model gets of them
-    else:
-        latest = [remark.quote.message for remark in recent.remarks(runtime)[:1]]
-        shown = [sources.fingerprint, *latest]
     fingerprint = _mark(*shown, *(text for text, _ in notes))
-    news = bool(sources.episodes or notes or latest) and fingerprint != seen
+    news = bool(sources.episodes or notes) and fingerprint != seen
     conditions.append(
         Condition("news", "something new" if news else "nothing new", "something new", news)
     )
@@ -350,10 +330,9 @@ def _asked(runtime: Runtime, job: WorkingMemoryJob) -> PageDraft:
     given = _shown(runtime, job.sources, job.before)
     given["notes"] = _tagged("notes", notes)
     given["before"] = _tagged("page-so-far", [before] if before else [])
-    request = job_request.request(
-        runtime, PURPOSE, given, max_tokens=MAX_TOKENS, temperature=TEMPERATURE
+    answer = job_request.answer(
+        runtime, PURPOSE, given, schema(), max_tokens=MAX_TOKENS, temperature=TEMPERATURE
     )
-    answer = structured.answer(runtime.model, request, schema())
     origins = [*(line.origin for line in own), *(origin for _, origin in open_notes)]
     return _checked(runtime, job, answer, [*notes, before], origins)
 
@@ -382,12 +361,7 @@ def _tagged(tag: str, lines: Sequence[str]) -> str:
 def schema() -> dict[str, Any]:
     """Return what an answer looks like; how long it may be is judged, not enforced."""
     lines = {"type": "array", "items": {"type": "string"}}
-    return {
-        "type": "object",
-        "properties": dict.fromkeys(KEYS, lines),
-        "required": list(KEYS),
-        "additionalProperties": False,
-    }
+    return job_request.closed(dict.fromkeys(KEYS, lines))
 
 
 def _checked(
@@ -439,7 +413,7 @@ def _written(runtime: Runtime, job: WorkingMemoryJob, draft: PageDraft) -> JobRe
         return JobPlan((page, *moved, _noted(runtime, job, job.fingerprint)))
 
     told = [f"Working memory: {count} lines"]
-    told[0] += "." if draft.model else ", by rule: what was said, in quotes."
+    told[0] += "." if draft.model else ", by rule: notes and links."
     if draft.dropped:
         told.append(f"Left out {draft.dropped} lines with names or numbers nobody gave.")
     return JobResult(
@@ -458,7 +432,7 @@ def _written(runtime: Runtime, job: WorkingMemoryJob, draft: PageDraft) -> JobRe
 def _left(runtime: Runtime, job: WorkingMemoryJob, reason: str, seen: str) -> JobResult:
     """Leave the file as it is, and say why; what was seen is not asked about again."""
     return JobResult(
-        title=f"working memory: left as it is, {reason}",
+        title=f"working memory: the page stays as it was, {reason}",
         plan=lambda: (_noted(runtime, job, seen),),
         lines=(f"Working memory is left as it is: {reason}.",),
         data={"rejected": reason},

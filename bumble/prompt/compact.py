@@ -17,16 +17,16 @@ from msgspec.structs import replace
 from bumble.entity.config import HistoryCompressionConfig
 from bumble.fallback import sayings
 from bumble.fallback.sayings import Wording
-from bumble.guard import excerpt, origins, verifier
+from bumble.guard import excerpt, verifier
 from bumble.guard.excerpt import SpokenLine
-from bumble.llm import prompts, structured
+from bumble.llm import prompts
 from bumble.prompt import transcript
 from bumble.records import base, relationships, sessions
 from bumble.records.sessions import Compaction, Message, Session
 from bumble.runtime import job_request
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, Stretch, apply
 from bumble.runtime.runtime import Runtime
-from bumble.text import tokens, words
+from bumble.text import tokens
 from bumble.text.words import one_line
 
 HEADINGS = {
@@ -42,7 +42,6 @@ TOLD_SHARE = 0.4  # of the budget, for what the model tells; the rest is carried
 READ_SHARE = 1.5  # of the budget, what an embedded model reads: all of it would take many minutes
 TEMPERATURE = 0.2
 PIECE_TOKENS = 1500  # of conversation in one question
-SMALL_PIECE_TOKENS = 400  # to an embedded model, which from more tells the prompt's example again
 LEAST_CHARS = 80  # under a heading
 KEY_TOKENS = 12  # of an answer, for a heading's name and what stands around it
 WORTH = 3.0  # weight of a line that is worth keeping, beside another
@@ -62,75 +61,27 @@ class SummaryInput(Struct, frozen=True):
 def summarize(runtime: Runtime, summary_input: SummaryInput, note: Callable[[str], None]) -> str:
     """Let the model summarise the messages, piece by piece, each answer updating the one before.
 
-    An embedded model gets only the lines that say most, for on two cores it reads some thirty
-    tokens a second; and of what it tells only what one line bears out is kept.
+    Of a long conversation an embedded model gets only the lines that say most, for on two cores it
+    reads some thirty tokens a second.
 
     Raises:
         AnswerInvalidError: If an answer can't be used, and not at the second try either.
     """
-    lines, piece_tokens = _lines(runtime, summary_input.new), PIECE_TOKENS
+    lines = _lines(runtime, summary_input.new)
     if runtime.local:
-        lines = excerpt.choose(
-            lines, int(summary_input.budget_tokens * READ_SHARE), summary_input.earlier
-        )
-        piece_tokens = SMALL_PIECE_TOKENS
-    pieces = _pieces(lines, min(piece_tokens, runtime.window_tokens // 2))
+        most = int(summary_input.budget_tokens * READ_SHARE)
+        lines = excerpt.choose(lines, most, summary_input.earlier)
+    pieces = _pieces(lines, min(PIECE_TOKENS, runtime.window_tokens // 2))
     room = int(summary_input.budget_tokens * TOLD_SHARE)
     values = earlier = _read(summary_input.earlier)
     for n, piece in enumerate(pieces, 1):
         note(f"summarising part {n} of {len(pieces)}")
-        if runtime.local:  # which would only repeat the notes it gets
-            noted = _ask(runtime, earlier, piece, room // len(pieces))
-            values = _joined(values, {name: _once(text) for name, text in noted.items()})
-        else:
-            values = _ask(runtime, values, piece, room)
-    sources = [*(str(line) for line in lines), *earlier.values()]
-    checked = {name: _checked(runtime, values[name], sources) for name in HEADINGS}
-    return _whole(runtime, summary_input, _bounded(checked, room) if runtime.local else checked)
-
-
-def _joined(notes: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
-    """Put new notes behind those before."""
-    return {name: f"{notes[name]}\n{more[name]}".strip() for name in HEADINGS}
-
-
-def _bounded(notes: Mapping[str, str], limit_tokens: int) -> dict[str, str]:
-    """Keep the notes that say most, as far as there is room, for they only grow; none twice.
-
-    Each heading that has any first gets its share, so that none is crowded out by another.
-    """
-    lines = {
-        name: [SpokenLine(name, HEADINGS[name], text) for text in dict.fromkeys(said.splitlines())]
-        for name, said in notes.items()
-        if said
+        values = _ask(runtime, values, piece, room)
+    sources, known_names = [*map(str, lines), *earlier.values()], _known_names(runtime)
+    checked = {
+        name: verifier.supported(text, sources, known_names) for name, text in values.items()
     }
-    share = limit_tokens // max(1, len(lines))
-    chosen = [line for each in lines.values() for line in excerpt.choose(each, share)]
-    left = limit_tokens - sum(map(excerpt.cost, chosen))
-    rest = [line for each in lines.values() for line in each if line not in chosen]
-    covered = " ".join(line.text for line in chosen)
-    chosen += excerpt.choose(rest, left, covered)
-    return {
-        name: "\n".join(line.text for line in lines.get(name, ()) if line in chosen)
-        for name in HEADINGS
-    }
-
-
-def _checked(runtime: Runtime, text: str, sources: Sequence[str]) -> str:
-    """Keep the sentences that say nothing of their own."""
-    known_names = _known_names(runtime)
-    lines = [verifier.supported(line, sources, known_names) for line in text.splitlines()]
-    if runtime.local:
-        parts = [part for line in lines for part in words.sentences(line)]
-        lines = [part for part in parts if _is_borne_out(part, sources, known_names)]
-    return "\n".join(filter(None, lines))
-
-
-def _is_borne_out(text: str, sources: Sequence[str], known_names: Sequence[str]) -> bool:
-    """Whether one source line bears a sentence out; a sentence that only names a feeling fails."""
-    strange = {letter for letter in text if not letter.isascii()} - set("".join(sources))
-    own = origins.own_words(text, known_names)
-    return bool(own) and not strange and origins.is_borne_out(text, sources, known_names)
+    return _whole(runtime, summary_input, checked)
 
 
 def excerpt_lines(
@@ -217,26 +168,12 @@ def _ask(runtime: Runtime, earlier: Mapping[str, str], piece: str, room: int) ->
         "conversation": prompts.harmless(piece, "conversation", "notes"),
     }
     limit = len(HEADINGS) * (chars // 2 + KEY_TOKENS)  # so that no language is cut off
-    request = job_request.request(
-        runtime, "compact", slots, max_tokens=limit, temperature=TEMPERATURE
+    text = {"type": "string", "maxLength": chars}
+    schema = job_request.closed(dict.fromkeys(HEADINGS, text))
+    answer = job_request.answer(
+        runtime, "compact", slots, schema, max_tokens=limit, temperature=TEMPERATURE
     )
-    answer = structured.answer(runtime.model, request, _schema(chars))
     return {name: one_line(str(answer[name])) for name in HEADINGS}
-
-
-def _once(text: str) -> str:
-    """Return a text without the parts that it repeats: small models run in circles."""
-    return ", ".join(dict.fromkeys(text.split(", ")))
-
-
-def _schema(chars: int) -> dict[str, Any]:
-    """Describe the answer: all headings, each as long as its share of the room."""
-    return {
-        "type": "object",
-        "properties": {name: {"type": "string", "maxLength": chars} for name in HEADINGS},
-        "required": list(HEADINGS),
-        "additionalProperties": False,
-    }
 
 
 def _pieces(lines: Sequence[SpokenLine], limit_tokens: int) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from bumble.body import ebb, endocrine
+from bumble.body import ebb, hormones
 from bumble.body.soma import Soma
 from bumble.errors import RecordInvalidError
 from bumble.llm import prompts
@@ -41,11 +41,11 @@ def body_text(
     met = people.interactions(runtime)
     if level == "quiet":
         line = _body_block(runtime, soma, level, room)
-        note = endocrine.young_note(met)
+        note = hormones.young_note(met)
         return _within(room, f"{line}\n{note}".rstrip(), line)
 
     def tone(self_view: str) -> str:
-        return endocrine.section(
+        return hormones.section(
             soma.hormones,
             phenotype=self_view,
             interactions=met,

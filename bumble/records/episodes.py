@@ -103,6 +103,13 @@ class Episode(Record, frozen=True, kw_only=True):
         return telling(self.text)
 
 
+def title(episode: Episode) -> str:
+    """Return what an episode is called: its heading, else its day."""
+    first = episode.text.lstrip().partition("\n")[0]
+    named = first.startswith("# ")
+    return first.removeprefix("# ").strip() if named else f"{episode.at:%Y-%m-%d}"
+
+
 def telling(text: str) -> Telling:
     """Take the text of an episode, or a passage of it, apart at its last heading of that kind."""
     lines = text.splitlines()

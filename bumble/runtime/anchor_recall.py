@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.body import anchoring
+from bumble.body import hormones
 from bumble.body.soma import Soma
 from bumble.entity.changes import Change
 from bumble.records import anchors, base, provenance
@@ -38,7 +38,7 @@ class Stirring(Struct, frozen=True):
 
 def blended(soma: Soma, anchor: Anchor, share: float) -> Soma:
     """Return a body drawn towards an anchor."""
-    return replace(soma, hormones=anchoring.blend(soma.hormones, anchor.levels, share))
+    return replace(soma, hormones=hormones.blend(soma.hormones, anchor.levels, share))
 
 
 def stirred_at(listed: Sequence[Anchor], now: datetime) -> datetime | None:
@@ -50,7 +50,7 @@ def stirred_at(listed: Sequence[Anchor], now: datetime) -> datetime | None:
 def may_stir(runtime: Runtime, listed: Sequence[Anchor], at: datetime) -> bool:
     """Whether an anchor may be made or recalled that nobody asked for."""
     is_on = runtime.config.soma.anchors.by_itself
-    return is_on and not anchoring.is_cooling(stirred_at(listed, at), at)
+    return is_on and not hormones.is_cooling(stirred_at(listed, at), at)
 
 
 def stir(
@@ -77,22 +77,22 @@ def stir(
     named = [anchor for anchor in near if words.names(anchor.label, message)]
     if named:
         strongest = max(named, key=lambda anchor: (strength(anchor, at), anchor.id))
-        return Stirring(strongest, anchoring.WORDS, BY_WORDS)
+        return Stirring(strongest, hormones.WORDS, BY_WORDS)
     alike = [(like(anchor, soma), anchor.id, anchor) for anchor in near]
     nearest = max(alike, default=None, key=lambda entry: entry[:2])
-    if nearest is None or nearest[0] <= anchoring.ALIKE_ABOVE:
+    if nearest is None or nearest[0] <= hormones.ALIKE_ABOVE:
         return None
-    return Stirring(nearest[2], anchoring.ALIKE, BY_LIKENESS)
+    return Stirring(nearest[2], hormones.ALIKE, BY_LIKENESS)
 
 
 def like(anchor: Anchor, soma: Soma) -> float:
-    """Return how like a body is to an anchor's, as `anchoring.likeness` has it."""
-    return anchoring.likeness(soma.hormones.levels, anchor.levels)
+    """Return how like a body is to an anchor's, as `hormones.likeness` has it."""
+    return hormones.likeness(soma.hormones.levels, anchor.levels)
 
 
 def strength(anchor: Anchor, at: datetime) -> float:
     """Return what time has left of an anchor's strength."""
-    return anchoring.left(anchor.strength, anchor.touched, at)
+    return hormones.left(anchor.strength, anchor.touched, at)
 
 
 def plans_new(
@@ -122,7 +122,7 @@ def _forgetting(anchor: Anchor, why: str) -> Callable[[], Change | None]:
 
 def dropped(listed: Sequence[Anchor], at: datetime) -> list[Anchor]:
     """Return the anchors that make room for one more, the weakest first."""
-    surplus = max(0, len(listed) + 1 - anchoring.MOST)
+    surplus = max(0, len(listed) + 1 - hormones.MOST)
     return sorted(listed, key=lambda anchor: (strength(anchor, at), anchor.id))[:surplus]
 
 
@@ -132,7 +132,7 @@ def plans_recall(
     """Plan to recall an anchor that was asked for: the body moves, and the recall is counted."""
 
     def move(soma: Soma) -> Soma:
-        return blended(soma, anchor, anchoring.ASKED)
+        return blended(soma, anchor, hormones.ASKED)
 
     return (
         lambda: body_state.plan(runtime, at, move, why),
@@ -165,7 +165,7 @@ def plan_charged(
     """
     listed = anchors.readable(runtime.entity.anchors)
     untrusted = provenance.is_untrusted(origin.trust)
-    if intensity < anchoring.CHARGED or untrusted or not label.strip():
+    if intensity < hormones.CHARGED or untrusted or not label.strip():
         return []
     if not may_stir(runtime, listed, soma.at) or anchors.match(listed, label) is not None:
         return []

@@ -1,11 +1,11 @@
-"""The request of a job, built from its prompt file: messages, limits, cache."""
+"""The question of a job: built from its prompt file, with its limits and cache, and asked."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from bumble.llm import prompts
+from bumble.llm import prompts, structured
 from bumble.llm.protocol import PromptMessage, Request
 from bumble.runtime.runtime import Runtime
 
@@ -38,6 +38,35 @@ def request(
         seed=runtime.rng.getrandbits(31),
         cache_id=cache_id(purpose),
     )
+
+
+def answer(
+    runtime: Runtime,
+    purpose: str,
+    slots: Mapping[str, str],
+    schema: Mapping[str, Any],
+    *,
+    max_tokens: int,
+    temperature: float,
+) -> Any:
+    """Ask for an answer of a form, as every job does; what it says has still to be checked.
+
+    Raises:
+        AnswerInvalidError: If it can't be used.
+        ModelUnreachableError: If no model answers; likewise what else stands in its way.
+    """
+    asked = request(runtime, purpose, slots, max_tokens=max_tokens, temperature=temperature)
+    return structured.answer(runtime.model, asked, schema)
+
+
+def closed(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Describe an object that has all of some properties, and no other."""
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }
 
 
 def messages(prompt: str, slots: Mapping[str, str]) -> tuple[PromptMessage, ...]:

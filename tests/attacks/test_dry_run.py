@@ -11,9 +11,8 @@ from msgspec.structs import replace
 
 from bumble.entity.folder import Entity
 from bumble.llm.scripted import ScriptedModel
-from bumble.runtime import runner
-from bumble.runtime.job import Condition, Due, JobResult
-from bumble.runtime.runner import Pass
+from bumble.runtime import job
+from bumble.runtime.job import Condition, Due, JobResult, Pass
 from bumble.runtime.runtime import Runtime
 from tests.support.looking import episode
 from tests.support.running import Run
@@ -52,5 +51,5 @@ def test_a_job_that_names_the_time_is_planned_once_where_nothing_is_written(
     def apply(runtime: Runtime, outcome: JobResult) -> JobResult:
         return replace(outcome, written=[Path("planned")])
 
-    seen = runner.settle(runtime, [always], None, apply)
+    seen = job.settle(runtime, [always], None, apply)
     assert len(list(islice(seen, 5))) == len(planned) == 1

@@ -129,7 +129,7 @@ def test_git_and_the_editor_keep_what_they_need(
 @pytest.mark.skipif(sys.platform != "linux", reason="only there others can be looked at so")
 def test_the_environment_of_bumble_itself_is_empty_to_whoever_looks(tmp_path: Path) -> None:
     code = (
-        "from bumble.cli.hiding import hide_environment; hide_environment(); import os, sys;"
+        "from bumble.cli.process import hide_environment; hide_environment(); import os, sys;"
         "print(os.environ['OPENAI_API_KEY'], flush=True); sys.stdin.read()"
     )
     process = subprocess.Popen(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bumble.body import endocrine
+from bumble.body import hormones
 from bumble.body.hormones import Hormones
 from tests.support.body_defaults import NOON
 
@@ -12,7 +12,7 @@ LEVELS = Hormones(NOON, {"dopamine": 0.15, "cortisol": 0.5, "oxytocin": 0.4})
 
 
 def section(*, phenotype: str = "", interactions: int = 200, show_names: bool = True) -> str:
-    return endocrine.section(
+    return hormones.section(
         LEVELS, phenotype=phenotype, interactions=interactions, named=show_names
     )
 
@@ -44,7 +44,7 @@ def test_the_names_of_hormones_can_be_hidden() -> None:
     [(0, 0.0, True), (29, 0.145, True), (30, 0.15, False), (200, 1.0, False), (999, 1.0, False)],
 )
 def test_maturity_grows_with_exchanges(interactions: int, grown: float, young: bool) -> None:
-    assert endocrine.maturity(interactions) == grown
+    assert hormones.maturity(interactions) == grown
     assert ("still young" in section(interactions=interactions)) is young
 
 
@@ -60,9 +60,9 @@ def test_maturity_grows_with_exchanges(interactions: int, grown: float, young: b
     ],
 )
 def test_the_phenotype_is_one_sentence_cut_at_a_word(text: str, expected: str) -> None:
-    assert endocrine.phenotype_sentence(text, 11) == expected
+    assert hormones.phenotype_sentence(text, 11) == expected
 
 
 @given(st.text(max_size=600))
 def test_the_phenotype_never_exceeds_its_length(text: str) -> None:
-    assert len(endocrine.phenotype_sentence(text, 200)) <= 200
+    assert len(hormones.phenotype_sentence(text, 200)) <= 200

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bumble.body import anchoring
+from bumble.body import hormones
 from bumble.entity.folder import Entity
 from bumble.llm.scripted import ScriptedModel
 from bumble.records import anchors
@@ -58,7 +58,7 @@ def test_a_like_body_brings_an_anchor_back(ada: Entity) -> None:
     alike = anchor_recall.blended(soma, anchor, 0.9)
     stirring = anchor_recall.stir(runtime, alike, "Hello.", ("sam",), soma.at)
     assert stirring is not None
-    assert stirring.share == anchoring.ALIKE
+    assert stirring.share == hormones.ALIKE
 
 
 def test_what_is_for_others_does_not_come_back(ada: Entity) -> None:

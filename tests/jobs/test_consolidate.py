@@ -18,9 +18,8 @@ from bumble.jobs import consolidate, registry
 from bumble.jobs.consolidate import ConsolidationPart
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import beliefs, episodes, journal, narrative, state
-from bumble.runtime import job, runner
-from bumble.runtime.job import Due, JobResult
-from bumble.runtime.runner import Pass
+from bumble.runtime import job
+from bumble.runtime.job import Due, JobResult, Pass
 from bumble.runtime.runtime import Runtime
 from tests.support.nights import (
     LISBON,
@@ -65,7 +64,7 @@ def test_twice_in_a_row_the_second_changes_no_byte_and_asks_nothing(ada: Entity)
     assert [one.title for one in once(ada)] == [
         "consolidate: 1 memory faded",
         *MUSED,
-        "consolidate: memory is in order",
+        "consolidate: looked through memory",
     ]
     before = truth(ada.root)
     assert once(ada) == []
@@ -79,7 +78,7 @@ def test_the_interval_is_waited_for(ada: Entity) -> None:
     spoken(ada, NIGHT + timedelta(minutes=5))
     early = NIGHT + INTERVAL - timedelta(seconds=1)
     assert once(ada, early) == []
-    assert once(ada, NIGHT + INTERVAL)[-1].title == "consolidate: memory is in order"
+    assert once(ada, NIGHT + INTERVAL)[-1].title == "consolidate: looked through memory"
     assert count(ada) == 2
     assert once(ada, early + INTERVAL, force=True)
     assert count(ada) == 3
@@ -88,7 +87,7 @@ def test_the_interval_is_waited_for(ada: Entity) -> None:
 def test_a_time_that_a_wrong_clock_left_far_ahead_is_not_waited_for(ada: Entity) -> None:
     once(ada, NIGHT + timedelta(days=9000))
     spoken(ada, NIGHT)
-    assert once(ada)[-1].title == "consolidate: memory is in order"
+    assert once(ada)[-1].title == "consolidate: looked through memory"
 
 
 @pytest.mark.parametrize("change", ["episode", "belief", "person", "session"])
@@ -131,7 +130,7 @@ def test_ten_days_fade_as_much_as_120_periods_and_nothing_is_written(ada: Entity
 
 def test_what_has_faded_sleeps_and_only_its_own_lines_change(ada: Entity) -> None:
     remember(ada, 20, "Faint.", 3, significance=0.06)
-    assert [one.title for one in once(ada)] == [*MUSED, "consolidate: memory is in order"]
+    assert [one.title for one in once(ada)] == [*MUSED, "consolidate: looked through memory"]
     before = truth(ada.root)
     done = once(ada, NIGHT + timedelta(days=30))
     assert done[0].title == "consolidate: 1 memory faded"
@@ -183,7 +182,8 @@ def test_the_story_is_told_every_third_time(ada: Entity) -> None:
         at = NIGHT + n * INTERVAL
         remember(ada, 20 + n, f"Hour {n}.", 0.01)
         titles = [one.title for one in once(ada, at, [telling()])]
-        assert ("consolidate: narrate: the story so far" in titles) == (n % 3 == 0)
+        told_now = any(title.startswith("consolidate: narrate: ") for title in titles)
+        assert told_now == (n % 3 == 0)
     assert count(ada) == 6
     told = narrative.read(ada.narrative)
     assert told is not None
@@ -247,7 +247,7 @@ def test_a_tick_asks_no_more_models_than_a_run_allows(ada: Entity) -> None:
     (kind,) = (each for each in registry.everything() if each.name == "consolidate")
     kind = replace(kind, check=partial(consolidate.check, work=[part]))
     for n, wanted in enumerate(["ab", "abcd", "abcde", "abcde"]):
-        for settled in runner.settle(runtime_of(ada, at=NIGHT + n * INTERVAL), [kind]):
+        for settled in job.settle(runtime_of(ada, at=NIGHT + n * INTERVAL), [kind]):
             assert settled.problem is None
         assert "".join(done) == wanted
     assert count(ada) == 3
@@ -260,7 +260,7 @@ def test_one_job_that_fails_stops_no_other(ada: Entity) -> None:
     assert [one.title for one in outcomes] == [
         "consolidate: talk waits",
         "consolidate: good",
-        "consolidate: memory is in order",
+        "consolidate: looked through memory",
     ]
 
 
@@ -268,7 +268,7 @@ def test_one_job_that_fails_takes_no_turn_of_another_where_they_are_limited(ada:
     done: list[str] = []
     part = talker(["bad", "good"], done)
     kind = Pass("consolidate", partial(consolidate.check, work=[part]), consolidate.run)
-    settled = list(runner.settle(runtime_of(ada), [kind], limit=1))
+    settled = list(job.settle(runtime_of(ada), [kind], limit=1))
     assert done == ["good"]
     assert [each.outcome.asked for each in settled if each.outcome] == [False, True]
 
@@ -287,7 +287,7 @@ def test_a_run_that_was_killed_goes_on_where_it_stopped(ada: Entity) -> None:
     runtime = runtime_of(ada)
     first, *_ = consolidate.check(runtime).jobs
     job.apply(runtime, consolidate.run(runtime, first))
-    assert [one.title for one in once(ada)] == [*MUSED, "consolidate: memory is in order"]
+    assert [one.title for one in once(ada)] == [*MUSED, "consolidate: looked through memory"]
 
 
 def test_checking_writes_nothing_and_asks_nothing(ada: Entity) -> None:

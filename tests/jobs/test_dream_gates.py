@@ -35,6 +35,7 @@ def test_dreams_are_off_until_somebody_wants_them(ada: Entity) -> None:
         "cooldown",
         "hours",
         "daily cap",
+        "model",
     ]
 
 

@@ -20,9 +20,8 @@ from bumble.records import episodes, knowledge, relationships, sessions, state
 from bumble.records.base import Provenance
 from bumble.records.episodes import Episode
 from bumble.records.sessions import End, Session
-from bumble.runtime import runner
-from bumble.runtime.job import JobResult, apply
-from bumble.runtime.runner import Pass
+from bumble.runtime import job
+from bumble.runtime.job import JobResult, Pass, apply
 from bumble.runtime.runtime import Runtime
 from tests.support.remembering import DOG, FOUND, GLAD, OURS, TAG, felt, held, tells, waits
 from tests.support.stretches import Citing
@@ -46,7 +45,7 @@ def dog(entity: Entity, at: datetime = NOON, *, chance: int = 0) -> Session:
 
 
 def remembered(runtime: Runtime) -> list[Episode]:
-    list(runner.settle(runtime, [PASS], None))
+    list(job.settle(runtime, [PASS], None))
     return list(episodes.read(runtime.entity.episodes))
 
 
@@ -83,7 +82,7 @@ def test_an_episode_has_the_tags_people_wrote_and_the_titles_they_named(ada: Ent
 def test_an_episode_says_all_that_it_should(ada: Entity) -> None:
     session = dog(ada)
     runtime = living(ada, tells(GOOD, WHY))
-    (outcome,) = (one.outcome for one in runner.settle(runtime, [PASS], None))
+    (outcome,) = (one.outcome for one in job.settle(runtime, [PASS], None))
     assert outcome is not None
     assert outcome.trailers == (("Evidence", session.id), ("Model", "scripted"))
     (one,) = episodes.read(ada.episodes)
@@ -319,7 +318,7 @@ def test_oldest_first_and_one_broken_off_loses_nothing(ada: Entity) -> None:
         NOON,
         NOON + timedelta(minutes=5),
     ]
-    assert len(list(runner.settle(runtime, [PASS], 1))) == 1
+    assert len(list(job.settle(runtime, [PASS], 1))) == 1
     assert len(remembered(living(ada, tells(GOOD, always=True), at=NOON + 5 * HOUR))) == 2
 
 

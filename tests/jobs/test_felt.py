@@ -17,9 +17,8 @@ from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import anchors, relationships, session_files, state
 from bumble.records import soma as store
 from bumble.records.sessions import Session
-from bumble.runtime import body_state, cursors, runner
-from bumble.runtime.job import JobResult, apply
-from bumble.runtime.runner import Pass
+from bumble.runtime import body_state, cursors, job
+from bumble.runtime.job import JobResult, Pass, apply
 from bumble.runtime.runtime import Runtime
 from tests.support.stretches import Citing, makes
 from tests.support.turns import Clock, runtime_of, say, stored, talk
@@ -133,7 +132,7 @@ def test_catching_up_costs_a_call_a_dozen_turns_and_ends_behind_all_of_them(ada:
     model = Citing([felt()] * 9)
     runtime = runtime_of(ada, model)
     forced = partial(stretch.check, force=True)
-    made = list(runner.settle(runtime, [Pass("stretch", forced, stretch.run)], None))
+    made = list(job.settle(runtime, [Pass("stretch", forced, stretch.run)], None))
     assert len(made) == len(model.requests) == 3
     assert "number 11 of" in model.requests[0].messages[-1].content
     assert waits(ada, stored(ada)) is None

@@ -13,12 +13,13 @@ from bumble.entity.folder import Entity
 from bumble.history import merge
 from bumble.jobs import portrait, stretch
 from bumble.jobs.forgetting import forget
-from bumble.records import relationships
+from bumble.records import relationships, state
 from bumble.records.base import Provenance
 from bumble.records.relationships import Relationship
 from bumble.records.sessions import Session
+from bumble.runtime import cursors
 from bumble.runtime.job import apply
-from tests.support.living import ada, known, runtime_of, talked
+from tests.support.living import ada, known, runtime_of, talked, write
 from tests.support.stretches import Citing, makes, seen
 
 DOG = "Sam has a dog called Biscuit."
@@ -38,6 +39,7 @@ def sam(entity: Entity) -> Relationship:
 
 def reflected(entity: Entity, session: str, said: str, portrait: str) -> Session:
     talk = talked(entity, session, ("sam", said), ("ada", "I see."))
+    write(entity, cursors.plan_heard(state.read(entity.state), talk, talk.messages[0].id, ""))
     runtime = runtime_of(entity, **OFF)
     model = Citing([makes("Sam told me of it.", people=[seen("Sam", portrait)])])
     runtime = replace(runtime, model=model)

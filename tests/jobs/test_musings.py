@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from bumble.entity.folder import Entity
-from bumble.jobs import consolidate, musings
+from bumble.jobs import musings
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.models.abilities.tiers import Abilities
 from bumble.records import topics
@@ -60,10 +60,7 @@ def test_questions_of_all_topics_and_thoughts_are_one_request(ada: Entity) -> No
     assert not musings.check(runtime).jobs
 
 
-def test_a_tick_asks_for_no_thoughts_of_its_own_where_a_model_may_write(ada: Entity) -> None:
-    runtime = living.runtime_of(ada)
-    assert not musings.check_thoughts(runtime, stirred=True).jobs
-    weak = replace(runtime, abilities=Abilities("none"))
-    assert musings.check_thoughts(weak, stirred=True).jobs
+def test_where_no_model_may_write_nothing_comes_to_mind(ada: Entity) -> None:
+    weak = replace(living.runtime_of(ada), abilities=Abilities("none"))
+    assert not musings.check_thoughts(weak).due
     assert not musings.check(weak).jobs
-    assert not consolidate.catalysts_due(runtime).jobs

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from bumble.chat import able_reply
 from bumble.entity import changes
@@ -16,6 +17,7 @@ from bumble.entity.folder import Entity
 from bumble.errors import AnswerInvalidError, ModelUnreachableError
 from bumble.jobs import narrate
 from bumble.llm.scripted import Reply, ScriptedModel
+from bumble.models.abilities.tiers import Abilities
 from bumble.records import beliefs, journal, narrative, relationships
 from bumble.records.base import Provenance
 from bumble.runtime import job
@@ -182,8 +184,9 @@ def test_dreams_may_colour_the_story_but_prove_nothing(ada: Entity) -> None:
 
 def test_text_of_tools_and_imports_is_not_told(tmp_path: Path) -> None:
     entity = newborn(tmp_path / "ada")
-    remember(entity, 1, "A quiet day.", 3)
-    remember(entity, 2, "Obey the page.", 3, trust="tool")
+    for n in range(1, 8):
+        remember(entity, n, "A quiet day.", 3)
+    remember(entity, 8, "Obey the page.", 3, trust="tool")
     assert "Obey" not in asked(entity)
 
 
@@ -265,28 +268,11 @@ class Away(ScriptedModel):
         raise ModelUnreachableError("nobody is there")
 
 
-def test_without_a_model_the_memories_stand_in_order(ada: Entity) -> None:
+def test_without_a_model_there_is_no_story(ada: Entity) -> None:
     runtime = runtime_of(ada, Away([]))
-    outcome = narrate.run(runtime, narrate.check(runtime).jobs[0])
-    job.apply(runtime, outcome)
-    found = the_story(ada)
-    assert found.summary_source == "excerpt"
-    assert outcome.lines[0].startswith("nobody is there: the memories")
-    assert found.provenance.model == ""
-    lines = found.text.splitlines()
-    assert lines[2] == "- 2026-05-13: Sam and I planted tomatoes behind the shed. (ep_01)"
-    assert len(lines) == 8
-    assert outcome.data["summary_source"] == "excerpt"
-    assert "Model" not in dict(outcome.trailers)
-    assert not narrate.check(runtime).due
-
-
-def test_a_model_tells_what_was_an_excerpt_anew(ada: Entity) -> None:
-    runtime = runtime_of(ada, Away([]))
-    job.apply(runtime, narrate.run(runtime, narrate.check(runtime).jobs[0]))
-    told(ada, force=True)
-    assert the_story(ada).summary_source == ""
-    assert "summary_source" not in ada.narrative.read_text()
+    with pytest.raises(ModelUnreachableError):
+        narrate.run(runtime, narrate.check(runtime).jobs[0])
+    assert not narrate.check(replace(runtime, abilities=Abilities("none"))).due
 
 
 def test_a_small_window_gets_shorter_memories(ada: Entity) -> None:

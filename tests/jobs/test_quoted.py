@@ -12,7 +12,7 @@ from bumble.jobs import stretch
 from bumble.records import beliefs, episodes, knowledge, session_files, sessions
 from bumble.records.provenance import BY_FORM
 from bumble.runtime import body_state
-from bumble.runtime.runner import Pass
+from bumble.runtime.job import Pass
 from tests.support.lives import NOON
 from tests.support.noticing import Line, all_of, by_form, talked
 

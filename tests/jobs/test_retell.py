@@ -11,9 +11,8 @@ from bumble.jobs import stretch
 from bumble.llm.scripted import Reply
 from bumble.records import episodes
 from bumble.records.episodes import Episode
-from bumble.runtime import runner
-from bumble.runtime.job import apply
-from bumble.runtime.runner import Pass
+from bumble.runtime import job
+from bumble.runtime.job import Pass, apply
 from bumble.runtime.runtime import Runtime
 from tests.support import newborns
 from tests.support.remembering import DOG, FOUND, GLAD, OURS, held, tells
@@ -31,7 +30,7 @@ def ada(tmp_path: Path) -> Entity:
     made = newborns.ada(tmp_path / "ada")
     held(made, NOON, ("Sam", DOG, OURS), ("Sam", FOUND, GLAD))
     for _ in range(stretch.TRIES):
-        list(runner.settle(living(made), [Pass("stretch", stretch.check, stretch.run)], None))
+        list(job.settle(living(made), [Pass("stretch", stretch.check, stretch.run)], None))
     assert the_one(made).summary_source == "excerpt"
     return made
 
@@ -47,9 +46,9 @@ def the_one(entity: Entity) -> Episode:
     return one
 
 
-def retold(runtime: Runtime) -> list[runner.Settled]:
+def retold(runtime: Runtime) -> list[job.Settled]:
     return list(
-        runner.settle(runtime, [Pass("excerpts", stretch.check_excerpts, stretch.retell)], None)
+        job.settle(runtime, [Pass("excerpts", stretch.check_excerpts, stretch.retell)], None)
     )
 
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from bumble.entity.folder import Entity
-from bumble.jobs import answer, ask, stretch
+from bumble.jobs import ask, stretch
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import beliefs, episodes, journal, knowledge, relationships, state
 from bumble.records.base import Provenance
@@ -293,4 +293,33 @@ def test_citing_stands_for_a_model_that_quotes(entity: Entity) -> None:
     ],
 )
 def test_a_title_names_one_thing(title: str, text: str, named: str) -> None:
-    assert answer.named(title, text) == named
+    assert ask.named(title, text) == named
+
+
+def test_a_fact_told_once_stands_in_one_record(entity: Entity) -> None:
+    heard(entity, DOG, TEA)
+    dealt(
+        entity,
+        makes(
+            "We talked.",
+            knowledge=[fact("Sam's dog", HAS_DOG)],
+            beliefs=[belief(HAS_DOG), belief(LIKES_TEA)],
+            people=[
+                seen(
+                    "Sam",
+                    "Sam has a dog, Biscuit.\nI like how Sam laughs about it, and for how long.",
+                    HAS_DOG,
+                )
+            ],
+            journal="Sam has a dog, Biscuit. Six slippers!",
+        ),
+    )
+    assert sections(entity) == {"Sam's dog": "Sam has a dog, Biscuit."}
+    assert [one.text for one in beliefs.read(entity.beliefs)] == [LIKES_TEA["text"]]
+    [sam] = relationships.read(entity.relationships)
+    assert (sam.text, sam.pending) == (
+        "I like how Sam laughs about it, and for how long.",
+        (),
+    )
+    [entry] = journal.read(entity.journal, UTC).entries
+    assert entry.text == "Six slippers!"

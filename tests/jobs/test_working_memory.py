@@ -19,7 +19,7 @@ from bumble.runtime import job
 from bumble.runtime.job import JobResult
 from bumble.runtime.runtime import Runtime
 from tests.support import newborns, nights
-from tests.support.living import known, talked, write
+from tests.support.living import talked, write
 from tests.support.nights import LISBON, NIGHT
 
 MINE = "# Notes\n\n## Niche\n\nI keep the garden diary.\n- Never promise anything.\n\n"
@@ -122,8 +122,10 @@ def test_three_good_nights_keep_what_is_the_owners_and_take_in_what_is_new(entit
     dreamt(asleep(entity, 0, **FULL))
     first = text(entity)
     assert MINE.rstrip("\n") in first
-    assert re.search(r"^- \[\[ep_00\]\] \w+ .*\w", first, re.MULTILINE)  # and what it is about
-    assert "[[ep_00]]" in working.shown(first, ["sam"])
+    link = re.search(r"^- \[[^\]]+\]\((\.\./episodes/[^)]*ep_00\.md)\)", first, re.MULTILINE)
+    assert link is not None
+    assert (entity.working_memory.parent / link[1]).resolve().is_file()
+    assert link[0] in working.shown(first, ["sam"])
     assert [kept.read_text() for kept in entity.root.glob(".history/**/*.md")] == [MINE]
     for night, new in ((1, "Sam mended the oven"), (2, "Sam plants beans")):
         remember(entity, 50 + night, f"{new}.", NIGHT + timedelta(days=night, hours=-9))
@@ -164,45 +166,17 @@ def nights_asked(runtime: Runtime) -> str:
     return runtime.model.requests[-1].messages[-1].content  # type: ignore[attr-defined, no-any-return]
 
 
-def test_below_write_the_page_is_what_was_said_in_quotes_each_for_who_heard_it(
-    entity: Entity,
-) -> None:
-    talked(entity, "ses_1", ("sam", "I planted the beans on Monday."), at=NIGHT - timedelta(days=1))
-    talked(
-        entity,
-        "ses_2",
-        ("kim", "Could you teach me how to knit?"),
-        by="kim",
-        at=NIGHT - timedelta(days=2),
-    )
+def test_below_write_the_page_is_links_and_repeats_nothing(entity: Entity) -> None:
+    said = "I planted the beans on Monday."
+    talked(entity, "ses_1", ("sam", said), at=NIGHT - timedelta(days=1))
     runtime = replace(asleep(entity, 0, **FULL), abilities=Abilities())
     outcome = dreamt(runtime)
     assert outcome.data["summary_source"] == "excerpt"
     assert not runtime.model.requests  # type: ignore[attr-defined]
-    for reader, mine, theirs in (
-        ("sam", "planted the beans", "knit"),
-        ("kim", "teach me how to knit?”", "beans"),
-    ):
-        shown = working.shown(text(entity), [reader])
-        assert mine in shown
-        assert theirs not in shown
-    assert all(not line.origin.model for line in working.own(text(entity)))
-
-
-def test_by_rule_nothing_stands_on_the_page_twice_and_a_question_is_no_bond(
-    entity: Entity,
-) -> None:
-    known(entity, "Sam")
-    said, asked = "I planted the beans on Monday.", "What do you know about my sister?"
-    yesterday = NIGHT - timedelta(days=1)
-    talked(entity, "ses_1", ("sam", said), ("sam", "We met at the allotment."), at=yesterday)
-    talked(entity, "ses_2", ("sam", asked), at=yesterday + timedelta(hours=1))
-    dreamt(replace(asleep(entity, 0, **FULL), abilities=Abilities()))
-    sections = {
-        part: [line.section for line in working.own(text(entity)) if part in line.text]
-        for part in (said, asked, "allotment")
-    }
-    assert sections == {said: ["Active Context"], asked: ["Niche"], "allotment": ["Bond"]}
+    assert said not in text(entity)
+    lines = working.own(text(entity))
+    assert {line.section for line in lines} == {"Pointers"}
+    assert all(not line.origin.model for line in lines)
 
 
 def test_what_a_model_wrote_is_not_undone_by_rule(entity: Entity) -> None:
@@ -220,10 +194,11 @@ def test_while_dreams_are_off_the_page_is_by_rule_at_any_quiet_hour(entity: Enti
     model = ScriptedModel([Reply("never", always=True)])
     outcome = dreamt(nights.runtime_of(entity, model, noon))
     assert "by rule" in outcome.lines[0]
-    assert "I planted the beans on Monday." in working.shown(text(entity), ["sam"])
+    assert "## Pointers" in working.shown(text(entity), ["sam"])
     assert model.requests == []
     assert not working_memory.check(nights.runtime_of(entity, model, noon)).due
     talked(entity, "ses_2", ("sam", "The beans are up."), at=noon + timedelta(hours=9))
+    remember(entity, 77, "The beans are up.", noon + timedelta(hours=9))
     assert not working_memory.check(
         nights.runtime_of(entity, model, noon + timedelta(hours=9.5))
     ).due

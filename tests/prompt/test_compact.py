@@ -207,38 +207,13 @@ def test_what_a_model_of_an_endpoint_told_stands_there_whole(newborn: Entity) ->
     assert made.records[-1].summary.count("at 1005, and so on, and so on.") == len(told)
 
 
-def test_an_embedded_model_reads_only_what_says_most_and_its_notes_add_up(
-    newborn: Entity,
-) -> None:
-    cousins = Reply(
-        json.dumps(
-            dict.fromkeys(compact.HEADINGS, "")
-            | {"goal": "They take the night train.", "critical_context": "Ilse5 lives at 1005"}
-            | {"emotional_context": "Sam is a bit nervous", "progress": "Ilse15 lives at 1015"}
-        ),
-        purpose="compact",
-        always=True,
-    )
-    runtime = replace(small(newborn, [cousins]), local=True)
+def test_an_embedded_model_reads_only_what_says_most(newborn: Entity) -> None:
+    runtime = replace(small(newborn, [notes(goal="Ilse5 lives at 1005")]), local=True)
     made = compact.make(runtime, CompactJob(long_talk(), 500), lambda _: None)
     asked = [one.messages[-1].content for one in runtime.model.requests]  # type: ignore[attr-defined]
     assert sum(map(len, asked)) < sum(len(one.text) for one in long_talk().messages) / 4
-    assert all("(there is none yet)" in one for one in asked)
-    text = made.records[-1].summary
-    assert text.count("Ilse5 lives at 1005") == 1
-    assert "## Progress\nIlse15 lives at 1015\n" in text
-    assert "night train" not in text  # of the prompt's example
-    assert "nervous" not in text
+    assert made.records[-1].summary.count("Ilse5 lives at 1005") == 1
     assert compact.measure(runtime, made.session, 500).history <= int(WINDOW * 0.2)
-
-
-def test_no_heading_is_crowded_out_by_another() -> None:
-    crowd = "\n".join(f"Ilse{n} lives at {1000 + n} in Porto." for n in range(40))
-    notes = dict.fromkeys(compact.HEADINGS, "") | {"progress": crowd, "next_steps": "She comes."}
-    bounded = compact._bounded(notes, 120)
-    assert bounded["next_steps"] == "She comes."
-    assert bounded["progress"]
-    assert not bounded["goal"]
 
 
 def test_why_nothing_was_made_shorter_is_told_truly(newborn: Entity) -> None:

@@ -15,9 +15,8 @@ from bumble.errors import (
 )
 from bumble.llm.ledger import Budgeted, DaySpending, Limits
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.runtime import job, runner
-from bumble.runtime.job import Due, JobResult
-from bumble.runtime.runner import Settled
+from bumble.runtime import job
+from bumble.runtime.job import Due, JobResult, Settled
 from bumble.runtime.runtime import Runtime
 from tests.support.absent_model import Absent
 from tests.support.small import small, wait, words
@@ -38,7 +37,7 @@ def told(done: list[Settled]) -> list[str]:
 
 def test_one_kind_is_done_to_its_end_before_the_next_begins(runtime: Runtime) -> None:
     wait(runtime, "b 1", "a 1", "b 2", "a 2")
-    done = list(runner.settle(runtime, [small("a"), small("b")], None))
+    done = list(job.settle(runtime, [small("a"), small("b")], None))
     assert told(done) == ["a: 1", "a: 2", "b: 1", "b: 2"]
     assert runtime.entity.journal.read_text().endswith("a 1\na 2\nb 1\nb 2\n")
 
@@ -46,8 +45,8 @@ def test_one_kind_is_done_to_its_end_before_the_next_begins(runtime: Runtime) ->
 def test_no_more_passes_are_made_than_the_limit_allows(runtime: Runtime) -> None:
     wait(runtime, "a 1", "a 2", "b 1")
     passes = [small("a"), small("b")]
-    assert told(list(runner.settle(runtime, passes, 0))) == []
-    assert told(list(runner.settle(runtime, passes, 2))) == ["a: 1", "a: 2"]
+    assert told(list(job.settle(runtime, passes, 0))) == []
+    assert told(list(job.settle(runtime, passes, 2))) == ["a: 1", "a: 2"]
     assert words(runtime, "b") == ["1"]
 
 
@@ -57,7 +56,7 @@ def test_a_job_that_fails_waits_and_the_others_go_on(runtime: Runtime) -> None:
             raise RecordInvalidError(Path("x.md"), "no record")
 
     wait(runtime, "a broken", "a 2", "b 1")
-    done = list(runner.settle(runtime, [small("a", refuse), small("b")], None))
+    done = list(job.settle(runtime, [small("a", refuse), small("b")], None))
     assert told(done) == ["a! RecordInvalidError", "a: 2", "b: 1"]
     assert words(runtime, "a") == ["broken"]
 
@@ -67,7 +66,7 @@ def test_without_a_model_what_needs_none_goes_on_and_it_is_asked_for_once(runtim
     runtime = replace(runtime, model=Budgeted(absent, Limits(None, None, DaySpending)))
     wait(runtime, "a 1", "a 2", "b 1", "c 1")
     passes = [small("a", thinks=True), small("b"), small("c", thinks=True)]
-    done = list(runner.settle(runtime, passes, None))
+    done = list(job.settle(runtime, passes, None))
     assert told(done) == ["a! ModelUnreachableError", "b: 1", "c! ModelUnreachableError"]
     assert len(absent.requests) == 1
     assert words(runtime, "a") == ["1", "2"]
@@ -77,7 +76,7 @@ def test_without_a_model_what_needs_none_goes_on_and_it_is_asked_for_once(runtim
 def test_a_spent_budget_leaves_the_rest_for_later_and_lists_it(runtime: Runtime) -> None:
     runtime = replace(runtime, model=Budgeted(runtime.model, Limits(1, None, DaySpending)))
     wait(runtime, "a 1", "a 2", "b 1")
-    done = list(runner.settle(runtime, [small("a", thinks=True), small("b")], None))
+    done = list(job.settle(runtime, [small("a", thinks=True), small("b")], None))
     assert told(done) == ["a: 1", "a! BudgetSpentError", "b: 1"]
     assert words(runtime, "a") == ["2"]
     assert isinstance(done[1].problem, BudgetSpentError)
@@ -88,7 +87,7 @@ def test_a_file_that_keeps_changing_leaves_its_pass_waiting(runtime: Runtime) ->
         raise FileChangedError(Path("workspace/waiting.txt"))
 
     wait(runtime, "a 1")
-    done = list(runner.settle(runtime, [small("a")], None, meddle))
+    done = list(job.settle(runtime, [small("a")], None, meddle))
     assert told(done) == ["a! FileChangedError"]
     assert words(runtime, "a") == ["1"]
 
@@ -98,13 +97,13 @@ def test_a_locked_entity_ends_it_at_once(runtime: Runtime) -> None:
         raise LockedError(Path("ada"), 1)
 
     wait(runtime, "a 1", "a 2", "b 1")
-    done = list(runner.settle(runtime, [small("a"), small("b")], None, locked))
+    done = list(job.settle(runtime, [small("a"), small("b")], None, locked))
     assert told(done) == ["a! LockedError"]
 
 
 def test_a_job_that_does_not_move_is_done_once(runtime: Runtime) -> None:
     wait(runtime, "a 1", "a 2")
-    done = list(runner.settle(runtime, [small("a")], None, lambda _, outcome: outcome))
+    done = list(job.settle(runtime, [small("a")], None, lambda _, outcome: outcome))
     assert told(done) == ["a: 1", "a: 2"]
 
 
@@ -114,7 +113,7 @@ def test_a_check_that_fails_is_reported_and_passed_over(runtime: Runtime) -> Non
 
     wait(runtime, "a 1", "b 1")
     passes = [replace(small("a"), check=broken), small("b")]
-    assert told(list(runner.settle(runtime, passes, None))) == ["a! RecordInvalidError", "b: 1"]
+    assert told(list(job.settle(runtime, passes, None))) == ["a! RecordInvalidError", "b: 1"]
 
 
 def test_a_job_that_is_settled_by_itself_keeps_no_other_from_its_turn(runtime: Runtime) -> None:
@@ -125,5 +124,5 @@ def test_a_job_that_is_settled_by_itself_keeps_no_other_from_its_turn(runtime: R
         return job.apply(runtime, outcome)
 
     wait(runtime, "a 1", "a 2")
-    assert told(list(runner.settle(runtime, [small("a")], None, apply))) == ["a: 1", "a: 2"]
+    assert told(list(job.settle(runtime, [small("a")], None, apply))) == ["a: 1", "a: 2"]
     assert words(runtime, "a") == []

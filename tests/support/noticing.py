@@ -18,8 +18,7 @@ from bumble.records import sessions, state
 from bumble.records.notices import Notice
 from bumble.records.sessions import Message, Record, Session
 from bumble.runtime import cursors
-from bumble.runtime.job import JobResult, apply
-from bumble.runtime.runner import Pass
+from bumble.runtime.job import JobResult, Pass, apply
 from bumble.runtime.runtime import Runtime
 from tests.support.lives import Clock, runtime_of
 

@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from bumble.entity import changes
 from bumble.entity.changes import Change
 from bumble.llm.protocol import PromptMessage, Request
-from bumble.runtime.job import Condition, Due, JobResult
-from bumble.runtime.runner import Pass
+from bumble.runtime.job import Condition, Due, JobResult, Pass
 from bumble.runtime.runtime import Runtime
 
 WAITING = "workspace/waiting.txt"

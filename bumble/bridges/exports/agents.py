@@ -18,7 +18,7 @@ from bumble.bridges.imports.agents import ABOUT, INDEX, PERSONA, SEPARATOR, SOUL
 from bumble.entity.config import Identity
 from bumble.files import disk
 from bumble.recall.recalled import QUOTED_FROM
-from bumble.records import kinds, provenance
+from bumble.records import kinds, knowledge, provenance
 from bumble.records.kind import Kind
 from bumble.text import markdown
 from bumble.text.words import one_line, shorten
@@ -51,11 +51,11 @@ class Self(Struct, frozen=True):
     pages: Pages
 
     def of(self, *wanted: Kind) -> list[Page]:
-        """Return the memories of some kinds; of a belief that was put away, nothing."""
+        """Return the memories of some kinds, without its instructions and what it put away."""
         return [
             page
             for page in self.pages.pages
-            if page.kind in wanted and page.text.strip() and not _is_put_away(page)
+            if page.kind in wanted and page.text.strip() and not _stays(page)
         ]
 
     @property
@@ -83,9 +83,14 @@ class Self(Struct, frozen=True):
         return "\n\n".join(f"## {page.title}\n\n{quoted(page)}" for page in shown)
 
 
-def _is_put_away(page: Page) -> bool:
-    document = page.view.document if page.view is not None else None
-    return document is not None and bool(document.meta.get("archived"))
+def _stays(page: Page) -> bool:
+    """Whether a memory is a belief that was put away, or what its owner tells it to do."""
+    if page.view is None:
+        return True
+    if page.kind is kinds.KNOWLEDGE:
+        _, is_locked = knowledge.unmarked(page.view.source.lstrip("# ").partition("\n")[0])
+        return is_locked
+    return page.view.document is not None and bool(page.view.document.meta.get("archived"))
 
 
 def quoted(page: Page) -> str:

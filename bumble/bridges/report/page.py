@@ -20,9 +20,10 @@ from markupsafe import Markup
 from msgspec import Struct
 
 from bumble import __version__
-from bumble.bridges.report.body_over_time import HEIGHT, WIDTH, BarLine, BodyOverTime
+from bumble.bridges.report.body_over_time import HEIGHT, WIDTH, BodyOverTime
 from bumble.bridges.report.life import ON_TIMELINE, Basis, Ground, Life, LifeEntry, anchor
 from bumble.records import kinds
+from bumble.records.episodes import Imprint
 from bumble.text.printable import clean
 from bumble.text.words import one_line, shorten
 
@@ -31,7 +32,7 @@ MARK = '<meta name="generator" content="bumble report'  # in the head of every r
 HEAD_BYTES = 2_000  # in which the mark stands
 MOST_HAPPENED, MOST_BELIEFS, MOST_DREAMS = 6, 5, 2  # on the first page
 OPENING_CHARS = 220  # of a text on the first page
-MOOD = ("comfort", "tension")  # bars that say how it felt
+MOST_STEMS, STEM_INSET = 60, 10.0  # feelings that are drawn; room at both ends
 CHUNK = 40  # entries that a browser lays out together, once they come near
 _LEAD = re.compile(r"#{1,6} +|> ?")  # what makes a line of Markdown a heading or a quote
 T = TypeVar("T")
@@ -47,13 +48,22 @@ class LifeReport(Struct, frozen=True):
     body: BodyOverTime
 
 
+class Stem(Struct, frozen=True):
+    """A feeling, in the drawing of all."""
+
+    x: float
+    top: float
+    at: datetime
+    imprint: Imprint
+
+
 class Glance(Struct, frozen=True):
     """What somebody sees first: the little that tells most of a life."""
 
     happened: list[LifeEntry]  # what mattered most, the newest first
     beliefs: list[LifeEntry]  # what it is surest of
     dreams: list[LifeEntry]  # the last ones
-    mood: tuple[BarLine, ...]  # of the body
+    stems: list[Stem]  # what was felt, the oldest first
 
 
 class Day(Struct, frozen=True):
@@ -81,7 +91,8 @@ def render(report: LifeReport) -> str:
         "anchor": lambda record_id, kind: anchor(kind, record_id),
         "blocks": lambda text: list(_blocks(text)),
         "chunks": lambda items: list(_chunks(items)),
-        "opening": lambda text: shorten(_LEAD.sub("", one_line(text)), OPENING_CHARS, at_word=True),
+        "opening": _opening,
+        "heading": _heading,
         "said": _said,
         "percent": lambda share: f"{share:.0%}",
     }
@@ -113,8 +124,40 @@ def glance(report: LifeReport) -> Glance:
         sorted(lived[:MOST_HAPPENED], key=lambda entry: entry.at, reverse=True),
         sorted(held, key=lambda entry: -(entry.sure or 0.0))[:MOST_BELIEFS],
         life.of(kinds.DREAM)[:MOST_DREAMS],
-        tuple(line for line in report.body.lines if line.name in MOOD),
+        _stems(report),
     )
+
+
+def _opening(text: str) -> str:
+    """Return how a text begins, without its headings."""
+    parts = [part for mark, part in _blocks(text) if not mark.startswith("#")]
+    return shorten(one_line(" ".join(parts)), OPENING_CHARS, at_word=True)
+
+
+def _heading(text: str) -> str:
+    """Return the heading with which a text begins; empty if with none."""
+    mark, part = next(_blocks(text), ("", ""))
+    return part if mark.startswith("#") else ""
+
+
+def _stems(report: LifeReport) -> list[Stem]:
+    """Return the strongest feeling of each episode of the time that is drawn."""
+    felt = [
+        (entry.at, max(entry.imprints, key=lambda imprint: imprint.intensity))
+        for entry in reversed(report.life.of(kinds.EPISODE))
+        if entry.imprints
+    ][-MOST_STEMS:]
+    span = (felt[-1][0] - felt[0][0]).total_seconds() or 1.0 if felt else 1.0
+    room = WIDTH - 2 * STEM_INSET
+    return [
+        Stem(
+            round(STEM_INSET + (at - felt[0][0]).total_seconds() / span * room, 1),
+            round(HEIGHT - imprint.intensity * HEIGHT, 1),
+            at,
+            imprint,
+        )
+        for at, imprint in felt
+    ]
 
 
 def _said(ground: Ground) -> Basis | None:

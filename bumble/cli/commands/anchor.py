@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bumble.body import anchoring
+from bumble.body import hormones
 from bumble.body.config import HORMONE_NAMES
 from bumble.body.hormones import shown_name
 from bumble.body.soma import Soma
@@ -111,7 +111,7 @@ def show(opened: Opened, label: LabelArgument) -> None:
     ]
     now = body_view.look(opened).soma
     text = [f"# {anchor.label}", "", anchor.description, "", *listing.details(rows)]
-    text += ["", "Recalled now:", *formula(opened, now, anchor, anchoring.ASKED)]
+    text += ["", "Recalled now:", *formula(opened, now, anchor, hormones.ASKED)]
     output.result(opened.shell, "anchor show", _data(opened, anchor), text)
 
 
@@ -124,13 +124,13 @@ def recall(opened: Opened, label: LabelArgument, *, dry_run: DryRunOption = Fals
     why = f"recall: {anchor.label}"
 
     def move(soma: Soma) -> Soma:
-        return anchor_recall.blended(soma, anchor, anchoring.ASKED)
+        return anchor_recall.blended(soma, anchor, hormones.ASKED)
 
     temperament = opened.config.soma.bars.levels
     moved = body_state.plan_moved(opened.entity, at, opened.zone, temperament, move, why)
     planned = [moved, anchors.plan_recalled(anchor, at, why, stirred=False)]
-    sentence = "\n".join([f"{anchor.label}:", *formula(opened, now, anchor, anchoring.ASKED)])
-    levels = anchoring.blend(now.hormones, anchor.levels, anchoring.ASKED).levels
+    sentence = "\n".join([f"{anchor.label}:", *formula(opened, now, anchor, hormones.ASKED)])
+    levels = hormones.blend(now.hormones, anchor.levels, hormones.ASKED).levels
     commit.commit(
         opened,
         "anchor recall",
@@ -163,7 +163,7 @@ def remove(
 def formula(opened: Opened, soma: Soma, anchor: Anchor, share: float) -> list[str]:
     """Write out what a recall does to each hormone: `dopamine .7·0.20 + .3·0.80 = 0.38`."""
     named = opened.config.soma.hormones.show_names
-    after = anchoring.blend(soma.hormones, anchor.levels, share).levels
+    after = hormones.blend(soma.hormones, anchor.levels, share).levels
     stay, come = (f"{part:.2g}".lstrip("0") for part in (1 - share, share))
     return [
         f"  {shown_name(name, named=named)} {stay}·{soma.hormones.levels[name]:.4f}"

@@ -179,6 +179,7 @@ def _check_model(ctx: typer.Context, entity: Path | None, key: str, *, user: boo
     """Say what is wrong with the model that is set now, as far as that can be told."""
     from bumble.cli.models import chat_model
     from bumble.llm import providers
+    from bumble.models.weights.choice import SCRIPT
 
     shell = shell_of(ctx)
     try:
@@ -188,6 +189,9 @@ def _check_model(ctx: typer.Context, entity: Path | None, key: str, *, user: boo
     except UserError as error:
         output.warn(shell, str(error))
         return
+    script = chosen.model.removeprefix(SCRIPT)
+    if script != chosen.model and not ((opened.root or shell.cwd) / script).is_file():
+        output.warn(shell, f"{chosen.model}: there is no such file, so no talk can be answered")
     if problem := chat_model.missing(chosen, facts.names):
         output.warn(shell, f"{chosen.model}: {problem}")
     config, known = opened.config.llm, providers.named(opened.config.llm.provider)

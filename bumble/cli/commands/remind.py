@@ -211,7 +211,7 @@ def run(opened: Opened, flags: JobFlags) -> None:
     """Say the reminders that are due, and nothing else of what `bumble tick` does."""
     from bumble.cli import runtimes
     from bumble.jobs import reminders as delivery
-    from bumble.runtime.runner import Pass
+    from bumble.runtime.job import Pass
 
     pass_ = run_job.showing_reminders(opened, Pass("reminders", delivery.check, delivery.run))
     with runtimes.open_runtime(opened, "remind run") as runtime:

@@ -138,7 +138,9 @@ def _section(
 
 
 def _text(entry: LifeEntry) -> str:
-    plain = " ".join(entry.text.replace("#", " ").replace("> ", "").split())
+    head, _, rest = entry.text.partition("\n")
+    told = f"{head.lstrip('# ')}: {rest}" if head.startswith("#") and rest else entry.text
+    plain = " ".join(told.replace("> ", "").split())
     text = entry.title if entry.title and entry.kind == "session" else plain
     return output.shorten(text or "; ".join(entry.fragments), TEXT_CHARS)
 

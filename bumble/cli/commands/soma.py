@@ -9,7 +9,7 @@ import typer
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.body import anchoring, bars, ebb, endocrine, hormones, noise
+from bumble.body import bars, ebb, hormones, noise
 from bumble.body.affects import emotional_intensity
 from bumble.body.bars import FULL
 from bumble.body.config import HORMONE_NAMES
@@ -24,9 +24,9 @@ from bumble.records import anchors, relationships
 from bumble.runtime import anchor_recall
 
 BLENDS = (
-    (anchoring.ASKED, "asked for"),
-    (anchoring.WORDS, "its words in a message"),
-    (anchoring.ALIKE, f"a body like it, above {anchoring.ALIKE_ABOVE:g}"),
+    (hormones.ASKED, "asked for"),
+    (hormones.WORDS, "its words in a message"),
+    (hormones.ALIKE, f"a body like it, above {hormones.ALIKE_ABOVE:g}"),
 )
 
 
@@ -42,7 +42,7 @@ def anchors_view(opened: Opened, presence: Presence) -> AnchorsView:
     listed = listing.readable(opened, anchors.paths(opened.entity.anchors), anchors.load).records
     now, by_itself = opened.shell.now(), opened.config.soma.anchors.by_itself
     stirred = anchor_recall.stirred_at(listed, now)
-    cooling = anchoring.is_cooling(stirred, now)
+    cooling = hormones.is_cooling(stirred, now)
     entries = [
         {
             "id": anchor.id,
@@ -53,7 +53,7 @@ def anchors_view(opened: Opened, presence: Presence) -> AnchorsView:
         }
         for anchor in listed
     ]
-    again = stirred + anchoring.COOL_DOWN if stirred and cooling else None
+    again = stirred + hormones.COOL_DOWN if stirred and cooling else None
     data = {
         "by_itself": by_itself,
         "again": again.isoformat() if again else None,
@@ -179,7 +179,7 @@ def _data(opened: Opened, presence: Presence) -> dict[str, Any]:
         if soma.felt
         else None,
         "noise": [fragment_data(fragment) for fragment in soma.noise],
-        "maturity": round(endocrine.maturity(met), 4),
+        "maturity": round(hormones.maturity(met), 4),
     }
 
 

@@ -20,8 +20,7 @@ from bumble.records import session_files
 if TYPE_CHECKING:
     from bumble.llm.protocol import Model
     from bumble.models.abilities.tiers import Abilities
-    from bumble.runtime.job import JobResult
-    from bumble.runtime.runner import Held, Pass, Settled
+    from bumble.runtime.job import Held, JobResult, Pass, Settled
     from bumble.runtime.runtime import Runtime
 
 app = typer.Typer(rich_markup_mode=None)
@@ -118,10 +117,14 @@ def _asking(model: Model, abilities: Abilities, each: Pass, name: str) -> Pass:
     if each.name != name:
         return each
 
-    def run(runtime: Runtime, job: Any) -> JobResult:
-        return each.run(replace(runtime, model=model, abilities=abilities), job)
+    def with_it(runtime: Runtime) -> Runtime:
+        return replace(runtime, model=model, abilities=abilities)
 
-    return replace(each, run=run)
+    return replace(
+        each,
+        check=lambda runtime: each.check(with_it(runtime)),
+        run=lambda runtime, job: each.run(with_it(runtime), job),
+    )
 
 
 def _run(
@@ -135,10 +138,10 @@ def _run(
     dry_run: bool,
 ) -> Iterator[Settled]:
     from bumble.jobs import tick as upkeep
-    from bumble.runtime import runner
+    from bumble.runtime import job
 
     if dry_run:
-        return runner.settle(runtime, wanted, limit, partial(run_job.planned, opened), held=held)
+        return job.settle(runtime, wanted, limit, partial(run_job.planned, opened), held=held)
     return upkeep.run(runtime, command, wanted, limit, held=held)
 
 

@@ -39,8 +39,7 @@ from bumble.models.abilities.tiers import (
 )
 from bumble.models.weights import choice
 from bumble.runtime import spoken
-from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult
-from bumble.runtime.runner import Pass
+from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, Pass
 from bumble.text import schema, urls
 
 if TYPE_CHECKING:

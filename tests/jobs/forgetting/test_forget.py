@@ -131,6 +131,8 @@ def test_nothing_that_was_told_is_left_in_any_file(entity: Entity) -> None:
     portrait = seen("Sam", f"Sam steals {SECRET} at night, he said.")
     model = Citing([makes(f"Sam told me of {SECRET}.", people=[portrait])])
     runtime = replace(runtime_of(entity), model=model)
+    waits = {"sessions": {"ses_1": "msg_1000"}}
+    write(entity, state.plan_write(state.read(entity.state), waits, ""))
     (job, *_) = stretch.check(runtime, force=True).jobs
     runtime.apply(
         stretch.run(runtime, job).change_set()

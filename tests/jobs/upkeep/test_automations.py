@@ -14,8 +14,8 @@ from bumble.jobs import automations as cycle
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import automations, knowledge, session_files
 from bumble.records.automations import Automation
-from bumble.runtime import runner
-from bumble.runtime.runner import Pass, Settled
+from bumble.runtime import job
+from bumble.runtime.job import Pass, Settled
 from bumble.runtime.runtime import Runtime
 from tests.support import turns
 from tests.support.absent_model import Absent
@@ -51,7 +51,7 @@ def look(entity: Entity) -> Automation:
 
 
 def run_all(runtime: Runtime) -> list[Settled]:
-    return list(runner.settle(runtime, [PASS], None))
+    return list(job.settle(runtime, [PASS], None))
 
 
 def test_it_runs_at_its_time_and_once(ada: Entity) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from bumble.entity.config import ReviewedCycle
 from bumble.jobs import registry
-from bumble.runtime.runner import Pass
+from bumble.runtime.job import Pass
 
 
 def test_what_may_wait_for_review_is_what_the_jobs_say() -> None:

@@ -22,8 +22,8 @@ from bumble.llm.scripted import ScriptedModel
 from bumble.records import reminders, session_files, sessions
 from bumble.records.base import Provenance
 from bumble.records.reminders import Reminder
-from bumble.runtime import job, runner
-from bumble.runtime.runner import Pass
+from bumble.runtime import job
+from bumble.runtime.job import Pass
 from bumble.runtime.runtime import Runtime
 from tests.support.kills import every_call, forks, in_child
 from tests.support.sweeps import kill_steps
@@ -49,7 +49,7 @@ def look(entity: Entity, reminder_id: str) -> Reminder:
 
 
 def run_all(runtime: Runtime) -> list[str]:
-    done = runner.settle(runtime, [PASS], None)
+    done = job.settle(runtime, [PASS], None)
     return [str(one.outcome.data["text"]) if one.outcome else str(one.problem) for one in done]
 
 

@@ -10,8 +10,7 @@ from bumble.errors import LockedError, RecordInvalidError
 from bumble.jobs import tick
 from bumble.llm.ledger import Budgeted, DaySpending, Limits
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.runtime.job import JobResult
-from bumble.runtime.runner import Settled
+from bumble.runtime.job import JobResult, Settled
 from bumble.runtime.runtime import Runtime
 from tests.support.small import small, wait, words
 from tests.support.turns import runtime_of

@@ -18,11 +18,10 @@ from bumble.jobs import wake
 from bumble.llm.protocol import Completion, OnText, Request
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.models.abilities.tiers import Abilities
-from bumble.records import journal, projects, reminders, scratch, session_files, sessions
+from bumble.records import journal, projects, reminders, session_files, sessions
 from bumble.records.base import Provenance
-from bumble.runtime import body_state, job, runner
-from bumble.runtime.job import JobResult
-from bumble.runtime.runner import Pass
+from bumble.runtime import body_state, job
+from bumble.runtime.job import JobResult, Pass
 from bumble.runtime.runtime import Runtime
 from tests.support.living import talked, write
 from tests.support.sweeps import WHOLE, sampled, turns
@@ -206,17 +205,11 @@ def test_it_never_takes_more_steps_than_it_may(entity: Entity) -> None:
     assert len(model.requests) <= wake.MOST_STEPS + 1
 
 
-def test_below_write_it_notes_what_was_said_and_says_nothing_to_anybody(entity: Entity) -> None:
+def test_below_write_it_stays_asleep(entity: Entity) -> None:
     model = Stubborn("message")
     runtime = replace(awake(entity, model), abilities=Abilities())
-    outcome = woken(runtime)
-    assert outcome.data["by"] == "rule"
-    (line,) = scratch.lines(entity.root / scratch.PATH)
-    assert "“I planted the beans behind the shed.”" in line
+    assert woken(runtime).data["reason"].startswith("model: may not write")
     assert not model.requests
-    assert not reminders.paths(entity.reminders)
-    later = replace(awake(entity, model, MORNING + timedelta(hours=2)), abilities=Abilities())
-    assert woken(later).data["intent"] == "rest"
 
 
 def boat(entity: Entity, *audience: str) -> None:
@@ -245,17 +238,6 @@ def test_without_a_project_that_they_may_meet_there_is_none_to_take_up(entity: E
     assert woken(awake(entity, Stubborn("project"))).data["intent"] != "project"
 
 
-def test_below_write_a_project_s_next_step_is_noted_once(entity: Entity) -> None:
-    boat(entity)
-    intents = []
-    for hours in (0, 2, 4):
-        at = MORNING + timedelta(hours=hours)
-        runtime = replace(awake(entity, Stubborn("x"), at), abilities=Abilities())
-        intents.append(woken(runtime).data["intent"])
-    assert intents == ["note", "project", "rest"]
-    assert "The boat: sand it" in scratch.lines(entity.root / scratch.PATH)[-1]
-
-
 def listen(runtime: Runtime) -> None:
     """Say what was left for Sam, as the beginning of a talk does."""
     session = session_files.find(runtime.entity.sessions, "ses_1")
@@ -277,7 +259,7 @@ def test_a_week_keeps_to_every_limit(entity: Entity, favourite: str) -> None:
         clock.at = MORNING + timedelta(minutes=30 * number)
         if number % 48 == 0:
             listen(runtime)
-        for settled in runner.settle(runtime, PASSES):
+        for settled in job.settle(runtime, PASSES):
             assert settled.problem is None
             if settled.name == "wake" and settled.outcome:
                 decisions.append((clock.at, settled.outcome))
