@@ -158,7 +158,7 @@ def test_the_keyboard_reaches_everything_and_shows_where_it_is(
     with chromium.new_context() as context:
         shown, _ = opened(context, month)
         places = []
-        for _ in range(14):
+        for _ in range(60):
             shown.keyboard.press("Tab")
             places.append(
                 shown.evaluate(
