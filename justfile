@@ -18,9 +18,9 @@ types:
 test *args:
     uv run pytest -n 2 {{args}}
 
-# What the gate leaves out: whole sweeps, long lives.
+# What the gate leaves out: whole sweeps, long lives, more examples of every property.
 slow *args:
-    uv run pytest -n 2 -m slow {{args}}
+    BUMBLE_TESTS=whole uv run pytest -n 2 -m "slow or property or sampled" {{args}}
 
 # The generated pages still say what the code does.
 docs:

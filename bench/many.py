@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from bench import scale  # noqa: E402
-from bumble.app import index_place  # noqa: E402
+from bumble.cli import index_place  # noqa: E402
 from bumble.entity.config import IndexConfig  # noqa: E402
 from bumble.entity.folder import Entity  # noqa: E402
 from bumble.index.place import Place  # noqa: E402
@@ -50,7 +50,7 @@ QUERIES = [
 
 def place_of(folder: Path, server: str) -> Place:
     """Return where the index of an entity stands: in its folder, where there is no server."""
-    return index_place.of(Entity(folder), IndexConfig("auto", server, "none"))
+    return index_place.place_of(Entity(folder), IndexConfig("auto", server, "none"))
 
 
 def make(folder: Path, count: int, number: int) -> None:

@@ -32,9 +32,9 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import asdict, fields, replace
 
-from bumble.app import index_place
 from bumble.body import affects
 from bumble.body.config import EMOTIONS, FeltMemoryConfig
+from bumble.cli import index_place
 from bumble.entity import changes, settings
 from bumble.entity.changes import ChangeSet
 from bumble.entity.config import IndexConfig
@@ -49,7 +49,7 @@ from bumble.models.embed.onnx import OnnxEmbedder, unit_rows
 from bumble.models.embed.protocol import Bits, Embedder, Floats
 from bumble.models.weights import catalog, pull
 from bumble.models.weights.embedders import open_embedder
-from bumble.models.weights.sources import PullOptions
+from bumble.models.weights.store import PullOptions
 from bumble.records import base, relationships, sessions
 from bumble.records.sessions import Message
 
@@ -262,7 +262,7 @@ def measure(
     for sample in json.loads(path.read_text()):
         with tempfile.TemporaryDirectory() as place:
             entity, name, ids = write_entity(Path(place), sample["conversation"])
-            at = index_place.of(entity, IndexConfig("auto", server, "none"))
+            at = index_place.place_of(entity, IndexConfig("auto", server, "none"))
             sync(entity, embedder, name=name, zone=UTC, where=at)
             asked = list(questions(sample["qa"], ids))
             dropped += len(sample["qa"]) - len(asked)

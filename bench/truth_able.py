@@ -31,9 +31,10 @@ from typing import Any
 from msgspec import Struct
 
 from bench.truth_living import Planted
-from bumble.guard import sources
-from bumble.guard.sources import CitedClaim, ClaimSources, Said
+from bumble.guard import verifier
+from bumble.guard.verifier import CitedClaim, ClaimSources, Said
 from bumble.llm.scripted import Reply
+from bumble.text import yaml_read
 from bumble.text.words import one_line
 from tests.support import able, openai_wire
 from tests.support.fake_server import Exchange, FakeServer
@@ -41,6 +42,7 @@ from tests.support.fake_server import Exchange, FakeServer
 MODEL = "able"
 CONTEXT_TOKENS = 32768
 SPOKEN = re.compile(r"^\[(m\d+)\] [\d:]+ ([^:]+): (.*)$", re.MULTILINE)
+_FIELDS = ("id", "at", "who", "text")
 WORDS = 6  # of a message that a statement rests on
 ENTITY = "Ada"  # whose own words bear out nothing, where a statement names no other `entity`
 
@@ -51,11 +53,34 @@ def judged(statement: Mapping[str, Any]) -> dict[str, str]:
     cites = tuple(statement["cites"])
     words = tuple(one.text for one in window if one.id in cites)  # no words are named apart
     entity = statement.get("entity", ENTITY)
-    found = sources.check(
+    found = verifier.check(
         CitedClaim(statement["sentence"], cites, words),
         ClaimSources(window, tuple(statement.get("known", ())), (entity,), entity=entity),
     )
     return {"id": statement["id"], "verdict": found.verdict, "why": found.why}
+
+
+def of_talks(path: Path) -> list[dict[str, Any]]:
+    """Read statements that stand beside their talks: by kind, the ids they cite, the sentence."""
+    statements: list[dict[str, Any]] = []
+    for talk in yaml_read.parse(path.read_text(encoding="utf-8"))["talks"]:
+        window = [
+            dict(zip(("id", "at", "who", "text"), one, strict=True)) for one in talk["window"]
+        ]
+        for is_true in (True, False):
+            statements += [
+                {
+                    "id": f"{len(statements)}-{n}",
+                    "true": is_true,
+                    "kind": kind,
+                    "cites": cites,
+                    "sentence": sentence,
+                    "window": window,
+                    "known": talk["known"],
+                }
+                for n, (kind, cites, sentence) in enumerate(talk[str(is_true).lower()])
+            ]
+    return statements
 
 
 def _said(message: Mapping[str, Any]) -> Said:
@@ -186,14 +211,8 @@ def _models(exchange: Exchange) -> None:
 
 def _respond(answers: Able, exchange: Exchange) -> None:
     text = answers.answer(exchange.body)
-    logprobs = None
-    if exchange.body.get("logprobs"):
-        shares = next(
-            (r.probabilities for r in answers.probe if r.text == text and r.probabilities), {}
-        )
-        logprobs = openai_wire.candidates(**{label: -1 / share for label, share in shares.items()})
     events = (
-        openai_wire.event({"content": text}, logprobs=logprobs),
+        openai_wire.event({"content": text}),
         openai_wire.event({}, "stop"),
         openai_wire.usage(),
         openai_wire.DONE,

@@ -165,8 +165,8 @@ def _least(schema: Mapping[str, Any]) -> Any:
 
 def live(week: Path, folder: Path) -> dict[str, list[int]]:
     """Live the talks with the bumble that can be imported; what each purpose cost."""
-    from bumble.app.process import Shell  # whichever checkout stands first on the path
     from bumble.cli.app import main
+    from bumble.cli.process import Shell  # whichever checkout stands first on the path
     from tests.support.fake_server import Exchange, FakeServer
 
     mind, server = Mind(), FakeServer()

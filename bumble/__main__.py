@@ -17,7 +17,7 @@ def main() -> None:
             from bumble.cli import completing
 
             sys.exit(completing.main(sys.argv[2:]))
-        from bumble.app.hiding import hide_environment
+        from bumble.cli.process import hide_environment
 
         hide_environment()
         from bumble.cli.app import main as run

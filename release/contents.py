@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 TEMPLATE = "entity-template"
 WITH_SOURCE = (
     *("README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md", "CONTRIBUTING.md", "pyproject.toml"),
-    *("docs/entity-format.md", "docs/licences.md", "docs/bumble.1"),
+    *("docs/entity-format.md", "docs/licences.md"),
 )
 NEVER = (
     *("tests/*", "bench/*", "release/*", ".ci/*", ".git*", "*.pyc", "uv.lock", "*/memory.db"),
@@ -39,8 +39,6 @@ def problems(wheel: Path, sdist: Path) -> list[str]:
     )
     if not any(fnmatch(name, "*.dist-info/licenses/LICENSE") for name in in_wheel):
         found.append("the wheel lacks LICENSE")
-    if not any(name.endswith("share/man/man1/bumble.1") for name in in_wheel):
-        found.append("the wheel lacks the man page")
     found += _surplus("the wheel", in_wheel) + _surplus("the sdist", in_sdist - {".gitignore"})
     return found + [
         f"{file.name} is larger than {MAX_BYTES:,} bytes"

@@ -37,6 +37,11 @@ def pages() -> dict[str, Path]:
     return {"index.md": ROOT / "README.md", **docs, **{name: ROOT / name for name in TOP}}
 
 
+def pictures() -> list[Path]:
+    """Return the pictures that pages show."""
+    return sorted((ROOT / "docs").glob("*.png"))
+
+
 def broken(text: str, file: Path) -> list[str]:
     """Name the links of a page that lead to no file, or to no heading in it."""
     found = []
@@ -67,6 +72,8 @@ def for_site(text: str, file: Path) -> str:
         if not path or "://" in path or path.startswith("mailto:"):
             return match[0]
         target = (file.parent / path).resolve()
+        if target in pictures():
+            return match[0]
         if target not in there:  # a file of the code, which the site does not have
             return match[1][1:-1]
         return f"{match[1]}({there[target]}{hash_sign}{anchor})"
@@ -86,6 +93,8 @@ def main() -> int:
     (OUT / "pages").mkdir(parents=True)
     for name, file in listed.items():
         (OUT / "pages" / name).write_text(for_site(file.read_text("utf-8"), file), "utf-8")
+    for picture in pictures():
+        shutil.copy(picture, OUT / "pages" / picture.name)
     (OUT / "zensical.toml").write_text(CONFIG, "utf-8")
     command = ["zensical", "build", "--clean", "--strict"]
     return subprocess.run(command, cwd=OUT, check=False).returncode

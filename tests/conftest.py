@@ -11,29 +11,34 @@ import signal
 import sys
 import tempfile
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import platformdirs
 import pytest
-from hypothesis import settings
+from hypothesis import is_hypothesis_test, settings
 
-from bumble.entity import approvals, changes, create
+from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
-from bumble.entity.create import NewEntity
 from bumble.entity.folder import Entity
 from bumble.errors import WeightsMissingError
+from bumble.models.embed import onnx
 from bumble.models.weights import catalog
 from bumble.models.weights.pull import pull
-from bumble.models.weights.sources import PullOptions
+from bumble.models.weights.store import PullOptions
 from bumble.records import beliefs, episodes, journal, knowledge, relationships, sessions, skills
+from tests.support import newborns
 from tests.support.fake_server import FakeServer
 from tests.support.hanging import pytest_runtest_setup as pytest_runtest_setup  # a hook
 from tests.support.running import NOON, Run, UseEditor
+from tests.support.sweeps import WHOLE
 
 # a shared machine is slow at times: what a property takes is measured in bench/
-settings.register_profile("bumble", deadline=None)
-settings.load_profile("bumble")
+settings.register_profile("gate", deadline=None, max_examples=20)
+settings.register_profile("whole", deadline=None, max_examples=100)
+settings.load_profile("whole" if WHOLE else "gate")
 
 # What a shell starts in the background ignores Ctrl-C, and so would all that the tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -48,8 +53,35 @@ atexit.register(shutil.rmtree, os.environ["XDG_STATE_HOME"], ignore_errors=True)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=gc.disable)
 
+# Thousands of folders are written and synced: in memory, where there is enough of it.
+SHARED = Path("/dev/shm")
+if SHARED.is_dir() and os.access(SHARED, os.W_OK) and shutil.disk_usage(SHARED).free > 4 << 30:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(SHARED))
+
 # Commands that tests start would compile six hundred modules each time, a second of CPU.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what has more examples in `just slow`."""
+    for item in items:
+        if is_hypothesis_test(getattr(item, "obj", None)):
+            item.add_marker("property")
+
+
+def pytest_collection_finish() -> None:
+    """Spare the collector what is there to stay: half a million objects."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give a file's tests to one worker: what its fixtures made is made once."""
+    from xdist.scheduler import LoadFileScheduling
+
+    return LoadFileScheduling(config, log)
+
 
 NEEDED = ("all-minilm-l6-v2", "multilingual-e5-small", "smollm2-135m")
 
@@ -72,13 +104,15 @@ def weights_folder() -> Path:
             if os.environ.get("CI"):
                 raise
             pytest.skip(f"the real weights can't be had here: {error}")
+    for name in ("_load_session", "_load_tokenizer"):  # commands of one process open them again
+        setattr(onnx, name, lru_cache(maxsize=4)(getattr(onnx, name)))
     return folder
 
 
 @pytest.fixture
 def ada(tmp_path: Path) -> Entity:
-    """Ada, made anew."""
-    return create.create(tmp_path / "ada", NewEntity("Ada", "curious", "Sam", "Europe/Lisbon"))
+    """Ada, in a folder of the test's own."""
+    return newborns.ada(tmp_path / "ada")
 
 
 @pytest.fixture
@@ -108,21 +142,13 @@ def environ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
         if name != "PATH":
             monkeypatch.setenv(name, value)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
-    approvals.begin(tmp_path / "ada")  # `entity` is a copy of what was made elsewhere
     return variables
 
 
-@pytest.fixture(scope="session")
-def newborn(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Ada, who belongs to Sam and lives in Lisbon; copied for each test."""
-    folder = tmp_path_factory.mktemp("newborn") / "ada"
-    return create.create(folder, NewEntity("Ada", "curious", "Sam", "Europe/Lisbon")).root
-
-
 @pytest.fixture
-def entity(newborn: Path, tmp_path: Path) -> Entity:
-    """A folder with Ada in it."""
-    return Entity(Path(shutil.copytree(newborn, tmp_path / "ada")))
+def entity(environ: dict[str, str], tmp_path: Path) -> Entity:
+    """A folder with Ada in it, whose owner is the user of `environ`."""
+    return newborns.ada(tmp_path / "ada")
 
 
 @pytest.fixture

@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-import ast
 import re
 from pathlib import Path
 
 from bumble.cli import reference
-from tests.support.rooms import ROOMS
+from tests.support.rooms import ROOMS, modules
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGE = (DOCS / "architecture.md").read_text(encoding="utf-8")
@@ -33,8 +32,7 @@ def test_the_fullest_room_can_be_overlooked() -> None:
 
 def test_a_public_class_has_a_name_of_its_own() -> None:
     files: dict[str, list[str]] = {}
-    for path in sorted(reference.PACKAGE.rglob("*.py")):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                files.setdefault(node.name, []).append(path.name)
+    for module in modules():
+        for name in module.classes:
+            files.setdefault(name, []).append(module.path.name)
     assert {name: paths for name, paths in files.items() if len(paths) > 1} == {}

@@ -8,7 +8,7 @@ from statistics import mean
 
 import pytest
 
-from bumble.cli.pages import terms
+from bumble.cli import command_help
 from release.site import FENCE
 from tests.support import pasting
 from tests.support.pasting import ROOT
@@ -63,12 +63,12 @@ def test_no_term_stands_undefined(page: Path) -> None:
         label for label, to in LINK.findall(said) if to.split("#")[0].endswith("words.md")
     )
     plain = LINK.sub(r"\1", said)
-    used = [term for term in UNKNOWN if terms.pattern(term).search(plain)]
+    used = [term for term in UNKNOWN if command_help.pattern(term).search(plain)]
     used += [
         term
-        for term in terms.TERMS
-        if terms.pattern(term).search(plain)
+        for term in command_help.TERMS
+        if command_help.pattern(term).search(plain)
         and not re.search(rf"\b{term}\b[^.]*, a ", plain)
-        and not terms.pattern(term).search(explained)
+        and not command_help.pattern(term).search(explained)
     ]
     assert used == []

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from bumble.bridges.exports import bundle, destination, restore
+from bumble.bridges.exports import bundle, destination
 from bumble.entity.create import NewEntity
 from bumble.entity.folder import ENTITY_FILE
 from bumble.files import disk, unfinished
-from bumble.files.unfinished import SUFFIX, Making
+from bumble.files.unfinished import SUFFIX, PendingCreation
 from tests.support.kills import every_call, forks, in_child
 from tests.support.running import Run
+from tests.support.sweeps import WHOLE, sampled, stride, turns
 
 BO = NewEntity("Bo", "curious", "Sam", "Europe/Lisbon")
 Work = Callable[[], object]
@@ -30,8 +31,9 @@ def notes(tmp_path: Path) -> Iterator[Path]:
 
 
 def dies_everywhere(notes: Path, work: Work, check: Callable[[bool], None], undo: Work) -> int:
-    """Kill some work before each of its calls in turn, and let a next command begin behind it."""
-    for number in range(1, 10_000):
+    """Kill some work before its calls in turn, and let a next command begin behind it."""
+    first, step = stride(4)
+    for number in range(first, 10_000, step):
 
         def act(n: int, done: bool, at: int = number) -> None:
             if n == at and not done:
@@ -57,6 +59,7 @@ def nothing() -> None:
 
 
 @forks
+@sampled
 def test_a_file_is_the_old_one_or_the_new_one_and_nothing_lies_beside_it(
     notes: Path, tmp_path: Path
 ) -> None:
@@ -71,6 +74,7 @@ def test_a_file_is_the_old_one_or_the_new_one_and_nothing_lies_beside_it(
 
 
 @forks
+@sampled
 def test_a_folder_is_the_old_one_or_the_new_one_with_what_a_reader_keeps_in_it(
     notes: Path, tmp_path: Path
 ) -> None:
@@ -93,6 +97,7 @@ def test_a_folder_is_the_old_one_or_the_new_one_with_what_a_reader_keeps_in_it(
 
 
 @forks
+@sampled
 @pytest.mark.parametrize("is_there", [False, True])
 def test_a_restored_entity_is_all_there_or_not_at_all(
     notes: Path, tmp_path: Path, is_there: bool
@@ -109,7 +114,7 @@ def test_a_restored_entity_is_all_there_or_not_at_all(
 
     def work() -> None:
         with destination.folder(root, last=ENTITY_FILE) as draft:
-            restore.unpack(archive, draft)
+            bundle.unpack(archive, draft)
 
     def check(ended: bool) -> None:
         names = {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
@@ -122,7 +127,7 @@ def test_a_restored_entity_is_all_there_or_not_at_all(
 
 def test_what_is_being_made_is_left_to_its_maker(notes: Path, tmp_path: Path) -> None:
     new = tmp_path / f".x{SUFFIX}"
-    with unfinished.noted(Making(str(new))):
+    with unfinished.noted(PendingCreation(str(new))):
         new.write_text("half")
         assert in_child(lambda: unfinished.begin(notes)) == 0
         assert new.read_text() == "half"
@@ -149,17 +154,18 @@ def test_without_a_place_for_notes_it_is_made_all_the_same(tmp_path: Path) -> No
 
 
 @forks
-@pytest.mark.parametrize("there", [None, (), ("notes.txt",)])
+@sampled
+@pytest.mark.parametrize("there", turns(3, [None, [], ["notes.txt"]]))
 def test_a_newborn_that_died_is_whole_or_can_be_made(
-    run: Run, tmp_path: Path, there: tuple[str, ...] | None
+    run: Run, tmp_path: Path, there: list[str] | None
 ) -> None:
     root = tmp_path / "bo"
-    for number in range(1, 10_000, 7):
+    for number in range(1, 10_000, 1 if WHOLE else 11):
         disk.clear(root)
         for name in there or ():
             root.mkdir()
             (root / name).write_text("mine")
-        if there == ():
+        if there == []:
             root.mkdir()
 
         def act(n: int, done: bool, at: int = number) -> None:
@@ -179,4 +185,4 @@ def test_a_newborn_that_died_is_whole_or_can_be_made(
         assert run.ok("status", "-e", str(root)).out.startswith("Bo")
         if ended:
             break
-    assert number > 7
+    assert number > 11

@@ -9,18 +9,18 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from bumble.chat import memory_answer, turn_record
-from bumble.chat.memory_answer import Heard
-from bumble.chat.turn_record import Turn
+from bumble.chat import memory_answer
+from bumble.chat.memory_answer import Told
+from bumble.chat.reply_writer import Heard, Reading, origin_of
 from bumble.entity.changes import Change
 from bumble.fallback import quotes
 from bumble.fallback.templates import Templates
-from bumble.models.embed.reader import MessageReading
+from bumble.guard import values
 from bumble.records import base, reminders
 from bumble.records.sessions import Message
 from bumble.runtime.runtime import Runtime
@@ -34,18 +34,7 @@ _OPERATORS: Mapping[type, Callable[[float, float], float]] = {
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
 }
-# The signs of sums, and the words that people type for them in the languages of the templates.
-_SIGNS = (
-    (r"\btimes\b|\bmultiplied by\b|\bmal\b|\bfois\b|\bpor\b|\bper\b|\bvezes\b|\bkeer\b", "*"),
-    (r"\bdivided by\b|\bover\b|\bgeteilt durch\b|\bdurch\b|\bdivisé par\b|\bdiviso\b", "/"),
-    (r"\bdividido (?:por|entre)\b|\bentre\b|\bgedeeld door\b", "/"),
-    (r"\bplus\b|\bmás\b|\bpiù\b|\bmais\b", "+"),
-    (r"\bminus\b|\bless\b|\bweniger\b|\bmoins\b|\bmenos\b|\bmeno\b|\bmin\b", "-"),
-)
-_PERCENT = re.compile(
-    r"(?<!\d)(\d{1,12}(?:\.\d{1,6})?) ?(?:%|percent|prozent|procent) (?:of|von|de|di|van) "
-    r"(\d{1,12}(?:\.\d{1,6})?)"
-)
+_PERCENT = re.compile(r"(?<!\d)(\d{1,12}(?:\.\d{1,6})?) ?% \w{1,3} (\d{1,12}(?:\.\d{1,6})?)")
 _SUM = re.compile(r"[-(]?\s*\d[\d\s.+\-*/()]*[\d)]")
 
 
@@ -57,25 +46,26 @@ class CodeReply(Struct, frozen=True):
     plan: Callable[[], Change | None] | None = None
 
 
-def answer(
-    runtime: Runtime, turn: Turn, reading: MessageReading, words: Templates
-) -> CodeReply | None:
+def answer(runtime: Runtime, heard: Heard, reading: Reading, words: Templates) -> CodeReply | None:
     """Answer a message that code can answer; None: it can't."""
-    if reading.has("remind") and reading.main not in ("ask_memory", "tell"):
-        return _reminder(runtime, turn, reading, words)
-    if reading.has("calculate") and (result := calculated(turn.message.text)):
+    said = reading.said
+    if said.has("remind") and said.main not in ("ask_memory", "tell"):
+        return _reminder(runtime, heard, reading, words)
+    if said.has("calculate") and (result := calculated(heard.message.text, words.signs)):
         return CodeReply(result, "calculate")
-    asked = max(ASKED, key=lambda intent: reading.scores.get(intent, -1.0))
-    surely = reading.has(asked) and reading.scores[asked] >= reading.scores["ask_memory"]
-    return CodeReply(ASKED[asked](runtime, turn, words), asked) if surely else None
+    asked = max(ASKED, key=lambda intent: said.scores.get(intent, -1.0))
+    surely = said.has(asked) and said.scores[asked] >= said.scores["ask_memory"]
+    if not surely:
+        return None
+    return CodeReply(ASKED[asked](runtime, heard, reading.language, words), asked)
 
 
-def _name(runtime: Runtime, turn: Turn, words: Templates) -> str:
-    unnamed = turn.person.name.casefold() == "you"
-    return words.nameless if unnamed else words.name.format(who=turn.person.name)
+def _name(runtime: Runtime, heard: Heard, language: str, words: Templates) -> str:
+    unnamed = heard.who.name.casefold() == "you"
+    return words.nameless if unnamed else words.name.format(who=heard.who.name)
 
 
-def _clock(runtime: Runtime, turn: Turn, words: Templates) -> str:
+def _clock(runtime: Runtime, heard: Heard, language: str, words: Templates) -> str:
     return words.clock.format(time=f"{runtime.now():%H:%M}", day=weekday(runtime.now(), words))
 
 
@@ -84,27 +74,27 @@ def weekday(at: datetime, words: Templates) -> str:
     return f"{words.weekdays[at.weekday()]}, {quotes.day(at, words, year=True)}"
 
 
-def _known(runtime: Runtime, turn: Turn, words: Templates) -> str:
-    told = memory_answer.heard(runtime, turn.session)
-    kept = told.kept(turn.person.id)[:KNOWN]
+def _known(runtime: Runtime, heard: Heard, language: str, words: Templates) -> str:
+    told = memory_answer.heard(runtime, heard.session)
+    kept = told.kept(heard.who.id)[:KNOWN]
     if not kept:
         return words.unknown
     return _listed(runtime, words.known, kept, words, told.older)
 
 
-def _talked(runtime: Runtime, turn: Turn, words: Templates) -> str:
-    told = memory_answer.heard(runtime, turn.session)
-    start, end = _period(runtime, turn, told)
-    said = memory_answer.said_on(runtime, told, turn.person.id, start, end)
-    said = [message for message in said if message.id != turn.message.id]
+def _talked(runtime: Runtime, heard: Heard, language: str, words: Templates) -> str:
+    told = memory_answer.heard(runtime, heard.session)
+    start, end = _period(runtime, heard, language, told)
+    said = memory_answer.said_on(runtime, told, heard.who.id, start, end)
+    said = [message for message in said if message.id != heard.message.id]
     return _listed(runtime, words.talked, said[:TALKED], words) if said else words.silent
 
 
-def _period(runtime: Runtime, turn: Turn, told: Heard) -> tuple[datetime, datetime]:
+def _period(runtime: Runtime, heard: Heard, language: str, told: Told) -> tuple[datetime, datetime]:
     """Return the day that is asked for; without one, the last on which they talked before."""
     at = runtime.now()
     today = at.replace(hour=0, minute=0, second=0, microsecond=0)
-    found = times(turn.message.text, turn.language, at, past=True)
+    found = times(heard.message.text, language, at, past=True)
     named = next((time for _, time in found if time < at), None)
     if named is not None:
         day = named.replace(hour=0, minute=0, second=0, microsecond=0)
@@ -112,7 +102,7 @@ def _period(runtime: Runtime, turn: Turn, told: Heard) -> tuple[datetime, dateti
     before = [
         message.at.astimezone(runtime.zone)
         for message in told.messages.values()
-        if message.speaker == turn.person.id and message.at < today
+        if message.speaker == heard.who.id and message.at < today
     ]
     last = max(before, default=at)
     day = last.replace(hour=0, minute=0, second=0, microsecond=0)
@@ -139,7 +129,7 @@ def _listed(
     return "\n".join((head, *rows))
 
 
-ASKED: Mapping[str, Callable[[Runtime, Turn, Templates], str]] = {
+ASKED: Mapping[str, Callable[[Runtime, Heard, str, Templates], str]] = {
     "ask_name": _name,
     "ask_known": _known,
     "ask_talk": _talked,
@@ -150,16 +140,16 @@ ASKED: Mapping[str, Callable[[Runtime, Turn, Templates], str]] = {
 # reminders
 
 
-def _reminder(runtime: Runtime, turn: Turn, reading: MessageReading, words: Templates) -> CodeReply:
+def _reminder(runtime: Runtime, heard: Heard, reading: Reading, words: Templates) -> CodeReply:
     """Plan a reminder at the time that was named; without one say how to set it."""
-    at, text = runtime.now(), turn.message.text
-    found = times(text, turn.language, at)
-    if reading.when:
-        found += times(reading.when, turn.language, at, whole=True)
+    at, text = runtime.now(), heard.message.text
+    found = times(text, reading.language, at)
+    if reading.said.when:
+        found += times(reading.said.when, reading.language, at, whole=True)
     found = [each for each in found if each[1] > at]
     named = max(found, key=lambda each: len(each[0]), default=None)
-    due = named[1] if named else None
-    what = reading.what or text
+    due = named[1] if named and not _leaves_hour(reading, found) else None
+    what = reading.said.what or text
     for said, _ in found:  # what is left of a reminder without its time
         start = what.find(said)
         what = f"{what[:start]} {what[start + len(said) :]}" if start >= 0 else what
@@ -173,9 +163,9 @@ def _reminder(runtime: Runtime, turn: Turn, reading: MessageReading, words: Temp
         base.new_id(reminders.PREFIX, at, runtime.rng),
         due,
         what,
-        person=turn.person.id,
+        person=heard.who.id,
         deliver=reminders.SESSION,
-        provenance=turn_record.provenance_of(runtime, turn),
+        provenance=origin_of(runtime, heard),
     )
     shown = f"{quotes.day(due, words, year=due.year != at.year)}, {due:%H:%M}"
     return CodeReply(
@@ -183,6 +173,13 @@ def _reminder(runtime: Runtime, turn: Turn, reading: MessageReading, words: Temp
         "remind",
         lambda: reminders.plan_new(reminder, "remind them"),
     )
+
+
+def _leaves_hour(reading: Reading, found: Sequence[tuple[str, datetime]]) -> bool:
+    """Whether a number in words was not understood: `halb neun`, of which only the day was."""
+    understood = {word for said, _ in found for word in said.casefold().split()}
+    left = [word for word in reading.said.when.casefold().split() if word not in understood]
+    return bool(values.read(" ".join(left), reading.language).numbers)
 
 
 def times(
@@ -231,13 +228,16 @@ def times(
 # sums
 
 
-def calculated(text: str) -> str:
-    """Work out the sum in a text; empty where there is none that is surely one."""
+def calculated(text: str, signs: Mapping[str, str]) -> str:
+    """Work out the sum in a text; empty where there is none that is surely one.
+
+    `signs` are the words for them: `times` is `*`.
+    """
     line = re.sub(r"(?<=\d),(?=\d)", ".", text.casefold())
+    for words in sorted(signs, key=len, reverse=True):
+        line = re.sub(rf"\b{re.escape(words)}\b", signs[words], line)
     if match := _PERCENT.search(line):
         return _written(float(match[1]) * float(match[2]) / 100)
-    for words, sign in _SIGNS:
-        line = re.sub(words, sign, line)
     line = re.sub(r"(?<=\d)\s*[x×]\s*(?=\d)", "*", line).replace("÷", "/").replace("−", "-")
     sums = [match[0].strip() for match in _SUM.finditer(line)]
     sums = [each for each in sums if re.search(r"\d\s*[-+*/]\s*\(?\s*\d", each)]

@@ -13,10 +13,9 @@ import msgspec
 from msgspec import Struct
 
 from bumble.chat import tools
-from bumble.chat.turn import ATTACHED, tools_of
-from bumble.chat.turn_record import Turn
+from bumble.chat.reply_writer import Turn
 from bumble.llm import native_calls
-from bumble.prompt import compact, prompt_files, system
+from bumble.prompt import compact, preamble, prompt_files, system
 from bumble.records import scratch
 from bumble.records.sessions import Message, Session
 from bumble.runtime.runtime import Runtime
@@ -112,7 +111,7 @@ class ContextReport(Struct, frozen=True):
 
 def sent(runtime: Runtime, turn: Turn) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return the messages of a request as the model is sent them, and the tools it has for them."""
-    request = turn.request
+    request = turn.composed.request
     if request.tools and runtime.model.native_tools:
         return native_calls.messages(request.messages), native_calls.declared(request.tools)
     return [{"role": one.role, "content": one.content} for one in request.messages], []
@@ -120,18 +119,18 @@ def sent(runtime: Runtime, turn: Turn) -> tuple[list[dict[str, Any]], list[dict[
 
 def of(runtime: Runtime, turn: Turn, source: Literal["run", "estimate"]) -> ContextReport:
     """Report on the request of a turn; one that nobody was sent says so."""
-    request, stable = turn.request, turn.stable
-    whole = turn.manner in ("stream", "tools")
-    declared = tools.declared(tools_of(runtime, turn.session.people)) if whole else ()
+    request, stable = turn.composed.request, turn.recalled.stable
+    whole = bool(request.tools)
+    declared = tools.declared(tools.allowed(runtime, turn.session.people)) if whole else ()
     messages, native = sent(runtime, turn)
     schema = json.dumps(native, ensure_ascii=False) if native else request.schema_text
-    first = turn.outcome.completions[0].usage if turn.outcome.completions else None
+    first = turn.reply.outcome.completions[0].usage if turn.reply.outcome.completions else None
     said_before = _before(turn.session)
     first_messages = len(stable.messages)
     example_chars = sum(len(message.content) for message in stable.examples)
     examples = (Part("examples", example_chars),) if stable.examples else ()
     return ContextReport(
-        source="form" if source == "run" and not turn.outcome.completions else source,
+        source="form" if source == "run" and not turn.reply.outcome.completions else source,
         at=runtime.now().isoformat(timespec="seconds"),
         workspace=str(runtime.entity.workspace),
         session=turn.session.id,
@@ -145,13 +144,13 @@ def of(runtime: Runtime, turn: Turn, source: Literal["run", "estimate"]) -> Cont
         skills=tuple(Part(skill.name, len(skill.text)) for skill in stable.skills),
         tools=tuple(Part(tool.name, len(system.tool_line(tool))) for tool in declared),
         schemas=tuple(Part(tool.name, len(json.dumps(dict(tool.parameters)))) for tool in declared),
-        preamble=tuple(Part(block.name, len(block.text)) for block in turn.blocks),
+        preamble=tuple(Part(block.name, len(block.text)) for block in turn.composed.blocks),
         system_chars=sum(len(one.content) for one in request.messages[:first_messages]),
         history_chars=sum(len(one.content) for one in request.messages[first_messages:-1]),
         history_messages=len(request.messages) - first_messages - 1,
         last_chars=len(request.messages[-1].content),
-        summarized_messages=turn.seen.summarized,
-        left_out_messages=turn.seen.left_out,
+        summarized_messages=turn.recalled.seen.summarized,
+        left_out_messages=turn.recalled.seen.left_out,
         schema_chars=len(schema),
         messages_bytes=sum(len(one.get("content", "").encode()) for one in messages),
         schema_bytes=len(schema.encode()),
@@ -164,7 +163,9 @@ def of(runtime: Runtime, turn: Turn, source: Literal["run", "estimate"]) -> Cont
         scratch_notes=len(
             runtime.read_or(lambda: scratch.lines(runtime.entity.root / scratch.PATH), list[str]())
         ),
-        attached_chars=sum(len(block.text) for block in turn.blocks if block.name == ATTACHED),
+        attached_chars=sum(
+            len(block.text) for block in turn.composed.blocks if block.name == preamble.ATTACHED
+        ),
         allowed=tuple(tool.name for tool in declared if tool not in tools.DECLARED),
         turn_tokens=_average(said_before, sum(message.role == "user" for message in said_before)),
         result_tokens=_average([message for message in said_before if message.role == "tool"]),
@@ -186,7 +187,7 @@ def _average(messages: Sequence[Message], count: int | None = None) -> int:
 
 
 def _continuity(runtime: Runtime, turn: Turn) -> Continuity | None:
-    brief, wants = turn.brief, runtime.config.session.continuity_threshold
+    brief, wants = turn.recalled.brief, runtime.config.session.continuity_threshold
     if brief is None:
         return None
     likeness = None if brief.likeness is None else round(brief.likeness, 3)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from bumble.chat.tool_cache import ToolCache
 from bumble.entity.changes import Change
-from bumble.errors import RefusedError
+from bumble.errors import FolderUnwritableError, RefusedError
+from bumble.fallback import sayings
+from bumble.files import disk
 from bumble.recall.deep_recall import deep
 from bumble.recall.deep_recall.deep import Recollection
 from bumble.recall.deep_recall.meter import RecollectionSpending
@@ -24,7 +27,69 @@ from bumble.runtime import body_state, people
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens, words
 
-MOST_ENTRIES, LIFE_SECONDS = 50, 3600  # answers held, as long as nothing is remembered anew
+FOLDER = "tools"
+CACHED = ("read_file", "web_search", "web_fetch", "image", "memory_search")
+MOST_ENTRIES, LIFE_SECONDS = 500, 300
+
+
+class ToolCache(Struct, frozen=True):
+    """The cache of one entity."""
+
+    folder: Path  # below `.bumble/cache`
+    writes: bool = True
+    tools: tuple[str, ...] = CACHED  # whose results are kept
+    most_entries: int = MOST_ENTRIES
+    life_seconds: float = LIFE_SECONDS  # of a result
+
+    def get(
+        self, tool: str, arguments: Mapping[str, Any], state: Sequence[int], now: datetime
+    ) -> str | None:
+        """Return what a call gave before, None if that is not known, too old, or of another state.
+
+        Args:
+            tool: Its name.
+            arguments: Of the call.
+            state: What must not have changed since: time and size of a file.
+            now: The present.
+        """
+        if tool not in self.tools:
+            return None
+        raw = disk.read_cache(self._place(tool, arguments))
+        try:
+            entry = json.loads(raw) if raw else {}
+            age = (now - datetime.fromisoformat(entry["at"])).total_seconds()
+            fresh = 0 <= age <= self.life_seconds and entry["state"] == list(state)
+            return str(entry["text"]) if fresh else None
+        except (ValueError, KeyError, TypeError, RecursionError):
+            return None  # damaged: it is only a cache
+
+    def put(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        state: Sequence[int],
+        text: str,
+        now: datetime,
+    ) -> None:
+        """Keep a result; the oldest go where there are too many."""
+        if tool not in self.tools or not self.writes:
+            return
+        data = json.dumps({"at": now.isoformat(), "state": list(state), "text": text})
+        with contextlib.suppress(FolderUnwritableError):  # a full disk must not cost the answer
+            disk.write_atomic(self._place(tool, arguments), data.encode())
+            self._evict()
+
+    def _place(self, tool: str, arguments: Mapping[str, Any]) -> Path:
+        canonical = json.dumps(dict(arguments), sort_keys=True, ensure_ascii=False)
+        return self.folder / f"{disk.sha256(f'{tool} {canonical}'.encode())}.json"
+
+    def _evict(self) -> None:
+        paths = sorted(self.folder.glob("*.json"), key=lambda file: file.stat().st_mtime_ns)
+        for file in paths[: max(0, len(paths) - self.most_entries)]:
+            disk.remove(file)
+
+
+ANSWERS_KEPT, ANSWER_LIFE_SECONDS = 50, 3600  # answers held, as long as nothing is remembered anew
 NAME = "deep_recall"  # of the tool, and of what is cached
 QUOTE_TOKENS = 120  # of one line of an answer to the entity
 NOTHING = "Nothing in memory answers that; the question stays open."
@@ -68,13 +133,13 @@ def ask(
     cache, state = _cache(runtime), [runtime.memory.state()]
     if runtime.memory.unusable:  # else the miss would be kept as a question that nothing answers
         raise RefusedError(UNSEARCHED)
-    able = runtime.abilities.tier("memory", words.language(question))
+    asks = calls != 0 and sayings.may_write(runtime, question)
     arguments = {
         "question": words.one_line(question),
         "scope": scope,
         "readers": sorted(readers),
         "outside": [outside, *unseen],
-        "model": runtime.model.name if able == "write" and calls != 0 else "",
+        "model": runtime.model.name if asks else "",
         "calls": calls,
     }
     entry = _read(cache.get(NAME, arguments, state, at))
@@ -160,4 +225,4 @@ def _of_data(values: Mapping[str, Any]) -> Recollection:
 
 def _cache(runtime: Runtime) -> ToolCache:
     place = runtime.entity.private / "cache" / NAME
-    return ToolCache(place, runtime.writes, (NAME,), MOST_ENTRIES, LIFE_SECONDS)
+    return ToolCache(place, runtime.writes, (NAME,), ANSWERS_KEPT, ANSWER_LIFE_SECONDS)

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from bumble.chat import seam
+from bumble.chat import route
 from bumble.chat.completion_gate import ANNOUNCES, Gate, ToolUse
 from bumble.chat.tools import AGENCY, MORE, READ_ONLY, SAY, SEARCHES, Plan, Result
 from bumble.entity.config import LoopConfig
@@ -33,8 +33,69 @@ from bumble.llm.protocol import (
 )
 from bumble.llm.say_stream import SayReader
 from bumble.prompt import transcript
-from bumble.text import tokens
+from bumble.runtime.runtime import Runtime
+from bumble.text import tokens, words
 from bumble.text.words import DEFAULT_LANGUAGE, one_line
+
+MOST_REPEATED = 80  # characters of the end that are looked for at the beginning of what follows
+LEAST_REPEATED = 12  # fewer may be chance, unless they are the whole last word
+
+
+def is_open(text: str) -> bool:
+    """Whether the beginning of what follows is too short yet to decide by."""
+    return not text.strip() or (len(text) < MOST_REPEATED and len(text.split()) < 2)
+
+
+def joined(before: str, text: str, language: str) -> str:
+    """Return what follows as it belongs behind what was said, the blank between them included.
+
+    Args:
+        before: What was said, to where it was cut.
+        text: The beginning of what follows, at least its first word.
+        language: That is spoken, `de`.
+    """
+    for length in range(min(MOST_REPEATED, len(before), len(text)), 0, -1):
+        is_word = length == len(before) or not before[-length - 1].isalnum()
+        if before.endswith(text[:length]) and (length >= LEAST_REPEATED or _is_end(before, length)):
+            return text[length:] if is_word else text
+    if not before or before[-1].isspace() or text[:1].isspace():
+        return text
+    last, first = _last_word(before), _first_word(text)
+    if not last or not first:
+        return text if not last or not text[:1].isalnum() else f" {text}"
+    return text if _is_one_word(last, first, language) else f" {text}"
+
+
+def _is_end(before: str, length: int) -> bool:
+    """Whether so many characters are just the last word, or what there is of it."""
+    return length > 1 and len(_last_word(before)) == length
+
+
+def _last_word(text: str) -> str:
+    end = len(text)
+    while end and text[end - 1].isalnum():
+        end -= 1
+    return text[end:]
+
+
+def _first_word(text: str) -> str:
+    end = 0
+    while end < len(text) and text[end].isalnum():
+        end += 1
+    return text[:end]
+
+
+def _is_one_word(last: str, first: str, language: str) -> bool:
+    """Whether two pieces are one word rather than two, by how common each of them is."""
+    whole = (last + first).casefold()
+    if words.is_listed(whole, language):
+        apart = min(
+            words.frequency(last.casefold(), language),
+            words.frequency(first.casefold(), language),
+        )
+        return words.frequency(whole, language) > apart or apart <= words.RAREST
+    return not all(words.is_listed(part.casefold(), language) for part in (last, first))
+
 
 REPEAT_LIMIT = 3  # identical calls in a row before the next is refused
 PREVIEWS, PREVIEW_CHARS = 8, 280  # outputs of tools that the gate sees, and how much of each
@@ -67,16 +128,6 @@ MESSAGE_TOKENS = 80  # of what the person said, as the model is reminded of it
 LONG_ADVICE = " If it is that long, write it to a file with write_file and say where it is."
 BY_TOOL, WITHOUT_TOOLS = "Do it now with a tool, or", "No tool may be used any more:"
 SHORT_ADVICE = " Say the rest in one sentence."  # where no file may be written
-
-
-class Profile(Struct, frozen=True):
-    """How much a turn may cost."""
-
-    name: str
-    max_tokens: int
-    thinking: bool
-    temperature: float
-    preamble_max_tokens: int
 
 
 class LoopStep(Struct, frozen=True):
@@ -217,10 +268,10 @@ class _Continuer(_Speaker):
         self.before, self.language = before, language
 
     def _may_repeat(self) -> bool:
-        return seam.is_open(self.heard)
+        return is_open(self.heard)
 
     def _begun(self) -> str:
-        self.heard = seam.joined(self.before, self.heard, self.language)
+        self.heard = joined(self.before, self.heard, self.language)
         return self.heard
 
     def finish(self) -> str:
@@ -536,3 +587,62 @@ def _nudge(outcome: LoopOutcome, step: LoopStep, person: str, message: str, *, o
             **slots, failed=f" {names} failed: say so." if names else ""
         )
     return prompts.load("nudge").fill(**slots)
+
+
+CarryOut = Callable[[Action], Result]
+
+
+def act(
+    runtime: Runtime,
+    request: Request,
+    declared: Sequence[Tool],
+    bounds: LoopConfig,
+    carry_out: CarryOut,
+    *,
+    person: str,
+    task: str,
+) -> LoopOutcome:
+    """Let the model act until it is done; nobody hears what it says meanwhile.
+
+    Args:
+        runtime: Whose model is asked.
+        request: Stable prompt and task.
+        declared: What may be called.
+        bounds: Of rounds and calls.
+        carry_out: Runs one call; here each file is written by one of them at most.
+        person: What they are called whom it thinks of.
+        task: What it is to do, for the completion gate.
+
+    Raises:
+        UserError: If the model fails before it has done anything.
+    """
+    return run(
+        runtime.model,
+        request,
+        declared,
+        bounds,
+        once_a_file(carry_out),
+        lambda _: None,
+        person=person,
+        gate=Gate(runtime.model, runtime.config.cognition.gate, task, judges="never"),
+        fits=lambda request: route.fitting(runtime, request),
+    )
+
+
+def once_a_file(carry_out: CarryOut) -> CarryOut:
+    """Refuse a second call that writes a file: it would be planned on the file without the first.
+
+    What is only added to a file, as to the diary, may come several times.
+    """
+    written: set[str] = set()
+
+    def guarded(call: Action) -> Result:
+        result = carry_out(call)
+        changes = [change for plan in result.plans if (change := plan()) and not change.adds]
+        for change in changes:
+            if change.path in written:
+                return Result(f"failed: {change.path} was written already", failed=True)
+        written.update(change.path for change in changes)
+        return result
+
+    return guarded

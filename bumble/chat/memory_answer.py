@@ -36,7 +36,7 @@ CLOSE = 0.8  # of the best score, from which a second message answers too
 MOST = 2  # messages that answer
 
 
-class Heard(Struct, frozen=True, dict=True):
+class Told(Struct, frozen=True, dict=True):
     """What people said that all who are here may hear, and what each message is."""
 
     messages: Mapping[str, Message]  # oldest first
@@ -83,7 +83,7 @@ class Heard(Struct, frozen=True, dict=True):
         ]
 
 
-def heard(runtime: Runtime, session: Session) -> Heard:
+def heard(runtime: Runtime, session: Session) -> Told:
     """Gather what all who take part may hear; what the running talk lacks is read now."""
     talks = [*_talks(runtime, session), session]
     messages = {
@@ -94,7 +94,7 @@ def heard(runtime: Runtime, session: Session) -> Heard:
     }
     known = {id_: each for talk in talks for id_, each in talk.notices.items()}
     here = notices.notices(runtime, session, session.messages[:-1])
-    return Heard(messages, known | dict(here.of))
+    return Told(messages, known | dict(here.of))
 
 
 def _talks(runtime: Runtime, session: Session) -> Iterator[Session]:
@@ -109,7 +109,7 @@ def _talks(runtime: Runtime, session: Session) -> Iterator[Session]:
             yield session_files.find(folder, info.id)
 
 
-def answer(runtime: Runtime, session: Session, told: Heard) -> tuple[Quote, ...]:
+def answer(runtime: Runtime, session: Session, told: Told) -> tuple[Quote, ...]:
     """Return what answers the last message of a conversation, the newest word first."""
     asked = session.messages[-1]
     hits = [hit for hit in _found(runtime, session, asked) if _may_answer(hit, asked, told)]
@@ -141,7 +141,7 @@ def _found(runtime: Runtime, session: Session, asked: Message) -> Sequence[Hit]:
     )
 
 
-def _may_answer(hit: Hit, asked: Message, told: Heard) -> bool:
+def _may_answer(hit: Hit, asked: Message, told: Told) -> bool:
     message = told.messages.get(hit.id)
     return (
         message is not None
@@ -162,7 +162,7 @@ def _bare(text: str) -> str:
 
 
 def said_on(
-    runtime: Runtime, told: Heard, person: str, start: datetime, end: datetime
+    runtime: Runtime, told: Told, person: str, start: datetime, end: datetime
 ) -> list[Message]:
     """Return what somebody said between two times that tells something, oldest first."""
     return [

@@ -9,16 +9,193 @@ from __future__ import annotations
 import contextlib
 import os
 import shlex
-from collections.abc import Mapping
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import IO, Any
 
-from bumble.chat import programs
+from msgspec import Struct
+
 from bumble.entity import write_ahead
 from bumble.entity.changes import Change
 from bumble.entity.config import ToolsConfig
 from bumble.entity.folder import Entity
 from bumble.errors import RefusedError, UnsafePathError, UsageError
 from bumble.files import disk
+from bumble.llm import prompts
+
+MAX_OUTPUT_BYTES = 1_000_000  # the rest is read and thrown away
+PIECE_BYTES = 65_536
+GRACE_SECONDS = 0.5  # for what was printed last; something else may hold the pipe for ever
+NO_CODE = -1  # of a program that has not ended by itself
+
+# What a program needs to find its way: no keys.
+PASSED_ON = frozenset(
+    [
+        *("PATH", "HOME", "LANG", "LANGUAGE", "TZ"),
+        # without these, programs do not start on Windows
+        *("SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "TEMP", "TMP"),
+        *("USERPROFILE", "APPDATA", "LOCALAPPDATA"),
+    ]
+)
+PASSED_ON_PREFIXES = ("LC_", "XDG_")
+DESKTOP = frozenset(  # the screen and the bus of the person
+    [
+        *("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY"),
+        *("DBUS_SESSION_BUS_ADDRESS", "DBUS_SYSTEM_BUS_ADDRESS"),
+    ]
+)
+
+
+class ProgramResult(Struct, frozen=True):
+    """What came of a program."""
+
+    code: int
+    output: str
+    problem: str = ""  # why it did not start, or was ended
+
+    @property
+    def failed(self) -> bool:
+        """Whether it did not do what it was started for."""
+        return bool(self.problem) or self.code != 0
+
+
+def environment(
+    environ: Mapping[str, str], also: Sequence[str] = (), *, desktop: bool = True
+) -> dict[str, str]:
+    """Return what a program may know of an environment.
+
+    Args:
+        environ: Of the person.
+        also: Names that the person's own config adds.
+        desktop: Whether it may use the person's screen and bus.
+    """
+    names = PASSED_ON | DESKTOP if desktop else PASSED_ON
+    passed = {
+        name: value
+        for name, value in environ.items()
+        if name.upper() in names or name.startswith(PASSED_ON_PREFIXES) or name in also
+    }
+    # it runs among files of the entity: no program is looked for there, as empty parts would do
+    places = passed.pop("PATH", "").split(os.pathsep)
+    if absolute := [place for place in places if Path(place).is_absolute()]:
+        passed["PATH"] = os.pathsep.join(absolute)
+    return passed
+
+
+def run_program(
+    command: Sequence[str],
+    *,
+    folder: Path,
+    environ: Mapping[str, str],
+    timeout_seconds: float,
+    text: str | None = None,
+    errors: bool = True,
+    stays: bool = False,
+) -> ProgramResult:
+    """Run a program, without a shell, and wait for it alone.
+
+    Args:
+        command: Program and arguments.
+        folder: Where it runs.
+        environ: All it gets of the environment.
+        timeout_seconds: When it is killed, with all it started.
+        text: What it reads on its standard input; None: nothing.
+        errors: Whether what it prints as errors is output, too.
+        stays: Whether what it leaves running may go on when it has ended in time.
+    """
+    # a group of its own, so that all of it can be killed, and Ctrl-C is the talk's alone
+    apart: dict[str, Any] = {"start_new_session": True}
+    if sys.platform == "win32":
+        apart = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+    try:
+        with _input(text) as stdin:
+            process = subprocess.Popen(
+                list(command),
+                cwd=folder,
+                env=dict(environ),
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT if errors else subprocess.DEVNULL,
+                **apart,
+            )
+    except OSError as error:
+        return ProgramResult(NO_CODE, "", error.strerror or str(error))
+    except ValueError as error:  # a NUL in an argument
+        return ProgramResult(NO_CODE, "", str(error))
+    output = _Output(process.stdout)
+    problem = ""
+    try:
+        process.wait(timeout_seconds)
+    except subprocess.TimeoutExpired:
+        problem = f"took longer than {timeout_seconds:g} s"
+    finally:
+        if process.poll() is None or not stays:
+            _kill(process)
+        output.end()
+    return ProgramResult(NO_CODE if problem else process.returncode, output.text, problem)
+
+
+@contextlib.contextmanager
+def _input(text: str | None) -> Iterator[int | IO[bytes]]:
+    """Give a text as a file: nobody waits for a program that does not read it."""
+    if text is None:
+        yield subprocess.DEVNULL
+        return
+    with tempfile.TemporaryFile() as file:
+        file.write(text.encode(errors="replace"))
+        file.seek(0)
+        yield file
+
+
+class _Output:
+    """What a program prints, read as it comes and kept up to a limit."""
+
+    def __init__(self, pipe: IO[bytes] | None) -> None:
+        self._data = bytearray()
+        self._ended = threading.Event()
+        self._reader = threading.Thread(target=self._read, args=(pipe,), daemon=True)
+        self._reader.start()
+
+    def _read(self, pipe: IO[bytes]) -> None:
+        with pipe, contextlib.suppress(OSError):
+            while (piece := os.read(pipe.fileno(), PIECE_BYTES)) and not self._ended.is_set():
+                self._data += piece[: MAX_OUTPUT_BYTES + 1 - len(self._data)]
+
+    def end(self) -> None:
+        """Take what has come, whoever still holds the other end."""
+        self._reader.join(GRACE_SECONDS)
+        self._ended.set()
+
+    @property
+    def text(self) -> str:
+        """The output, with a sentence where it was cut off."""
+        data = bytes(self._data)
+        text = data[:MAX_OUTPUT_BYTES].decode(errors="replace").strip()
+        if len(data) <= MAX_OUTPUT_BYTES:
+            return text
+        return f"{text}\n(it printed more than {MAX_OUTPUT_BYTES:,} bytes; the rest was dropped)"
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Kill a program and all of its group, or what is left of it."""
+    kill_group(process.pid)
+    process.kill()
+    process.wait()
+
+
+def kill_group(pid: int) -> None:
+    """Kill all that belongs to a program which was started in a group of its own."""
+    with contextlib.suppress(OSError):  # there is nobody left
+        if sys.platform == "win32":
+            subprocess.run(["taskkill", "/F", "/T", "/PID", str(pid)], capture_output=True)
+        else:
+            os.killpg(pid, signal.SIGKILL)
+
 
 FOLDER = "workspace"
 MAX_NAME_BYTES, MAX_PATH_BYTES = 200, 1000  # of what is written
@@ -165,8 +342,8 @@ def run(entity: Entity, command: str, config: ToolsConfig, environ: Mapping[str,
     if not arguments:
         raise UsageError("there is no command")
     workspace = locate(entity, "")
-    own = programs.environment(environ, config.command_variables)
-    result = programs.run(
+    own = environment(environ, config.command_variables)
+    result = run_program(
         arguments,
         folder=workspace,
         environ={**own, "HOME": str(workspace)},
@@ -176,3 +353,37 @@ def run(entity: Entity, command: str, config: ToolsConfig, environ: Mapping[str,
         printed = f"; until then it printed:\n{result.output}" if result.output else ""
         raise RefusedError(f"{arguments[0]}: {result.problem}{printed}")
     return f"exit {result.code}\n{result.output}".strip()
+
+
+TIMEOUT_SECONDS = 2  # the person waits for it
+MAX_CHARS = 400
+
+
+def describe(
+    command: Sequence[str], folder: Path, environ: Mapping[str, str], also: Sequence[str] = ()
+) -> tuple[str, str]:
+    """Run the program in a folder.
+
+    Args:
+        command: Program and arguments.
+        folder: Where it runs.
+        environ: Of the person.
+        also: Variables of it that a program gets besides the usual ones.
+
+    Returns:
+        What it printed, worded for a prompt, and what the person should hear; either may be empty.
+    """
+    if not command:
+        return "", ""
+    result = run_program(
+        command,
+        folder=folder,
+        environ=environment(environ, also),
+        timeout_seconds=TIMEOUT_SECONDS,
+        errors=False,
+    )
+    if result.failed:
+        problem = result.problem or f"ended with {result.code}"
+        return "", f"prompt.host_command: {command[0]} {problem}"
+    text = result.output[:MAX_CHARS]
+    return (f"About this machine:\n{prompts.tagged('result', text)}" if text else ""), ""

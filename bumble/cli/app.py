@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from copy import copy
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,11 +24,9 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from bumble import __version__
-from bumble.app import output
-from bumble.app.process import Shell
-from bumble.cli import quick
+from bumble.cli import command_help, output, quick
 from bumble.cli.options import EntityOption, JsonOption
-from bumble.cli.pages import command_help, terms
+from bumble.cli.process import Shell
 from bumble.errors import (
     FULL,
     FileClosedError,
@@ -52,6 +51,7 @@ COMMANDS = {
     ),
     "eval": ("eval", "Check what the entity knows: what it finds, is shown and answers."),
     "why": ("why", "Show where something it holds comes from."),
+    "show": ("show", "Read today, this week or a person, on one screen."),
     "report": ("report", "Make a page of its life, for a browser."),
     "index": ("index", "Bring the search index up to date with the files."),
     "session": ("session", "Look at conversations."),
@@ -119,8 +119,8 @@ COMMANDS = {
 DAILY = "Every day"
 SECTIONS = {
     DAILY: (
-        *("new", "chat", "recall", "why", "person", "journal", "remind", "import", "report"),
-        *("undo", "status", "model"),
+        *("new", "chat", "show", "recall", "why", "person", "journal", "remind", "import"),
+        *("report", "undo", "status", "model"),
     ),
     "Try, set up, keep well": ("demo", "doctor", "config", "index", "migrate", "eval"),
     "What it remembers": (
@@ -161,7 +161,7 @@ class LazyGroup(TyperGroup):
         """Import a subcommand."""
         if cmd_name not in COMMANDS:
             return None
-        if self.commands[cmd_name] is None:
+        if self.commands.get(cmd_name) is None:
             module = importlib.import_module(f"bumble.cli.commands.{COMMANDS[cmd_name][0]}")
             command: Any = typer.main.get_command(module.app)
             command.name = cmd_name
@@ -188,7 +188,7 @@ class LazyGroup(TyperGroup):
             rest = [(title, names) for title, names in SECTIONS.items() if title != DAILY]
             formatter.write_dl([(title, ", ".join(names)) for title, names in rest])
         with formatter.section("Words"):
-            formatter.write_dl(terms.explained("entity"))
+            formatter.write_dl(command_help.explained("entity"))
         formatter.write("\n`bumble COMMAND --help` begins with an example.\n")
 
 
@@ -236,14 +236,20 @@ def main(argv: Sequence[str], shell: Shell | None = None) -> int:
     return code if shell.stops.exit_code is None else shell.stops.exit_code
 
 
+@cache
+def _command_line() -> Any:
+    return quick.quicken(typer.main.get_command(app))
+
+
 def _run(argv: Sequence[str], shell: Shell) -> int:
     shell.json = "--json" in argv
     command = " ".join(_words(argv)) or "bumble"
     try:
         _speak_utf8()
         unfinished.begin(shell.unfinished)
-        command_line = quick.quicken(typer.main.get_command(app))
-        code = command_line.main(list(argv), prog_name="bumble", standalone_mode=False, obj=shell)
+        code = _command_line().main(
+            list(argv), prog_name="bumble", standalone_mode=False, obj=shell
+        )
         output.flush()
         return code if isinstance(code, int) else 0
     except UserError as error:

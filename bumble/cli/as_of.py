@@ -19,9 +19,8 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.app import opening, output
-from bumble.app.opening import Opened
-from bumble.cli import migration
+from bumble.cli import migration, output
+from bumble.cli.opening import Opened
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import ENTITY_FILE, Entity
@@ -37,8 +36,7 @@ from bumble.errors import (
 from bumble.files import disk
 from bumble.history import past
 from bumble.history.past import PastCommit
-from bumble.jobs import returned
-from bumble.jobs.forgetting import brought_back
+from bumble.jobs.forgetting import returned
 from bumble.records import forgotten, kinds
 from bumble.text import moments
 
@@ -121,7 +119,7 @@ def _forget(root: Path, folder: Path, names: bytes, zone: tzinfo) -> None:
     entity = Entity(folder)
     for _ in range(returned.MOST_ROUNDS):  # what two people share is done for one after the other
         try:
-            plan = brought_back.plan(entity, zone)
+            plan = returned.plan(entity, zone)
         except RecordInvalidError as error:
             place = entity.relative(error.path)
             why = f"{place} of then can't be read, and somebody has to be forgotten in it"
@@ -139,12 +137,12 @@ def _made(cache: Path, name: str, fill: Callable[[Path], None]) -> Path:
             os.utime(target)
         return target
     _evict(cache)
-    with disk.refusing(cache):
+    with disk.translate_os_errors(cache):
         disk.make_folder(cache)
         draft = Path(tempfile.mkdtemp(prefix=DRAFT, dir=cache))  # its owner's alone
     try:
         fill(draft)
-        with disk.refusing(target):
+        with disk.translate_os_errors(target):
             try:
                 draft.rename(target)
             except OSError:
@@ -188,7 +186,7 @@ def moment_of(opened: Opened, text: str) -> datetime:
     Raises:
         UsageError: If it is neither, or lies ahead.
     """
-    zone, now = opening.zone(opened), opened.shell.now()
+    zone, now = opened.zone, opened.shell.now()
     try:
         at = datetime.fromisoformat(text)
         day = date.fromisoformat(text) if len(text) <= len("2026-05-24") else None
@@ -221,7 +219,7 @@ def open_past(opened: Opened, text: str) -> Opened:
 
     shell, live = opened.shell, opened.entity
     moment = moment_of(opened, text)
-    folder = make(live, moment, shell.past(live.root), opening.zone(opened))
+    folder = make(live, moment, shell.past(live.root), opened.zone)
     entity = Entity(folder.root, live.approval)
     # What was is for this process: its index lies beside it, and never on a server.
     flags = opened.settings.flags() | {"index.backend": "sqlite"}
@@ -245,7 +243,7 @@ def open_past(opened: Opened, text: str) -> Opened:
 
 def _tell(past: Opened, moment: datetime, folder: PastFolder) -> None:
     """Say what is shown, and how sure that is."""
-    zone = opening.zone(past)
+    zone = past.zone
     when = f"{moment.astimezone(zone):%Y-%m-%d %H:%M}"
     if folder.commit is None:
         output.warn(

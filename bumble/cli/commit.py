@@ -9,10 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from bumble.app import output, setting_files
-from bumble.app.opening import Opened, keeping, within
-from bumble.app.process import Shell
-from bumble.cli import editor, text_input
+from bumble.cli import output, setting_files, text_input
+from bumble.cli.opening import Opened
+from bumble.cli.process import Shell
 from bumble.entity import changes, commits, companions
 from bumble.entity.changes import Change, ChangeSet
 from bumble.errors import DraftInvalidError, RecordInvalidError, RefusedError
@@ -82,7 +81,7 @@ def apply(opened: Opened, change_set: ChangeSet, *, trusts: bool = True) -> None
     timeout, root = opened.config.limits.lock_timeout_seconds, opened.entity.root
     paths = [change.path for change in change_set.changes] if trusts else []
     with setting_files.trust_renewed(opened.shell, root, paths):
-        commits.apply(root, change_set, keeping(opened), timeout_seconds=timeout)
+        commits.apply(root, change_set, opened.commit_policy, timeout_seconds=timeout)
 
 
 def _without_diff(shown: dict[str, Any]) -> dict[str, Any]:
@@ -192,7 +191,7 @@ def edit(
         DraftInvalidError: If the new text can't be read as such a record.
         FileChangedError: If the file moved on while the editor was open.
     """
-    file = within(opened, opened.entity.root / path)
+    file = opened.within(opened.entity.root / path)
     whole = base.read_text(file) if file.exists() else None
     before = base.read_shown(file) if file.exists() else ""
 
@@ -213,7 +212,7 @@ def edit(
         check(text, None if source == "-" else opened.shell.path(Path(source)))
         write(text)
         return
-    with editor.draft(opened.shell, PurePosixPath(path).name, before, check) as typed:
+    with text_input.draft(opened.shell, PurePosixPath(path).name, before, check) as typed:
         write(typed)
 
 

@@ -94,7 +94,7 @@ def values(takes: str, words: dict[str, Any], entity: str) -> list[str]:
 
         return sorted(zoneinfo.available_timezones())
     if takes == "weights":
-        from bumble.app.process import Shell
+        from bumble.cli.process import Shell
 
         return sorted(path.name for path in _below(Shell.of_process().weights, ".", "*/"))
     root = _root(entity)

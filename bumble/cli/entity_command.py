@@ -12,7 +12,7 @@ from typing import Any
 
 import typer
 
-from bumble.app.opening import open_entity, shell_of
+from bumble.cli.opening import open_entity, shell_of
 from bumble.cli.options import (
     AsOfOption,
     CheckOption,

@@ -6,19 +6,119 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
 
 import typer
 from msgspec import Struct
+from msgspec.structs import replace
 
-from bumble.app import opening, output
-from bumble.app.opening import Opened
-from bumble.cli import viewing
+from bumble.cli import output
+from bumble.cli.opening import Opened
 from bumble.errors import RecordInvalidError, RecordMissingError, UsageError, UserError
 from bumble.records import base
-from bumble.text import moments
+from bumble.records.base import Provenance
+from bumble.records.provenance import EVERYTHING, Reader, withheld
+from bumble.text import moments, printable
+
+if TYPE_CHECKING:
+    from bumble.body.soma import Soma
+    from bumble.records.session_files import SessionInfo
+    from bumble.records.sessions import Session
+
+if TYPE_CHECKING:
+    from bumble.body.soma import Soma
+    from bumble.records.sessions import Session
 
 T = TypeVar("T")
+# The fields of records of all kinds in which something is told. The first are lines that say, where
+# it is not for whoever looks, that there is something; the others are left empty.
+HEADS = ("title", "label", "name", "text", "sentence")
+BODIES = (
+    *("description", "dynamic", "topics", "unresolved", "tags", "imprints", "why", "steps"),
+    *("slug", "path", "command", "notes"),
+)
+
+
+def reader(opened: Opened) -> Reader:
+    """Return who looks: the owner, or whoever asked for everything."""
+    if opened.shell.everything:
+        return EVERYTHING
+    from bumble.runtime.people import owner_id
+
+    return Reader(owner_id(opened.entity, opened.identity), is_owner=True)
+
+
+def origin_of(record: Any) -> Provenance:
+    """Return where a record comes from, and for whom it is."""
+    for name in ("provenance", "origin"):
+        if isinstance(origin := getattr(record, name, None), Provenance):
+            return origin
+    return Provenance(audience=getattr(record, "audience", ()))
+
+
+class Viewer:
+    """Whoever looks at an entity with a command; who that is, is found out when it matters."""
+
+    def __init__(self, opened: Opened) -> None:
+        self._opened = opened
+        self._reader: Reader | None = None
+
+    def may_see(self, origin: Provenance) -> bool:
+        """Whether a text is for them."""
+        if not origin.audience:
+            return True
+        self._reader = self._reader or reader(self._opened)
+        return self._reader.may_read(origin)
+
+    def text(self, text: str, origin: Provenance) -> str:
+        """Return a text, or that there is one."""
+        return text if self.may_see(origin) or not text else withheld(origin)
+
+    def seen(self, record: T) -> T:
+        """Return a record as they may see it; what is no struct is no record."""
+        fields: tuple[str, ...] = getattr(record, "__struct_fields__", ())
+        values: dict[str, Any] = {}
+        if "pending" in fields:
+            pending = getattr(record, "pending")  # noqa: B009  (a portrait's)
+            values["pending"] = tuple(
+                replace(note, text=self.text(note.text, note.provenance)) for note in pending
+            )
+        origin = origin_of(record)
+        if not self.may_see(origin):
+            heads = [name for name in HEADS if name in fields and getattr(record, name)]
+            values |= dict.fromkeys(heads, withheld(origin))
+            empty = [name for name in BODIES if name in fields]
+            empty += ["id"] if "label" in fields or ("title" in fields and "id" in fields) else []
+            values |= {name: type(getattr(record, name))() for name in empty}
+        return replace(record, **values) if values else record  # type: ignore[type-var]
+
+    def seeing(self, load: Callable[[Path], T]) -> Callable[[Path], T]:
+        """Return what loads a file's record as they may see it."""
+        return lambda path: self.seen(load(path))
+
+    def body(self, soma: Soma) -> Soma:
+        """Return a body without what was felt and thought of for others."""
+        felt = soma.felt and self.seen(soma.felt)
+        return replace(soma, felt=felt, noise=tuple(map(self.seen, soma.noise)))
+
+    def session(self, session: Session) -> Session:
+        """Return a conversation, without a word if they did not hear it."""
+        origin = Provenance(audience=session.people)
+        if self.may_see(origin):
+            return session
+        said, extra = withheld(origin), dict(session.extra)
+        if session.imported is not None:
+            extra["imported"] = {**session.imported, "title": ""}
+        return replace(
+            session,
+            messages=tuple(
+                replace(each, text=each.text and said, tool_calls=()) for each in session.messages
+            ),
+            compactions=tuple(replace(each, summary=said) for each in session.compactions),
+            extra=extra,
+        )
+
+
 LAST = "last"
 SHORTEST_END = 6  # letters of an id that a list shows, if they tell it from the others
 GENERATED_ID = re.compile(r"[a-z]+_[0-9A-HJKMNP-TV-Z]{26}")  # a prefix and a ULID
@@ -34,7 +134,7 @@ SinceOption = Annotated[
 
 def when(at: datetime | None, opened: Opened) -> str:
     """Write a time for people, in the entity's time zone."""
-    return f"{at.astimezone(opening.zone(opened)):%Y-%m-%d %H:%M}" if at else "never"
+    return f"{at.astimezone(opened.zone):%Y-%m-%d %H:%M}" if at else "never"
 
 
 def moment(text: str, opened: Opened, option: str) -> datetime:
@@ -45,7 +145,7 @@ def moment(text: str, opened: Opened, option: str) -> datetime:
     """
     try:
         at = datetime.fromisoformat(text)
-        at = at if at.tzinfo else at.replace(tzinfo=opening.zone(opened))
+        at = at if at.tzinfo else at.replace(tzinfo=opened.zone)
     except ValueError:
         raise UsageError(
             f"{option} {text}: neither a day like 2026-05-24 nor a time like 2026-05-24T03:12"
@@ -88,7 +188,7 @@ def readable(
     broken, others, left = 0, 0, list(paths)
     while left and (limit is None or len(items) < limit):
         try:
-            record = load(opening.within(opened, left.pop()))
+            record = load(opened.within(left.pop()))
         except RecordInvalidError as error:
             output.warn(opened.shell, str(error))
             broken += 1
@@ -124,10 +224,10 @@ def show_list(
     Raises:
         Exit: With the code of a broken file, if there was one.
     """
-    records = tuple(map(viewing.Viewer(opened).seen, listing.records))
+    records = tuple(map(Viewer(opened).seen, listing.records))
     shown = records[::-1] if newest_first else records
     rows = [] if opened.shell.json else [line(record) for record in shown]
-    table = output.table([[output.clean(cell) for cell in row] for row in rows])
+    table = output.table([[printable.clean(cell) for cell in row] for row in rows])
     output.result(opened.shell, command, [data(record) for record in shown], table)
     if not listing.records and not listing.broken:
         asked = f"None that were asked for, of {listing.others}"
@@ -212,3 +312,19 @@ def origin(provenance: base.Provenance) -> str:
     sources = f"from {', '.join(provenance.sources)}" if provenance.sources else ""
     audience = f"only for {', '.join(provenance.audience)}" if provenance.audience else ""
     return "; ".join(filter(None, [", ".join(filter(None, parts)), sources, audience]))
+
+
+def imports(infos: Iterable[SessionInfo]) -> dict[str, int]:
+    """Count the imported conversations, those that are not wholly learnt from, and their bytes."""
+    imported = [info for info in infos if info.imported is not None]
+    waiting = [info.size_bytes for info in imported if info.waits]
+    return {"conversations": len(imported), "waiting": len(waiting), "waiting_bytes": sum(waiting)}
+
+
+def imports_line(waiting: dict[str, int]) -> str:
+    """Say it for people; nothing where none lies."""
+    if not waiting["waiting"]:
+        return ""
+    count = counted(waiting["waiting"], "conversation")
+    size = output.size(waiting["waiting_bytes"])
+    return f"{count} ({size}) not learnt from; `bumble distill --session ID` does it, nothing else"

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bumble.app import opening
-from bumble.app.opening import Opened
-from bumble.cli import conversations, people, text_input
+from bumble.cli import people, text_input
+from bumble.cli.opening import Opened
 from bumble.errors import UsageError
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def memory_of(opened: Opened, open_embedder: Callable[[], Embedder | None], plac
         opened.entity,
         open_embedder,
         name=opened.identity.name,
-        zone=opening.zone(opened),
+        zone=opened.zone,
         config=opened.config.recall,
         place=place,
     )
@@ -61,7 +60,7 @@ def search_of(
     opened: Opened, speaker: str | None, person: str | None, session: str | None
 ) -> Search:
     """Return the talk that a search is for: with who asks, by default the owner, and the person."""
-    from bumble.app import body_view
+    from bumble.cli import body_view
     from bumble.recall.recalled import Search
     from bumble.runtime.people import owner_id
 
@@ -73,5 +72,5 @@ def search_of(
         mood=body_view.look(opened).mood.name,
         at=opened.shell.now(),
         people=about,
-        sessions=() if session is None else (conversations.find(opened, session).id,),
+        sessions=() if session is None else (people.find_session(opened, session).id,),
     )

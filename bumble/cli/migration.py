@@ -27,7 +27,7 @@ from bumble.errors import NotAnEntityError, SettingInvalidError, UnsafePathError
 from bumble.files import disk
 from bumble.files.git import Git
 from bumble.records import kinds, scratch
-from bumble.records.kinds import Kind
+from bumble.records.kind import Kind
 from bumble.records.provenance import EVERYTHING
 from bumble.text import markdown, yaml_edit
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import typer
 
-from bumble.app import abilities, models, opening, output, probing, runtimes, weights
-from bumble.app.model_choice import choose_model
-from bumble.app.opening import Configured, Opened, shell_of
-from bumble.cli import commit
+from bumble.cli import commit, opening, output, runtimes
+from bumble.cli.models import abilities, chat_model, weights
+from bumble.cli.models.chat_model import choose_model
+from bumble.cli.opening import Configured, Opened, shell_of
 from bumble.errors import UsageError
 from bumble.llm.protocol import Model
-from bumble.models.abilities import grading, probe_cases
+from bumble.models.abilities import probe, tiers
 from bumble.models.abilities.results import LanguageResult, ModelResult
 from bumble.models.weights.choice import Choice
 from bumble.runtime import spoken
@@ -43,15 +43,15 @@ def run(
     """
     shell = shell_of(ctx)
     opened = opening.configured(ctx, entity, llm__model=name)
-    codes = list(languages) or _spoken(opened) or probe_cases.languages()
+    codes = list(languages) or _spoken(opened) or probe.languages()
     for code in codes:
-        if code not in probe_cases.languages():
-            offered = ", ".join(probe_cases.languages())
+        if code not in probe.languages():
+            offered = ", ".join(probe.languages())
             raise UsageError(f"There are no cases in {code}: choose of {offered}.")
     chosen = _choose(opened, name, yes=yes)
-    missing = codes if again else probing.unmeasured(abilities.result_of(shell, chosen), codes)
-    if missing and not probing.is_free(opened, chosen):
-        asked = sum(len(case.requests) for code in missing for case in probe_cases.load(code))
+    missing = codes if again else abilities.unmeasured(abilities.result_of(shell, chosen), codes)
+    if missing and not abilities.is_free(opened, chosen):
+        asked = sum(len(probe.load(code)) for code in missing)
         commit.confirm(
             shell,
             f"Ask {chosen.model} at {urls.shown(chosen.url)} {asked} short questions, which may "
@@ -59,7 +59,7 @@ def run(
             "Say --yes to ask it without being asked.",
             yes=yes,
         )
-    model = models.open_model(opened, chosen, writes=False)
+    model = chat_model.open_model(opened, chosen, writes=False)
     try:
         for code in missing:
             _measure(opened, chosen, model, code, again=again)
@@ -76,7 +76,7 @@ def _spoken(opened: Configured) -> list[str]:
         return []
     with runtimes.open_runtime(opened, "probe", needs_model=False) as runtime:
         codes = spoken.latest(runtime)
-    return [code for code in codes if code in probe_cases.languages()]
+    return [code for code in codes if code in probe.languages()]
 
 
 def _choose(opened: Configured, name: str | None, *, yes: bool) -> Choice:
@@ -91,8 +91,8 @@ def _choose(opened: Configured, name: str | None, *, yes: bool) -> Choice:
 
 
 def _measure(opened: Configured, chosen: Choice, model: Model, code: str, *, again: bool) -> None:
-    name = probe_cases.name(code)
-    total = len(probe_cases.load(code))
+    name = probe.name(code)
+    total = len(probe.load(code))
     bar = output.Progress(name, opened.shell.environ)
     started = time.monotonic()
 
@@ -100,7 +100,7 @@ def _measure(opened: Configured, chosen: Choice, model: Model, code: str, *, aga
         bar(sum(map(len, part.answers.values())), total)
 
     try:
-        result = probing.measure(opened, chosen, model, code, note, again=again)
+        result = abilities.measure(opened, chosen, model, code, note, again=again)
     except KeyboardInterrupt:
         bar.clear()
         output.say(f"{name}: what is done is kept; `bumble model probe` goes on from there.")
@@ -116,7 +116,7 @@ def rows(result: ModelResult) -> list[tuple[str, str]]:
     """Say for a list what a model got right, by language."""
     return [
         (
-            probe_cases.name(code),
+            probe.name(code),
             f"{abilities.measured_on(one)}: {abilities.summary(one)}",
         )
         for code, one in sorted(result.languages.items())
@@ -137,7 +137,7 @@ def _language(result: LanguageResult) -> dict[str, Any]:
         "at": result.at,
         "version": result.version,
         "done": result.is_whole,
-        "tiers": grading.tiers(result.answers) if result.is_whole else None,
+        "tiers": tiers.tiers(result.answers) if result.is_whole else None,
         "right": {kind: answers.count("1") for kind, answers in result.answers.items()},
         "of": {kind: len(answers) for kind, answers in result.answers.items()},
         "seconds": result.seconds,

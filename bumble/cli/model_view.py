@@ -6,10 +6,11 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from bumble.app import abilities, model_facts, models, output, runtimes
-from bumble.app.abilities import ModelStanding
-from bumble.app.model_facts import Facts
-from bumble.app.opening import Configured, Opened
+from bumble.cli import output, runtimes
+from bumble.cli.models import abilities, chat_model
+from bumble.cli.models.abilities import ModelStanding
+from bumble.cli.models.chat_model import Facts
+from bumble.cli.opening import Configured, Opened
 from bumble.entity import installation
 from bumble.models.abilities.tiers import ANY
 from bumble.models.weights.choice import Choice
@@ -32,7 +33,7 @@ def trusted(opened: Configured, chosen: Choice) -> list[ModelStanding]:
 
 def shown(opened: Configured, chosen: Choice) -> tuple[dict[str, Any], list[str]]:
     """Return what is known of a model that no file of the catalog holds: as data, and as lines."""
-    facts, standings = model_facts.look(opened, chosen), trusted(opened, chosen)
+    facts, standings = chat_model.look(opened, chosen), trusted(opened, chosen)
     has_key = bool(chosen.key) and _has_key(opened, chosen)
     data = {
         "name": chosen.model,
@@ -40,7 +41,7 @@ def shown(opened: Configured, chosen: Choice) -> tuple[dict[str, Any], list[str]
         "why": chosen.why,
         "url": urls.shown(chosen.url) or None,
         "key": {"name": chosen.key, "set": has_key} if chosen.key else None,
-        "stays_here": model_facts.stays_here(chosen),
+        "stays_here": chat_model.stays_here(chosen),
         **asdict(facts),
         "trusted": [asdict(one) for one in standings],
     }
@@ -57,13 +58,13 @@ def _has_key(opened: Configured, chosen: Choice) -> bool:
 
 def _place(opened: Configured, chosen: Choice, *, has_key: bool) -> Rows:
     if chosen.script is not None:
-        return [("file", str(models.script_of(opened, chosen)))]
+        return [("file", str(chat_model.script_of(opened, chosen)))]
     stays = "what is said stays on this machine"
     leaves = "what is said leaves this machine, with what is remembered for it"
     return [
         ("address", urls.shown(chosen.url)),
         ("key", f"{chosen.key}, {'set' if has_key else 'not set'}" if chosen.key else ""),
-        ("private", stays if model_facts.stays_here(chosen) else leaves),
+        ("private", stays if chat_model.stays_here(chosen) else leaves),
     ]
 
 
@@ -73,7 +74,7 @@ def _facts(chosen: Choice, facts: Facts) -> Rows:
     if facts.prices is not None:
         costs = "${:g} a million tokens read, ${:g} written".format(*facts.prices)
     return [
-        ("lacks", model_facts.missing(chosen, facts.names)),
+        ("lacks", chat_model.missing(chosen, facts.names)),
         ("window", facts.window_line),
         ("parameters", size),
         ("prices", costs),

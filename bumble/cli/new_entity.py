@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from bumble.app import output
-from bumble.app.opening import named_in_text
-from bumble.app.process import Shell
+from bumble.cli import output
+from bumble.cli.opening import named_in_text
+from bumble.cli.process import Shell
 from bumble.entity.folder import ENTITY_FILE, find
 from bumble.errors import FolderUnwritableError, RefusedError, UsageError, UserError
 from bumble.files import git, gitdir
@@ -131,13 +131,13 @@ def _look_after(shell: Shell, root: Path, newborn: NewEntity, made: ChangeSet) -
     if kept_by is None and git.init(root):
         driver.install(root)
         zone = ZoneInfo(newborn.timezone)
-        keeping = commits.Keeping(
+        policy = commits.CommitPolicy(
             autocommit=True,
             name=newborn.name,
             clock=lambda: shell.now().astimezone(zone),
             tell=lambda text: output.warn(shell, text),
         )
-        commits.keep(root, made, keeping)
+        commits.keep(root, made, policy)
         kept_by = root
     return kept_by
 

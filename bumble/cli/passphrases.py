@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bumble.app import output
-from bumble.app.process import Shell
+from bumble.cli import output
+from bumble.cli.process import Shell
 from bumble.errors import UsageError
 
 VARIABLE = "BUMBLE_EXPORT_PASSPHRASE"

@@ -1,16 +1,41 @@
-"""Finding people by the names a user gives on the command line."""
+"""Finding people and conversations by the names and ids that a user gives."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from bumble.app import opening
-from bumble.app.opening import Opened
-from bumble.cli import listing, text_input
+import typer
+
+from bumble.cli import listing, output, text_input
 from bumble.cli.listing import Listing
+from bumble.cli.opening import Opened
+from bumble.errors import NameUnclearError
 from bumble.files import disk
-from bumble.records import base, relationships
+from bumble.records import base, relationships, session_files
 from bumble.records.relationships import Relationship
+from bumble.records.session_files import SessionInfo
+
+if TYPE_CHECKING:
+    from bumble.chat.participants import Person
+
+
+def speaking(opened: Opened, name: str | None) -> Person:
+    """Return who is called so: somebody known, somebody new, the owner where None is.
+
+    Raises:
+        NameUnclearError: If it is that of somebody known but for its marks, and nobody says who.
+    """
+    from bumble.chat import participants  # a talk's; who lists people waits for none of it
+
+    try:
+        return participants.person(opened.entity, opened.identity, name)
+    except NameUnclearError as unclear:
+        shell, question = opened.shell, f"Is {unclear.name} the same as {unclear.known}?"
+        asks = shell.interactive and not shell.json
+        if not asks or not output.agrees(question, default=False):
+            raise
+        return participants.person(opened.entity, opened.identity, unclear.known)
 
 
 def everybody(opened: Opened) -> Listing[Relationship]:
@@ -31,7 +56,7 @@ def find(opened: Opened, name: str) -> Relationship:
     """
     named = _file(opened, name)
     if named is not None:
-        return _load(opening.within(opened, named))
+        return _load(opened.within(named))
     people = everybody(opened).records
     person = relationships.match(people, name) or relationships.match(people, _owner(opened, name))
     if person is None:
@@ -65,14 +90,12 @@ def path(opened: Opened, name: str) -> Path:
     """
     path = _file(opened, name)
     path = path or opened.entity.root / relationships.path(find(opened, name).id)
-    return opening.within(opened, path)
+    return opened.within(path)
 
 
 def id_of(opened: Opened, name: str) -> str:
     """Return the id of somebody the entity knows, or the one a new name would get."""
-    from bumble.app import speakers
-
-    return speakers.person(opened, text_input.one_line(name, "name")).id
+    return speaking(opened, text_input.one_line(name, "name")).id
 
 
 def names(opened: Opened) -> dict[str, str]:
@@ -80,3 +103,24 @@ def names(opened: Opened) -> dict[str, str]:
     owner = opened.identity.owner.name
     owner_names = {relationships.person_id(owner): owner} if owner else {}
     return owner_names | {record.id: record.name for record in everybody(opened).records}
+
+
+OfSessionOption = Annotated[
+    str | None,
+    typer.Option("--session", metavar="ID", help="Of this conversation alone, or of `last`."),
+]
+
+
+def find_session(opened: Opened, session_id: str) -> SessionInfo:
+    """Find a conversation by its id, by an end that no other id has, or as `last`.
+
+    Raises:
+        RecordMissingError: If there is none.
+        UserError: If it could be more than one.
+    """
+    paths = session_files.paths(opened.entity.sessions)
+    infos = listing.readable(opened, paths, session_files.read_info).records
+    in_order = session_files.by_recency(infos, opened.shell.now())
+    by_id = {info.id: opened.entity.sessions / info.id for info in in_order}
+    wanted = listing.pick(by_id, session_id, "conversation").name
+    return next(info for info in infos if info.id == wanted)

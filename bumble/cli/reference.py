@@ -14,10 +14,8 @@ from typing import Any
 import typer
 
 from bumble import errors
-from bumble.app import output
-from bumble.cli import app, command_words, completing
+from bumble.cli import app, command_help, command_words, completing, output, settings_page
 from bumble.cli.app import BUG_EXIT_CODE, COMMANDS, INTERRUPTED_EXIT_CODE
-from bumble.cli.pages import command_help, man_page, settings_page, terms
 from bumble.errors import UserError
 
 PACKAGE = Path(__file__).parent.parent
@@ -176,10 +174,9 @@ def pages(folder: Path) -> dict[Path, str]:
     architecture = folder / "architecture.md"
     return {
         completing.WORDS: command_words.words(),
-        folder / "bumble.1": man_page.page(MEANINGS),
         folder / "commands.md": page(),
         folder / "settings.md": settings_page.page(),
-        folder / "words.md": terms.page(),
+        folder / "words.md": command_help.page(),
         architecture: with_tree(architecture.read_text(encoding="utf-8")),
     }
 

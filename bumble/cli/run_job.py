@@ -15,9 +15,8 @@ import typer
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.app import output
-from bumble.app.opening import Opened
-from bumble.cli import commit, viewing
+from bumble.cli import commit, listing, output
+from bumble.cli.opening import Opened
 from bumble.cli.options import NOTHING_DUE
 from bumble.errors import UserError
 from bumble.records import sessions
@@ -121,7 +120,7 @@ def planned(opened: Opened, runtime: Runtime, outcome: JobResult) -> JobResult:
 
 def seen(opened: Opened, outcome: JobResult) -> JobResult:
     """Return a result as whoever looks may see it: of what is for others only that it was made."""
-    viewer = viewing.Viewer(opened)
+    viewer = listing.Viewer(opened)
     hidden = next((one for one in _origins(opened, outcome) if not viewer.may_see(one)), None)
     if hidden is None:
         return outcome

@@ -11,12 +11,13 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from bumble.app import model_facts, output, setting_files, weights
-from bumble.app.opening import Configured
-from bumble.app.process import Shell
+from bumble.cli import output, setting_files
+from bumble.cli.models import chat_model, weights
+from bumble.cli.opening import Configured
+from bumble.cli.process import Shell
 from bumble.entity import changes, installation, setting_edits
 from bumble.errors import CredentialsError
-from bumble.llm import detect, engine_probe, providers
+from bumble.llm import detect, providers
 from bumble.llm.detect import LocalServer
 from bumble.llm.providers import Provider
 from bumble.models.weights.catalog import CatalogEntry
@@ -87,7 +88,7 @@ def _of_servers(opened: Configured) -> tuple[list[Option], list[Option]]:
     elsewhere: list[Option] = []
     for server in found:
         for name in server.models[:MOST_OF_A_SERVER]:
-            stays = model_facts.stays_here(_choice(server, name))
+            stays = chat_model.stays_here(_choice(server, name))
             (here if stays else elsewhere).append(_of_server(server, name, stays=stays))
     return here, elsewhere
 
@@ -112,7 +113,7 @@ def _of_server(server: LocalServer, name: str, *, stays: bool) -> Option:
 
 def _embedded(shell: Shell) -> Iterator[Option]:
     """Yield the model that bumble would run itself: the best that is here, or can be fetched."""
-    if engine_probe.problem():
+    if detect.problem():
         return
     entries = weights.catalog_of(shell).of_kind("chat", weights.memory_mb())
     here = weights.installed(shell, entries)

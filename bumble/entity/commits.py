@@ -48,7 +48,7 @@ MAX_PATHSPECS = 500  # beyond, the whole folder is looked at
 BUSY_TRIES, BUSY_WAIT_SECONDS = 10, 0.1  # another git holds the index
 
 
-class Keeping(Struct, frozen=True):
+class CommitPolicy(Struct, frozen=True):
     """How commits are made; the settings and the process decide."""
 
     autocommit: bool  # git.autocommit
@@ -93,7 +93,7 @@ class TreeEntry(Struct, frozen=True):
 def apply(
     root: Path,
     change_set: ChangeSet,
-    keeping: Keeping,
+    policy: CommitPolicy,
     *,
     timeout_seconds: float = changes.DEFAULT_LOCK_TIMEOUT_SECONDS,
 ) -> list[Path]:
@@ -103,13 +103,13 @@ def apply(
         MergeUnfinishedError: If one of its files holds the two sides of a merge.
         UserError: As `changes.apply` does.
     """
-    made = history(root, keeping)
+    made = history(root, policy)
     return changes.apply(root, change_set, timeout_seconds=timeout_seconds, history=made)
 
 
 def catch_up(
     root: Path,
-    keeping: Keeping,
+    policy: CommitPolicy,
     *,
     turns: bool = False,
     timeout_seconds: float = changes.DEFAULT_LOCK_TIMEOUT_SECONDS,
@@ -118,14 +118,14 @@ def catch_up(
 
     Args:
         root: Of the entity.
-        keeping: How commits are made.
+        policy: How commits are made.
         turns: Whether a message is committed too whose turn may go on.
         timeout_seconds: How long to wait for another writer.
 
     Returns:
         What can't be committed now.
     """
-    made = history(root, keeping)
+    made = history(root, policy)
     if made is None or not notes(root):
         return Waiting()
     with disk.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
@@ -134,23 +134,23 @@ def catch_up(
         return made.catch_up(turns=turns)
 
 
-def keep(root: Path, change_set: ChangeSet, keeping: Keeping) -> None:
+def keep(root: Path, change_set: ChangeSet, policy: CommitPolicy) -> None:
     """Commit the files of a change set that is written already: those of a new entity."""
-    made = history(root, keeping)
+    made = history(root, policy)
     if made is not None and made.commits:
         wait = changes.DEFAULT_LOCK_TIMEOUT_SECONDS
         with disk.lock(changes.lock_path(root), place=root, timeout_seconds=wait):
             made.adopt(change_set)
 
 
-def history(root: Path, keeping: Keeping) -> Commits | None:
+def history(root: Path, policy: CommitPolicy) -> Commits | None:
     """Return what makes the commits of one change set; None where there is no repository."""
-    place = git.at(root, trusted=keeping.trusted)
+    place = git.at(root, trusted=policy.trusted)
     if place is None:
         return None
     top = place.repository.top
-    wanted = keeping.autocommit and (top == place.repository.folder or _is_asked_for(root))
-    return Commits(root, place, keeping, commits=wanted)
+    wanted = policy.autocommit and (top == place.repository.folder or _is_asked_for(root))
+    return Commits(root, place, policy, commits=wanted)
 
 
 def _is_asked_for(root: Path) -> bool:
@@ -226,20 +226,16 @@ def _put_note(note: PendingCommit) -> None:
     data: dict[str, Any] = asdict(note)
     del data["file"]
     text = json.dumps(data, sort_keys=True).encode(errors="replace").decode()
-    signed = {"mark": installation.mark(f"{note.file.name} {text}"), "note": text}
     temporary = note.file.with_suffix(".new")  # a killed writer's is taken over by the next
     disk.remove(temporary)
-    with disk.refusing(temporary):
-        disk.write_synced(temporary, json.dumps(signed).encode(), mode=None)
+    with disk.translate_os_errors(temporary):
+        disk.write_synced(temporary, installation.signed(note.file.name, text), mode=None)
     disk.move(temporary, note.file)
 
 
 def _read_note(file: Path, *, adopts: bool = False) -> PendingCommit | None:
     try:
-        signed = json.loads(disk.read(file))
-        if not adopts and not installation.is_own(f"{file.name} {signed['note']}", signed["mark"]):
-            return None
-        data = json.loads(signed["note"])
+        data = json.loads(installation.note_in(file.name, disk.read(file), adopts=adopts))
         return PendingCommit(
             file,
             data["title"],
@@ -255,8 +251,8 @@ def _read_note(file: Path, *, adopts: bool = False) -> PendingCommit | None:
 class Commits:
     """Makes the commits of one change set; its methods are called with the lock held."""
 
-    def __init__(self, root: Path, place: Git, keeping: Keeping, *, commits: bool) -> None:
-        self.root, self.git, self.keeping = root, place, keeping
+    def __init__(self, root: Path, place: Git, policy: CommitPolicy, *, commits: bool) -> None:
+        self.root, self.git, self.policy = root, place, policy
         self.repository = place.repository
         self.commits = commits
         self.waits = ""  # why nothing can be committed now
@@ -296,7 +292,7 @@ class Commits:
             paths = [path for note in self.own for path in note.after]
             self._commit(self.own, self._look(paths))
         if self.waits:
-            self.keeping.tell(f"written, but not committed yet: {self.waits}")
+            self.policy.tell(f"written, but not committed yet: {self.waits}")
 
     def adopt(self, change_set: ChangeSet) -> None:
         """Commit the files of a set as they lie in the folder."""
@@ -306,7 +302,7 @@ class Commits:
         if not self.waits:
             self._commit([note], entries)
         if self.waits:
-            self.keeping.tell(f"made, but not committed yet: {self.waits}")
+            self.policy.tell(f"made, but not committed yet: {self.waits}")
 
     def catch_up(self, *, turns: bool) -> Waiting:
         """Commit what is noted, without a set of its own; return what has to wait."""
@@ -356,7 +352,7 @@ class Commits:
     def _look(self, paths: Iterable[str]) -> list[TreeEntry]:
         """Ask git how some files stand, and whether it is free to take a commit."""
         wanted = sorted(set(paths))
-        self.waits = self._trapped(wanted) or self._astray()
+        self.waits = self._trapped(wanted) or self._outside()
         self.blind = bool(self.waits)
         if self.blind:
             return []
@@ -403,10 +399,10 @@ class Commits:
         trap = self.repository.trap(paths)
         return f"{trap} is no plain file; git would wait for it" if trap else ""
 
-    def _astray(self) -> str:
+    def _outside(self) -> str:
         """Say where a commit would go, were that not this folder's own history."""
-        astray = "" if self.keeping.trusted else self.git.astray
-        return f"{astray}; {self._advice}" if astray else ""
+        outside = "" if self.policy.trusted else self.git.outside_repository
+        return f"{outside}; {self._advice}" if outside else ""
 
     @property
     def _advice(self) -> str:
@@ -417,7 +413,7 @@ class Commits:
         path, name = self.git.unfiltered(paths) or ("", "")
         if not path:
             return ""
-        if self.keeping.trusted:
+        if self.policy.trusted:
             return f"{path} needs git's filter `{name}`, which is not set up here"
         return (
             f"{path} needs git's filter `{name}`, which is not yours; set it up, or {self._advice}"
@@ -434,7 +430,7 @@ class Commits:
 
     def _git(self, command: Sequence[str], paths: Sequence[str]) -> None:
         """Run a command that writes, on some files; why it fails is why they wait."""
-        at = self.keeping.clock().isoformat(timespec="seconds")
+        at = self.policy.clock().isoformat(timespec="seconds")
         dates = {"GIT_AUTHOR_DATE": at, "GIT_COMMITTER_DATE": at}
         author: dict[str, str] = {}
         for _ in range(BUSY_TRIES):
@@ -452,7 +448,7 @@ class Commits:
             if _is_held(result):
                 time.sleep(BUSY_WAIT_SECONDS)
             elif not author and ("ident" in result.err or "email" in result.err):
-                author = _author(self.keeping.name)
+                author = _author(self.policy.name)
             else:
                 break
         self.waits = self._busy if _is_held(result) else f"git refuses: {result.why}"
@@ -466,7 +462,7 @@ class Commits:
     def _noted(self, change_set: ChangeSet, after: Mapping[str, str | None]) -> PendingCommit:
         """Put down what is about to be written."""
         folder = self.root / ".bumble" / NOTES
-        with disk.refusing(folder):
+        with disk.translate_os_errors(folder):
             disk.make_folder(folder)
         numbers = [int(file.stem) for file in folder.glob("*.json") if file.stem.isdigit()]
         note = _note(folder / f"{max(numbers, default=0) + 1:08}.json", change_set, after)
@@ -499,12 +495,12 @@ def changed(place: Git) -> set[str]:
     return {entry.path for entry in entries}
 
 
-def conclude(place: Git, keeping: Keeping) -> str:
+def conclude(place: Git, policy: CommitPolicy) -> str:
     """End a merge of which nothing is in conflict any more; return why that failed, or nothing."""
-    at = keeping.clock().isoformat(timespec="seconds")
+    at = policy.clock().isoformat(timespec="seconds")
     dates = {"GIT_AUTHOR_DATE": at, "GIT_COMMITTER_DATE": at}
     options = ("--no-edit", "--quiet", "--no-verify", "--no-gpg-sign")
-    for author in ({}, _author(keeping.name)):
+    for author in ({}, _author(policy.name)):
         result = place.call(*REAL_NAME, "commit", *options, environ={**dates, **author})
         if result.code == 0:
             return ""
@@ -519,20 +515,20 @@ def merging(place: Git, incoming: str) -> Operation:
     return Operation(git_operations.MERGE, head=head, incoming=commit, edited=edited)
 
 
-def merge(place: Git, keeping: Keeping, commit: str, key: str, driver: str) -> GitResult:
+def merge(place: Git, policy: CommitPolicy, commit: str, key: str, driver: str) -> GitResult:
     """Merge a commit, in one of ours; conflicts stay in the index.
 
     Args:
         place: Where.
-        keeping: How commits are made.
+        policy: How commits are made.
         commit: What is merged.
         key: The setting that names our merge driver.
         driver: Its command line.
     """
-    at = keeping.clock().isoformat(timespec="seconds")
+    at = policy.clock().isoformat(timespec="seconds")
     dates = {"GIT_AUTHOR_DATE": at, "GIT_COMMITTER_DATE": at}
     options = ("--no-edit", "--quiet", "--no-verify", "--no-gpg-sign", "--no-stat", *EXACT_RENAMES)
-    for author in ({}, _author(keeping.name)):
+    for author in ({}, _author(policy.name)):
         result = place.call(
             *(*REAL_NAME, *MERGING, "-c", f"{key}={driver}", "merge", *options, commit),
             environ={**dates, **author},

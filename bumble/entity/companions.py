@@ -137,7 +137,9 @@ def digest(path: str, data: bytes | None) -> str | None:
     if place(path) is not None:
         text = _decoded(data)
         pair = split(path, text)
-        data = _encoded(joined(path, pair.text, pair.companion))
+        # a field that somebody put in front comes later than one that was always beside it
+        beside = "".join(sorted(entry for _, entry in _entries(pair.companion or "")))
+        data = _encoded(joined(path, pair.text, beside or pair.companion))
     return disk.sha256(data)
 
 

@@ -79,9 +79,8 @@ def noted(root: Path, operation: Operation) -> Iterator[None]:
     """Have it noted what git does for us; the note stays if we are killed, or git had to be."""
     note = root / PRIVATE / f"git.{secrets.token_hex(8)}.json"
     text = json.dumps(asdict(operation) | {"began": time.time()})
-    signed = json.dumps({"note": text, "mark": installation.mark(f"{note.name} {text}")})
     with suppress(FolderUnwritableError):
-        disk.write_atomic(note, signed.encode())
+        disk.write_atomic(note, installation.signed(note.name, text))
     _ours.add(note)
     try:
         with _held(note) as holding:
@@ -150,10 +149,8 @@ def _notes(root: Path) -> list[Path]:
 
 def _read(note: Path) -> Operation | None:
     with suppress(OSError, UnsafePathError, ValueError, KeyError, TypeError, RecursionError):
-        signed = json.loads(disk.read(note))
-        if installation.is_own(f"{note.name} {signed['note']}", signed["mark"]):
-            data = json.loads(signed["note"])
-            return Operation(**{**data, "edited": tuple(data["edited"])})
+        data = json.loads(installation.note_in(note.name, disk.read(note)))
+        return Operation(**{**data, "edited": tuple(data["edited"])})
     return None
 
 

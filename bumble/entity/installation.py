@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 import os
 import secrets
 import tempfile
@@ -44,6 +45,31 @@ def is_own(text: str, given: object) -> bool:
         hmac.compare_digest(_mark(key, text).encode(), given.encode(errors="replace"))
         for key in keys
     )
+
+
+def signed(name: str, text: str) -> bytes:
+    """Return a note under a name as only this installation can write it."""
+    return json.dumps({"note": text, "mark": mark(f"{name} {text}")}).encode()
+
+
+def note_in(name: str, data: bytes, *, adopts: bool = False) -> str:
+    """Return the text of a note.
+
+    Args:
+        name: Under which it was written.
+        data: As `signed` made it.
+        adopts: Whether another installation's is taken, too: the owner says so.
+
+    Raises:
+        ValueError: If it is none, or another installation wrote it.
+    """
+    try:
+        note = json.loads(data)
+        if adopts or is_own(f"{name} {note['note']}", note["mark"]):
+            return str(note["note"])
+    except (KeyError, TypeError, RecursionError) as error:
+        raise ValueError("it is no note") from error
+    raise ValueError("another installation wrote it")
 
 
 def kept(name: str) -> bytes | None:

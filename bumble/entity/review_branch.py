@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from bumble.entity import changes, commits, companions, git_operations, installation
 from bumble.entity.changes import ChangeSet, History, Version
-from bumble.entity.commits import Keeping
+from bumble.entity.commits import CommitPolicy
 from bumble.entity.git_operations import Operation
 from bumble.entity.write_ahead import IntentStep
 from bumble.errors import ReviewError
@@ -76,13 +76,13 @@ def place_of(root: Path, cycle: str, *, trusted: bool) -> Git:
     why = f"{place.foreign} belongs to somebody else" if place.foreign else ""
     if place.trap:
         why = f"{place.trap} is no plain file; git would wait for it"
-    why = why or ("" if trusted else place.astray)
+    why = why or ("" if trusted else place.outside_repository)
     if why:
         raise ReviewError(root, cycle, why, "`bumble doctor` says what to do")
     return place
 
 
-def make(root: Path, place: Git, name: str, proposed: ChangeSet, keeping: Keeping) -> None:
+def make(root: Path, place: Git, name: str, proposed: ChangeSet, policy: CommitPolicy) -> None:
     """Make the branch of a proposal; call it with the entity's lock held.
 
     Raises:
@@ -96,7 +96,7 @@ def make(root: Path, place: Git, name: str, proposed: ChangeSet, keeping: Keepin
         proposed = replace(proposed, trailers=(*proposed.trailers, (MARK, own)))
     why = _filtered(place, [version.path for version in versions])
     if not why:
-        stream = b"".join(_stream(place, name, versions, commits.message(proposed), keeping))
+        stream = b"".join(_stream(place, name, versions, commits.message(proposed), policy))
         with git_operations.noted(root, Operation("review")):
             done = place.call("fast-import", "--quiet", "--done", stdin=stream)
         why = f"git refuses: {done.why}" if done.code != 0 else ""
@@ -162,7 +162,7 @@ def _filtered(place: Git, paths: Sequence[str]) -> str:
 
 
 def _stream(
-    place: Git, name: str, versions: Sequence[Version], message: str, keeping: Keeping
+    place: Git, name: str, versions: Sequence[Version], message: str, policy: CommitPolicy
 ) -> Iterator[bytes]:
     """Yield what `git fast-import` reads: the files as they were, if need be, and the proposal."""
     head = place.call("rev-parse", "--verify", "--quiet", "HEAD^{commit}").text.strip()
@@ -177,9 +177,9 @@ def _stream(
     prefix = place.repository.prefix
     parent = head
     if stale:
-        yield from _commit(name, stale, AS_IT_WAS, keeping, prefix, parent)
+        yield from _commit(name, stale, AS_IT_WAS, policy, prefix, parent)
         parent = ""  # it goes on from there
-    yield from _commit(name, versions, message, keeping, prefix, parent)
+    yield from _commit(name, versions, message, policy, prefix, parent)
     yield b"done\n"
 
 
@@ -187,12 +187,12 @@ def _commit(
     name: str,
     versions: Sequence[Version],
     message: str,
-    keeping: Keeping,
+    policy: CommitPolicy,
     prefix: str,
     parent: str,
 ) -> Iterator[bytes]:
-    at = keeping.clock()
-    who = "".join(c for c in keeping.name if c.isprintable() and c not in "<>").strip() or "bumble"
+    at = policy.clock()
+    who = "".join(c for c in policy.name if c.isprintable() and c not in "<>").strip() or "bumble"
     yield f"commit {HEADS}{name}\n".encode()
     yield f"committer {who} <{MAIL}> {int(at.timestamp())} {at:%z}\n".encode(errors="replace")
     yield _data(message.encode(errors="replace"))

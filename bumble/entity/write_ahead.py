@@ -149,7 +149,7 @@ def carry_out(root: Path, title: str, planned: Sequence[tuple[IntentStep, bytes 
 def replace_one(root: Path, step: IntentStep, new: bytes | None) -> None:
     """Write a set of one file; the empty folder tells the next process if this one is killed."""
     path, folder = target(root, step.path), _new_folder(root)
-    with disk.refusing(path):
+    with disk.translate_os_errors(path):
         disk.make_folder(folder)
     try:
         if new is None:
@@ -250,7 +250,7 @@ def _stage(
 ) -> list[IntentStep]:
     """Put every new file and the intent on the disk; until the intent is there, nothing counts."""
     try:
-        with disk.refusing(folder):
+        with disk.translate_os_errors(folder):
             disk.make_folder(folder)
             steps = []
             for n, (step, new) in enumerate(planned):
@@ -306,7 +306,7 @@ def _finish(root: Path, folder: Path, steps: Sequence[IntentStep]) -> list[Path]
             kept += _take(root, folder, step)
         for above in {target(root, step.path).parent for step in steps}:
             if above.is_dir():
-                with disk.refusing(above):
+                with disk.translate_os_errors(above):
                     disk.sync_folder(above)
         _drop(folder)
     except FolderUnwritableError as error:

@@ -1,8 +1,8 @@
 """Sayings: what people said that is kept in their own words, where no model may write of it.
 
-The one place where the memory tier decides. Of a stretch, what is worth keeping in the words of
-those who said it, and the wordings of their language; never what the entity said, nor what holds a
-secret.
+The one place where the tier of a model decides, in talk and in memory. Of a stretch, what is worth
+keeping in the words of those who said it, and the wordings of their language; never what the entity
+said, nor what holds a secret.
 """
 
 from __future__ import annotations
@@ -117,6 +117,23 @@ def in_language(runtime: Runtime, language: str) -> Wording | None:
     if runtime.abilities.tier("memory", language) == "write":
         return None
     return Wording(language, templates.load(language))
+
+
+def may_write(runtime: Runtime, text: str) -> bool:
+    """Whether the model writes memories in the language of a text."""
+    return in_language(runtime, words.language(text)) is None
+
+
+def for_talk(runtime: Runtime, language: str) -> Templates | None:
+    """Return the wordings of a talk in a language; None where the model writes its replies."""
+    if runtime.abilities.tier("talk", language) == "write":
+        return None
+    return templates.load(language)
+
+
+def may_draft(runtime: Runtime, language: str) -> bool:
+    """Whether the model may draft replies in a language, which are checked before they are said."""
+    return runtime.abilities.tier("talk", language) != "none"
 
 
 def sayings(

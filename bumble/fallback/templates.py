@@ -6,6 +6,7 @@ dates, under headings in English; a reply that no file has is an honest line in 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 
@@ -57,6 +58,7 @@ class Templates(Struct, frozen=True, forbid_unknown_fields=True):
     reminder: str
     no_reminder: str
     cannot: str  # a model would be needed
+    signs: Mapping[str, str]  # the words of sums: `times` is `*`
 
 
 @cache

@@ -400,8 +400,8 @@ def write_atomic(path: Path, data: bytes, *, mode: int | None = None) -> None:
     is_outside = _top(os.fspath(path)) is None  # where no entity's lock tells what a kill left
     path = settled(path)
     temporary = path.with_name(f".{path.name[:60]}.{secrets.token_hex(6)}{TEMPORARY_SUFFIX}")
-    making = unfinished.Making(str(temporary))
-    with refusing(path), unfinished.noted(making) if is_outside else nullcontext():
+    making = unfinished.PendingCreation(str(temporary))
+    with translate_os_errors(path), unfinished.noted(making) if is_outside else nullcontext():
         _check_replaceable(path)
         try:
             make_folder(path.parent)
@@ -428,7 +428,7 @@ def _check_replaceable(path: Path) -> None:
 
 
 @contextmanager
-def refusing(path: Path) -> Iterator[None]:
+def translate_os_errors(path: Path) -> Iterator[None]:
     """Turn a refusal of the system into the error that names the file."""
     try:
         yield
@@ -533,7 +533,7 @@ def mode_of(path: Path) -> int | None:
 def move(staged: Path, path: Path) -> None:
     """Put a file that is on the disk already in the place of another, or write it there."""
     staged, path = settled(staged), settled(path)
-    with refusing(path):
+    with translate_os_errors(path):
         _check_replaceable(path)
         make_folder(path.parent)
         mode = mode_of(path)
@@ -592,7 +592,7 @@ def remove(path: Path) -> None:
         FolderUnwritableError: If the system refuses; the file is there still.
     """
     path = settled(path.parent) / path.name
-    with refusing(path):
+    with translate_os_errors(path):
         path.unlink(missing_ok=True)
     with suppress(OSError):  # or the whole folder is gone
         sync_folder(path.parent)
@@ -618,7 +618,7 @@ def lock(path: Path, *, place: Path, timeout_seconds: float) -> Iterator[None]:
     from filelock import FileLock, Timeout  # a fifth of the time that `--help` takes
 
     path = settled(path)
-    with refusing(path):
+    with translate_os_errors(path):
         try:
             make_folder(path.parent)
             with suppress(FileNotFoundError):

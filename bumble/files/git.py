@@ -339,7 +339,7 @@ class Git(Struct, frozen=True, dict=True):
         return place.way_out
 
     @property
-    def astray(self) -> str:
+    def outside_repository(self) -> str:
         """Say where a commit would write, were that not this folder's own; empty if nowhere."""
         place = self.strays
         if place is None:

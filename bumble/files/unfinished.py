@@ -23,7 +23,7 @@ SUFFIX = ".bumble-tmp"  # what is not whole yet is recognised by it
 _NOTE, _LOCK, _NEXT = ".json", ".lock", ".next"
 
 
-class Making(Struct, frozen=True):
+class PendingCreation(Struct, frozen=True):
     """Something that is made beside its place."""
 
     new: str  # where it is made
@@ -36,11 +36,11 @@ class Making(Struct, frozen=True):
 class MakingNote:
     """The note of one making, as long as its maker lives."""
 
-    def __init__(self, path: Path | None, making: Making) -> None:
+    def __init__(self, path: Path | None, making: PendingCreation) -> None:
         self._path = path
         self.making = making
 
-    def amend(self, making: Making) -> None:
+    def amend(self, making: PendingCreation) -> None:
         """Note how far it is."""
         self.making = making
         if self._path is not None:
@@ -81,16 +81,16 @@ def _end(path: Path) -> None:
         if making is not None:
             settle(making)
         if making is None or not any(map(os.path.lexists, filter(None, (making.new, making.old)))):
-            MakingNote(path, Making("")).remove()
+            MakingNote(path, PendingCreation("")).remove()
             with suppress(OSError):  # as long as it is ours: who waits for it makes another
                 path.with_suffix(_LOCK).unlink(missing_ok=True)
 
 
-def _read(path: Path) -> Making | None:
+def _read(path: Path) -> PendingCreation | None:
     """Read a note; one that is cut off was of something that had not begun."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-        making = Making(**{**data, "stays": tuple(map(str, data["stays"]))})
+        making = PendingCreation(**{**data, "stays": tuple(map(str, data["stays"]))})
         is_ours = all(name.endswith(SUFFIX) for name in (making.new, making.old) if name)
         return making if making.new and is_ours else None
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
@@ -98,7 +98,7 @@ def _read(path: Path) -> Making | None:
 
 
 @contextmanager
-def noted(making: Making) -> Iterator[MakingNote]:
+def noted(making: PendingCreation) -> Iterator[MakingNote]:
     """Have a note say what is made while the block runs."""
     stem = secrets.token_hex(8)
     path = None if _folder is None else _folder / f"{stem}{_NOTE}"
@@ -133,7 +133,7 @@ def _make_folder(folder: Path) -> None:
             place.mkdir(0o700)
 
 
-def settle(making: Making) -> None:
+def settle(making: PendingCreation) -> None:
     """Bring a place to what it was or is to be, and remove what lies beside it.
 
     It may have been done in part, or whole.
@@ -168,7 +168,7 @@ def remove(path: Path) -> None:
 def temporary_folder() -> Iterator[Path]:
     """Give a folder that only this user reads, and that is gone when the block or process ends."""
     place = Path(tempfile.gettempdir()) / f".bumble.{secrets.token_hex(8)}{SUFFIX}"
-    making = Making(str(place))
+    making = PendingCreation(str(place))
     with noted(making):
         try:
             place.mkdir(mode=0o700)

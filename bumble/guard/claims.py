@@ -1,9 +1,4 @@
-"""The names, numbers and dates in a text that a model wrote, and which of them nobody gave.
-
-They are what a small model makes up and what does the harm. Needs no model. Capital letters mark
-names where a script has them; in German, which writes every noun with one, a noun behind an
-article is none. What no capital letter and no digit marks is no claim.
-"""
+"""The names and numbers in a text that a model wrote, and which of them nobody gave."""
 
 from __future__ import annotations
 
@@ -13,7 +8,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from bumble.guard import numbers
+from bumble.guard import values
 from bumble.text import stop_words, words
 
 # Scripts without spaces have no words to compare; a Latin name inside them is one.
@@ -37,6 +32,7 @@ _ARTICLE = frozenset(_ARTICLES.split())
 _NO_NAME = stop_words.WORDS | frozenset(["dr", "mr", "mrs", "ms", "prof", "sr", "sra", "hr", "fr"])
 # A name in another language, and what is made of it, begin alike: Lisbon, Lisboa; Germany, German.
 SHARED_LETTERS = 5
+_NEAR = 2  # words between a day and its month: "24 de mayo"
 _STEM = "~"  # marks a stem among the forms of a source
 
 
@@ -54,19 +50,21 @@ def unsupported(
     grounds = (*sources, *known_names)
     code = language or words.language(text, *grounds)
     claimed = dict.fromkeys(claims(text, code))
-    source_forms = frozenset[str]().union(*(_forms(source, code) for source in grounds if claimed))
+    source_forms = frozenset[str]().union(
+        *(_source_forms(source, code) for source in grounds if claimed)
+    )
     return tuple(word for word in claimed if not _occurs(word, source_forms, code))
 
 
 @lru_cache(maxsize=512)
-def _forms(source: str, language: str) -> frozenset[str]:
+def _source_forms(source: str, language: str) -> frozenset[str]:
     """Return the forms of a source that a claim may match: words, stems, parts, numbers, months."""
     plain = [words.folded(word) for word in _WORD.findall(source)]
     parts = [part for word in plain for part in (word, *_JOINTS.split(word)) if part]
     stems = (f"{_STEM}{words.stem(part, language)}" for part in parts)
-    return frozenset(
-        (*parts, *stems, *numbers.find_forms(plain), *numbers.find_forms_in_signs(source))
-    )
+    numbers, months = values.forms(source, language)
+    given = (*(f"#{number.normalize():f}" for number in numbers), *(f"@{n}" for n in months))
+    return frozenset((*parts, *stems, *given))
 
 
 class _Sentence(Struct, frozen=True):
@@ -90,7 +88,8 @@ def claims(text: str, language: str = "") -> list[str]:
     for sentence in (_read(part, code) for part in words.sentences(text)):
         for n, word in enumerate(sentence.tokens):
             capital = word[0].isupper()
-            if numbers.claims(sentence.plain, n, capital=capital) or (
+            near = (*sentence.plain[max(0, n - _NEAR) : n], *sentence.plain[n + 1 : n + 2])
+            if values.claims(sentence.plain[n], near, capital=capital and n > 0) or (
                 capital and _is_name(sentence, n)
             ):
                 claim_words.append(word)
@@ -118,7 +117,12 @@ def _follows_article(sentence: _Sentence, n: int) -> bool:
     before = n - 1
     while before >= 0 and _may_be_adjective(sentence, before):
         before -= 1
-    return before >= 0 and sentence.plain[before] in _ARTICLE
+    return before >= 0 and (sentence.plain[before] in _ARTICLE or _is_genitive(sentence, before))
+
+
+def _is_genitive(sentence: _Sentence, n: int) -> bool:
+    """Whether a word says whose a noun is: "Annas Lehrer"."""
+    return sentence.tokens[n][0].isupper() and sentence.plain[n].endswith("s")
 
 
 def _may_be_adjective(sentence: _Sentence, n: int) -> bool:
@@ -132,11 +136,121 @@ def _occurs(word: str, source_forms: frozenset[str], language: str) -> bool:
     bare = _GENITIVE.sub("", plain)
     if source_forms & {plain, bare, plain.removesuffix("s")}:
         return True
-    if needed := numbers.needed(plain):
-        return all(source_forms.intersection(either) for either in needed)
+    if (month := values.month(plain)) is not None:
+        return f"@{month}" in source_forms
+    if dated := values.read(plain, language).times.dated:
+        return any({f"@{month}", f"#{day}"} <= source_forms for month, day in dated)
+    numbers, _ = values.forms(plain, language)
+    if (one := values.value(plain)) is not None:
+        numbers.add(one)
+    if numbers:
+        return all(f"#{number.normalize():f}" in source_forms for number in numbers)
     if len([part for part in _JOINTS.split(bare) if part]) > 1:
         marked = [part for part in _JOINTS.split(word) if part and not part[0].islower()]
         return all(_occurs(part, source_forms, language) for part in marked)
     stem = _STEM + words.stem(bare, language)
     least = len(_STEM) + SHARED_LETTERS
     return stem in source_forms or any(words.akin(stem, form, least) for form in source_forms)
+
+
+_OTHERS = ("en", "de", "es", "fr", "it", "pt", "pl")
+_OWN_SHARE = 4.0  # times as common in its own language as in any other
+_COMMON = 2e-5  # share of a noun that is known without another form of it
+_ENDINGS = ("en", "es", "e", "n", "s")
+_VOWELS = (("a", "ä"), ("o", "ö"), ("u", "ü"))
+_SHARED, _SHARED_PART = 4, 0.6  # letters that words share of which one is derived; their part
+_TOWNS = ("ingen", "hausen", "kirchen", "furt")
+_MAKING_NOUNS = ("ung", "heit", "keit", "schaft", "nis", "tion", "tät")  # endings of German nouns
+_FEMALE = "in"  # Lehrerin
+_PLACES = ("burg", "berg", "dorf", "stadt", "heim", "hausen", "ingen", "kirchen", "bach", "furt")
+_LEAST_BEFORE, _LEAST_LETTERS = 3, 4  # of a compound: before its last noun, and of that
+
+
+def strange(
+    text: str, grounds: Sequence[str], known_names: Sequence[str], language: str
+) -> list[str]:
+    """Return the names in a text that stand in none of its sources.
+
+    Args:
+        text: What a model wrote.
+        grounds: What it may rest on.
+        known_names: That need no source.
+        language: Of the text, `de`.
+    """
+    first = {
+        words.folded(sentence.split()[0].strip("\"'“„«(")) for sentence in _named_sentences(text)
+    }
+    found = []
+    for word in unsupported(text, grounds, known_names, language):
+        may_be_noun = language == "de" or words.folded(word) in first
+        is_noun = may_be_noun and _is_noun(word.casefold(), language)
+        is_known = values.is_value(word) or _is_derived(word, grounds)
+        if len(word) > 1 and not is_known and not is_noun:
+            found.append(word)
+    return found
+
+
+def _is_derived(word: str, grounds: Sequence[str]) -> bool:
+    """Whether a source has a word of the same beginning: Sweden, swedish."""
+    plain = words.folded(word)
+    return any(
+        (shared := words.shared_start(plain, other)) >= _SHARED
+        and shared >= _SHARED_PART * min(len(plain), len(other))
+        for ground in grounds
+        for other in map(words.folded, stop_words.WORD.findall(ground))
+    )
+
+
+def _named_sentences(text: str) -> list[str]:
+    return [sentence for sentence in words.sentences(text) if sentence.split()]
+
+
+def _is_noun(word: str, language: str) -> bool:
+    """Whether a language has a word as its own, by itself or at the end of a compound."""
+    if language == "de" and word.endswith(_TOWNS):
+        return False
+    if _is_own(word, language) or (language == "de" and word.endswith(_MAKING_NOUNS)):
+        return True
+    if language == "de" and word.endswith(_FEMALE):
+        return _is_noun(word.removesuffix(_FEMALE), language)
+    if language != "de":
+        return False
+    ends = range(_LEAST_BEFORE, len(word) - _LEAST_LETTERS + 1)
+    if words.is_listed(word, language) or word.endswith(_PLACES):
+        return False
+    return any(
+        _is_own(word[start:], language)
+        or all(map(_is_listed_in_german, (word[:start], word[start:])))
+        for start in ends
+    )
+
+
+def _is_listed_in_german(part: str) -> bool:
+    return any(words.is_listed(form, "de") for form in (part, part.removesuffix("s")))
+
+
+def _is_own(word: str, language: str) -> bool:
+    """Whether a word is much more common in its language than elsewhere, and no place there."""
+    if not words.is_listed(word, language):
+        return False
+    share = words.frequency(word, language)
+    elsewhere = (words.frequency(word, other) for other in _OTHERS if other != language)
+    if share < _OWN_SHARE * max(elsewhere):
+        return False
+    return (
+        language != "de"
+        or share > _COMMON
+        or any(words.is_listed(form, language) for form in _forms(word))
+    )
+
+
+def _forms(word: str) -> set[str]:
+    """Return other forms a German noun may have; a name has none of them."""
+    bare = {word.removesuffix(ending) for ending in _ENDINGS}
+    stems = bare | {new.join(stem.rsplit(old, 1)) for stem in bare for old, new in _VOWELS}
+    return {stem + ending for stem in stems for ending in ("", *_ENDINGS)} - {word}
+
+
+def is_noun(word: str, language: str) -> bool:
+    """Whether German has a word as a noun of its own, which it writes with a capital letter."""
+    return language == "de" and _is_noun(word, language)

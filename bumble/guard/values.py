@@ -1,336 +1,593 @@
-"""Numbers and dates in a sentence, held against messages: given, following by counting, or made up.
+"""Numbers and times in a text: what each counts, beside which words it stands, which days it means.
 
-A message's own time says what "Monday" and "the 8th" mean in it. Words of time are known in
-English, German, French, Spanish, Italian and Portuguese; digits in any language.
+A message's own time says what "Monday", "yesterday" and "the 8th" mean in it. Words for months,
+weekdays, units and days beside today are those of `dateparser`, read as they lie in that package:
+its import takes longer than a look at a sentence. All words are compared folded.
 """
 
 from __future__ import annotations
 
+import calendar
 import re
-from collections.abc import Iterator, Sequence
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from itertools import combinations
+from functools import cache, lru_cache
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from itertools import takewhile
+from pathlib import Path
+from typing import Any, Literal
 
 from msgspec import Struct
 
-from bumble.guard import numbers
-from bumble.text import words
-from bumble.text.words import MONTHS, WEEKDAYS
+from bumble.text import stop_words, words
 
-_MONTH = {word: n for n, row in enumerate(MONTHS, 1) for word in row.split()}
-_WEEKDAY = {word: n for n, row in enumerate(WEEKDAYS) for word in row.split()}
-# Days of each unit of time, by its words without accents.
-_UNITS = {
-    1: "day days tag tage tagen jour jours dia dias giorno giorni",
-    7: "week weeks woche wochen semaine semaines semana semanas settimana settimane",
-    30: "month months monat monate monaten mois mes meses mese mesi",
-    365: "year years jahr jahre jahren an ans annee annees ano anos anni anno",
+Kind = Literal["", "thing", "time", "money"]
+
+# Numbers as words, without accents: from one to twenty, the tens to ninety, a hundred, a thousand.
+_CARDINALS = {
+    "en": "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+    " sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety"
+    " hundred thousand",
+    "de": "eins zwei drei vier funf sechs sieben acht neun zehn elf zwolf dreizehn vierzehn"
+    " funfzehn sechzehn siebzehn achtzehn neunzehn zwanzig dreissig vierzig funfzig sechzig siebzig"
+    " achtzig neunzig hundert tausend",
+    "fr": "un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize"
+    " dix-sept dix-huit dix-neuf vingt trente quarante cinquante soixante soixante-dix"
+    " quatre-vingts quatre-vingt-dix cent mille",
+    "es": "uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince"
+    " dieciseis diecisiete dieciocho diecinueve veinte treinta cuarenta cincuenta sesenta setenta"
+    " ochenta noventa cien mil",
+    "it": "uno due tre quattro cinque sei sette otto nove dieci undici dodici tredici quattordici"
+    " quindici sedici diciassette diciotto diciannove venti trenta quaranta cinquanta sessanta"
+    " settanta ottanta novanta cento mille",
+    "pt": "um dois tres quatro cinco seis sete oito nove dez onze doze treze quatorze quinze"
+    " dezesseis dezessete dezoito dezenove vinte trinta quarenta cinquenta sessenta setenta oitenta"
+    " noventa cem mil",
+    "nl": "een twee drie vier vijf zes zeven acht negen tien elf twaalf dertien veertien vijftien"
+    " zestien zeventien achttien negentien twintig dertig veertig vijftig zestig zeventig tachtig"
+    " negentig honderd duizend",
 }
-_UNIT = {word: days for days, row in _UNITS.items() for word in row.split()}
-_TOKEN = re.compile(r"\d+(?:[.,]\d{3})*(?:[.,]\d+)?|[^\W\d_]+(?:-[^\W\d_]+)*")
-_ISO = re.compile(r"\b(\d{4})-(\d{1,2})-(\d{1,2})\b")
-_SHORT_DATE = re.compile(r"\b(\d{1,2})[./](\d{1,2})\.?(?:(\d{4}|\d{2}))?(?![\d:])")
-_AND, _LARGE = ("and", "und", "et", "y", "e"), (100, 1000)
-_NEAR = 2  # words from a day to the month behind it: "21 de junio"
+_VALUES = (*range(1, 21), *range(30, 100, 10), 100, 1000)
+# Other words for small numbers: they support, but claim nothing.
+_ORDINALS = {
+    1: "first erste ersten erster premier premiere primero primera primo prima primeiro eerste",
+    2: "second zweite zweiten zweiter deuxieme segundo segunda secondo tweede",
+    3: "third dritte dritten dritter drittes troisieme tercero tercera terzo terceiro derde",
+}
+_OTHERS = {
+    1: "a an ein eine einen einem einer una une uma",
+    2: "twice both beide beiden zwo duas dous",
+    3: "thrice",
+    12: "dozen dutzend",
+}
+_OF_LANGUAGE = {
+    code: dict(zip(row.split(), _VALUES, strict=True)) for code, row in _CARDINALS.items()
+}
+_OF_WORD = {word: value for row in _OF_LANGUAGE.values() for word, value in row.items()}
+_OF_ORDINAL = {word: value for value, row in _ORDINALS.items() for word in row.split()}
+_OF_OTHER = {word: value for value, row in _OTHERS.items() for word in row.split()}
+# These mean something else in another language: there they are no numbers.
+_FOREIGN = "once elf neuf sept seize dix sieben cent mil mille quince due sei tre"
+_ELSEWHERE = frozenset(_FOREIGN.split())
+_TIMES = re.compile(r"(?<=\w{3})mal")  # dreimal
+_SPANISH = "veinti"  # veintidós
+_GERMAN = re.compile(r"(\w{3,6})und(\w{5,8})")  # einundzwanzig
+_ORDINAL_ENDING = re.compile(r"(?<=\w)(?:ste[nrsm]?|te[nrsm]?|th)\Z")
+_DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
+_THOUSANDS = re.compile(r"[.,](?=\d{3}(?!\d))")
+_GROUPED = re.compile(r"(?<=\d)[ \u00a0\u202f'’](?=\d{3}(?!\d))")  # 3 200, 3'200
+_TENS = range(20, 100, 10)
+_LARGE = (100, 1000)
+_JOINTS = ("and", "und", "et", "y", "e")
+
+_LANGUAGES = ("en", "de", "fr", "es", "it", "pt", "nl")  # read beside the text's own
+_MONTH_NAMES = tuple(month.casefold() for month in calendar.month_name[1:])
+_WEEKDAY_NAMES = tuple(day.casefold() for day in calendar.day_name)
+_UNIT_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365, "hour": 1 / 24, "minute": 1 / 1440}
+_FULL_LETTERS = 5  # of a weekday's name that is no abbreviation
+_LEAST_LETTERS = 3  # of the name of a month or weekday that is read as one without a day
+_RELATIVE = re.compile(r"(?:in )?(\d) (day|week|month|year)(?: ago)?")
+_CURRENCIES = re.compile(
+    r"(?:€|\$|£|¥|euros?|eur|dollars?|usd|bucks|pounds?|gbp|quid|francs?|franken|chf|pfund|kr)"
+)
+_PRICE = re.compile(r"\d+[.,]\d\d")
+_TOKEN = re.compile(
+    r"[€$£¥%]|\d+(?:[.,]\d+)*|[^\W\d_]{1,2}['’](?=[^\W\d_]{3})"
+    r"|[^\W\d_]+(?:['’\-][^\W\d_]+)*|[.!?…\n,;:()–—]"
+)
+_STOPS = frozenset(".!?…\n")
+_BREAKS = _STOPS | frozenset(",;:()–—")
 _ENDINGS = re.compile(r"\b(\d{1,2})(?:st|nd|rd|th)\b")
-_HALF_WORDS = "half halb halber demi media mezza"
-_HALVES = dict.fromkeys(_HALF_WORDS.split(), 30) | {"quarter": 15, "viertel": 15}
+_CLOCK = re.compile(r"\b(\d{1,2})[:.](?:00|15|30|45)\b(?!\.?\d)")  # the hour alone is compared
+_FULL_DATE = re.compile(r"\b\d{1,2}[./]\d{1,2}[./](\d{4})\b")  # the year stays a number
+_ISO = re.compile(r"\b(\d{4})-(\d{1,2})-(\d{1,2})\b")
+_SHORT_DATE = re.compile(r"\b(\d{1,2})[./](\d{1,2})(?:[./](\d{4}|\d{2})|\.)?(?![\d:])")
 _ORDINAL = re.compile(  # a day without its month: "the 8th", "am 8.", "le 8"
-    r"\b(\d{1,2})(?:st|nd|rd|th)\b|\b(\d{1,2})\.(?=\s+[^\W\d_]|\s*$)"
-    r"|\b(?:le|el|il|dia|día|o) (\d{1,2})\b",
+    r"\b(\d{1,2})(?:st|nd|rd|th)\b|\b(\d{1,2})\.(?=\s+[^\W\d_]|\s*[,;]|\s*$)"
+    r"|\b(?:le|el|il|dia|día|o|au|al|du|del|dal) (\d{1,2})\b(?!\s*(?:[€$£%]|[:.,]\d))",
     re.IGNORECASE,
 )
-_YEARS = range(1000, 3000)
-_MOST_DAYS = 31
-_MOST_AMOUNTS = 6
-_OLDEST, _TEN = 120, 10
+YEARS = range(1800, 2200)
+YEAR_DAYS = 365
+MOST_DAYS = 31
+_NEAR = 2  # words from a day to the month behind it: "21 de junio"
+CONTEXT = 9  # words on each side that tell what a number is of
+_EARLY = 5  # until this hour "today" may be the day before
+_SPAN_LIMIT = 800  # days of a span from which a day may follow
 
 
-class Values(Struct, frozen=True):
-    """What numbers and dates a text gives."""
-
-    numbers: frozenset[Decimal] = frozenset()
-    days: frozenset[tuple[int, int]] = frozenset()  # month and day
-    months: frozenset[int] = frozenset()
-    named_months: frozenset[int] = frozenset()  # those that stand there
-    ordinals: frozenset[int] = frozenset()  # days without a month
-    weekdays: frozenset[int] = frozenset()  # Monday is 0
-    spans: frozenset[Decimal] = frozenset()  # numbers of days, weeks, years
-
-    def __or__(self, other: Values) -> Values:
-        """Join what two texts give."""
-        return Values(
-            self.numbers | other.numbers,
-            self.days | other.days,
-            self.months | other.months,
-            self.named_months | other.named_months,
-            self.ordinals | other.ordinals,
-            self.weekdays | other.weekdays,
-            self.spans | other.spans,
-        )
-
-
-class _Number(Struct, frozen=True):
+class Number(Struct, frozen=True):
     """A number in a text."""
 
     value: Decimal
-    index: int  # of its word
     word: str
+    kind: Kind  # what it counts; empty: nothing stands behind it
+    unit: str  # stem of what it counts
+    unit_days: float  # of a unit of time
+    ordinal: bool  # a word such as "third"
     claimed: bool  # whether it says an amount, and is no article or figure of speech
+    around: frozenset[str]  # stems of the telling words beside it
 
 
-class _Text(Struct, frozen=True):
-    """A text, read for its numbers and dates."""
+class Times(Struct, frozen=True):
+    """What times a text names by itself."""
 
-    tokens: Sequence[str]  # folded
-    found: Sequence[_Number]
-    dated: Sequence[tuple[int, int]]  # month and day, as the text says them
-    ordinals: frozenset[int]  # days without a month
-    in_dates: frozenset[int]  # indexes of the words of these
-    months: frozenset[int]
-    weekdays: frozenset[int]
+    dated: frozenset[tuple[int, int]] = frozenset()  # month and day
+    ordinals: frozenset[int] = frozenset()  # days without a month
+    months: frozenset[int] = frozenset()
+    weekdays: frozenset[int] = frozenset()  # Monday is 0
+    full_weekdays: frozenset[int] = frozenset()  # those whose names stand there in full
+    offsets: frozenset[tuple[int, int]] = frozenset()  # days from now: first and last
+    spans: frozenset[int] = frozenset()  # days: "in three weeks"
+
+    @property
+    def are_there(self) -> bool:
+        """Whether any day is named."""
+        return bool(self.dated or self.ordinals or self.weekdays or self.offsets)
 
 
-def without_endings(text: str) -> str:
-    """Return a text with "8" for "8th"."""
-    return _ENDINGS.sub(r"\1", text)
+class ReadText(Struct, frozen=True):
+    """A text, read for its numbers and times."""
+
+    numbers: tuple[Number, ...]
+    times: Times
+    content: frozenset[str]  # stems of its telling words, names among them, without values
 
 
-def _read(text: str) -> _Text:
-    tokens = [words.folded(token) for token in _TOKEN.findall(without_endings(text))]
-    found = list(_numbers(tokens))
-    dated, used = _dates(tokens, found)
-    dated += [(int(month), int(day)) for _, month, day in _ISO.findall(text)]
-    for first, second, _ in _SHORT_DATE.findall(text):
-        dated += [(int(m), int(d)) for d, m in ((first, second), (second, first)) if int(m) <= 12]
-    named = {_MONTH[token] for token in tokens if token in _MONTH and len(token) > 3}
-    weekdays = frozenset(_WEEKDAY[token] for token in tokens if token in _WEEKDAY)
-    months = frozenset(month for month, _ in dated) | named
+class _Calendar(Struct, frozen=True):
+    """The words of time of some languages."""
+
+    months: Mapping[str, int]
+    weekdays: Mapping[str, int]
+    units: Mapping[str, float]  # days of each
+    relative: Sequence[tuple[re.Pattern[str], tuple[int, int]]]
+
+
+@cache
+def _calendar(language: str) -> _Calendar:
+    months: dict[str, int] = {}
+    weekdays: dict[str, int] = {}
+    units: dict[str, float] = {}
+    relative: dict[str, tuple[int, int]] = {}
+    for code in dict.fromkeys((*_LANGUAGES, language)):
+        info = _language_info(code)
+        _named(info, _MONTH_NAMES, months)
+        _named(info, _WEEKDAY_NAMES, weekdays)
+        for name, days in _UNIT_DAYS.items():
+            units |= {words.folded(word): days for word in info.get(name, ()) if len(word) > 1}
+        for said, told in info.get("relative-type", {}).items():
+            if found := _RELATIVE.fullmatch(said):
+                relative |= {words.folded(one): _offset(said, *found.groups()) for one in told}
+    return _Calendar(months, weekdays, units, _patterns(relative))
+
+
+def _language_info(code: str) -> Mapping[str, Any]:
+    package = find_spec("dateparser")
+    if package is None or package.origin is None:
+        raise ModuleNotFoundError("dateparser")
+    file = Path(package.origin).parent / "data" / "date_translation_data" / f"{code}.py"
+    spec = spec_from_file_location(f"dates_{code}", file)
+    if not file.is_file() or spec is None or spec.loader is None:
+        return {}
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    info: Mapping[str, Any] = module.info
+    return info
+
+
+def _named(info: Mapping[str, Any], names: Sequence[str], into: dict[str, int]) -> None:
+    start = 1 if names is _MONTH_NAMES else 0
+    for place, name in enumerate(names, start):
+        for word in map(words.folded, info.get(name, ())):
+            if len(word) >= _LEAST_LETTERS and word not in stop_words.WORDS:
+                into.setdefault(word, place)
+            if len(word) >= _FULL_LETTERS:
+                into.setdefault(f"{word}s", place)  # on Sundays, sonntags
+
+
+def _offset(said: str, count: str, unit: str) -> tuple[int, int]:
+    days = int(count) * int(_UNIT_DAYS[unit]) * (-1 if said.endswith("ago") else 1)
+    slack = 0 if unit == "day" else int(_UNIT_DAYS[unit]) - 1
+    return days - slack, days + slack
+
+
+def _patterns(relative: Mapping[str, tuple[int, int]]) -> list[tuple[re.Pattern[str], Any]]:
+    by_offset: dict[tuple[int, int], list[str]] = {}
+    for words_, offset in relative.items():
+        if offset[1] - offset[0] < _UNIT_DAYS["year"]:
+            by_offset.setdefault(offset, []).append(re.escape(words_))
+    return [
+        (re.compile(rf"\b(?:{'|'.join(sorted(told, key=len, reverse=True))})\b"), offset)
+        for offset, told in by_offset.items()
+    ]
+
+
+@lru_cache(maxsize=1024)
+def read(text: str, language: str) -> ReadText:
+    """Read a text for its numbers and times.
+
+    Args:
+        text: Any.
+        language: It is in, `de`.
+    """
+    terms = _calendar(language)
+    dateless = _FULL_DATE.sub(r"\1 ", _ISO.sub(r"\1 ", text))
+    plain = _CLOCK.sub(r"\1 ", ungrouped(_ENDINGS.sub(r"\1", dateless)))
+    tokens = [words.folded(token) for token in _TOKEN.findall(plain)]
+    found = list(_runs(tokens, language))
+    dated, used = _dates(tokens, found, terms)
     ordinals = frozenset(int(next(filter(None, match))) for match in _ORDINAL.findall(text))
-    return _Text(tokens, found, dated, ordinals, frozenset(used), months, weekdays)
+    numbers = tuple(_number(tokens, run, terms, language) for run in found if run[0] not in used)
+    numbers += tuple(number for run in found if run[0] in used for number in _year(run))
+    times = _times(text, tokens, dated, ordinals, terms, found)
+    return ReadText(numbers, times, _content(tokens, terms, language))
 
 
-def _numbers(tokens: Sequence[str]) -> Iterator[_Number]:
+def ungrouped(text: str) -> str:
+    """Return a text with its thousands written without spaces: "3 200"."""
+    return _GROUPED.sub("", text)
+
+
+_Run = tuple[int, int, Decimal]  # first token, one behind the last, value
+
+
+def _runs(tokens: Sequence[str], language: str) -> Iterator[_Run]:
     """Find numbers; those of several words ("four hundred and twenty") as one."""
     index = 0
     while index < len(tokens):
-        value = numbers.value(tokens[index])
-        if value is None:
-            index += 1
+        start, total = index, value(tokens[index], language)
+        index += 1
+        if total is None:
             continue
-        claimed, start, index = numbers.claims(tokens, index, capital=False), index, index + 1
         while index < len(tokens):
-            joint = tokens[index] in _AND and index + 1 < len(tokens)
-            following = numbers.value(tokens[index + joint])
-            if following is None or tokens[index + joint][0].isdigit():
+            joint = tokens[index] in _JOINTS and index + 1 < len(tokens)
+            following = value(tokens[index + joint], language)
+            word = tokens[index + joint]
+            if following is None or word[0].isdigit() or word in _OF_OTHER:
                 break
-            if following in _LARGE and value < following and not joint:
-                value *= following
-            elif value >= 20 and value % _step(value) == 0 and following < _step(value):
-                value += following
+            if following in _LARGE and total < following and not joint:
+                total *= following
+            elif total >= 20 and total % _step(total) == 0 and following < _step(total):
+                total += following
             else:
                 break
-            claimed, index = True, index + joint + 1
-        yield _Number(value, start, tokens[start], claimed)
+            index += joint + 1
+        yield start, index, total
 
 
-def _step(value: Decimal) -> int:
+def _step(total: Decimal) -> int:
     """Return what a number of words counts in: tens, hundreds, thousands."""
-    return next((step for step in (1000, 100, 10) if value % step == 0), 1)
+    return next((step for step in (1000, 100, 10) if total % step == 0), 1)
+
+
+def _number(tokens: Sequence[str], run: _Run, terms: _Calendar, language: str) -> Number:
+    start, end, total = run
+    word = tokens[start]
+    before = tokens[start - 1] if start else ""
+    behind = list(tokens[end : end + 2])
+    kind: Kind = ""
+    unit, unit_days = "", 0.0
+    timed = next((token for token in behind if token in terms.units), "")
+    sign = behind[0] if behind else ""
+    if _CURRENCIES.fullmatch(before) or _CURRENCIES.fullmatch(sign) or _PRICE.fullmatch(word):
+        kind = "money"
+    elif timed and (timed == behind[0] or behind[0] not in stop_words.WORDS | _BREAKS):
+        kind, unit, unit_days = "time", timed, terms.units[timed]
+    elif behind and _is_noun(behind[0], terms):
+        kind, unit = "thing", words.stem(behind[0], language)
+    single = end - start == 1
+    ordinal = single and (word in _OF_ORDINAL or _value(word, language) is None)
+    claimed = not (single and (word in _OF_ORDINAL or word in _OF_OTHER or total == 1))
+    near = _around(tokens, run, language)
+    return Number(total, word, kind, unit, unit_days, ordinal, claimed or word == "1", near)
+
+
+def _is_noun(token: str, terms: _Calendar) -> bool:
+    return token[0].isalpha() and not (
+        token in stop_words.WORDS
+        or token in terms.months
+        or token in terms.weekdays
+        or value(token) is not None
+        or any(pattern.fullmatch(token) for pattern, _ in terms.relative)
+    )
+
+
+def _year(run: _Run) -> Iterator[Number]:
+    """Yield a year that stands in a date, which may be asked for by itself."""
+    if run[2] in YEARS:
+        word = str(run[2])
+        yield Number(run[2], word, "", "", 0, ordinal=False, claimed=True, around=frozenset())
+
+
+def _around(tokens: Sequence[str], run: _Run, language: str) -> frozenset[str]:
+    near = []
+    for index in range(run[0] - 1, max(-1, run[0] - 1 - CONTEXT), -1):
+        if tokens[index] in _STOPS:
+            break
+        near.append(tokens[index])
+    for index in range(run[1], min(len(tokens), run[1] + CONTEXT)):
+        if tokens[index] in _STOPS:
+            break
+        near.append(tokens[index])
+    return _stems(near, language)
+
+
+def _stems(tokens: Sequence[str], language: str) -> frozenset[str]:
+    return frozenset(
+        words.stem(part, language)
+        for token in tokens
+        for part in {token, *token.split("-")}
+        if part and token not in stop_words.WORDS and token[0].isalpha() and value(token) is None
+    )
+
+
+def _content(tokens: Sequence[str], terms: _Calendar, language: str) -> frozenset[str]:
+    told = [
+        token
+        for token in tokens
+        if not (token in terms.months or token in terms.weekdays or token in terms.units)
+    ]
+    return _stems(told, language)
 
 
 def _dates(
-    tokens: Sequence[str], found: Sequence[_Number]
-) -> tuple[list[tuple[int, int]], set[int]]:
-    """Find days beside a month; return them, and the indexes of their words."""
-    dated, used = [], set[int]()
-    for number in found:
-        if not 1 <= number.value <= _MOST_DAYS or number.value != int(number.value):
+    tokens: Sequence[str], found: Sequence[_Run], terms: _Calendar
+) -> tuple[set[tuple[int, int]], set[int]]:
+    """Find days beside a month; return them, and the first tokens of their numbers."""
+    dated, used, months = set[tuple[int, int]](), set[int](), set[int]()
+    for start, end, total in found:
+        if total in YEARS and start and tokens[start - 1] in terms.months:
+            used.add(start)
+        if not 1 <= total <= MOST_DAYS or total != int(total):
             continue
-        behind = range(number.index + 1, min(number.index + _NEAR + 1, len(tokens)))
-        low = number.index - (_NEAR if number.word[0].isdigit() else 0)
-        before = range(number.index - 1, max(-1, low - 1), -1)
-        for index in (*behind, *before):
-            if tokens[index] in _MONTH and index not in used:
-                dated.append((_MONTH[tokens[index]], int(number.value)))
-                used |= {number.index, index}
+        after = _unbroken(tokens[end : end + _NEAR], ".")
+        before = _unbroken(tokens[max(0, start - _NEAR) : start][::-1], "")
+        places = [end + n for n in range(len(after))]
+        if tokens[start][0].isdigit():
+            places += [start - 1 - n for n in range(len(before))]
+        for index in places:
+            if tokens[index] in terms.months and index not in months:
+                dated.add((terms.months[tokens[index]], int(total)))
+                used.add(start)
+                months.add(index)
                 break
     return dated, used
 
 
-def of_message(text: str, at: datetime) -> Values:
-    """Return what a message gives, its times of day and week counted from when it was said."""
-    read = _read(text)
-    days = {*read.dated, *(_day(at, n) for n in (-1, 0, 1))}
-    weekdays = {*read.weekdays, *((at.date() + timedelta(n)).weekday() for n in (-1, 0, 1))}
-    for weekday in read.weekdays:
-        days |= {_day(at, n) for n in range(-8, 15) if _date(at, n).weekday() == weekday}
-    days |= {(month, day) for day in read.ordinals for month in _months_around(at)}
-    for ahead in _spans(read):
-        for month, day in read.dated:
-            if start := _whole(at.year, month, day):
-                days |= {_month_day(start, near) for near in (ahead, -ahead) if ahead < 400}
-        days |= {_day(at, near) for near in _around(ahead)}
-        days |= {_day(at, -near) for near in _around(ahead)}
-    for month, day in read.dated:
-        weekdays |= _weekdays_of(at.year, month, day)
-    given = {number.value for number in read.found}
-    given |= {Decimal(_HALVES[token]) for token in read.tokens if token in _HALVES}
-    given |= {Decimal(at.year + n) for n in (-1, 0, 1)}
-    return Values(
-        frozenset(given),
-        frozenset(days),
-        frozenset({*read.months, *(month for month, _ in days)}),
-        read.months,
-        read.ordinals,
-        frozenset(weekdays),
-        frozenset(one.value for one in read.found if _unit_of(read, one)),
+def _unbroken(tokens: Sequence[str], but: str) -> list[str]:
+    """Return the tokens up to a sign that parts them, but one."""
+    return list(takewhile(lambda token: token not in _BREAKS or token == but, tokens))
+
+
+def _times(
+    text: str,
+    tokens: Sequence[str],
+    dated: set[tuple[int, int]],
+    ordinals: frozenset[int],
+    terms: _Calendar,
+    found: Sequence[_Run],
+) -> Times:
+    dated |= {(int(month), int(day)) for _, month, day in _ISO.findall(text)}
+    for first, second, _ in _SHORT_DATE.findall(text):
+        for day, month in ((first, second), (second, first)):
+            if 1 <= int(month) <= 12 and 1 <= int(day) <= MOST_DAYS:
+                dated.add((int(month), int(day)))
+    plain = " ".join(tokens)
+    offsets = {offset for pattern, offset in terms.relative if pattern.search(plain)}
+    named = {
+        terms.months[token]
+        for token in tokens
+        if token in terms.months and len(token) > _LEAST_LETTERS
+    }
+    return Times(
+        frozenset(dated),
+        ordinals - {day for _, day in dated},
+        frozenset({month for month, _ in dated} | named),
+        frozenset(terms.weekdays[token] for token in tokens if token in terms.weekdays),
+        frozenset(
+            terms.weekdays[token]
+            for token in tokens
+            if token in terms.weekdays and len(token) >= _FULL_LETTERS
+        ),
+        frozenset(offsets),
+        frozenset(_spans(tokens, found, terms)),
     )
 
 
-def of_known(text: str) -> Values:
-    """Return what a sentence gives that is remembered already: it says its days in full."""
-    read = _read(text)
-    return Values(
-        frozenset(number.value for number in read.found),
-        frozenset(read.dated),
-        read.months,
-        read.months,
-        read.ordinals,
-        read.weekdays,
+def _spans(tokens: Sequence[str], found: Sequence[_Run], terms: _Calendar) -> Iterator[int]:
+    """Yield the days of each span of time that a text names: "in three weeks", "a week later"."""
+    for index, token in enumerate(tokens):
+        if (days := terms.units.get(token, 0)) >= 1:
+            counted = [total for _, end, total in found if 0 <= index - end < _NEAR]
+            yield int(days) * int(counted[-1] if counted and counted[-1] < 400 else 1)
+
+
+def days_of(times: Times, at: datetime) -> set[date]:
+    """Return the days that a message means by its words of time."""
+    today = at.date()
+    days = {day for month, n in times.dated for day in near(today, month, n)}
+    days |= {
+        day
+        for n in times.ordinals
+        for month in _months_around(today)
+        for day in near(today, month, n)
+    }
+    for weekday in times.weekdays:
+        days |= {
+            today + timedelta(n)
+            for n in range(-7, 8)
+            if (today + timedelta(n)).weekday() == weekday
+        }
+    for first, last in times.offsets:
+        days |= {today + timedelta(n) for n in range(first, last + 1)}
+    return days
+
+
+def joined(parts: Sequence[Times]) -> Times:
+    """Join the times of several parts of a text."""
+    return Times(
+        *(
+            frozenset().union(*(getattr(part, field) for part in parts))
+            for field in Times.__struct_fields__
+        )
     )
 
 
-def times_in(text: str) -> list[str]:
-    """Return the words of a text that name a weekday or a number."""
-    return [
-        token
-        for token in map(words.folded, _TOKEN.findall(without_endings(text)))
-        if token in _WEEKDAY or numbers.value(token) is not None
-    ]
+def days_by_span(times: Times, days: set[date]) -> set[date]:
+    """Return the days that follow from some by the spans of time that a message names."""
+    return {
+        day + timedelta(sign * ahead)
+        for span in times.spans
+        for day in days
+        for ahead in _slack(span)
+        for sign in (1, -1)
+    }
 
 
-def kinds_in(text: str, language: str) -> set[tuple[str, str]]:
-    """Return the values of a text by kind: dates, weekdays, numbers by the noun behind them."""
-    read = _read(text)
-    found = {("date", f"{month}-{day}") for month, day in read.dated}
-    if not read.dated:
-        found |= {("date", f"day {day}") for day in read.ordinals}
-    found |= {("weekday", str(weekday)) for weekday in read.weekdays}
-    for number in read.found:
-        if number.claimed and number.index not in read.in_dates:
-            behind = read.tokens[number.index + 1 : number.index + 2]
-            unit = words.stem(behind[0], language) if behind else ""
-            found.add((f"number {unit}", f"{number.value:f}"))
+def today_of(at: datetime) -> set[date]:
+    """Return the day of a message: deep in the night also the one before."""
+    today = at.date()
+    return {today, today - timedelta(1)} if at.hour < _EARLY else {today}
+
+
+def near(today: date, month: int, day: int) -> set[date]:
+    """Return a day of the year in the years around today."""
+    found = set()
+    for year in (today.year - 1, today.year, today.year + 1):
+        try:
+            found.add(date(year, month, day))
+        except ValueError:
+            continue
     return found
 
 
+def _months_around(today: date) -> set[int]:
+    return {(today.month + n - 1) % 12 + 1 for n in (-1, 0, 1)}
+
+
+def around(today: date) -> tuple[date, date, date]:
+    """Return a day, and one of the month before it and of the month behind."""
+    return today - timedelta(30), today, today + timedelta(30)
+
+
+def _slack(days: int) -> range:
+    """Return the days that a span may mean: the longer, the less exactly."""
+    slack = 0 if days < 7 else 3 if days < 28 else 15
+    return range(max(1, days - slack), days + slack + 1) if days < _SPAN_LIMIT else range(0)
+
+
+def claims(word: str, before: Sequence[str], *, capital: bool) -> bool:
+    """Whether a word names an amount, or a month beside a number, which nobody may make up.
+
+    Args:
+        word: Folded.
+        before: The words beside it, folded.
+        capital: Whether it begins with one, not at the start of its sentence.
+    """
+    if any(char.isdigit() for char in word):
+        return True
+    if word in _calendar(words.DEFAULT_LANGUAGE).months:
+        return capital or any(char.isdigit() for other in before for char in other)
+    found = value(word)
+    return found is not None and found != 1 and word not in {*_OF_ORDINAL, *_OF_OTHER, *_ELSEWHERE}
+
+
+def forms(text: str, language: str) -> tuple[set[Decimal], set[int]]:
+    """Return the numbers and the months that a text gives, in whatever form."""
+    found = read(text, language)
+    numbers = {one.value for one in found.numbers}
+    numbers |= {Decimal(day) for _, day in found.times.dated} | set(
+        map(Decimal, found.times.ordinals)
+    )
+    numbers |= {
+        Decimal(unicodedata.numeric(char, False))
+        for char in text
+        if unicodedata.category(char) == "Lo" and unicodedata.numeric(char, False)
+    }
+    return numbers, set(found.times.months)
+
+
+def month(word: str) -> int | None:
+    """Return which month a word names; None: it is none."""
+    return _calendar(words.DEFAULT_LANGUAGE).months.get(word)
+
+
 def is_value(word: str) -> bool:
-    """Whether a word is a number, a month or a weekday."""
-    plain = words.folded(word)
+    """Whether a word is a number, a currency, a month or a weekday."""
+    plain, terms = words.folded(word), _calendar(words.DEFAULT_LANGUAGE)
     return (
         any(char.isdigit() for char in plain)
-        or plain in _MONTH
-        or plain in _WEEKDAY
-        or numbers.value(plain) is not None
+        or plain in terms.months
+        or plain in terms.weekdays
+        or _CURRENCIES.fullmatch(plain) is not None
+        or value(plain) is not None
     )
 
 
-def _date(at: datetime, days: int) -> date:
-    return at.date() + timedelta(days)
-
-
-def _day(at: datetime, days: int) -> tuple[int, int]:
-    day = _date(at, days)
-    return day.month, day.day
-
-
-def _whole(year: int, month: int, day: int) -> date | None:
-    try:
-        return date(year, month, day)
-    except ValueError:
-        return None
-
-
-def _month_day(start: date, days: int) -> tuple[int, int]:
-    day = start + timedelta(days)
-    return day.month, day.day
-
-
-def _months_around(at: datetime) -> set[int]:
-    return {(at.month + n - 1) % 12 + 1 for n in (-1, 0, 1)}
-
-
-def _unit_of(read: _Text, number: _Number) -> int:
-    """Return the days of the unit of time behind a number; 0: it counts something else."""
-    behind = read.tokens[number.index + 1 : number.index + 3]
-    return next((_UNIT[token] for token in behind if token in _UNIT), 0)
-
-
-def _spans(read: _Text) -> Iterator[int]:
-    """Yield the days of each span of time that a text names: "in three weeks", "next week"."""
-    for index, token in enumerate(read.tokens):
-        if token in _UNIT:
-            counted = [one.value for one in read.found if 0 < index - one.index <= 2]
-            yield int(_UNIT[token] * (counted[-1] if counted and counted[-1] < 400 else 1))
-
-
-def _around(days: int) -> range:
-    """Return the days that a span may mean: the longer, the less exactly."""
-    slack = 0 if days < 7 else 6 if days < 28 else 15
-    return range(max(1, days - slack), days + slack + 1) if days < 800 else range(0)
-
-
-def _weekdays_of(year: int, month: int, day: int) -> set[int]:
-    try:
-        return {date(year + n, month, day).weekday() for n in (0, 1)}
-    except ValueError:
-        return set()
-
-
-def made_up(sentence: str, given: Values, cited: Values) -> tuple[str, bool]:
-    """Tell which number or date of a sentence nobody gave.
+def value(word: str, language: str = "") -> Decimal | None:
+    """Return the number a word stands for, in digits, as a word or as an ordinal; None: none.
 
     Args:
-        sentence: As a model wrote it.
-        given: All that may be said.
-        cited: What the messages give that it cites: what follows from them by counting may be too.
-
-    Returns:
-        The word that nobody gave, empty if there is none; whether something follows by counting.
+        word: Folded.
+        language: Of its text, `de`; by default a word of any counts.
     """
-    read, counted = _read(sentence), False
-    for month, day in read.dated:
-        joined = month in given.named_months and day in given.ordinals
-        if (month, day) not in given.days and not joined:
-            return f"{day} {MONTHS[month - 1].split()[0].title()}", False
-    for month in read.months - given.months:
-        return MONTHS[month - 1].split()[0].title(), False
-    for weekday in read.weekdays - given.weekdays:
-        return WEEKDAYS[weekday].split()[0].title(), False
-    for number in read.found:
-        if not number.claimed or number.index in read.in_dates or number.value in given.numbers:
-            continue
-        if number.value in read.ordinals and any(day == number.value for _, day in given.days):
-            continue
-        if number.value not in _following(cited.numbers, cited.spans):
-            return number.word, False
-        counted = True
-    return "", counted
+    found = _value(word, language)
+    if found is None and (stem := _ORDINAL_ENDING.sub("", word)) != word:
+        found = _value(stem, language) if len(stem) > 2 else None
+    for large in ("tausend", "hundert"):  # dreihundertzwanzig
+        before, joint, behind = word.partition(large)
+        if found is None and joint and (before or behind):
+            times, more = (value(part, "de") if part else None for part in (before, behind))
+            if (times is None) == (not before) and (more is None) == (not behind):
+                found = (times or Decimal(1)) * _OF_WORD[large] + (more or Decimal(0))
+    if found is None and word.startswith(_SPANISH):
+        unit = _OF_WORD.get(word[len(_SPANISH) :], 10)
+        found = Decimal(20 + unit) if unit < 10 else None
+    if found is None and (joined := _GERMAN.fullmatch(word)):
+        unit, tens = (_units().get(part, 0) for part in joined.groups())
+        found = Decimal(tens + unit) if unit < 10 and tens in _TENS else None
+    return found
 
 
-def _following(given: frozenset[Decimal], spans: frozenset[Decimal]) -> set[Decimal]:
-    """Return what follows from numbers by counting: spans of years, sums, differences, weeks."""
-    plain = {value for value in given if value not in _YEARS}
-    years = {value for value in given if value in _YEARS}
-    following = {abs(one - other) for one, other in combinations(years, 2)}
-    amounts = {value for value in plain if value > 1}
-    following |= {year - value for year in years for value in amounts if value < _OLDEST}
-    following |= {value * 2 for value in amounts if value >= _TEN}
-    following |= {value / 2 for value in amounts if value >= _TEN}
-    if len(amounts) <= _MOST_AMOUNTS:  # of many, nearly every number follows
-        for one, other in combinations(amounts, 2):
-            if (one in spans) == (other in spans):  # days and euros make no sum
-                following |= {one + other, abs(one - other)}
-    return following | {value * 7 for value in amounts} | {value * 12 for value in amounts}
+@cache
+def _units() -> dict[str, int]:
+    return _OF_WORD | {"ein": 1}
+
+
+def _value(word: str, language: str) -> Decimal | None:
+    """Return the number a word stands for: its digits, or what it says."""
+    if digits := _DIGITS.match(word):
+        plain = _THOUSANDS.sub("", digits[0]).replace(",", ".")
+        return Decimal(plain if plain.count(".") <= 1 else plain.replace(".", ""))
+    plain = _TIMES.sub("", word)
+    if plain in _ELSEWHERE and language and plain not in _OF_LANGUAGE.get(language, {}):
+        return None
+    for table in (_OF_WORD, _OF_ORDINAL, _OF_OTHER):
+        if plain in table:
+            return Decimal(table[plain])
+    tens, joint, unit = word.partition("-")
+    if joint and _OF_WORD.get(tens) in _TENS and _OF_WORD.get(unit, 10) < 10:
+        return Decimal(_OF_WORD[tens] + _OF_WORD[unit])
+    return None

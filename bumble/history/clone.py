@@ -2,9 +2,9 @@
 
 git leaves the sides of a conflict in its index, and marks in the file. What has a meaning is merged
 from the sides; what one side changed and the other deleted stays, whichever side that was, and what
-was forgotten goes again after that (`jobs/returned`). Where both changed one thing, and where
-somebody has been at the file since, it is left to them; marks that were committed are settled all
-the same, with both sides of a text, since nothing reads a file that has them. Knows nothing of
+was forgotten goes again after that (`jobs/forgetting/returned`). Where both changed one thing, and
+where somebody has been at the file since, it is left to them; marks that were committed are settled
+all the same, with both sides of a text, since nothing reads a file that has them. Knows nothing of
 commands.
 """
 
@@ -19,13 +19,14 @@ from msgspec import Struct
 
 from bumble.entity import changes, commits, companions, git_operations
 from bumble.entity.changes import Change, ChangeSet
-from bumble.entity.commits import Keeping
+from bumble.entity.commits import CommitPolicy
 from bumble.entity.git_operations import Operation
 from bumble.errors import FolderUnwritableError, UnsafePathError
 from bumble.files import disk, git
 from bumble.files.git import Git
 from bumble.history import merge
 from bumble.records import forgotten, kinds
+from bumble.records.kind import Kind
 from bumble.text import merge_marks, yaml_edit
 
 _BASE, _OURS, _INCOMING = 1, 2, 3  # stages of git's index
@@ -60,21 +61,21 @@ class Mended(Struct, frozen=True):
         return "\n".join(lines)
 
 
-def mend(root: Path, keeping: Keeping, *, timeout_seconds: float) -> Mended:
+def mend(root: Path, policy: CommitPolicy, *, timeout_seconds: float) -> Mended:
     """Merge by meaning what git left in conflict, and end the merge if nothing else is left.
 
     Marks are settled too where they were committed, or added to be: in the files of records.
 
     Args:
         root: Of the entity.
-        keeping: How commits are made.
+        policy: How commits are made.
         timeout_seconds: How long to wait for another writer.
     """
-    place = git.at(root, trusted=keeping.trusted)
+    place = git.at(root, trusted=policy.trusted)
     if place is None:
         return Mended()
     settled = Mended()
-    may_write = not (place.foreign or place.trap or (place.strays and not keeping.trusted))
+    may_write = not (place.foreign or place.trap or (place.strays and not policy.trusted))
     begun = {
         note: merge.incoming
         for note, merge in git_operations.cut_off(root).items()
@@ -82,7 +83,7 @@ def mend(root: Path, keeping: Keeping, *, timeout_seconds: float) -> Mended:
     }
     if may_write and (begun or _unmerged(place)):
         with disk.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
-            settled = _go_on(root, place, keeping, begun)
+            settled = _go_on(root, place, policy, begun)
     planned = [
         change
         for path in _marked(place)
@@ -90,7 +91,7 @@ def mend(root: Path, keeping: Keeping, *, timeout_seconds: float) -> Mended:
     ]
     if planned:
         change_set = ChangeSet("git-merge: what a merge left", tuple(planned))
-        commits.apply(root, change_set, keeping, timeout_seconds=timeout_seconds)
+        commits.apply(root, change_set, policy, timeout_seconds=timeout_seconds)
     paths = (*settled.paths, *(change.path for change in planned))
     return Mended(paths, settled.kept, settled.left, place.repository.under_way)
 
@@ -104,39 +105,39 @@ def waiting(root: Path, *, trusted: bool) -> list[str]:
     return list(dict.fromkeys([*_unmerged(place), *marked]))
 
 
-def _go_on(root: Path, place: Git, keeping: Keeping, begun: Mapping[Path, str]) -> Mended:
+def _go_on(root: Path, place: Git, policy: CommitPolicy, begun: Mapping[Path, str]) -> Mended:
     """Go on with what git began without us; noted, so that a kill on the way ends nothing.
 
     Args:
         root: Of the entity.
         place: Its repository.
-        keeping: How commits are made.
+        policy: How commits are made.
         begun: Notes of those who went on with a merge and died, each with the commit that came.
     """
     merging = place.repository.merging
     head = place.call("rev-parse", "HEAD").text.strip() if merging else ""
     noted = Operation(git_operations.CONCLUDE, head=head, incoming=merging)
     with git_operations.noted(root, noted):
-        settled = mend_conflicts(root, place, keeping)
+        settled = mend_conflicts(root, place, policy)
         if merging in begun.values() and not _unmerged(place):
-            _conclude(place, keeping)
+            _conclude(place, policy)
     for note in begun:
         disk.remove(note)
     return settled
 
 
-def _conclude(place: Git, keeping: Keeping) -> None:
+def _conclude(place: Git, policy: CommitPolicy) -> None:
     """End a merge.
 
     Raises:
         FolderUnwritableError: If git can't.
     """
-    why = commits.conclude(place, keeping) if place.repository.under_way == "a merge" else ""
+    why = commits.conclude(place, policy) if place.repository.under_way == "a merge" else ""
     if why:
         raise FolderUnwritableError(place.repository.private, why)
 
 
-def mend_conflicts(root: Path, place: Git, keeping: Keeping) -> Mended:
+def mend_conflicts(root: Path, place: Git, policy: CommitPolicy) -> Mended:
     """Settle what the index holds several stages of; call it with the entity's lock held."""
     prefix, unmerged = place.repository.prefix, _unmerged(place)
     merged, kept, left = list[str](), list[str](), list[str]()
@@ -150,7 +151,7 @@ def mend_conflicts(root: Path, place: Git, keeping: Keeping) -> Mended:
             (kept if _keep_path(root, place, inner, stages) else left).append(inner)
     settled = (*merged, *kept)
     if settled and not left and place.repository.under_way == "a merge":
-        _conclude(place, keeping)
+        _conclude(place, policy)
     elif settled and not place.repository.under_way:  # a stash: what it held stays uncommitted
         _unstage(place, [prefix + path for path in settled])
     return Mended(tuple(merged), tuple(kept), tuple(left), place.repository.under_way)
@@ -187,7 +188,7 @@ def _add(place: Git, *paths: str) -> bool:
     return place.call("--literal-pathspecs", "add", "--", *paths).code == 0
 
 
-def _kind(path: str) -> kinds.Kind | None:
+def _kind(path: str) -> Kind | None:
     """Return the kind of a record by its path, or by that of its companion."""
     return kinds.of_path(companions.record_of(path) or path)
 

@@ -24,14 +24,12 @@ from bumble.records import (
     journal,
     kinds,
     knowledge,
-    record_view,
     relationships,
     session_files,
     skills,
 )
 from bumble.records.base import BY_HAND, Provenance
-from bumble.records.kinds import Kind
-from bumble.records.record_view import RecordView
+from bumble.records.kind import Kind, RecordView
 from bumble.records.session_files import SessionInfo
 from bumble.records.sessions import Compaction, Message, Session
 
@@ -236,7 +234,7 @@ class Library:
             return [skill.slug] if skill else []
         if kind == "journal":
             times = (
-                [f"{entry.at:{record_view.JOURNAL_STAMP}}" for entry in self._diary]
+                [f"{entry.at:{journal.STAMP}}" for entry in self._diary]
                 if _DAY.match(wanted)
                 else []
             )
@@ -338,7 +336,7 @@ class Library:
         session = self.messages.session(session_id)
         if session is None:
             return None
-        view = record_view.of_open_session(session)
+        view = session_files.view(session)
         return self._of_view(kinds.SESSION.name, view, self.messages.paths[session_id])
 
     def _read_message(self, message_id: str) -> LibraryRecord | None:

@@ -1,6 +1,6 @@
 """Merging two versions of an entity's file by its meaning: which rule for which file.
 
-Each kind of file has rules for its values (`merge_rules`); texts are merged line by line, and where
+Each kind says what its values become (`Kind.join`); texts are merged line by line, and where
 both sides changed a line, git's conflict markers are left in. A file that can't be read as what it
 should be is merged line by line as a whole.
 """
@@ -12,22 +12,11 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from bumble.entity import companions
-from bumble.history import merge_lines, merge_rules, merge_sections, merge_transcripts
-from bumble.history.merge_lines import Merged
-from bumble.history.merge_rules import Values
-from bumble.history.merge_values import CLASHED, moment
-from bumble.records import (
-    forgotten,
-    kinds,
-    mapping_files,
-    narrative,
-    relationships,
-    self_model,
-    soma,
-    state,
-    topics,
-)
-from bumble.records.kinds import Kind
+from bumble.history import merge_texts
+from bumble.history.merge_texts import Merged
+from bumble.records import fields, forgotten, kinds, mapping_files, relationships
+from bumble.records.fields import CLASHED, Values, moment
+from bumble.records.kind import Kind, RecordKind
 from bumble.text import markdown
 
 DATED = f"record_{'0' * 26}"  # an id that has a time: the record's own may stand in its companion
@@ -51,7 +40,7 @@ def merge(path: str, base: str, current: str, incoming: str) -> Merged:
     try:
         return _merger_for(path)(base, current, incoming)
     except ValueError:  # a side is not such a record
-        return merge_lines.merge(base, current, incoming)
+        return merge_texts.merge_lines(base, current, incoming)
 
 
 def _merger_for(path: str) -> Merge:
@@ -60,16 +49,29 @@ def _merger_for(path: str) -> Merge:
         inner = "/".join(parts[number:])
         kind = kinds.of_path(inner)
         if inner == forgotten.PATH:
-            return merge_lines.merge_notes
+            return merge_texts.merge_notes
         if record := companions.record_of(inner):
             return _companion_merger(kinds.of_path(record))
         if kind and PurePosixPath(kind.patterns[0]).suffix == PurePosixPath(path).suffix:
-            merger = MERGERS.get(kind.name, merge_lines.merge)
+            merger = merger_of(kind)
             return _shown_merger(inner, merger) if inner in companions.SECTIONS else merger
-    return merge_lines.merge
+    return merge_texts.merge_lines
 
 
-def _mapping_merger(read: Callable[[str], object], rules: Rules) -> Merge:
+def merger_of(kind: Kind) -> Merge:
+    """Return what merges the files of a kind."""
+    if not kind.merging:
+        return merge_texts.merge_lines
+    if kind.name in SPECIAL:
+        return SPECIAL[kind.name]
+    return (
+        _record_merger(kind)
+        if isinstance(kind, RecordKind)
+        else _mapping_merger(kind.parse, kind.join)
+    )
+
+
+def _mapping_merger(read: Callable[[str, str], object], rules: Rules) -> Merge:
     """Return what merges a file without which nothing works: it never has markers afterwards."""
 
     def settled(base: Values, current: Values, incoming: Values) -> dict[str, Any]:
@@ -101,13 +103,12 @@ def _shown_merger(path: str, merger: Merge) -> Merge:
 
 def _companion_merger(kind: Kind | None) -> Merge:
     """Return what merges companions: no markers are left in what nobody reads by eye."""
-    name = kind.name if kind else ""
-    return _mapping_merger(mapping_files.parse, BESIDE.get(name, merge_rules.origin))
+    return _mapping_merger(mapping_files.parse, kind.join if kind else fields.origin)
 
 
-def _is_readable(read: Callable[[str], object], text: str) -> bool:
+def _is_readable(read: Callable[[str, str], object], text: str) -> bool:
     try:
-        read(text)
+        read(text, "")
     except ValueError:
         return False
     return True
@@ -126,24 +127,14 @@ def _settled(wanted: Mapping[str, Any], current: Any, incoming: Any) -> dict[str
     return decided
 
 
-def _record_merger(kind: Kind, rules: Rules) -> Merge:
+def _record_merger(kind: Kind) -> Merge:
     """Return what merges records of a kind; a side that is none is refused."""
+    merge_values = _merge_yaml if kind.suffix == ".yaml" else _merge_document
 
     def merge(base: str, current: str, incoming: str) -> Merged:
         for text in (current, incoming):
             kind.parse(text, DATED)
-        return _merge_document((base, current, incoming), rules)
-
-    return merge
-
-
-def _yaml_merger(kind: Kind, rules: Rules) -> Merge:
-    """Return what merges records of a kind that are YAML; a side that is none is refused."""
-
-    def merge(base: str, current: str, incoming: str) -> Merged:
-        for text in (current, incoming):
-            kind.parse(text, "record")
-        return _merge_yaml((base, current, incoming), rules)
+        return merge_values((base, current, incoming), kind.join)
 
     return merge
 
@@ -159,7 +150,8 @@ def _merge_person(base: str, current: str, incoming: str) -> Merged:
         anew = incoming if met[1] == met[0] else current
         if max(met[1], met[2]) > met[0]:
             return Merged(anew, True)
-    merged = _merge_document((base, current, incoming), merge_rules.person)
+    join = kinds.PERSON.join
+    merged = _merge_document((base, current, incoming), join)
     times = [person.last_reflection for person in people]
     written = [person.provenance.by for person in people[1:]]
     if merged.clean or not all(written) or times[1] == times[2] or None in times[1:]:
@@ -168,7 +160,7 @@ def _merge_person(base: str, current: str, incoming: str) -> Merged:
     text = _join_portraits(people[0].text, earlier.text, later.text)
     body = later.source.source[later.source.body_start :].replace(later.text, text, 1)
     texts = [person.source.source[: person.source.body_start] + body for person in people]
-    return _merge_document((texts[0], texts[1], texts[2]), merge_rules.person)
+    return _merge_document((texts[0], texts[1], texts[2]), join)
 
 
 def _join_portraits(base: str, earlier: str, later: str) -> str:
@@ -189,32 +181,25 @@ def _written_at(person: relationships.Relationship) -> float:
     return person.last_reflection.timestamp() if person.last_reflection else 0.0
 
 
-def _merge_narrative(base: str, current: str, incoming: str) -> Merged:
-    for text in (current, incoming):
-        narrative.parse(text)
-    return _later_text(base, current, incoming)
+def _later_merger(parse: Callable[[str, str], object]) -> Merge:
+    """Return what takes the text that was made later, whole: two halves of stories are none."""
 
+    def merge(base: str, current: str, incoming: str) -> Merged:
+        for text in (current, incoming):
+            parse(text, DATED)
+        times = [moment(markdown.parse(text).meta.get("at")) for text in (current, incoming)]
+        if times[0] is None or times[1] is None or times[0] == times[1]:
+            return _merge_document((base, current, incoming), fields.origin)
+        return Merged(current if times[0] > times[1] else incoming, True)
 
-def _merge_drawn(base: str, current: str, incoming: str) -> Merged:
-    """Take the catalysts that were drawn later, all of them."""
-    for text in (current, incoming):
-        topics.parse(text, "topic")
-    return _later_text(base, current, incoming)
-
-
-def _later_text(base: str, current: str, incoming: str) -> Merged:
-    """Take the story, or brief, that was told later, whole: two halves of two stories are none."""
-    times = [moment(markdown.parse(text).meta.get("at")) for text in (current, incoming)]
-    if times[0] is None or times[1] is None or times[0] == times[1]:
-        return _merge_document((base, current, incoming), merge_rules.origin)
-    return Merged(current if times[0] > times[1] else incoming, True)
+    return merge
 
 
 def _merge_document(texts: tuple[str, str, str], rules: Rules) -> Merged:
     """Merge front matter by rules and the body by lines."""
     documents = [markdown.parse(text) for text in texts]
     bodies = [document.source[document.body_start :] for document in documents]
-    below = merge_lines.merge(bodies[0], bodies[1], bodies[2])
+    below = merge_texts.merge_lines(bodies[0], bodies[1], bodies[2])
     carrier = next((document for document in documents[1:] if document.meta_start), None)
     if carrier is None:
         return below
@@ -234,7 +219,7 @@ def _merge_yaml(texts: tuple[str, str, str], rules: Rules) -> Merged:
     read = [mapping_files.parse(text) for text in texts]
     wanted = rules(read[0].values, read[1].values, read[2].values)
     agreed = [_with_values(parsed.source or "", wanted) for parsed in read]
-    merged = merge_lines.merge(agreed[0], agreed[1], agreed[2])
+    merged = merge_texts.merge_lines(agreed[0], agreed[1], agreed[2])
     if CLASHED in _leaves(wanted):
         return merged
     if merged.clean and _has_values(merged.text, wanted):
@@ -284,36 +269,14 @@ def _has_values(text: str, wanted: Mapping[str, Any]) -> bool:
         return False
 
 
-BESIDE: Mapping[str, Rules] = {  # of companions, by kind
-    "knowledge": merge_rules.parts,
-    "journal": merge_rules.parts,
-    "scratch": merge_rules.parts,
-    "working": merge_rules.parts,
-    "belief": merge_rules.belief,
-    "person": merge_rules.person,
-    "episode": merge_rules.record,
-    "dream": merge_rules.record,
-    "automation": merge_rules.automation,
-}
-MERGERS: Mapping[str, Merge] = {  # by kind
-    "soma": _mapping_merger(soma.parse, merge_rules.soma),
-    "state": _mapping_merger(state.parse, merge_rules.state),
-    "knowledge": merge_sections.knowledge,
-    "journal": merge_sections.journal,
-    "narrative": _merge_narrative,
-    "handover": _later_text,
-    "scratch": merge_lines.merge_notes,
-    "topic": _merge_drawn,
-    "working": merge_lines.union,
-    "session": merge_transcripts.merge,
-    "belief": _record_merger(kinds.BELIEF, merge_rules.belief),
+SPECIAL: Mapping[str, Merge] = {  # of kinds whose files are more than their values and lines
+    "knowledge": merge_texts.knowledge,
+    "journal": merge_texts.journal,
+    "narrative": _later_merger(kinds.NARRATIVE.parse),
+    "handover": _later_merger(lambda text, _: markdown.parse(text)),
+    "topic": _later_merger(kinds.TOPIC.parse),
+    "scratch": merge_texts.merge_notes,
+    "working": merge_texts.merge_union,
+    "session": merge_texts.transcript,
     "person": _merge_person,
-    "episode": _record_merger(kinds.EPISODE, merge_rules.record),
-    "dream": _record_merger(kinds.DREAM, merge_rules.record),
-    "reminder": _record_merger(kinds.REMINDER, merge_rules.reminder),
-    "automation": _record_merger(kinds.AUTOMATION, merge_rules.automation),
-    "project": _record_merger(kinds.PROJECT, merge_rules.project),
-    "proposal": _record_merger(kinds.PROPOSAL, merge_rules.proposal),
-    "self_model": _mapping_merger(self_model.parse, merge_rules.self_model),
-    "anchor": _yaml_merger(kinds.ANCHOR, merge_rules.anchor),
 }

@@ -28,8 +28,7 @@ from bumble.errors import (
 from bumble.files import disk, git
 from bumble.history import log
 from bumble.records import base, kinds
-from bumble.records.kinds import Kind
-from bumble.records.record_view import RecordView
+from bumble.records.kind import Kind, RecordView
 
 MOST_BYTES = 1_000_000_000  # of the files of one tree
 BATCH_BYTES = 32_000_000  # that are asked of git at once
@@ -136,7 +135,7 @@ def put(folder: Path, path: PurePosixPath, data: bytes) -> None:
         FolderUnwritableError: If the system refuses.
     """
     target = folder / path
-    with disk.refusing(target):
+    with disk.translate_os_errors(target):
         for above in reversed(PurePosixPath(path).parents):
             (folder / above).mkdir(mode=0o700, exist_ok=True)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)

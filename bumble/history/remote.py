@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct
 
 from bumble.entity import changes, commits, git_operations
-from bumble.entity.commits import Keeping
+from bumble.entity.commits import CommitPolicy
 from bumble.entity.folder import PRIVATE
 from bumble.entity.git_operations import Operation
 from bumble.errors import (
@@ -68,7 +68,7 @@ def place_of(root: Path, *, trusted: bool) -> Git:
         raise SyncError(root, why, "`bumble doctor` says which.")
     named = place.reaching_programs(but=driver.KEY)
     if not trusted and (named or place.strays):
-        what = f"its own git config has {', '.join(named)}" if named else place.astray
+        what = f"its own git config has {', '.join(named)}" if named else place.outside_repository
         advice = f"If that is yours: `bumble config trust {shlex.quote(str(root))}`, then again."
         raise SyncError(root, what, advice)
     return place
@@ -108,9 +108,23 @@ def fetch(root: Path, place: Git, target: Upstream) -> None:
 
 
 def merge(
-    root: Path, place: Git, target: Upstream, keeping: Keeping, *, timeout_seconds: float
+    root: Path,
+    place: Git,
+    target: Upstream,
+    policy: CommitPolicy,
+    *,
+    timeout_seconds: float,
+    leaves_open: bool = True,
 ) -> Merging:
     """Merge what was fetched, by meaning; a kill on the way leaves the folder as it was before.
+
+    Args:
+        root: Of the entity.
+        place: Its repository.
+        target: What was fetched.
+        policy: How commits are made.
+        timeout_seconds: How long to wait for another writer.
+        leaves_open: Whether a merge that a person has to settle stays; else it is taken back.
 
     Raises:
         MergeUnfinishedError: If both sides changed one thing, and nothing says which is right.
@@ -125,14 +139,17 @@ def merge(
         git_operations.settle(root, place)
         try:
             with git_operations.noted(root, commits.merging(place, target.tracking)):
-                return Merging(int(count), _merged(root, place, target, keeping), before)
+                mended = _merged(root, place, target, policy, leaves_open=leaves_open)
+                return Merging(int(count), mended, before)
         finally:  # what git could not bring to an end, on a full disk say
             git_operations.settle(root, place)
 
 
-def _merged(root: Path, place: Git, target: Upstream, keeping: Keeping) -> Mended:
+def _merged(
+    root: Path, place: Git, target: Upstream, policy: CommitPolicy, *, leaves_open: bool
+) -> Mended:
     """Merge, to the end: what this returns is committed."""
-    result = commits.merge(place, keeping, target.tracking, driver.KEY, driver.command())
+    result = commits.merge(place, policy, target.tracking, driver.KEY, driver.command())
     if result.code == 0:
         return Mended()
     if not place.repository.under_way:
@@ -142,9 +159,13 @@ def _merged(root: Path, place: Git, target: Upstream, keeping: Keeping) -> Mende
         if "unrelated histories" in result.err:
             advice = "One of them was begun anew, after forgetting say: clone that one afresh."
         raise SyncError(root, result.why, advice)
-    mended = clone.mend_conflicts(root, place, keeping)
-    if mended.left:
+    mended = clone.mend_conflicts(root, place, policy)
+    if mended.left and leaves_open:
         raise MergeUnfinishedError(root, mended.left)
+    if mended.left:
+        place.call("merge", "--abort")
+        why = f"both changed {', '.join(mended.left)}"
+        raise SyncError(root, why, "Nothing was changed. `bumble sync` lets you choose.")
     if place.repository.under_way:
         raise SyncError(root, result.why, "The merge was taken back; try it again.")
     return mended

@@ -23,7 +23,7 @@ from bumble.guard import origins
 from bumble.history import log
 from bumble.history.lookup import MESSAGE, Library, LibraryRecord
 from bumble.records import base, kinds, relationships
-from bumble.records.kinds import Kind
+from bumble.records.kind import Kind
 from bumble.text import markdown, stop_words, words
 
 LEAST_WORDS = 2  # fewer are a name or a title

@@ -27,8 +27,8 @@ from bumble.records import (
     journal,
     knowledge,
     narrative,
-    origin_comments,
     projects,
+    provenance,
     relationships,
     session_files,
     sessions,
@@ -245,7 +245,7 @@ def _body_line(document: Document, text: str) -> int:
 def _knowledge(text: str, path: Path, _: tzinfo) -> Iterator[RecordText]:
     for section in base.of_text(text, path, knowledge.parse).sections:
         gap = section.source.count("\n", 0, max(0, section.source.find(section.text)))
-        gap -= origin_comments.lines_in(section.source)
+        gap -= provenance.lines_in(section.source)
         yield RecordText(
             section.title,
             section.text,
@@ -272,7 +272,7 @@ def _journal(text: str, path: Path, zone: tzinfo) -> Iterator[RecordText]:
     for entry in parsed.entries:
         tags = " ".join(entry.tags)
         gap = entry.source.count("\n", 0, max(0, entry.source.find(entry.text)))
-        gap -= origin_comments.lines_in(entry.source)
+        gap -= provenance.lines_in(entry.source)
         yield RecordText(
             f"{entry.at:%Y-%m-%d %H:%M:%S}",
             entry.text,

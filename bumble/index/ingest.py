@@ -41,7 +41,7 @@ class Filed(Struct, frozen=True):
     problems: tuple[RecordInvalidError, ...]  # of every file that can't be read, by path
 
 
-class Reading(Struct, frozen=True):
+class IngestReading(Struct, frozen=True):
     """All that decides what chunks a file gives, beside its bytes."""
 
     name: str  # what the entity is called
@@ -57,7 +57,7 @@ def changes(scanned: dict[str, Stamp], indexed: dict[str, Stamp]) -> tuple[list[
     return sorted(changed), sorted(indexed.keys() - scanned.keys())
 
 
-def update(entity: Entity, database: Store, reading: Reading, tell: Progress) -> Filed:
+def update(entity: Entity, database: Store, reading: IngestReading, tell: Progress) -> Filed:
     """Bring files and chunks of the database up to date with the folder."""
     _forget_if_renamed(database, reading)
     scanned = scan.scan(entity)
@@ -102,12 +102,12 @@ def _problems(entity: Entity, database: Store) -> tuple[RecordInvalidError, ...]
     )
 
 
-def _is_settled(stamp: Stamp, reading: Reading) -> bool:
+def _is_settled(stamp: Stamp, reading: IngestReading) -> bool:
     """Whether a file is so old that a later write shows in its stamp."""
     return max(stamp[0], stamp[1]) < reading.now_ns - SETTLED_NS
 
 
-def _forget_if_renamed(database: Store, reading: Reading) -> None:
+def _forget_if_renamed(database: Store, reading: IngestReading) -> None:
     """Have files read again whose chunks depend on a name or a time zone that changed."""
     for key, value, kind in (
         ("name", reading.name, "message"),
@@ -121,7 +121,12 @@ def _forget_if_renamed(database: Store, reading: Reading) -> None:
 
 
 def _update_file(
-    root: Path, path: str, stamp: Stamp, row: FileRow | None, database: Store, reading: Reading
+    root: Path,
+    path: str,
+    stamp: Stamp,
+    row: FileRow | None,
+    database: Store,
+    reading: IngestReading,
 ) -> int | None:
     """Bring one file up to date, of which `row` is known.
 
@@ -157,7 +162,9 @@ def _digest(root: Path, path: str) -> str:
         return ""
 
 
-def _read(path: Path, kind: str, reading: Reading) -> tuple[list[Chunk], RecordInvalidError | None]:
+def _read(
+    path: Path, kind: str, reading: IngestReading
+) -> tuple[list[Chunk], RecordInvalidError | None]:
     try:
         return chunks.read(kind, path, name=reading.name, zone=reading.zone), None
     except RecordInvalidError as error:

@@ -11,6 +11,7 @@ Source:
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -56,10 +57,12 @@ def _stop_tokens(query: str, tokens: QueryTokens) -> list[int]:
         for word in stop_words.WORD.finditer(query)
         if terms.fold(word[0]) in _STOP_WORDS or terms.fold(word[0]).split("'")[0] in _STOP_WORDS
     ]
+    begins = [first for first, _ in stops]
+    before = [bisect_right(begins, start) - 1 for start, _ in tokens.spans]  # words never overlap
     return [
         row
-        for row, (start, end) in enumerate(tokens.spans)
-        if any(first <= start and end <= last for first, last in stops)
+        for row, ((_, end), stop) in enumerate(zip(tokens.spans, before, strict=True))
+        if stop >= 0 and end <= stops[stop][1]
     ]
 
 

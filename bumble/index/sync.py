@@ -37,7 +37,7 @@ from bumble.index import backend, chunks, fulltext, ingest, links, place
 from bumble.index.database import Database
 from bumble.index.database_reader import TAKEN
 from bumble.index.fulltext import IndexedTerms, Stamp
-from bumble.index.ingest import Progress, Reading
+from bumble.index.ingest import IngestReading, Progress
 from bumble.index.place import Place
 from bumble.index.rows import encoded
 from bumble.index.scan import scan
@@ -117,7 +117,7 @@ def sync(
     def bring(at: Place, note: str = "") -> SyncReport:
         try:
             with backend.held(entity, at, wait_seconds):
-                reading = Reading(name, zone, _now_ns(at))
+                reading = IngestReading(name, zone, _now_ns(at))
                 report = _whole(entity, making, at, reading, progress or _quiet, rebuild=rebuild)
         except LockedError:
             report = SyncReport(notes=(BEHIND,), complete=False)
@@ -165,7 +165,7 @@ def _whole(
     entity: Entity,
     making: _Making,
     at: Place,
-    reading: Reading,
+    reading: IngestReading,
     tell: Progress,
     *,
     rebuild: bool,
@@ -182,7 +182,7 @@ def _sync(
     entity: Entity,
     making: _Making,
     at: Place,
-    reading: Reading,
+    reading: IngestReading,
     tell: Progress,
     *,
     rebuild: bool,

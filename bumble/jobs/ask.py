@@ -21,8 +21,8 @@ from msgspec.structs import replace
 from bumble.body import appraisal
 from bumble.fallback.notices import NOTHING, Noticed
 from bumble.fallback.sayings import Wording
-from bumble.guard import sources
-from bumble.guard.sources import CitedClaim, SourceVerdict
+from bumble.guard import verifier
+from bumble.guard.verifier import CitedClaim, SourceVerdict
 from bumble.jobs import scene
 from bumble.jobs.facts import CATEGORIES
 from bumble.jobs.portrait import FIELDS as SCORES
@@ -384,9 +384,9 @@ def _is_barred(sentence: Sentence, shown: Scene, refused: Mapping[str, Any]) -> 
 
 def _found(sentence: Sentence, shown: Scene) -> SourceVerdict:
     if not sentence.claims:
-        return sources.check_prose(sentence.text, shown.sources)
+        return verifier.check_prose(sentence.text, shown.sources)
     claim = CitedClaim(sentence.text, sentence.cites, sentence.rests_on, sentence.inference)
-    return sources.check(claim, shown.sources)
+    return verifier.check(claim, shown.sources)
 
 
 def _merged(

@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from bumble.chat import alone, loop, participants, route, tools, turn, turn_budget, turn_record
+from bumble.chat import able_reply, commit, loop, participants, route, tools
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError, RecordInvalidError
 from bumble.fallback import sayings
@@ -81,7 +81,7 @@ def run(runtime: Runtime, job: Automation | Path) -> JobResult:
         if done.problem is not None:
             raise done.problem
         said, failed = done.said, done.stopped not in ("done", "length") or not done.said
-        served = partial(turn_record.plan_tools, runtime, done, at)
+        served = partial(commit.plan_tools, runtime, done, at)
         writes: list[tools.Plan] = [served, *([] if failed else done.plans)]
     except AnswerInvalidError as error:
         said, failed, writes = str(error).splitlines()[0], True, []
@@ -122,14 +122,14 @@ def _think(runtime: Runtime, automation: Automation, at: datetime) -> loop.LoopO
     owner = participants.person(runtime.entity, runtime.identity, None)
     # never written: what was said before is searched, this talk is nobody's
     talk = sessions.new(base.new_id(sessions.PREFIX, at, runtime.rng), at, owner.id)
-    context = turn.tool_context(runtime, talk, _origin(runtime, automation), TAG)
+    context = tools.context_of(runtime, talk, _origin(runtime, automation), TAG)
 
     def carry_out(call: Action) -> tools.Result:
         if call.name == tools.COMMAND.name and not runtime.writes:
             return tools.Result("failed: no program is run in a dry run", failed=True)
         return tools.run(call.name, call.arguments, context)
 
-    return alone.act(
+    return loop.act(
         runtime,
         _request(runtime, automation, owner.name, at),
         tools.declared(runtime.config.tools),
@@ -151,14 +151,14 @@ def _origin(runtime: Runtime, automation: Automation) -> Provenance:
 
 
 def _request(runtime: Runtime, automation: Automation, owner: str, at: datetime) -> Request:
-    profile = turn_budget.profile(runtime.config, route.AUTOMATION.profile, runtime.temperature)
+    profile = route.profile(runtime.config, route.AUTOMATION.profile, runtime.temperature)
     asked = prompts.load("automation").fill(
         now=f"It is {at:%A %d %B %Y, %H:%M}.",
         owner=owner,
         prompt=automation.prompt.replace("</task", "< /task"),
     )
     owner_id = people.owner_id(runtime.entity, runtime.identity)
-    stable = turn.stable_part(runtime, (owner_id,)).text
+    stable = able_reply.stable_part(runtime, (owner_id,)).text
     return Request(
         messages=(PromptMessage("system", stable), PromptMessage("user", asked)),
         purpose=TAG,

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from bumble.chat import plain_turn, turn
+from bumble.chat import turn
 from bumble.recall import topic_overview
 from bumble.records import session_files
-from bumble.runtime import people, spoken
+from bumble.runtime import people
 from bumble.runtime.job import Condition, Due, JobResult
 from bumble.runtime.runtime import Runtime
 
@@ -51,9 +51,10 @@ def run(runtime: Runtime, job: DayPrefix) -> JobResult:
     if topic_overview.is_wanted(runtime):
         session = session_files.find(runtime.entity.sessions, job.session)
         owner = people.owner_id(runtime.entity, runtime.identity)
-        is_read_ahead = plain_turn.asks_model(runtime, spoken.language(runtime, session, owner))
-        if is_read_ahead:
-            runtime.model.warm(turn.next_request(runtime, session, owner, job.overview))
+        request = turn.next_request(runtime, session, owner, job.overview)
+        is_read_ahead = request is not None
+        if request is not None:
+            runtime.model.warm(request)
     topic_overview.keep(runtime, job.readers, job.overview)
     topics = job.overview.count("\n- ") + job.overview.startswith("- ")
     line = f"The overview of the day is made: {topics} topics."

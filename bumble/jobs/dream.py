@@ -28,9 +28,9 @@ from bumble.entity.changes import Change
 from bumble.fallback import sayings
 from bumble.guard import claims
 from bumble.llm import prompts
+from bumble.llm.marks import ThinkFilter
 from bumble.llm.protocol import PromptMessage, Request
-from bumble.llm.thinking import ThinkFilter
-from bumble.models.embed import calibrate
+from bumble.models.embed import protocol
 from bumble.models.embed.protocol import Floats
 from bumble.recall.belief_strength import Claim, plan_claim
 from bumble.records import (
@@ -414,7 +414,7 @@ def _scaled(runtime: Runtime, cosine: Floats) -> Floats:
     embedder = runtime.memory.embedder
     if embedder is None or runtime.config.embedding.similarity == "raw":
         return cosine
-    return calibrate.similarity(cosine, embedder.unrelated_cosine)
+    return protocol.similarity(cosine, embedder.unrelated_cosine)
 
 
 MIN_FRAGMENTS, MAX_FRAGMENTS = 3, 6

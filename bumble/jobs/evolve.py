@@ -18,8 +18,8 @@ from msgspec import Struct
 from bumble.entity import setting_edits
 from bumble.entity.changes import Change
 from bumble.entity.folder import ENTITY_FILE
-from bumble.fallback import templates
-from bumble.guard import grounded, secrets
+from bumble.fallback import sayings, templates
+from bumble.guard import secrets, verifier
 from bumble.guard.speakers import Speakers
 from bumble.jobs import narrate
 from bumble.jobs.narrate import StorySources
@@ -82,7 +82,7 @@ def run(runtime: Runtime, job: EvolveJob) -> JobResult:
     language = words.language(*(episode.text for episode in reversed(job.sources.episodes)))
     model = ""
     items = _by_rule(runtime, job, language)
-    if runtime.abilities.tier("memory", language) == "write" and job.sources.episodes:
+    if job.sources.episodes and sayings.in_language(runtime, language) is None:
         with suppress(*NO_ANSWER):  # what the rules say stands
             items, model = _asked(runtime, job), runtime.model.name
     items = _new(runtime, items)
@@ -199,7 +199,7 @@ def _asked(runtime: Runtime, job: EvolveJob) -> Items:
         name: [
             item
             for item in listed
-            if all(grounded.check(text, grounds, speakers) is None for text in _claims(item))
+            if all(verifier.problem(text, grounds, speakers) is None for text in _claims(item))
         ]
         for name, listed in items.items()
     }

@@ -17,7 +17,7 @@ from bumble.body import appraisal
 from bumble.body.appraisal import Appraisal
 from bumble.body.config import EMOTIONS
 from bumble.entity.changes import Change
-from bumble.guard import sources
+from bumble.guard import verifier
 from bumble.jobs import ask, episode, facts, portrait
 from bumble.jobs.ask import Draft, PersonView, Sentence, StretchAnswer
 from bumble.jobs.episode import TellingResult
@@ -120,7 +120,7 @@ def _felt(runtime: Runtime, shown: Scene, whole: StretchAnswer) -> tuple[Message
 
 def _standing(shown: Scene) -> Callable[[str], bool]:
     """Return what tells whether a line names nothing that nobody gave."""
-    return lambda line: sources.check_prose(line, shown.sources).verdict != "mend"
+    return lambda line: verifier.check_prose(line, shown.sources).verdict != "mend"
 
 
 # the episode

@@ -18,7 +18,7 @@ from bumble.body.noise import Fragment
 from bumble.body.soma import Soma, hear, is_open, shown_to
 from bumble.entity.changes import Change
 from bumble.fallback import sayings
-from bumble.guard import grounded
+from bumble.guard import verifier
 from bumble.guard.speakers import Speakers
 from bumble.llm import prompts
 from bumble.recall import catalysts
@@ -138,7 +138,7 @@ def heard(
         for text in thoughts
         if noise.words(text)
         and text.strip() not in prompts.load(examples).text  # small models copy its example
-        and grounded.check(text, sources, accounts) is None
+        and verifier.problem(text, sources, accounts) is None
     )
     return _outcome(runtime, job, soma, at, new, len(thoughts), problem)
 

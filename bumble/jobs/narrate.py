@@ -23,7 +23,7 @@ from bumble.body.circadian import seconds_between
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
 from bumble.fallback import sayings
-from bumble.guard import grounded
+from bumble.guard import verifier
 from bumble.guard.speakers import Speakers
 from bumble.llm import prompts
 from bumble.recall.belief_strength import strength
@@ -374,7 +374,7 @@ def _supported(
             kept_sentences = [
                 sentence
                 for sentence in sentences
-                if grounded.check(sentence, grounds, Speakers(known_names)) is None
+                if verifier.problem(sentence, grounds, Speakers(known_names)) is None
             ]
             dropped += len(sentences) - len(kept_sentences)
             parts[name].append(kept_sentences)

@@ -18,11 +18,12 @@ from msgspec.structs import asdict, replace
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
 from bumble.fallback import sayings
-from bumble.guard import claims, grounded, origins, speakers, support
+from bumble.guard import claims, origins, speakers, verifier
 from bumble.guard.speakers import Speakers
 from bumble.llm import structured
-from bumble.records import base, record_view, relationships
+from bumble.records import base, relationships
 from bumble.records.base import Provenance
+from bumble.records.kind import unite
 from bumble.records.provenance import is_untrusted
 from bumble.records.relationships import PendingNote, Relationship, Scores
 from bumble.records.sessions import Message
@@ -202,10 +203,10 @@ def problem(sentence: str, material: Material) -> str:
     if any(sentence in source for source in material.sources):
         return ""  # it stood there before
     names = (material.entity, *material.names)
-    says = support.own_words(sentence, names, material.language)
+    says = origins.own_words(sentence, names, material.language)
     if not sentence.endswith(_ENDS) and (len(sentence) >= CUT_CHARS or not says):
         return "it was cut off"
-    if reason := grounded.check(sentence, sources, Speakers(names), material.language):
+    if reason := verifier.problem(sentence, sources, Speakers(names), material.language):
         return reason
     if speakers.confused(
         sentence, material.statements, material.answered, material.name_stems, material.language
@@ -217,7 +218,7 @@ def problem(sentence: str, material: Material) -> str:
     if about and not about & material.source_stems:
         return "nothing of it was said"
     messages = (*material.statements, *material.source_sentences)
-    reason = grounded.check(
+    reason = verifier.problem(
         sentence, sources, Speakers(names), material.language, messages=messages
     )
     return reason or ""
@@ -433,7 +434,7 @@ def plan(
     if runtime.config.memory.relational.flush_to_disk and update.text != now.text:
         new = origin if update.good else replace(origin, model="")  # a quote is no model's
         marks = marked(person, update.text, new, sources)
-        ids = record_view.unite(*(mark.sources for mark in marks.values()))
+        ids = unite(*(mark.sources for mark in marks.values()))
         values |= {
             "text": update.text,
             "lines": marks,

@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from bumble.fallback import sayings
-from bumble.guard import grounded
+from bumble.guard import verifier
 from bumble.guard.speakers import Speakers
 from bumble.jobs import portrait
 from bumble.jobs.portrait import LineSource, Material, PortraitDraft, PortraitUpdate
@@ -193,7 +193,7 @@ def _ask(runtime: Runtime, reading: _Reading, material: Material, prose: str) ->
     remainder = portrait.checked(portrait.answer_lines(answer), material)
     grounds, speakers = (*material.statements, *material.sources), Speakers(material.names)
     scored = portrait.read_scores(
-        answer.get("scores", {}), lambda line: grounded.check(line, grounds, speakers) is None
+        answer.get("scores", {}), lambda line: verifier.problem(line, grounds, speakers) is None
     )
     return PortraitDraft(remainder.text or None, remainder.dropped, scored)
 

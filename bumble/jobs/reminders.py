@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from bumble.chat import programs
+from bumble.chat import workspace
 from bumble.chat.participants import Delivery
 from bumble.entity.changes import Change
 from bumble.errors import RecordInvalidError, RefusedError, UserError
@@ -191,10 +191,10 @@ def _run_command(runtime: Runtime, reminder: Reminder, text: str) -> None:
         raise RefusedError(f"{reminders.path(reminder.id)}: {problem}")
     tools = runtime.config.tools
     disk.make_folder(runtime.entity.workspace)
-    result = programs.run(
+    result = workspace.run_program(
         reminder.command,
         folder=runtime.entity.workspace,
-        environ=programs.environment(runtime.environ, tools.command_variables),
+        environ=workspace.environment(runtime.environ, tools.command_variables),
         timeout_seconds=tools.command_timeout_seconds,
         text=f"{text}\n",
         stays=True,

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from bumble.body import appraisal, ebb
 from bumble.guard import secrets
-from bumble.guard.sources import ClaimSources, Said
+from bumble.guard.verifier import ClaimSources, Said
 from bumble.jobs import episode, portrait
 from bumble.jobs.episode import EpisodeScene
 from bumble.recall import belief_strength

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from bumble.models.embed import calibrate
+from bumble.models.embed import protocol
 from bumble.models.embed.protocol import Floats
 from bumble.records.sessions import Message, Session
 from bumble.runtime.runtime import Runtime
@@ -186,6 +186,6 @@ def _likeness(runtime: Runtime) -> Likeness:
         ]
         vectors.update(zip(new, embedder.embed_documents(new), strict=True) if new else ())
         nearest = max(vectors[other] @ vectors[text] for other in earlier_texts)
-        return float(calibrate.similarity(nearest, embedder.unrelated_cosine))
+        return float(protocol.similarity(nearest, embedder.unrelated_cosine))
 
     return alike

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from bumble.errors import BudgetSpentError, FileChangedError, LockedError
 from bumble.llm import ledger
-from bumble.llm.budget import Budgeted
+from bumble.llm.ledger import Budgeted
 from bumble.runtime import job
 from bumble.runtime.job import Apply, Held, JobResult, Pass, Settled
 from bumble.runtime.runtime import Runtime

@@ -21,13 +21,13 @@ from bumble.body import bars, ebb, noise
 from bumble.body.circadian import in_hours
 from bumble.body.noise import Fragment
 from bumble.body.soma import Soma, is_open, shown_to
-from bumble.chat import alone, loop, tools, turn, turn_budget
+from bumble.chat import able_reply, loop, route, tools
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError, RefusedError
 from bumble.fallback import sayings
 from bumble.guard import secrets
 from bumble.jobs import locks
-from bumble.llm import budget, prompts
+from bumble.llm import ledger, prompts
 from bumble.llm.protocol import (
     Action,
     Completion,
@@ -36,8 +36,8 @@ from bumble.llm.protocol import (
     PromptMessage,
     Request,
     Tool,
+    Wrapper,
 )
-from bumble.llm.wrappers import Wrapper
 from bumble.prompt import working_memory
 from bumble.prompt.system import Block
 from bumble.records import (
@@ -168,7 +168,7 @@ def _budget(runtime: Runtime, past: Sequence[PastWake], at: datetime) -> Conditi
     value, wants = f"{count} wakes today", f"fewer than {most}"
     passes = count < most
     if tokens is not None:
-        spent = budget.today(runtime.entity.ledger, at, runtime.zone).tokens
+        spent = ledger.today(runtime.entity.ledger, at, runtime.zone).tokens
         value, wants = f"{value}, {spent} tokens", f"{wants}, fewer than {tokens}"
         passes = passes and spent < tokens
     return Condition("budget of the day", value, wants, passes)
@@ -479,7 +479,7 @@ def _chosen(runtime: Runtime, wake: Wake, mind: str) -> tuple[str, str]:
 def _mind(runtime: Runtime, wake: Wake) -> str:
     """Word what is in mind, as far as the person it thinks of may meet it."""
     soma = shown_to(body_state.read(runtime, wake.decision.at), wake.readers)
-    stable = turn.stable_part(runtime, wake.readers)
+    stable = able_reply.stable_part(runtime, wake.readers)
     thoughts = "\n".join(f"- {noise.line(one)}" for one in soma.noise[-THOUGHTS:])
     texts = [
         working_memory.living_text(stable),
@@ -495,7 +495,7 @@ def _session(runtime: Runtime, wake: Wake, chosen: Deed, mind: str) -> Deed:
     at, origin = wake.decision.at, _origin(runtime, wake, runtime.model.name)
     talk = sessions.new(base.new_id(sessions.PREFIX, at, runtime.rng), at, wake.person or WAKE)
     context = replace(
-        turn.tool_context(runtime, talk, origin, WAKE),
+        tools.context_of(runtime, talk, origin, WAKE),
         config=replace(
             runtime.config.tools, notes=True, projects=True, files=False, run_command=False
         ),
@@ -515,7 +515,7 @@ def _session(runtime: Runtime, wake: Wake, chosen: Deed, mind: str) -> Deed:
             messages.append(text)
         return result
 
-    outcome = alone.act(
+    outcome = loop.act(
         runtime,
         _request(runtime, wake, chosen, mind, declared),
         declared,
@@ -560,7 +560,7 @@ def _declared(intent: str) -> tuple[Tool, ...]:
 def _request(
     runtime: Runtime, wake: Wake, chosen: Deed, mind: str, declared: Sequence[Tool]
 ) -> Request:
-    profile = turn_budget.profile(runtime.config, "deliberate", runtime.temperature)
+    profile = route.profile(runtime.config, "deliberate", runtime.temperature)
     asked = prompts.load("wake").fill(
         now=f"It is {wake.decision.at:%A %d %B %Y, %H:%M}.",
         cause=prompts.harmless(wake.cause),
@@ -571,7 +571,7 @@ def _request(
     )
     return Request(
         messages=(
-            PromptMessage("system", turn.stable_part(runtime, wake.readers).text),
+            PromptMessage("system", able_reply.stable_part(runtime, wake.readers).text),
             PromptMessage("user", asked),
         ),
         purpose=WAKE,

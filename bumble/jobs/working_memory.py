@@ -23,7 +23,7 @@ from bumble.body import noise
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
 from bumble.fallback import sayings
-from bumble.guard import grounded
+from bumble.guard import verifier
 from bumble.guard.speakers import Speakers
 from bumble.jobs import consolidate, dream, narrate
 from bumble.jobs.narrate import StorySources
@@ -389,7 +389,7 @@ def _checked(
             continue
         wanted = [shorten(one_line(str(line)), LINE_CHARS, at_word=True) for line in answer[key]]
         wanted = list(dict.fromkeys(line.removeprefix("- ") for line in wanted if line))[:LINES]
-        sound = [line for line in wanted if grounded.check(line, grounds, speakers) is None]
+        sound = [line for line in wanted if verifier.problem(line, grounds, speakers) is None]
         dropped += len(wanted) - len(sound)
         lines[title] = [(line, origin) for line in sound]
     labels = job.sources.labels

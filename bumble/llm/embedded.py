@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from bumble.errors import BudgetSpentError, ModelUnreachableError, WeightsMissingError
-from bumble.llm import engine, gguf, logprobs, markers, prefix_cache
+from bumble.llm import engine, gguf, marks, prefix_cache
 from bumble.llm.engine import Engine, EngineError, Reasoning
 from bumble.llm.gguf import Vocabulary
+from bumble.llm.marks import CLOSING, OPENING, ThinkFilter
 from bumble.llm.prefix_cache import PrefixFolder
 from bumble.llm.protocol import (
     Completion,
@@ -31,7 +32,6 @@ from bumble.llm.protocol import (
     Usage,
 )
 from bumble.llm.stream_timeouts import ends_at
-from bumble.llm.thinking import CLOSING, OPENING, ThinkFilter
 
 _STOP_SECONDS = 2.0  # how long an interrupt waits for the engine to be still
 _REASONING_SHARE = 0.5  # of an answer's tokens, at most, where a grammar holds the rest of it
@@ -131,7 +131,6 @@ class EmbeddedModel:
             model=self.name,
             reasoning=answer.reasoning + thinking.reasoning,
             usage=answer.usage,
-            first_logprobs=answer.first_logprobs,
             first_token_seconds=first,
             seconds=self._stopwatch() - started,
         )
@@ -190,8 +189,6 @@ class EmbeddedModel:
         if request.schema is not None:
             tokens = max(1, round(_REASONING_SHARE * request.max_tokens))
             body["grammar"] = engine.grammar(request.schema, reasoning, tokens)
-        if request.top_logprobs:
-            body |= {"logprobs": True, "top_logprobs": request.top_logprobs}
         return body
 
     def _reasoning(self, loaded: Engine, request: Request) -> Reasoning:
@@ -210,7 +207,7 @@ class EmbeddedModel:
 
     def _messages(self, messages: Sequence[PromptMessage]) -> list[dict[str, str]]:
         own = self._own_markers()
-        return [{"role": one.role, "content": markers.plain(one.content, own)} for one in messages]
+        return [{"role": one.role, "content": marks.plain(one.content, own)} for one in messages]
 
     def _own_markers(self) -> re.Pattern[str] | None:
         """Return what its vocabulary has of control tokens beside the usual ones."""
@@ -225,7 +222,7 @@ class EmbeddedModel:
                 raise self._missing() from problem
             except (OSError, ValueError) as problem:
                 raise self._damaged() from problem
-            self._markers = markers.pattern(self._vocabulary.control_tokens)
+            self._markers = marks.pattern(self._vocabulary.control_tokens)
         return self._vocabulary
 
     def _missing(self) -> WeightsMissingError:
@@ -367,7 +364,6 @@ class _Answer:
         self.finish_reason: FinishReason = "stop"
         self.reasoning = ""
         self.usage = Usage()
-        self.first_logprobs: dict[str, float] = {}
         self.is_complete = False
 
     def take(self, event: dict[str, Any]) -> tuple[str, str]:
@@ -377,7 +373,6 @@ class _Answer:
             delta = choice.get("delta", {})
             text += delta.get("content") or ""
             reasoning += delta.get("reasoning_content") or ""
-            self.first_logprobs = self.first_logprobs or logprobs.read(choice.get("logprobs"))
             if reason := choice.get("finish_reason"):
                 self.finish_reason = "length" if reason == "length" else "stop"
                 self.is_complete = True

@@ -20,12 +20,11 @@ from msgspec.structs import replace
 
 from bumble.errors import AnswerInvalidError, ModelUnreachableError
 from bumble.llm import http_errors, openai_format
-from bumble.llm.habits import HabitFile
+from bumble.llm.marks import ThinkFilter
 from bumble.llm.native_calls import CallText
 from bumble.llm.protocol import Completion, FinishReason, OnText, Request, Usage
 from bumble.llm.stream_timeouts import SilentError, Timeouts, ends_at, paced, within
-from bumble.llm.thinking import ThinkFilter
-from bumble.llm.wire import Dialect, Habits, Piece, StatusError, WindowSource
+from bumble.llm.wire import Dialect, HabitFile, Habits, Piece, StatusError, WindowSource
 from bumble.text import urls
 from bumble.text.words import one_line
 
@@ -354,7 +353,6 @@ class _Answer(Struct):
     was_filtered: bool = False
     reasoning: str = ""
     usage: Usage = field(default_factory=Usage)
-    first_logprobs: dict[str, float] = field(default_factory=dict)
     chars: int = 0  # of all that has come
 
     @property
@@ -370,7 +368,6 @@ class _Answer(Struct):
     def take(self, piece: Piece) -> str:
         """Take the next piece; return what it adds to the visible text."""
         self.usage = piece.usage or self.usage
-        self.first_logprobs = self.first_logprobs or dict(piece.logprobs)
         self.began = self.began or piece.is_token
         self.chars += piece.chars
         self.reasoning += piece.reasoning
@@ -401,7 +398,6 @@ class _Answer(Struct):
             model=name,
             reasoning=self.reasoning + self.thinking.reasoning + beside,
             usage=self.usage,
-            first_logprobs=self.first_logprobs,
         )
 
 

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bumble.llm import markers
+from bumble.llm import marks
 from bumble.llm.protocol import PromptMessage, Tool
 from bumble.llm.wire import CallPart
 
@@ -24,7 +24,7 @@ def declared(tools: Sequence[Tool]) -> list[dict[str, Any]]:
             "type": "function",
             "function": {
                 "name": tool.name,
-                "description": markers.plain(tool.description),
+                "description": marks.plain(tool.description),
                 "parameters": _plain(tool.parameters),
             },
         }
@@ -35,9 +35,9 @@ def declared(tools: Sequence[Tool]) -> list[dict[str, Any]]:
 def _plain(value: Any) -> Any:
     """Break the control tokens in the texts of a JSON value."""
     if isinstance(value, str):
-        return markers.plain(value)
+        return marks.plain(value)
     if isinstance(value, Mapping):
-        return {markers.plain(key): _plain(inner) for key, inner in value.items()}
+        return {marks.plain(key): _plain(inner) for key, inner in value.items()}
     return [_plain(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 

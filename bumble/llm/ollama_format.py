@@ -6,14 +6,13 @@ Its OpenAI form does neither, and Ollama cuts a prompt that is too long without 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.llm import logprobs, openai_format
+from bumble.llm import openai_format
 from bumble.llm.protocol import Request, Usage
 from bumble.llm.wire import Ask, Habits, Piece, StatusError
 from bumble.text.whole_text import whole
@@ -82,8 +81,6 @@ class OllamaDialect(Struct, frozen=True):
             body["format"] = dict(request.schema)
         if habits.can_think:
             body["think"] = thinks
-        if request.top_logprobs:
-            body |= {"logprobs": True, "top_logprobs": min(request.top_logprobs, logprobs.MOST)}
         return {name: value for name, value in body.items() if name not in habits.without}
 
     def without(
@@ -121,7 +118,6 @@ def _read(chunk: Any) -> Piece:
         (),
         finish,
         usage,
-        _candidates(chunk.get("logprobs")),
     )
 
 
@@ -141,18 +137,3 @@ def _text(value: Any) -> str:
 
 def _count(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _candidates(value: Any) -> dict[str, float]:
-    first = value[0] if isinstance(value, list) and value else None
-    listed = first.get("top_logprobs") if isinstance(first, dict) else None
-    if not isinstance(listed, list):
-        return {}
-    return logprobs.by_text(
-        (entry["token"], float(entry["logprob"]))
-        for entry in listed
-        if isinstance(entry, dict)
-        and isinstance(entry.get("token"), str)
-        and isinstance(entry.get("logprob"), int | float)
-        and math.isfinite(entry["logprob"])
-    )

@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from bumble.llm import families, http_errors, logprobs, native_calls
+from bumble.llm import http_errors, native_calls, providers
 from bumble.llm.protocol import PromptMessage, Request, Usage
 from bumble.llm.wire import Ask, CallPart, Habits, Piece, StatusError
 from bumble.text.whole_text import whole
@@ -27,7 +27,7 @@ LIMITS = ("max_tokens", "max_completion_tokens")
 _REFUSALS = (400, 403, 404, 405, 415, 422, 501)  # 404: a router knows no server that can do it
 # What a request can do without; a refusal that names one is answered by leaving it out.
 _OPTIONAL = (
-    *("temperature", "stream_options", "seed", "logprobs", "top_logprobs", "reasoning_effort"),
+    *("temperature", "stream_options", "seed", "reasoning_effort"),
     *("reasoning", "chat_template_kwargs", "cache_control", "parallel_tool_calls"),
     *("response_format", "tool_choice", "tools", *LIMITS),
 )
@@ -76,7 +76,7 @@ class OpenAIDialect(Struct, frozen=True):
         return replace(
             habits,
             asked=answer is not None,
-            context_tokens=window or families.window(self.model),
+            context_tokens=window or providers.window(self.model),
             window_told=window is not None,
             names=() if entry or not is_whole else tuple(_short(one["id"]) for one in entries),
             parameters=_first_count(places, ("n_params",)),
@@ -126,9 +126,6 @@ class OpenAIDialect(Struct, frozen=True):
         body |= self.thinks if thinks else self.thinks_not
         if native and habits.effort:
             body["reasoning_effort"] = habits.effort
-        if request.top_logprobs:
-            most = min(request.top_logprobs, logprobs.MOST)
-            body |= {"logprobs": True, "top_logprobs": most}
         if native:
             body |= {"tools": native_calls.declared(request.tools)}
             body |= {"tool_choice": habits.tool_choice, "parallel_tool_calls": True}
@@ -235,7 +232,7 @@ def _named(problem: StatusError, body: Mapping[str, Any]) -> str:
     ]
     if found:
         return min(found)[1]
-    return "logprobs" if "logprobs" in body and "logprob" in problem.message.lower() else ""
+    return ""
 
 
 def _left_out(name: str, habits: Habits) -> Habits:
@@ -243,8 +240,7 @@ def _left_out(name: str, habits: Habits) -> Habits:
         other = LIMITS[1 - LIMITS.index(name)]
         if other not in habits.without:
             return replace(habits, limit_name=other, without=habits.without | {name})
-    also = {"logprobs", "top_logprobs"} if "logprobs" in name else {name}
-    return replace(habits, without=habits.without | also)
+    return replace(habits, without=habits.without | {name})
 
 
 def _mark(messages: list[dict[str, Any]]) -> None:
@@ -295,7 +291,6 @@ def read_event(data: Any) -> Piece:
         raise failure(event, 0)
     text = reasoning = finish = ""
     calls: list[CallPart] = []
-    candidates: Mapping[str, float] = {}
     for entry in _items(event.get("choices"), "choices"):
         choice = _object(entry, "a choice")
         delta = _object(choice.get("delta") or choice.get("message"), "delta")
@@ -304,8 +299,7 @@ def read_event(data: Any) -> Piece:
         for n, part in enumerate(_items(delta.get("tool_calls"), "tool_calls")):
             calls.append(_call(_object(part, "a tool call"), n))
         finish = _text(choice.get("finish_reason"), "finish_reason") or finish
-        candidates = candidates or logprobs.read(choice.get("logprobs"))
-    return Piece(text, reasoning, tuple(calls), finish, _usage(event.get("usage")), candidates)
+    return Piece(text, reasoning, tuple(calls), finish, _usage(event.get("usage")))
 
 
 def failure(body: Any, status: int, wait: float = 0.0) -> StatusError:

@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import force_setattr
 
-from bumble.llm import markers
+from bumble.errors import UserError
+from bumble.llm import marks
 
 Role = Literal["system", "user", "assistant"]
 FinishReason = Literal["stop", "length", "interrupted"]
@@ -35,7 +36,7 @@ class ToolResult(Struct, frozen=True):
 
     def __post_init__(self) -> None:
         """Break the control tokens in the text."""
-        force_setattr(self, "text", markers.plain(self.text))
+        force_setattr(self, "text", marks.plain(self.text))
 
 
 class PromptMessage(Struct, frozen=True):
@@ -56,9 +57,9 @@ class PromptMessage(Struct, frozen=True):
 
     def __post_init__(self) -> None:
         """Break the control tokens in the text."""
-        force_setattr(self, "content", markers.plain(self.content))
+        force_setattr(self, "content", marks.plain(self.content))
         if self.bare is not None:
-            force_setattr(self, "bare", markers.plain(self.bare))
+            force_setattr(self, "bare", marks.plain(self.bare))
 
     @property
     def text(self) -> str:
@@ -86,7 +87,6 @@ class Request(Struct, frozen=True):
     max_tokens: int = 512
     temperature: float = 0.7
     thinking: bool = False  # let the model reason first, where it can
-    top_logprobs: int = 0  # candidates for the first token to tell of; a backend may tell fewer
     seed: int | None = None
     seconds: float | None = None  # that the answer may take in all; None: as the backend says
     stop: threading.Event | None = None  # ends `warm` once it is set; set before: loading is all
@@ -122,9 +122,6 @@ class Completion(Struct, frozen=True):
     model: str
     reasoning: str = ""  # shown on demand, never stored
     usage: Usage = Usage()
-    # Natural logarithms of the probabilities that the request asked for, by the candidate's text:
-    # the model's own, before temperature and grammar. Empty where the backend gives none.
-    first_logprobs: Mapping[str, float] = field(default_factory=dict)
     first_token_seconds: float | None = None  # from sending to the first token, loading excluded
     seconds: float = 0.0  # from sending to the last token, loading excluded
 
@@ -171,3 +168,94 @@ class Model(Protocol):
 
     def close(self) -> None:
         """Keep what may outlive the process (the evaluated prefix) and let go of the rest."""
+
+
+T = TypeVar("T")
+
+
+class Wrapper:
+    """A `Model` that hands every question on to another; a subclass says what it does besides."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    def _ask(self, question: Callable[[Model], T]) -> T:
+        """Put a question to the wrapped model: the one way to it but closing."""
+        return question(self._model)
+
+    @property
+    def name(self) -> str:
+        return self._ask(lambda model: model.name)
+
+    @property
+    def context_tokens(self) -> int | None:
+        return self._ask(lambda model: model.context_tokens)
+
+    @property
+    def native_tools(self) -> bool:
+        return self._ask(lambda model: model.native_tools)
+
+    def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
+        return self._ask(lambda model: model.complete(request, on_text))
+
+    def warm(self, request: Request) -> None:
+        self._ask(lambda model: model.warm(request))
+
+    def request_bytes(self, request: Request) -> int:
+        return self._ask(lambda model: model.request_bytes(request))
+
+    def close(self) -> None:
+        self._model.close()
+
+
+class LazyModel(Wrapper):
+    """A model that is opened when it is first asked: most runs of a cycle ask nothing."""
+
+    def __init__(self, opens: Callable[[], Model]) -> None:
+        """Set up without opening anything.
+
+        Args:
+            opens: Opens the model; what it raises is raised by the first question.
+        """
+        self._opens = opens
+        self._opened: Model | None = None
+
+    def _ask(self, question: Callable[[Model], T]) -> T:
+        if self._opened is None:
+            self._opened = self._opens()
+        return question(self._opened)
+
+    def close(self) -> None:
+        """Close the model, if it was opened."""
+        if self._opened is not None:
+            self._opened.close()
+
+
+class AbsentModel:
+    """A model that could not be opened: what looks at an entity without asking needs none."""
+
+    name = "none"
+    context_tokens = None
+    native_tools = False
+
+    def __init__(self, error: UserError) -> None:
+        """Set up.
+
+        Args:
+            error: Why there is none; every question raises it.
+        """
+        self.error = error
+
+    def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
+        """Raise what stands in the way."""
+        raise self.error
+
+    def warm(self, request: Request) -> None:
+        """Do nothing."""
+
+    def request_bytes(self, request: Request) -> int:
+        """Count what any model would be sent: the texts, and the schema of the answer."""
+        return request.messages_bytes + len(request.schema_text.encode())
+
+    def close(self) -> None:
+        """Do nothing."""

@@ -9,10 +9,6 @@ matches and is not used up answers:
     - {purpose: distill, json: {beliefs: []}}
     - {contains: weather, text: It rains., always: true}
     - {purpose: chat, json: {actions: [{tool: recall, arguments: {query: bees}}]}}
-    - {purpose: choose, text: B, probabilities: {A: 0.2, B: 0.7}}
-
-`probabilities` are those of the candidates for the answer's first token, each above 0 and at most
-1; only a request that asks for them gets them.
 
 A scripted model may write in every language. An item `abilities` says what else it is trusted with:
 
@@ -22,12 +18,11 @@ A scripted model may write in every language. An item `abilities` says what else
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from bumble.errors import AnswerInvalidError, RecordInvalidError
 from bumble.files import disk
@@ -35,9 +30,7 @@ from bumble.llm.protocol import Completion, FinishReason, OnText, Request, Usage
 from bumble.text import yaml_read
 
 ABILITIES = "abilities"
-_KEYS = {"purpose", "contains", "turn", "always", "text", "json", "finish_reason", "reasoning"} | {
-    "probabilities"
-}
+_KEYS = {"purpose", "contains", "turn", "always", "text", "json", "finish_reason", "reasoning"}
 MAX_BYTES = 1_000_000
 _PIECE_CHARS = 7  # odd on purpose: pieces end in the middle of words and escapes
 
@@ -52,7 +45,6 @@ class Reply(Struct, frozen=True):
     always: bool = False  # answers again and again, not once
     finish_reason: FinishReason = "stop"
     reasoning: str = ""
-    probabilities: Mapping[str, float] = field(default_factory=dict)  # of its first token
 
     def matches(self, request: Request) -> bool:
         """Say whether this reply is meant for a request."""
@@ -99,7 +91,6 @@ class ScriptedModel:
         if on_text is not None:
             for start in range(0, len(reply.text), _PIECE_CHARS):
                 on_text(reply.text[start : start + _PIECE_CHARS])
-        likeliest = sorted(reply.probabilities.items(), key=lambda item: -item[1])
         usage = Usage(_count(request), None, len(reply.text) // 4 + 1)
         return Completion(
             text=reply.text,
@@ -107,9 +98,6 @@ class ScriptedModel:
             model=self.name,
             reasoning=reply.reasoning,
             usage=usage,
-            first_logprobs={
-                text: math.log(share) for text, share in likeliest[: request.top_logprobs]
-            },
             first_token_seconds=0.0,
         )
 
@@ -209,15 +197,7 @@ def _rule(item: Mapping[str, Any], number: int) -> Reply:
         always=bool(item.get("always", False)),
         finish_reason=reason,
         reasoning=str(item.get("reasoning", "")),
-        probabilities=_probabilities(item.get("probabilities", {}), number),
     )
-
-
-def _probabilities(value: Any, number: int) -> dict[str, float]:
-    shares = value.values() if isinstance(value, dict) else [None]
-    if not all(isinstance(share, int | float) and 0 < share <= 1 for share in shares):
-        raise ValueError(f"reply {number} has probabilities that are not texts with numbers to 1")
-    return {str(text): float(share) for text, share in value.items()}
 
 
 def _count(request: Request) -> int:

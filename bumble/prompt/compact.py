@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from bumble.entity.config import HistoryCompressionConfig
 from bumble.fallback import sayings
 from bumble.fallback.sayings import Wording
-from bumble.guard import excerpt, grounded
+from bumble.guard import excerpt, verifier
 from bumble.guard.excerpt import SpokenLine
 from bumble.llm import prompts
 from bumble.prompt import transcript
@@ -79,7 +79,7 @@ def summarize(runtime: Runtime, summary_input: SummaryInput, note: Callable[[str
         values = _ask(runtime, values, piece, room)
     sources, known_names = [*map(str, lines), *earlier.values()], _known_names(runtime)
     checked = {
-        name: grounded.supported(text, sources, known_names) for name, text in values.items()
+        name: verifier.supported(text, sources, known_names) for name, text in values.items()
     }
     return _whole(runtime, summary_input, checked)
 

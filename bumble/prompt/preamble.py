@@ -23,6 +23,7 @@ NAMED_FILES, NAME_CHARS = 8, 60  # of the workspace, named in every turn
 LEAST_FAILED, SHAKY_SHARE, LATELY = 3, 1 / 3, timedelta(days=14)  # of a tool that is named
 ANCHOR_TOKENS = 60  # of an anchor that came back
 HANDOVER_TURNS = 3  # of a new conversation that see the brief of the last
+ATTACHED = "attached"  # the block of the files that a message points to
 
 
 def body_text(

@@ -21,7 +21,7 @@ from bumble.entity.changes import Change
 from bumble.fallback import quotes, sayings, templates
 from bumble.fallback.quotes import Quote
 from bumble.fallback.sayings import Wording
-from bumble.guard import grounded, secrets
+from bumble.guard import secrets, verifier
 from bumble.guard.speakers import Speakers
 from bumble.llm import prompts, structured
 from bumble.recall import mentions, petri, survey
@@ -237,7 +237,7 @@ def standing(
         if (
             ids
             and _QUESTION.search(question)
-            and grounded.check(question, grounds, speakers) is None
+            and verifier.problem(question, grounds, speakers) is None
             and secrets.find_secret(question) is None
         ):
             catalysts.setdefault(question.casefold(), Catalyst(question, tuple(ids)))

@@ -20,8 +20,7 @@ from bumble.recall import mentions, petri
 from bumble.recall.mentions import Text
 from bumble.recall.petri import Title, Topic, TopicType
 from bumble.records import base, kinds, provenance, relationships, topics
-from bumble.records.kinds import Kind
-from bumble.records.record_view import RecordView
+from bumble.records.kind import Kind, RecordView
 from bumble.records.topics import Catalyst, TopicFile
 from bumble.text import words
 

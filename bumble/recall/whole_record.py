@@ -11,7 +11,7 @@ from bumble.errors import RecordInvalidError, RecordMissingError
 from bumble.files import disk
 from bumble.records import base, kinds, session_files
 from bumble.records.base import Provenance
-from bumble.records.record_view import RecordView
+from bumble.records.kind import RecordView
 from bumble.records.session_files import REFERENCE_CHARS
 from bumble.records.sessions import Session
 

@@ -7,37 +7,68 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from pathlib import Path
-
-from msgspec import Struct
+from typing import Annotated, Any, ClassVar
 
 from bumble.body.config import HORMONE_NAMES
 from bumble.entity.changes import Change
 from bumble.files import disk
-from bumble.records import base
+from bumble.records import base, fields, kind
 from bumble.records.base import Provenance
-from bumble.text import yaml_edit
-from bumble.text.markdown import YamlDocument
+from bumble.records.fields import LATER, Key, unit
+from bumble.records.kind import Record, RecordKind, Told, told_anew
+from bumble.text.markdown import Document
 from bumble.text.words import one_line
 
 FOLDER = "anchors"
 DECIMALS = 4  # of a stored level
 
 
-class Anchor(Struct, frozen=True):
+def _levels(meta: Mapping[str, Any], key: str) -> dict[str, float]:
+    stored = base.field(meta, key, dict)
+    return {name: base.unit(stored, name) for name in HORMONE_NAMES}
+
+
+class Anchor(Record, frozen=True, kw_only=True):
     """One state of the body that has a name."""
 
-    id: str  # the file's stem
+    OF_NEWER: ClassVar[Mapping[str, str]] = {"hormones": "at"}
+
     label: str
-    description: str
-    levels: Mapping[str, float]  # in [0, 1], by the names of the hormones
-    at: datetime  # when it was made
-    strength: float  # in [0, 1], when it was made
-    recalled: int  # how often
-    last_recalled: datetime | None
-    stirred: datetime | None  # when it was last made or recalled without being asked for
-    provenance: Provenance
-    source: YamlDocument  # the file as it stands; edits splice its lines
+    description: str = ""
+    levels: Annotated[Mapping[str, float], Key("hormones", read=_levels)]  # in [0, 1], by name
+    at: Annotated[datetime, LATER]  # when it was made
+    # in [0, 1], when it was made
+    strength: Annotated[float, Key(read=unit(1.0), merge=fields.greater)]
+    recalled: Annotated[int, Key(merge=fields.counted)] = 0  # how often
+    last_recalled: Annotated[datetime | None, LATER] = None
+    # when it was last made or recalled without being asked for
+    stirred: Annotated[datetime | None, LATER] = None
+
+    @classmethod
+    def drawn(cls, document: Document, record_id: str) -> Mapping[str, Any]:
+        """Read its words; one without a label is called as its file."""
+        label = one_line(base.field(document.meta, "label", str, "")) or record_id
+        described = base.field(document.meta, "description", str, "").strip()
+        return {"label": label, "description": described}
+
+    @property
+    def told(self) -> str:
+        return f"{self.label}\n{self.description}".rstrip()
+
+    @property
+    def headline(self) -> str:
+        return f'anchor "{self.label}"'
+
+    @property
+    def quoted(self) -> str:
+        return self.description
+
+    def changes_since(self, old: Anchor) -> Told:
+        """Tell of recalls, and of its words."""
+        head = f'anchor "{self.label}"'
+        if old.recalled != self.recalled:
+            yield f"{head}: recalled {old.recalled} -> {self.recalled} times"
+        yield from told_anew(f"{head} says", old.description, self.description)
 
     @property
     def touched(self) -> datetime:
@@ -45,32 +76,22 @@ class Anchor(Struct, frozen=True):
         return max(self.at, self.last_recalled or self.at)
 
 
-def parse(source: str, stem: str) -> Anchor:
-    """Read an anchor from the text of its file; `source.text` gives the same bytes back."""
-    return of(YamlDocument.of(source), stem)
-
-
-def of(document: YamlDocument, anchor_id: str) -> Anchor:
-    """Read an anchor from its document."""
-    meta = document.meta
-    stored = base.field(meta, "hormones", dict)
-    return Anchor(
-        id=anchor_id,
-        label=one_line(base.field(meta, "label", str, "")) or anchor_id,
-        description=base.field(meta, "description", str, "").strip(),
-        levels={name: base.unit(stored, name) for name in HORMONE_NAMES},
-        at=base.field(meta, "at", datetime),
-        strength=base.unit(meta, "strength", 1.0),
-        recalled=base.field(meta, "recalled", int, 0),
-        last_recalled=_moment(meta, "last_recalled"),
-        stirred=_moment(meta, "stirred"),
-        provenance=base.provenance(meta),
-        source=document,
-    )
-
-
-def _moment(meta: Mapping[str, object], key: str) -> datetime | None:
-    return None if meta.get(key) is None else base.field(meta, key, datetime)
+ANCHOR = RecordKind(
+    name="anchor",
+    singular="anchor",
+    plural="anchors",
+    key="anchors",
+    patterns=(f"{FOLDER}/*.yaml",),
+    record=Anchor,
+    forgetting="file",
+    merging="bumble",
+    text_keys=("label", "description"),
+    explained=True,
+    counted=True,
+    bundled="whole",
+)
+parse, path, paths, load = ANCHOR.parse, ANCHOR.path, ANCHOR.files, ANCHOR.load
+readable, plan_new, plan_forget = ANCHOR.readable, ANCHOR.plan_new, ANCHOR.plan_forget
 
 
 def new(
@@ -99,53 +120,23 @@ def new(
     """
     if not label.strip():
         raise ValueError("an anchor needs a label")
-    meta = {
-        "label": one_line(label),
-        "description": description.strip(),
-        "hormones": {name: round(levels[name], DECIMALS) for name in HORMONE_NAMES},
-        "at": base.stamp(at),
-        "strength": round(strength, DECIMALS),
-        "recalled": 0,
-        "stirred": base.stamp(at) if stirred else "",
-    }
-    source = yaml_edit.dump(base.filled(meta) | (provenance or Provenance()).meta())
-    return of(YamlDocument.of(source), disk.file_name(label))
-
-
-def path(anchor_id: str) -> str:
-    """Return where an anchor lies, relative to the entity folder."""
-    return f"{FOLDER}/{anchor_id}.yaml"
-
-
-def paths(folder: Path) -> list[Path]:
-    """Return the files of all anchors, by name."""
-    return base.paths(folder, "*.yaml")
-
-
-def load(file: Path) -> Anchor:
-    """Read the anchor in a file.
-
-    Raises:
-        RecordInvalidError: If it is none.
-    """
-    return base.load(file, parse)
-
-
-def readable(folder: Path) -> list[Anchor]:
-    """Return every anchor that can be read, by name; a broken file holds up nothing."""
-    return base.load_all(paths(folder), load)[0]
+    return ANCHOR.new(
+        disk.file_name(label),
+        "",
+        provenance,
+        label=one_line(label),
+        description=description.strip(),
+        hormones={name: round(levels[name], DECIMALS) for name in HORMONE_NAMES},
+        at=at,
+        strength=round(strength, DECIMALS),
+        recalled=0,
+        stirred=at if stirred else None,
+    )
 
 
 def match(anchors: Iterable[Anchor], name: str) -> Anchor | None:
     """Return the anchor of a label or of a file's name; case and spaces do not count."""
-    wanted, everything = disk.same_name(name), list(anchors)
-    spellings = [(key, anchor) for anchor in everything for key in (anchor.label, anchor.id)]
-    return next((anchor for key, anchor in spellings if disk.same_name(key) == wanted), None)
-
-
-def plan_new(anchor: Anchor, why: str) -> Change:
-    """Plan to put a new anchor into the folder."""
-    return base.plan_new(path(anchor.id), anchor.source, why)
+    return kind.match(anchors, name, "label", "id")
 
 
 def plan_recalled(anchor: Anchor, at: datetime, why: str, *, stirred: bool) -> Change | None:
@@ -157,12 +148,5 @@ def plan_recalled(anchor: Anchor, at: datetime, why: str, *, stirred: bool) -> C
         why: For the change set.
         stirred: Whether nobody asked for it.
     """
-    values = {"recalled": anchor.recalled + 1, "last_recalled": base.stamp(at)}
-    values |= {"stirred": base.stamp(at)} if stirred else {}
-    document = base.with_values(anchor.source, values)
-    return base.plan_edit(path(anchor.id), anchor.source, document, why)
-
-
-def plan_forget(anchor: Anchor, why: str) -> Change:
-    """Plan to remove an anchor's file."""
-    return base.plan_remove(path(anchor.id), anchor.source, why)
+    values = {"recalled": anchor.recalled + 1, "last_recalled": at}
+    return ANCHOR.plan_edit(anchor, values | ({"stirred": at} if stirred else {}), why)

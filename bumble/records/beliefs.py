@@ -6,18 +6,17 @@ of it is left today is computed on reading, elsewhere. Knows nothing of models o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from datetime import datetime
-from pathlib import Path
-from typing import Any
-
-from msgspec import Struct
+from typing import Annotated, Any, ClassVar
 
 from bumble.entity.changes import Change
-from bumble.records import base
+from bumble.records import base, fields
 from bumble.records.base import Provenance
-from bumble.text import markdown
+from bumble.records.fields import ABSENT, BODY, EARLIER, JOINED, LATER, Key, Values, one_of, unit
+from bumble.records.kind import Record, RecordKind, Told, told_anew
 from bumble.text.markdown import Document
+from bumble.text.words import one_line
 
 PREFIX = "bel"
 FOLDER = "beliefs"
@@ -27,62 +26,155 @@ ORIGINS = ("conversation", "observation", "inference", "dream")  # a dream's is 
 MAX_CONFIDENCE = 0.99  # never quite certain
 
 
-class Belief(Struct, frozen=True):
+def _origin(meta: Mapping[str, Any], key: str) -> str:
+    origin = base.field(meta, key, str, "conversation")
+    if origin.split(":")[0] not in ORIGINS:
+        raise ValueError(f"`{key}` should be one of {', '.join(ORIGINS)}, not `{origin}`")
+    return origin
+
+
+def _is_archived(meta: Mapping[str, Any], key: str) -> bool:
+    return base.choice(meta, key, ("active", "archived"), "active") == "archived"
+
+
+class Belief(Record, frozen=True, kw_only=True):
     """One claim."""
 
-    id: str  # `bel_<ULID>`, the file's stem
-    text: str  # the claim, Markdown
-    category: str  # one of CATEGORIES
-    confidence: float  # in [0, 1), as of `reinforced`
-    formed: datetime
-    reinforced: datetime  # when it was last confirmed or weakened; `formed` until then
-    evidence: tuple[str, ...]  # ids of messages, episodes or dreams, oldest first
-    origin: str  # one of ORIGINS, `dream:<id>` for a dream's; the field is called `source`
-    contradicts: tuple[str, ...]  # ids of beliefs
-    archived: bool  # kept, but out of recall and prompts
-    provenance: Provenance
-    source: Document  # the file as it stands; edits splice its lines
+    FOUND: ClassVar[str] = "evidence"
+
+    text: Annotated[str, BODY]  # the claim, Markdown
+    category: Annotated[str, Key(read=one_of(CATEGORIES, WORLD_FACT))]
+    confidence: Annotated[float, Key(read=unit())]  # in [0, 1), as of `reinforced`
+    formed: Annotated[datetime, EARLIER]
+    # when it was last confirmed or weakened; `formed` until then
+    reinforced: Annotated[datetime, LATER]
+    evidence: Annotated[tuple[str, ...], JOINED]  # ids of messages, episodes or dreams
+    origin: Annotated[
+        str, Key("source", read=_origin)
+    ]  # one of ORIGINS, `dream:<id>` for a dream's
+    contradicts: Annotated[tuple[str, ...], JOINED]  # ids of beliefs
+    archived: Annotated[bool, Key("status", read=_is_archived)]  # out of recall and prompts
+
+    @classmethod
+    def drawn(cls, document: Document, record_id: str) -> Mapping[str, Any]:
+        """Read when it was formed: a companion that is lost takes the time with it."""
+        meta = document.meta
+        formed = base.time_of(record_id) if meta.get("formed") is None else None
+        formed = formed or base.field(meta, "formed", datetime)
+        return {"formed": formed, "reinforced": base.field(meta, "reinforced", datetime, formed)}
+
+    def check(self) -> None:
+        """Refuse a belief in nothing."""
+        if not self.text:
+            raise ValueError("there is no claim below the front matter")
+
+    @classmethod
+    def merged(cls, base: Values, current: Values, incoming: Values) -> dict[str, Any]:
+        """Join what is known of a claim: evidence joins, and confidence rests on all of it."""
+        merged = super().merged(base, current, incoming)
+        last = fields.newer(current, incoming, "reinforced", "formed")
+        if "confidence" in merged:
+            merged["confidence"] = _joined_confidence(base, current, incoming, last)
+        if last.get("reinforced") != base.get("reinforced") and "status" not in last:
+            merged.pop("status", None)  # put away on one side, and confirmed later on the other
+        return merged
 
     @property
-    def audience(self) -> tuple[str, ...]:
-        """Who may meet it in a prompt; empty: everyone."""
-        return self.provenance.audience
+    def when(self) -> datetime:
+        return self.formed
+
+    @property
+    def rests_on(self) -> tuple[str, ...]:
+        dream = self.origin.removeprefix("dream:") if self.origin.startswith("dream:") else ""
+        return (*self.evidence, *self.provenance.sources, dream)
+
+    @property
+    def headline(self) -> str:
+        return f"belief {self.id} ({self.category}, {self.confidence:.2f})"
+
+    def changes_since(self, old: Belief) -> Told:
+        """Tell of its confidence, what speaks for and against it, and its words."""
+        head = f'belief {self.id} "{one_line(old.text)[:60]}"'
+        if old.confidence != self.confidence:
+            yield f"{head}: confidence {old.confidence:.2f} -> {self.confidence:.2f}"
+        for name in ("evidence", "contradicts"):
+            was, now = getattr(old, name), getattr(self, name)
+            marks = [f"+{one}" for one in now if one not in was]
+            marks += [f"-{one}" for one in was if one not in now]
+            if marks:
+                yield f"{head}: {name} {' '.join(marks)}"
+        if old.archived != self.archived:
+            yield f"{head}: {'archived' if self.archived else 'active again'}"
+        yield from told_anew(f"belief {self.id} says", old.text, self.text)
 
 
-def parse(source: str, stem: str) -> Belief:
-    """Read a belief from the text of its file; `source.text` gives the same bytes back."""
-    return of(markdown.parse(source), stem)
+def _joined_confidence(base: Values, current: Values, incoming: Values, last: Values) -> Any:
+    """Return how sure both sides together are: what either found counts, once."""
+    sides = [side.get("confidence", ABSENT) for side in (base, current, incoming)]
+    alone = fields.unchanged(*sides)
+    if alone is not fields.BOTH:
+        return alone
+    if not all(isinstance(side, int | float) for side in sides):
+        return last.get("confidence", ABSENT)
+    start, one, other = sides
+    added = [_added_evidence(base, side) for side in (current, incoming)]
+    same = one == other and not (added[0] or added[1])  # evidence stands beside
+    if same or (added[0] and added[0] == added[1]):
+        return one if abs(one - start) >= abs(other - start) else other  # one finding, not two
+    return _combined_confidence(start, one, other)
 
 
-def of(document: Document, belief_id: str) -> Belief:
-    """Read a belief from its document."""
-    meta = document.meta
-    # a companion that is lost takes the time and the category with it
-    formed = base.time_of(belief_id) if meta.get("formed") is None else None
-    formed = formed or base.field(meta, "formed", datetime)
-    if not document.body:
-        raise ValueError("there is no claim below the front matter")
-    return Belief(
-        id=belief_id,
-        text=document.body,
-        category=base.choice(meta, "category", CATEGORIES, WORLD_FACT),
-        confidence=base.unit(meta, "confidence"),
-        formed=formed,
-        reinforced=base.field(meta, "reinforced", datetime, formed),
-        evidence=base.texts(meta, "evidence"),
-        origin=_origin(meta),
-        contradicts=base.texts(meta, "contradicts"),
-        archived=base.choice(meta, "status", ("active", "archived"), "active") == "archived",
-        provenance=base.provenance(meta),
-        source=document,
+def _combined_confidence(c0: float, c1: float, c2: float) -> float:
+    """Let what either side found count.
+
+    What confirms takes its share of the doubt that is left, what contradicts its share of the
+    confidence.
+    """
+    doubt, left = 1.0 - c0, 1.0
+    for side in (c1, c2):
+        if side >= c0:
+            doubt *= (1 - side) / (1 - c0) if c0 < 1 else 1
+        else:
+            left *= side / c0
+    return round(min(max((1 - doubt) * left, 0.0), MAX_CONFIDENCE), 4)
+
+
+def _added_evidence(base: Values, side: Values) -> set[str]:
+    """Return the evidence, for and against, that a side has added; a hand may write no list."""
+    before, after = (
+        {
+            str(one)
+            for listed in (values.get("evidence"), values.get("contradicts"))
+            if isinstance(listed, list)
+            for one in listed
+        }
+        for values in (base, side)
     )
+    return after - before
 
 
-def _origin(meta: Any) -> str:
-    origin = base.field(meta, "source", str, "conversation")
-    if origin.split(":")[0] not in ORIGINS:
-        raise ValueError(f"`source` should be one of {', '.join(ORIGINS)}, not `{origin}`")
-    return origin
+BELIEF = RecordKind(
+    name="belief",
+    singular="belief",
+    plural="beliefs",
+    key="beliefs",
+    patterns=(f"{FOLDER}/*.md",),
+    record=Belief,
+    forgetting="file",
+    merging="bumble",
+    prefix=PREFIX,
+    passages="belief",
+    unasked=True,
+    claims=True,
+    explained=True,
+    counted=True,
+    page="Belief",
+    bundled="whole",
+    edit="bumble belief edit",
+)
+parse, of, path, paths = BELIEF.parse, BELIEF.of, BELIEF.path, BELIEF.files
+read, readable = BELIEF.every, BELIEF.readable
+plan_new, plan_forget = BELIEF.plan_new, BELIEF.plan_forget
 
 
 def new(
@@ -102,43 +194,21 @@ def new(
     Raises:
         ValueError: If the category or origin is unknown, or the text is empty.
     """
-    meta = {
-        "category": category,
-        "confidence": _stored(confidence),
-        "formed": base.stamp(formed),
-        "source": origin,
-    } | base.filled({"evidence": list(evidence), "contradicts": list(contradicts)})
-    return of(markdown.render(meta | (provenance or Provenance()).meta(), text), belief_id)
+    return BELIEF.new(
+        belief_id,
+        text,
+        provenance,
+        category=category,
+        confidence=_stored(confidence),
+        formed=formed,
+        source=origin,
+        evidence=evidence,
+        contradicts=contradicts,
+    )
 
 
 def _stored(confidence: float) -> float:
     return round(min(max(confidence, 0.0), MAX_CONFIDENCE), 4)
-
-
-def path(belief_id: str) -> str:
-    """Return where a belief lies, relative to the entity folder."""
-    return f"{FOLDER}/{belief_id}.md"
-
-
-def paths(folder: Path) -> list[Path]:
-    """Return the files of all beliefs, oldest first."""
-    return base.paths(folder, "*.md")
-
-
-def read(folder: Path) -> Iterator[Belief]:
-    """Yield every belief, archived ones included, oldest first."""
-    for file in paths(folder):
-        yield base.load(file, parse)
-
-
-def readable(folder: Path) -> list[Belief]:
-    """Return every belief that can be read, oldest first; one broken file stops no talk."""
-    return base.load_all(paths(folder), lambda file: base.load(file, parse))[0]
-
-
-def plan_new(belief: Belief, why: str) -> Change:
-    """Plan to put a new belief into the folder."""
-    return base.plan_new(path(belief.id), belief.source, why)
 
 
 def plan_update(
@@ -166,25 +236,19 @@ def plan_update(
     if confidence is not None:
         values["confidence"] = _stored(confidence)
     if at is not None:
-        values["reinforced"] = base.stamp(at)
-    if set(evidence) - set(belief.evidence):
-        values["evidence"] = list(dict.fromkeys((*belief.evidence, *evidence)))
-    if set(contradicts) - set(belief.contradicts):
-        values["contradicts"] = list(dict.fromkeys((*belief.contradicts, *contradicts)))
+        values["reinforced"] = at
+    for key, there, more in (
+        ("evidence", belief.evidence, evidence),
+        ("contradicts", belief.contradicts, contradicts),
+    ):
+        if set(more) - set(there):
+            values[key] = tuple(dict.fromkeys((*there, *more)))
     if archived is not None and archived != belief.archived:
         values["status"] = "archived" if archived else None
-    document = base.with_values(belief.source, values)
-    return base.plan_edit(path(belief.id), belief.source, document, why)
+    return BELIEF.plan_edit(belief, values, why)
 
 
 def plan_unlinked(belief: Belief, other_id: str) -> Change | None:
     """Plan to take out the link to a belief that goes."""
-    left = [linked_id for linked_id in belief.contradicts if linked_id != other_id]
-    document = base.with_values(belief.source, {"contradicts": left or None})
-    why = f"{other_id} is gone"
-    return base.plan_edit(path(belief.id), belief.source, document, why)
-
-
-def plan_forget(belief: Belief, why: str) -> Change:
-    """Plan to remove a belief's file."""
-    return base.plan_remove(path(belief.id), belief.source, why)
+    left = tuple(linked_id for linked_id in belief.contradicts if linked_id != other_id)
+    return BELIEF.plan_edit(belief, {"contradicts": left or None}, f"{other_id} is gone")

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import Struct
-
-from bumble.entity.changes import Change
 from bumble.records import base
 from bumble.records.base import Provenance
-from bumble.text import yaml_edit
-from bumble.text.markdown import YamlDocument
+from bumble.records.fields import Key, Meta
+from bumble.records.kind import Record, RecordKind, Told, changed_lines
+from bumble.records.relationships import person_id
+from bumble.text.markdown import Document
 from bumble.text.words import folded
 
 FOLDER = "checks"
@@ -27,20 +25,74 @@ DEFAULT_K = 5
 _NUMBER = re.compile(r"\d+")
 
 
-class Check(Struct, frozen=True):
+def _places(meta: Meta, key: str) -> tuple[str, ...]:
+    named = base.texts(meta, key) or WITHOUT_MODEL
+    for place in named:
+        if place not in PLACES:
+            raise ValueError(f"`{key}` should be of {', '.join(PLACES)}, not `{place}`")
+    return tuple(place for place in PLACES if place in named)
+
+
+def _texts(meta: Meta, name: str) -> tuple[str, ...]:
+    """Return a list of texts; a number will do for one."""
+    value = meta.get(name)
+    listed = value if isinstance(value, list) else [] if value is None else [value]
+    if not all(isinstance(each, str | int | float) and str(each).strip() for each in listed):
+        raise ValueError(f"`{name}` should be texts")
+    return tuple(str(each).strip() for each in listed)
+
+
+class Check(Record, frozen=True, kw_only=True):
     """One question, and what is expected of it."""
 
-    id: str  # the file's stem
     ask: str
-    person: str  # who asks, by id or name, under the key `as`; empty: the owner
+    person: Annotated[str, Key("as")] = ""  # who asks, by id or name; empty: the owner
     any_of: tuple[str, ...]  # one of these, if there are any
     all_of: tuple[str, ...]  # and all of these
-    never: tuple[str, ...]  # and none of these
-    places: tuple[str, ...]  # of PLACES, under the key `of`
-    k: int  # how many memories may be searched for it
-    enabled: bool  # else it is set aside, and not drafted again
-    provenance: Provenance
-    source: YamlDocument  # the file as it stands; edits splice its lines
+    never: Annotated[tuple[str, ...], Key(read=_texts)]  # and none of these
+    places: Annotated[tuple[str, ...], Key("of", read=_places)]  # of PLACES
+    k: int = DEFAULT_K  # how many memories may be searched for it
+    enabled: bool = True  # else it is set aside, and not drafted again
+
+    @classmethod
+    def drawn(cls, document: Document, record_id: str) -> Mapping[str, Any]:
+        """Read what is expected; a plain list is one of which any will do."""
+        meta, expect = document.meta, document.meta.get("expect")
+        ask = base.field(meta, "ask", str).strip()
+        if not isinstance(expect, Mapping):
+            return {"ask": ask, "any_of": _texts(meta, "expect"), "all_of": ()}
+        if strange := [key for key in expect if key not in ("any", "all")]:
+            raise ValueError(f"`expect` has `any` and `all`, not `{strange[0]}`")
+        return {"ask": ask, "any_of": _texts(expect, "any"), "all_of": _texts(expect, "all")}
+
+    def check(self) -> None:
+        """Refuse one that asks nothing, or expects nothing."""
+        if not self.ask:
+            raise ValueError("`ask` should be a question, not empty")
+        if not (self.expected or self.never):
+            raise ValueError("`expect` is missing, and so is `never`: nothing is checked")
+        if self.k < 1:
+            raise ValueError(f"`k` should be 1 or more, not {self.k}")
+
+    @property
+    def told(self) -> str:
+        return "\n".join((self.ask, *self.expected, *self.never))
+
+    @property
+    def concerned(self) -> tuple[str, ...]:
+        return (person_id(self.person),) if self.person else ()
+
+    @property
+    def headline(self) -> str:
+        return f"check {self.id}: {self.ask}"
+
+    @property
+    def quoted(self) -> str:
+        return ""
+
+    def changes_since(self, old: Check) -> Told:
+        """Tell of it line by line."""
+        yield from changed_lines(old.source.text, self.source.text)
 
     @property
     def expected(self) -> tuple[str, ...]:
@@ -65,59 +117,22 @@ def holds(text: str, wanted: str) -> bool:
     return re.search(pattern, folded(text)) is not None
 
 
-def parse(source: str, stem: str) -> Check:
-    """Read a check from the text of its file; `source.text` gives the same bytes back."""
-    return of(YamlDocument.of(source), stem)
-
-
-def of(document: YamlDocument, check_id: str) -> Check:
-    """Read a check from its document."""
-    meta = document.meta
-    any_of, all_of = _expected(meta)
-    never = _texts(meta, "never")
-    ask, k = base.field(meta, "ask", str), base.field(meta, "k", int, DEFAULT_K)
-    if not ask.strip():
-        raise ValueError("`ask` should be a question, not empty")
-    if not (any_of or all_of or never):
-        raise ValueError("`expect` is missing, and so is `never`: nothing is checked")
-    if k < 1:
-        raise ValueError(f"`k` should be 1 or more, not {k}")
-    places = base.texts(meta, "of") or WITHOUT_MODEL
-    for place in places:
-        if place not in PLACES:
-            raise ValueError(f"`of` should be of {', '.join(PLACES)}, not `{place}`")
-    return Check(
-        id=check_id,
-        ask=ask.strip(),
-        person=base.field(meta, "as", str, ""),
-        any_of=any_of,
-        all_of=all_of,
-        never=never,
-        places=tuple(place for place in PLACES if place in places),
-        k=k,
-        enabled=base.field(meta, "enabled", bool, True),
-        provenance=base.provenance(meta),
-        source=document,
-    )
-
-
-def _expected(meta: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return what any of, and what all of is expected; a plain list is one of which any will do."""
-    expect = meta.get("expect")
-    if not isinstance(expect, Mapping):
-        return _texts(meta, "expect"), ()
-    if strange := [key for key in expect if key not in ("any", "all")]:
-        raise ValueError(f"`expect` has `any` and `all`, not `{strange[0]}`")
-    return _texts(expect, "any"), _texts(expect, "all")
-
-
-def _texts(meta: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    """Return a list of texts; a number will do for one."""
-    value = meta.get(name)
-    listed = value if isinstance(value, list) else [] if value is None else [value]
-    if not all(isinstance(each, str | int | float) and str(each).strip() for each in listed):
-        raise ValueError(f"`{name}` should be texts")
-    return tuple(str(each).strip() for each in listed)
+CHECK = RecordKind(
+    name="check",
+    singular="check",
+    plural="checks",
+    key="checks",
+    patterns=(f"{FOLDER}/*.yaml",),
+    record=Check,
+    forgetting="file",
+    people_keys=("as", "audience"),
+    text_keys=("ask", "expect", "never"),
+    explained=True,
+    counted=True,
+    bundled="whole",
+)
+parse, path, paths = CHECK.parse, CHECK.path, CHECK.files
+load, plan_new = CHECK.load, CHECK.plan_new
 
 
 def new(
@@ -134,30 +149,5 @@ def new(
     Raises:
         ValueError: If it checks nothing.
     """
-    meta = base.filled({"ask": ask, "as": person, "expect": list(expect), "never": list(never)})
-    source = yaml_edit.dump(meta | (provenance or Provenance()).meta())
-    return of(YamlDocument.of(source), check_id)
-
-
-def path(check_id: str) -> str:
-    """Return where a check lies, relative to the entity folder."""
-    return f"{FOLDER}/{check_id}.yaml"
-
-
-def paths(folder: Path) -> list[Path]:
-    """Return the files of all checks, by name."""
-    return base.paths(folder, "*.yaml")
-
-
-def load(file: Path) -> Check:
-    """Read the check in a file.
-
-    Raises:
-        RecordInvalidError: If it is none.
-    """
-    return base.load(file, parse)
-
-
-def plan_new(check: Check, why: str) -> Change:
-    """Plan to put a new check into the folder."""
-    return base.plan_new(path(check.id), check.source, why)
+    values = {"ask": ask, "as": person, "expect": expect, "never": never}
+    return CHECK.new(check_id, "", provenance, **values)

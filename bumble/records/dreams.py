@@ -7,16 +7,15 @@ fragments and its thread. Knows nothing of models, or of how pairs are chosen.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
-from msgspec import Struct
-
-from bumble.entity.changes import Change
 from bumble.records import base
 from bumble.records.base import Provenance
+from bumble.records.fields import Key
+from bumble.records.kind import Record, RecordKind
 from bumble.text import markdown
 from bumble.text.markdown import Document
 
@@ -25,53 +24,72 @@ FOLDER = "dreams"
 FRAGMENTS, THREAD = "Fragments", "Thread"  # headings of the body
 
 
-class Dream(Struct, frozen=True):
+def _pairs(meta: Mapping[str, Any], key: str) -> tuple[tuple[str, str], ...]:
+    listed = base.field(meta, key, list, [])
+    for item in listed:
+        if not (isinstance(item, list) and [type(each) for each in item] == [str, str]):
+            raise ValueError(f"`{key}` should be a list of [episode id, episode id]")
+    return tuple((first, second) for first, second in listed)
+
+
+class Dream(Record, frozen=True, kw_only=True):
     """One dream."""
 
-    id: str  # `drm_<ULID>`, the file's stem
+    FOUND: ClassVar[str] = "pairs"
+
     at: datetime
-    pairs: tuple[tuple[str, str], ...]  # ids of the episodes that met
+    pairs: Annotated[tuple[tuple[str, str], ...], Key(read=_pairs)]  # episodes that met
     fragments: tuple[str, ...]  # one image each
     thread: str  # what ran through them; may be empty
     became: tuple[str, ...]  # `journal`, `noise`, the id of a belief
-    seed: int | None  # of the random choice, so that it can be made again
+    seed: int | None = None  # of the random choice, so that it can be made again
     bypassed: tuple[str, ...]  # names of the gates that it was forced past
-    provenance: Provenance
-    source: Document  # the file as it stands; edits splice its lines
 
+    @classmethod
+    def drawn(cls, document: Document, record_id: str) -> Mapping[str, Any]:
+        """Read the two parts of the body."""
+        parts = {one.title.casefold(): one.body for one in markdown.sections(document.body)[1]}
+        fragments = _fragments(parts.get(FRAGMENTS.casefold(), ""))
+        return {"fragments": fragments, "thread": parts.get(THREAD.casefold(), "")}
 
-def parse(source: str, stem: str) -> Dream:
-    """Read a dream from the text of its file; `source.text` gives the same bytes back."""
-    return of(markdown.parse(source), stem)
+    @property
+    def rests_on(self) -> tuple[str, ...]:
+        return tuple(episode_id for pair in self.pairs for episode_id in pair)
 
+    @property
+    def headline(self) -> str:
+        return f"dream {self.id}, {self.at:%Y-%m-%d %H:%M}"
 
-def of(document: Document, dream_id: str) -> Dream:
-    """Read a dream from its document."""
-    meta = document.meta
-    parts = {one.title.casefold(): one.body for one in markdown.sections(document.body)[1]}
-    return Dream(
-        id=dream_id,
-        at=base.field(meta, "at", datetime),
-        pairs=tuple(_pair(item) for item in base.field(meta, "pairs", list, [])),
-        fragments=_fragments(parts.get(FRAGMENTS.casefold(), "")),
-        thread=parts.get(THREAD.casefold(), ""),
-        became=base.texts(meta, "became"),
-        seed=None if meta.get("seed") is None else base.field(meta, "seed", int),
-        bypassed=base.texts(meta, "bypassed"),
-        provenance=base.provenance(meta),
-        source=document,
-    )
-
-
-def _pair(item: object) -> tuple[str, str]:
-    if not (isinstance(item, list) and len(item) == 2 and all(isinstance(i, str) for i in item)):
-        raise ValueError("`pairs` should be a list of [episode id, episode id]")
-    return item[0], item[1]
+    @property
+    def quoted(self) -> str:
+        return "\n".join([*(f"- {row}" for row in self.fragments), self.thread]).strip()
 
 
 def _fragments(text: str) -> tuple[str, ...]:
     rows = (line.strip() for line in markdown.lines(text))
     return tuple(line.removeprefix("- ").strip() for line in rows if line)
+
+
+DREAM = RecordKind(
+    name="dream",
+    singular="dream",
+    plural="dreams",
+    key="dreams",
+    patterns=(f"{FOLDER}/*.md",),
+    record=Dream,
+    forgetting="file",
+    merging="bumble",
+    prefix=PREFIX,
+    own_words=True,
+    passages="dream",
+    retells=True,
+    explained=True,
+    counted=True,
+    page="Dream",
+    bundled="whole",
+)
+parse, of, path, paths = DREAM.parse, DREAM.of, DREAM.path, DREAM.files
+read, plan_new = DREAM.every, DREAM.plan_new
 
 
 def new_id(folder: Path, at: datetime, rng: random.Random) -> str:
@@ -97,38 +115,17 @@ def new(
     provenance: Provenance | None = None,
 ) -> Dream:
     """Make a dream that is not in the folder yet; `plan_new` puts it there."""
-    meta: Mapping[str, Any] = {"at": base.stamp(at)} | base.filled(
-        {
-            "pairs": [list(pair) for pair in pairs],
-            "became": list(became),
-            "seed": seed,
-            "bypassed": list(bypassed),
-        }
-    )
     rows = "\n".join(f"- {' '.join(fragment.split())}" for fragment in fragments)
     parts = [f"## {FRAGMENTS}\n\n{rows}"] if rows else []
     if thread:
         parts.append(f"## {THREAD}\n\n{markdown.contained(' '.join(thread.split()))}")
-    body = "\n\n".join(parts)
-    return of(markdown.render({**meta, **(provenance or Provenance()).meta()}, body), dream_id)
-
-
-def path(dream_id: str) -> str:
-    """Return where a dream lies, relative to the entity folder."""
-    return f"{FOLDER}/{dream_id}.md"
-
-
-def paths(folder: Path) -> list[Path]:
-    """Return the files of all dreams, oldest first."""
-    return base.paths(folder, "*.md")
-
-
-def read(folder: Path) -> Iterator[Dream]:
-    """Yield every dream, oldest first."""
-    for file in paths(folder):
-        yield base.load(file, parse)
-
-
-def plan_new(dream: Dream, why: str) -> Change:
-    """Plan to put a new dream into the folder."""
-    return base.plan_new(path(dream.id), dream.source, why)
+    return DREAM.new(
+        dream_id,
+        "\n\n".join(parts),
+        provenance,
+        at=at,
+        pairs=pairs,
+        became=became,
+        seed=seed,
+        bypassed=bypassed,
+    )

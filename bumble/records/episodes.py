@@ -6,10 +6,10 @@ time. Knows nothing of models or ranking.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from msgspec import Struct
 
@@ -17,7 +17,8 @@ from bumble.entity.changes import Change
 from bumble.errors import RecordMissingError
 from bumble.records import base
 from bumble.records.base import Provenance
-from bumble.text import markdown
+from bumble.records.fields import BODY, JOINED, Key, joined, unit
+from bumble.records.kind import Record, RecordKind, Told, told_anew
 from bumble.text.markdown import Document
 
 REFLECTION_MAX_CHARS = 1500  # longest text of why it mattered
@@ -49,29 +50,52 @@ class Telling(Struct, frozen=True):
         return "\n\n".join(filter(None, parts))
 
 
-class Episode(Struct, frozen=True):
+def _imprints(meta: Mapping[str, Any], key: str) -> tuple[Imprint, ...]:
+    """Read what was felt."""
+    listed = base.field(meta, key, list, [])
+    if not all(isinstance(item, dict) for item in listed):
+        raise ValueError(f"`{key}` should be a list of {{emotion, intensity, trigger}}")
+    return tuple(
+        Imprint(
+            base.field(item, "emotion", str),
+            base.unit(item, "intensity"),
+            base.field(item, "trigger", str, ""),
+        )
+        for item in listed
+    )
+
+
+class Episode(Record, frozen=True, kw_only=True):
     """One remembered event."""
 
-    id: str  # `ep_<ULID>`, the file's stem; unique across clones
     at: datetime  # when it began; timezone-aware
-    significance: float  # how much it mattered when it happened, in [0, 1]
-    people: tuple[str, ...]  # ids of those who took part
-    imprints: tuple[Imprint, ...]
-    soma: str  # the body at the time as a tag, empty if unknown
-    session: str  # id of the conversation it is a stretch of; empty if none
-    tags: tuple[str, ...]  # what it is about, in a word each, without `#`
-    summary_source: str  # `excerpt`: cut from the transcript, no model has told it yet; else empty
-    tries: int  # how often a model has been asked to tell an excerpt, and could not
-    dormant: bool  # found by search, not by recall
-    faded: bool  # dormant because it faded, not because a person wanted it
-    provenance: Provenance
-    text: str  # Markdown, without surrounding blank lines; both parts of its telling
-    source: Document  # the file as it stands; edits splice its lines
+    significance: Annotated[float, Key(read=unit(UNKNOWN))]  # when it happened, in [0, 1]
+    people: Annotated[tuple[str, ...], JOINED]  # ids of those who took part
+    imprints: Annotated[tuple[Imprint, ...], Key(read=_imprints, merge=joined)]
+    soma: str = ""  # the body at the time as a tag, empty if unknown
+    session: str = ""  # id of the conversation it is a stretch of; empty if none
+    tags: Annotated[tuple[str, ...], JOINED]  # what it is about, in a word each, without `#`
+    summary_source: str = ""  # `excerpt`: cut from the transcript, no model has told it yet
+    tries: int = 0  # how often a model has been asked to tell an excerpt, and could not
+    dormant: bool = False  # found by search, not by recall
+    # dormant because it faded, not because a person wanted it
+    faded: Annotated[bool, Key(read=lambda meta, key: meta.get(key) is not None)]
+    text: Annotated[str, BODY]  # Markdown, without surrounding blank lines; its whole telling
 
     @property
-    def audience(self) -> tuple[str, ...]:
-        """Who may meet it in a prompt; empty: everyone."""
-        return self.provenance.audience
+    def rests_on(self) -> tuple[str, ...]:
+        return (self.session,)
+
+    @property
+    def headline(self) -> str:
+        people = f" with {', '.join(self.people)}" if self.people else ""
+        return f"episode {self.id}, {self.at:%Y-%m-%d %H:%M}{people}"
+
+    def changes_since(self, old: Episode) -> Told:
+        """Tell of its leaving recall, and of a new telling."""
+        if old.dormant != self.dormant:
+            yield f"episode {self.id} {'left recall' if self.dormant else 'is back in recall'}"
+        yield from told_anew(f"episode {self.id} told anew", old.text, self.text)
 
     @property
     def telling(self) -> Telling:
@@ -96,41 +120,29 @@ def telling(text: str) -> Telling:
     return Telling("\n".join(narrative).strip(), "\n".join(reflection).strip())
 
 
-def parse(source: str, stem: str) -> Episode:
-    """Read an episode from the text of its file; `source.text` gives the same bytes back."""
-    return of(markdown.parse(source), stem)
-
-
-def of(document: Document, episode_id: str) -> Episode:
-    """Read an episode from its document."""
-    meta = document.meta
-    return Episode(
-        id=episode_id,
-        at=base.field(meta, "at", datetime),
-        significance=base.unit(meta, "significance", UNKNOWN),
-        people=base.texts(meta, "people"),
-        imprints=tuple(_imprint(item) for item in base.field(meta, "imprints", list, [])),
-        soma=base.field(meta, "soma", str, ""),
-        session=base.field(meta, "session", str, ""),
-        tags=base.texts(meta, "tags"),
-        summary_source=base.field(meta, "summary_source", str, ""),
-        tries=base.field(meta, "tries", int, 0),
-        dormant=base.field(meta, "dormant", bool, False),
-        faded=meta.get("faded") is not None,
-        provenance=base.provenance(meta),
-        text=document.body,
-        source=document,
-    )
-
-
-def _imprint(item: object) -> Imprint:
-    if not isinstance(item, dict):
-        raise ValueError("`imprints` should be a list of {emotion, intensity, trigger}")
-    return Imprint(
-        base.field(item, "emotion", str),
-        base.unit(item, "intensity"),
-        base.field(item, "trigger", str, ""),
-    )
+EPISODE = RecordKind(
+    name="episode",
+    singular="episode",
+    plural="episodes",
+    key="episodes",
+    patterns=(f"{FOLDER}/*/*/*.md",),
+    record=Episode,
+    forgetting="file",
+    merging="bumble",
+    prefix=PREFIX,
+    people_keys=("people", "audience"),
+    text_keys=("imprints", "tags"),
+    own_words=True,
+    passages="episode",
+    unasked=True,
+    claims=True,
+    explained=True,
+    counted=True,
+    page="Episode",
+    bundled="whole",
+    edit="bumble episode edit",
+)
+parse, of, paths, read = EPISODE.parse, EPISODE.of, EPISODE.files, EPISODE.every
 
 
 def new(
@@ -149,19 +161,20 @@ def new(
     provenance: Provenance | None = None,
 ) -> Episode:
     """Make an episode that is not in the folder yet; `plan_new` puts it there."""
-    meta = {"at": base.stamp(at), "significance": round(significance, 4)} | base.filled(
-        {
-            "people": list(people),
-            "imprints": [_imprint_meta(item) for item in imprints],
-            "soma": soma,
-            "session": session,
-            "tags": list(tags),
-            "summary_source": summary_source,
-            "inferences": list(inferences),  # sentences of it that say more than was said
-        }
+    return EPISODE.new(
+        episode_id,
+        text,
+        provenance,
+        at=at,
+        significance=round(significance, 4),
+        people=people,
+        imprints=tuple(_imprint_meta(item) for item in imprints),
+        soma=soma,
+        session=session,
+        tags=tags,
+        summary_source=summary_source,
+        inferences=inferences,  # sentences of it that say more than was said
     )
-    origin = (provenance or Provenance()).meta()
-    return of(markdown.render(meta | origin, text), episode_id)
 
 
 def _imprint_meta(imprint: Imprint) -> dict[str, Any]:
@@ -176,22 +189,11 @@ def path(folder: Path, episode_id: str, at: datetime) -> Path:
     return folder / f"{at:%Y}" / f"{at:%m}" / f"{episode_id}.md"
 
 
-def paths(folder: Path) -> list[Path]:
-    """Return the files of all episodes, oldest first."""
-    return sorted(base.paths(folder, "*/*/*.md"), key=lambda file: file.name)
-
-
 def locate(folder: Path, episode_id: str) -> Path | None:
     """Return the file of an episode, wherever below the folder a person has put it."""
     if not base.is_id(episode_id):
         return None
     return next(iter(base.paths(folder, f"*/*/{episode_id}.md")), None)
-
-
-def read(folder: Path) -> Iterator[Episode]:
-    """Yield every episode, oldest first."""
-    for file in paths(folder):
-        yield base.load(file, parse)
 
 
 def find(folder: Path, episode_id: str) -> Episode:
@@ -204,7 +206,7 @@ def find(folder: Path, episode_id: str) -> Episode:
     if file is None:
         known = (other.stem for other in paths(folder))
         raise RecordMissingError("episode", episode_id, base.nearest(episode_id, known))
-    return base.load(file, parse)
+    return EPISODE.load(file)
 
 
 def plan_new(episode: Episode, why: str) -> Change:
@@ -244,11 +246,6 @@ def plan_dormant(
     mark = episode.significance if dormant and faded else None
     values = {"dormant": True if dormant else None, "faded": mark}
     return _plan(folder, episode, base.with_values(episode.source, values), why)
-
-
-def plan_forget(folder: Path, episode: Episode, why: str) -> Change:
-    """Plan to remove an episode's file."""
-    return base.plan_remove(_place(folder, episode), episode.source, why)
 
 
 def _plan(folder: Path, episode: Episode, document: Document, why: str) -> Change | None:

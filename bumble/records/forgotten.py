@@ -13,6 +13,7 @@ import hmac
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
+from typing import Annotated
 
 from msgspec import Struct
 
@@ -20,7 +21,8 @@ from bumble.entity import changes
 from bumble.entity.changes import Change
 from bumble.errors import RecordInvalidError
 from bumble.files import disk
-from bumble.records import base, jsonl
+from bumble.records import base, fields, jsonl
+from bumble.records.fields import Key, Meta
 from bumble.records.sessions import Message
 from bumble.text.yaml_edit import SourceError
 
@@ -30,13 +32,23 @@ PREFIX = "fgt"
 MET_AFTER = "met_after"  # of a message: ids of lines that name who says it, met anew since
 
 
+def _texts(meta: Meta, key: str) -> frozenset[str]:
+    return frozenset(base.texts(meta, key))
+
+
+def _key(meta: Meta, key: str) -> str:
+    return bytes.fromhex(base.field(meta, key, str)).hex()
+
+
 class Forgotten(Struct, frozen=True):
     """One person who was forgotten."""
 
     at: datetime
-    key: str  # of the hashes, hexadecimal
-    people: frozenset[str]  # hashes of their id and names
-    ids: frozenset[str]  # of the messages, conversations and records that went
+    key: Annotated[str, Key(read=_key)]  # of the hashes, hexadecimal
+    people: Annotated[frozenset[str], Key(read=_texts)]  # hashes of their id and names
+    ids: Annotated[
+        frozenset[str], Key(read=_texts)
+    ]  # of the messages, conversations and records that went
     id: str = ""  # empty: an older version's; then all that was said later is of one met anew
 
     def is_named(self, name: str) -> bool:
@@ -72,17 +84,7 @@ def parse(source: str) -> tuple[Forgotten, ...]:
     for line in lines:
         try:
             if line.data.get("type") == TYPE:
-                key = base.field(line.data, "key", str)
-                bytes.fromhex(key)
-                entries.append(
-                    Forgotten(
-                        base.field(line.data, "at", datetime),
-                        key,
-                        frozenset(base.texts(line.data, "people")),
-                        frozenset(base.texts(line.data, "ids")),
-                        base.field(line.data, "id", str, ""),
-                    )
-                )
+                entries.append(fields.read_struct(Forgotten, line.data))
         except ValueError as error:
             raise SourceError(str(error), line.number) from error
     return tuple(dict.fromkeys(entries))

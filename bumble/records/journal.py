@@ -8,7 +8,8 @@ who may meet it, stands in an HTML comment under its heading. Knows nothing of m
 from __future__ import annotations
 
 import re
-from datetime import datetime, tzinfo
+from collections.abc import Sequence
+from datetime import UTC, datetime, tzinfo
 from functools import partial
 from pathlib import Path
 
@@ -17,11 +18,15 @@ from msgspec import Struct
 from bumble.entity import changes
 from bumble.entity.changes import Change
 from bumble.errors import UsageError
-from bumble.records import base, origin_comments
+from bumble.records import base
 from bumble.records.base import Provenance
+from bumble.records.fields import parts
+from bumble.records.kind import Kind, RecordView, Told, quoted
+from bumble.records.provenance import harmless, lines_in, origin_comment, split_origin
 from bumble.text import markdown, moments
 
 PATH = "journal.md"
+STAMP = "%Y-%m-%d %H:%M:%S"
 _HEADING = re.compile(r"(\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?)?)((?: #[^\s#]+)*)")
 
 
@@ -62,7 +67,7 @@ def parse(source: str, stem: str = "", *, zone: tzinfo) -> Journal:
         heading = _heading(one.title, zone)
         if heading:
             at, tags = heading
-            origin, text = origin_comments.split(one.own)
+            origin, text = split_origin(one.own)
             entries.append(
                 JournalEntry(at, tags, _trimmed(text), one.line + above, one.source, origin)
             )
@@ -70,7 +75,7 @@ def parse(source: str, stem: str = "", *, zone: tzinfo) -> Journal:
             entries[-1] = _joined(entries[-1], one.source)
         else:
             preamble += one.source
-        above -= origin_comments.lines_in(one.source)
+        above -= lines_in(one.source)
     return Journal(preamble, tuple(entries), source)
 
 
@@ -90,7 +95,7 @@ def _heading(title: str, zone: tzinfo) -> tuple[datetime, tuple[str, ...]] | Non
 def _joined(entry: JournalEntry, more: str) -> JournalEntry:
     whole = entry.source + more
     heading = markdown.lines(entry.source)[0]
-    origin, text = origin_comments.split(whole[len(heading) :])
+    origin, text = split_origin(whole[len(heading) :])
     return JournalEntry(entry.at, entry.tags, _trimmed(text), entry.line, whole, origin)
 
 
@@ -107,6 +112,55 @@ def read(file: Path, zone: tzinfo) -> Journal:
     if not file.exists():
         return Journal("", (), "")
     return base.load(file, partial(parse, zone=zone))
+
+
+def _views(path: Path, zone: tzinfo) -> Sequence[RecordView]:
+    return [
+        RecordView(
+            id=f"{entry.at:{STAMP}}",
+            text=entry.text,
+            origin=entry.provenance,
+            sources=entry.provenance.sources,
+            at=entry.at,
+            line=entry.line,
+            source=entry.source,
+            times={"at": entry.at},
+        )
+        for entry in read(path, zone).entries
+    ]
+
+
+def _told(before: str | None, after: str | None) -> Told:
+    old, new = (parse(text or "", zone=UTC).entries for text in (before, after))
+    was, now = ([entry.source.strip() for entry in side] for side in (old, new))
+    for mark, entries, others in (("journal", new, was), ("gone: journal", old, now)):
+        for entry in entries:
+            if entry.source.strip() not in others:
+                tags = "".join(f" #{tag}" for tag in entry.tags)
+                yield f"{mark} {entry.at:%Y-%m-%d %H:%M}{tags}"
+                yield from quoted(entry.text)
+
+
+JOURNAL = Kind(
+    name="journal",
+    singular="journal entry",
+    plural="journal entries",
+    key="journal",
+    patterns=(PATH,),
+    parser=partial(parse, zone=UTC),
+    viewer=_views,
+    teller=_told,
+    joiner=parts,
+    forgetting="parts",
+    merging="bumble",
+    file_name="journal",
+    passages="journal",
+    explained=True,
+    counted=True,
+    page="Journal",
+    bundled="parts",
+    edit="bumble journal edit",
+)
 
 
 def plan_add(
@@ -137,8 +191,8 @@ def plan_add(
         raise UsageError("A journal entry needs a text.")
     marks = "".join(f" #{tag}" for tag in map(_tag, tags) if tag)
     head = f"## {at.astimezone(zone):%Y-%m-%d %H:%M:%S}{marks}"
-    body = markdown.contained(origin_comments.harmless(text))
-    return changes.add(PATH, f"\n{head}\n{origin_comments.render(provenance)}\n{body}\n", why)
+    body = markdown.contained(harmless(text))
+    return changes.add(PATH, f"\n{head}\n{origin_comment(provenance)}\n{body}\n", why)
 
 
 def _tag(text: str) -> str:

@@ -11,6 +11,8 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
+from collections.abc import Sequence
+from datetime import tzinfo
 from pathlib import Path
 
 from msgspec import Struct
@@ -20,8 +22,11 @@ from bumble.entity import changes
 from bumble.entity.changes import Change
 from bumble.errors import RecordMissingError, RefusedError, SectionLockedError, UsageError
 from bumble.files import disk
-from bumble.records import base, origin_comments
+from bumble.records import base
 from bumble.records.base import Provenance
+from bumble.records.fields import parts
+from bumble.records.kind import Kind, RecordView, Told, quoted, told_anew
+from bumble.records.provenance import harmless, lines_in, origin_comment, split_origin
 from bumble.text import markdown
 from bumble.text.words import one_line
 
@@ -63,13 +68,13 @@ def parse(source: str, stem: str = "") -> Knowledge:
     above, sections = document.body_line - 1, list[KnowledgeSection]()
     for one in found:
         sections.append(_section(one, above))
-        above -= origin_comments.lines_in(one.source)
+        above -= lines_in(one.source)
     return Knowledge(source[: document.body_start] + preamble, tuple(sections), source)
 
 
 def _section(one: markdown.Section, above: int) -> KnowledgeSection:
     title, locked = unmarked(one.title)
-    origin, text = origin_comments.split(one.own)
+    origin, text = split_origin(one.own)
     return KnowledgeSection(
         title=title,
         locked=locked,
@@ -117,6 +122,59 @@ def _bare(title: str) -> str:
 EMPTY = Knowledge("", (), None)
 
 
+def _views(path: Path, _: tzinfo) -> Sequence[RecordView]:
+    return [
+        RecordView(
+            id=section.title,
+            text=section.text,
+            origin=section.provenance,
+            sources=section.provenance.sources,
+            line=section.line,
+            source=section.source[: len(section.source) - len(section.tail)],
+        )
+        for section in read(path).sections
+    ]
+
+
+def _told(before: str | None, after: str | None) -> Told:
+    old, new = (
+        {key(section.title): section for section in parse(text or "").sections}
+        for text in (before, after)
+    )
+    for each in dict.fromkeys((*old, *new)):
+        was, now = old.get(each), new.get(each)
+        if was and now:
+            if (was.title, was.locked) != (now.title, now.locked):
+                yield f'knowledge "{was.title}" is now "{now.title}"{" [locked]" * now.locked}'
+            yield from told_anew(f'knowledge "{now.title}"', was.text, now.text)
+        elif one := now or was:
+            yield f'{"new" if now else "gone:"} knowledge "{one.title}"'
+            yield from quoted(one.text)
+
+
+KNOWLEDGE = Kind(
+    name="knowledge",
+    singular="section of knowledge",
+    plural="sections of knowledge",
+    key="knowledge",
+    patterns=(PATH,),
+    parser=parse,
+    viewer=_views,
+    teller=_told,
+    joiner=parts,
+    forgetting="parts",
+    merging="bumble",
+    file_name="knowledge",
+    passages="knowledge",
+    claims=True,
+    explained=True,
+    counted=True,
+    page="Knowledge",
+    bundled="parts",
+    edit="bumble knowledge edit",
+)
+
+
 def read(file: Path) -> Knowledge:
     """Read the file; none at all counts as an empty one."""
     return base.load(file, parse) if file.exists() else EMPTY
@@ -129,8 +187,8 @@ def find(knowledge: Knowledge, title: str) -> KnowledgeSection | None:
 
 def with_origin(section: KnowledgeSection, provenance: Provenance) -> str:
     """Return the source of a section with another origin in its comment."""
-    _, rest = origin_comments.split(_own(section))
-    told = origin_comments.render(provenance).replace("\n", markdown.newline_of(section.source))
+    _, rest = split_origin(_own(section))
+    told = origin_comment(provenance).replace("\n", markdown.newline_of(section.source))
     return section.heading + told + rest + section.tail
 
 
@@ -165,7 +223,7 @@ def plan_set(
     """
     title = _clean(title)
     _guard(knowledge, title, by_entity=by_entity, force_locked=force_locked)
-    body = markdown.contained(origin_comments.harmless(text))
+    body = markdown.contained(harmless(text))
     if not key(title) or not body:
         raise UsageError("A section of knowledge needs a title and a text.")
     there = find(knowledge, title)
@@ -255,7 +313,7 @@ def _same_text(old: str, new: str) -> bool:
 
 def _commented(body: str, provenance: Provenance | None) -> str:
     """Return what stands under a heading: where the text comes from, and the text."""
-    return f"{origin_comments.render(provenance)}\n{body}\n"
+    return f"{origin_comment(provenance)}\n{body}\n"
 
 
 def _own(section: KnowledgeSection) -> str:

@@ -88,7 +88,15 @@ def plan(
     why: str,
     remove: Iterable[Sequence[str]] = (),
 ) -> Change | None:
-    """Plan to change some values; None when nothing differs."""
+    """Plan to change some values and leave the rest of the file; None when nothing differs.
+
+    Args:
+        path: Of the file.
+        old: As it was read.
+        values: What is to differ, nested as in the file; lists are replaced as a whole.
+        why: For the change set.
+        remove: Keys to take out, each a path of keys: `[["affects", "joy"]]`.
+    """
     new = edited(old, values, remove).source or ""
     if new == (old.source or ""):
         return None

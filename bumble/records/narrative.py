@@ -10,15 +10,15 @@ import re
 from collections.abc import Collection, Sequence
 from datetime import datetime
 from pathlib import Path
-
-from msgspec import Struct
+from typing import Annotated
 
 from bumble.entity.changes import Change
 from bumble.records import base, episodes
 from bumble.records.base import Provenance
 from bumble.records.episodes import Episode
+from bumble.records.fields import BODY, Key
+from bumble.records.kind import Record, RecordKind, Told, changed_lines
 from bumble.text import markdown
-from bumble.text.markdown import Document
 
 PATH = "narrative.md"
 EXCERPT = "excerpt"  # the value of `summary_source` where no model has told it yet
@@ -27,35 +27,48 @@ _LINK = r"\[([^\[\]\n]*)\]\(episodes/[^()\s]+\)"
 _CITED = re.compile(rf"(?<![ \t])[ \t]*\((?:(?:{_LINK}|ep_\w+)(?:, )?)+\)")
 
 
-class Narrative(Struct, frozen=True):
-    """The story as it stands."""
+class Narrative(Record, frozen=True, kw_only=True):
+    """The story as it stands; its sources are the episodes it used."""
 
-    text: str  # Markdown; empty until it is first told
-    at: datetime | None  # when it was told
-    provenance: Provenance  # its sources are the episodes it used
-    fingerprint: str  # of what it was told from: unchanged, there is nothing new to tell
-    summary_source: str  # `excerpt`: put together without a model; else empty
-    source: Document  # the file as it stands; edits splice its lines
+    text: Annotated[str, BODY]  # Markdown; empty until it is first told
+    at: datetime | None = None  # when it was told
+    # of what it was told from: unchanged, there is nothing new to tell
+    fingerprint: Annotated[str, Key(read=lambda meta, key: str(meta.get(key) or ""))]
+    summary_source: str = ""  # `excerpt`: put together without a model; else empty
 
 
-def parse(source: str, stem: str = "") -> Narrative:
-    """Read the narrative from the text of its file; `source.text` gives the same bytes back."""
-    document = markdown.parse(source)
-    meta = document.meta
-    at = None if meta.get("at") is None else base.field(meta, "at", datetime)
-    return Narrative(
-        text=document.body,
-        at=at,
-        provenance=base.provenance(meta),
-        fingerprint=str(meta.get("fingerprint") or ""),
-        summary_source=base.field(meta, "summary_source", str, ""),
-        source=document,
-    )
+def _told(before: str | None, after: str | None) -> Told:
+    """Yield the lines that differ."""
+    old, new = ("" if text is None else parse(text).text for text in (before, after))
+    changed = [row.rstrip() for row in changed_lines(old, new, context=0)][1:]
+    if changed:
+        yield "the story it tells of itself"
+        yield from (row for row in changed if not row.startswith("@@"))
+
+
+NARRATIVE = RecordKind(
+    name="narrative",
+    singular="story",
+    plural="stories",
+    key="narrative",
+    patterns=(PATH,),
+    record=Narrative,
+    teller=_told,
+    forgetting="file",
+    merging="bumble",
+    file_name="story",
+    passages="narrative",
+    retells=True,
+    explained=True,
+    page="Narrative",
+    bundled="whole",
+)
+parse = NARRATIVE.parse
 
 
 def read(file: Path) -> Narrative | None:
     """Read the narrative; None where there is no file."""
-    return base.load(file, parse) if file.exists() else None
+    return NARRATIVE.load(file) if file.exists() else None
 
 
 def uncited(text: str) -> str:

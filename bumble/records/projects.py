@@ -5,16 +5,18 @@ Layout: `projects/<slug>.md`; the body is why. Knows nothing of when one is thou
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any
 
 from msgspec import Struct
 
 from bumble.entity.changes import Change
 from bumble.errors import UsageError
 from bumble.files import disk
-from bumble.records import base
+from bumble.records import base, kind
 from bumble.records.base import Provenance
+from bumble.records.fields import ABSENT, BODY, JOINED, Clash, Key, one_of
+from bumble.records.kind import Record, RecordKind, Told, told_anew
 from bumble.text import markdown
 from bumble.text.markdown import Document
 from bumble.text.words import one_line
@@ -24,18 +26,29 @@ ACTIVE, PAUSED, DONE = "active", "paused", "done"
 STATUSES = (ACTIVE, PAUSED, DONE)
 
 
-class Project(Struct, frozen=True):
+def _further(base: Any, current: Any, incoming: Any) -> Any:
+    """Take the status that is further on: done on either side it is done."""
+    sides = [ACTIVE if side is ABSENT else side for side in (current, incoming)]
+    if not all(side in STATUSES for side in sides):
+        raise Clash
+    return max(sides, key=STATUSES.index)
+
+
+class Project(Record, frozen=True, kw_only=True):
     """Something that is worked on."""
 
-    id: str  # the file's stem
     title: str
-    status: str  # one of STATUSES
-    why: str  # Markdown, without surrounding blank lines
-    steps: tuple[str, ...]  # what comes next, in order, under the key `next`
-    people: tuple[str, ...]  # ids of those who take part
-    tags: tuple[str, ...]
-    provenance: Provenance
-    source: Document  # the file as it stands; edits splice its lines
+    status: Annotated[str, Key(read=one_of(STATUSES, ACTIVE), merge=_further)]
+    why: Annotated[str, BODY]  # Markdown, without surrounding blank lines
+    # what comes next, in order
+    steps: Annotated[tuple[str, ...], Key("next", merge=JOINED.merge)]
+    people: Annotated[tuple[str, ...], JOINED]  # ids of those who take part
+    tags: Annotated[tuple[str, ...], JOINED]
+
+    @classmethod
+    def drawn(cls, document: Document, record_id: str) -> Mapping[str, Any]:
+        """Read the title; a project without one is called as its file."""
+        return {"title": one_line(base.field(document.meta, "title", str, "")) or record_id}
 
     @property
     def text(self) -> str:
@@ -43,6 +56,51 @@ class Project(Struct, frozen=True):
         head = f"{self.title} ({self.status})"
         lines = [f"{head}: {self.why}" if self.why else head]
         return "\n".join([*lines, *(f"Next: {step}" for step in self.steps)])
+
+    @property
+    def told(self) -> str:
+        return self.text
+
+    @property
+    def headline(self) -> str:
+        return f"project {self.title} ({self.status})"
+
+    @property
+    def quoted(self) -> str:
+        return self.why
+
+    def changes_since(self, old: Project) -> Told:
+        """Tell of its status, its steps and what it is for."""
+        head = f"project {self.title}"
+        if old.status != self.status:
+            yield f"{head}: {old.status} -> {self.status}"
+        yield from (f"{head}: next {step}" for step in self.steps if step not in old.steps)
+        yield from (
+            f"{head}: no longer next {step}" for step in old.steps if step not in self.steps
+        )
+        yield from told_anew(f"{head}: why", old.why, self.why)
+
+
+PROJECT = RecordKind(
+    name="project",
+    singular="project",
+    plural="projects",
+    key="projects",
+    patterns=(f"{FOLDER}/*.md",),
+    record=Project,
+    forgetting="file",
+    merging="bumble",
+    people_keys=("people", "audience"),
+    text_keys=("title", "next", "tags"),
+    passages="project",
+    explained=True,
+    counted=True,
+    page="Project",
+    bundled="whole",
+    edit="bumble project edit",
+)
+parse, of, path, paths = PROJECT.parse, PROJECT.of, PROJECT.path, PROJECT.files
+load, readable = PROJECT.load, PROJECT.readable
 
 
 class Edit(Struct, frozen=True):
@@ -55,56 +113,9 @@ class Edit(Struct, frozen=True):
     tags: Sequence[str] | None = None
 
 
-def parse(source: str, stem: str) -> Project:
-    """Read a project from the text of its file; `source.text` gives the same bytes back."""
-    return of(markdown.parse(source), stem)
-
-
-def of(document: Document, project_id: str) -> Project:
-    """Read a project from its document; one without a title is called as its file."""
-    meta = document.meta
-    return Project(
-        id=project_id,
-        title=one_line(base.field(meta, "title", str, "")) or project_id,
-        status=base.choice(meta, "status", STATUSES, ACTIVE),
-        why=document.body,
-        steps=base.texts(meta, "next"),
-        people=base.texts(meta, "people"),
-        tags=base.texts(meta, "tags"),
-        provenance=base.provenance(meta),
-        source=document,
-    )
-
-
-def path(project_id: str) -> str:
-    """Return where a project lies, relative to the entity folder."""
-    return f"{FOLDER}/{project_id}.md"
-
-
-def paths(folder: Path) -> list[Path]:
-    """Return the files of all projects, by name."""
-    return base.paths(folder, "*.md")
-
-
-def load(file: Path) -> Project:
-    """Read the project in a file.
-
-    Raises:
-        RecordInvalidError: If it is none.
-    """
-    return base.load(file, parse)
-
-
-def readable(folder: Path) -> list[Project]:
-    """Return every project that can be read, by name; a broken file holds up nothing."""
-    return base.load_all(paths(folder), load)[0]
-
-
 def match(projects: Iterable[Project], name: str) -> Project | None:
     """Return the project of a title or of a file's name; case and spaces do not count."""
-    wanted, everything = disk.same_name(name), list(projects)
-    spellings = [(key, project) for project in everything for key in (project.title, project.id)]
-    return next((project for key, project in spellings if disk.same_name(key) == wanted), None)
+    return kind.match(projects, name, "title", "id")
 
 
 def plan_new(title: str, edit: Edit, why: str, *, provenance: Provenance | None = None) -> Change:

@@ -6,18 +6,17 @@ how a proposal comes about.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 from msgspec import Struct
 
 from bumble.entity.changes import Change
 from bumble.records import base
 from bumble.records.base import Provenance
-from bumble.text import markdown
-from bumble.text.markdown import Document
+from bumble.records.fields import Key, Rule, later, one_of
+from bumble.records.kind import Record, RecordKind, Told, unite
 
 PREFIX = "evo"
 FOLDER = "evolution"
@@ -41,67 +40,93 @@ class Item(Struct, frozen=True):
         return {"text": self.text, **change, "reason": self.reason, "from": list(self.sources)}
 
 
-class Proposal(Struct, frozen=True):
+def _items(most: int) -> Callable[[Mapping[str, Any], str], tuple[Item, ...]]:
+    """Read a list of changes; what a forgetting has emptied is passed over."""
+
+    def read(meta: Mapping[str, Any], key: str) -> tuple[Item, ...]:
+        listed = base.field(meta, key, list, [])
+        if len(listed) > most:
+            raise ValueError(f"`{key}` should be {most} at most, not {len(listed)}")
+        if not all(isinstance(value, Mapping) for value in listed):
+            raise ValueError(f"`{key}` should be a list of mappings")
+        return tuple(item for item in map(_item, listed) if item.text)
+
+    return read
+
+
+def _item(value: Mapping[str, Any]) -> Item:
+    return Item(
+        text=base.field(value, "text", str, "").strip(),
+        reason=base.field(value, "reason", str, ""),
+        sources=base.texts(value, "from"),
+        change=base.field(value, "change", float, 0.0),
+    )
+
+
+class Proposal(Record, frozen=True, kw_only=True):
     """What the entity would change about itself."""
 
-    id: str  # `evo_<ULID>`, the file's stem
+    OF_NEWER: ClassVar[Mapping[str, str]] = {"status": "decided"}
+
     at: datetime
-    status: str  # one of STATUSES
-    interactions: int  # in the entity's life, when it was made
-    traits: tuple[Item, ...]
-    behaviours: tuple[Item, ...]
-    topics: tuple[Item, ...]  # of curiosity
-    provenance: Provenance
-    source: Document  # the file as it stands; edits splice its lines
+    status: Annotated[str, Key(read=one_of(STATUSES, OPEN))]
+    interactions: int = 0  # in the entity's life, when it was made
+    traits: Annotated[tuple[Item, ...], Key(read=_items(MOST_TRAITS))]
+    behaviours: Annotated[tuple[Item, ...], Key(read=_items(MOST_BEHAVIOURS))]
+    # of curiosity
+    topics: Annotated[tuple[Item, ...], Key("curiosity", read=_items(MOST_TOPICS))]
+
+    @classmethod
+    def rules(cls) -> dict[str, Rule]:
+        """Join when it was decided, too, which nobody reads."""
+        return {**super().rules(), "decided": later}
+
+    def check(self) -> None:
+        """Refuse one that goes too far."""
+        for item in self.traits:
+            if not abs(item.change) <= MOST_CHANGE:
+                raise ValueError(f"`change` should be {MOST_CHANGE} at most, not {item.change:g}")
 
     @property
     def items(self) -> tuple[Item, ...]:
         """All of its changes."""
         return (*self.traits, *self.behaviours, *self.topics)
 
+    @property
+    def told(self) -> str:
+        return "\n".join(f"{item.text}: {item.reason}" for item in self.items)
 
-def parse(source: str, stem: str) -> Proposal:
-    """Read a proposal from the text of its file; `source.text` gives the same bytes back."""
-    return of(markdown.parse(source), stem)
+    @property
+    def rests_on(self) -> tuple[str, ...]:
+        return unite(*(item.sources for item in self.items))
 
+    @property
+    def headline(self) -> str:
+        return f"proposal {self.id}"
 
-def of(document: Document, proposal_id: str) -> Proposal:
-    """Read a proposal from its document."""
-    meta = document.meta
-    traits = _items(meta, "traits", MOST_TRAITS)
-    for item in traits:
-        if not abs(item.change) <= MOST_CHANGE:
-            raise ValueError(f"`change` should be {MOST_CHANGE} at most, not {item.change:g}")
-    return Proposal(
-        id=proposal_id,
-        at=base.field(meta, "at", datetime),
-        status=base.choice(meta, "status", STATUSES, OPEN),
-        interactions=base.field(meta, "interactions", int, 0),
-        traits=traits,
-        behaviours=_items(meta, "behaviours", MOST_BEHAVIOURS),
-        topics=_items(meta, "curiosity", MOST_TOPICS),
-        provenance=base.provenance(meta),
-        source=document,
-    )
+    def changes_since(self, old: Proposal) -> Told:
+        """Tell what was decided of it."""
+        if old.status != self.status:
+            yield f"proposal {self.id}: {old.status} -> {self.status}"
 
 
-def _items(meta: Mapping[str, Any], name: str, most: int) -> tuple[Item, ...]:
-    """Read a list of changes; what a forgetting has emptied is passed over."""
-    listed = base.field(meta, name, list, [])
-    if len(listed) > most:
-        raise ValueError(f"`{name}` should be {most} at most, not {len(listed)}")
-    if not all(isinstance(value, Mapping) for value in listed):
-        raise ValueError(f"`{name}` should be a list of mappings")
-    items = (
-        Item(
-            text=base.field(value, "text", str, "").strip(),
-            reason=base.field(value, "reason", str, ""),
-            sources=base.texts(value, "from"),
-            change=base.field(value, "change", float, 0.0),
-        )
-        for value in listed
-    )
-    return tuple(item for item in items if item.text)
+PROPOSAL = RecordKind(
+    name="proposal",
+    singular="proposal",
+    plural="proposals",
+    key="proposals",
+    patterns=(f"{FOLDER}/*.md",),
+    record=Proposal,
+    forgetting="file",
+    merging="bumble",
+    prefix=PREFIX,
+    text_keys=("traits", "behaviours", "curiosity"),
+    own_words=True,
+    explained=True,
+    counted=True,
+)
+parse, path, paths, load = PROPOSAL.parse, PROPOSAL.path, PROPOSAL.files, PROPOSAL.load
+read, plan_new = PROPOSAL.every, PROPOSAL.plan_new
 
 
 def new(
@@ -126,46 +151,13 @@ def new(
     Raises:
         ValueError: If there are too many of a sort, or one goes too far.
     """
-    meta = {"at": base.stamp(at), "status": OPEN, "interactions": interactions}
     listed = {name: [item.meta() for item in changes] for name, changes in items.items()}
-    origin = (provenance or Provenance()).meta()
-    body = f"```diff\n{diff.rstrip()}\n```"
-    return of(markdown.render(meta | base.filled(listed) | origin, body), proposal_id)
-
-
-def path(proposal_id: str) -> str:
-    """Return where a proposal lies, relative to the entity folder."""
-    return f"{FOLDER}/{proposal_id}.md"
-
-
-def paths(folder: Path) -> list[Path]:
-    """Return the files of all proposals, oldest first."""
-    return base.paths(folder, "*.md")
-
-
-def load(file: Path) -> Proposal:
-    """Read the proposal in a file.
-
-    Raises:
-        RecordInvalidError: If it is none.
-    """
-    return base.load(file, parse)
-
-
-def read(folder: Path) -> Iterator[Proposal]:
-    """Yield every proposal, oldest first."""
-    for file in paths(folder):
-        yield load(file)
-
-
-def plan_new(proposal: Proposal, why: str) -> Change:
-    """Plan to put a new proposal into the folder."""
-    return base.plan_new(path(proposal.id), proposal.source, why)
+    values = {"at": at, "status": OPEN, "interactions": interactions, **listed}
+    return PROPOSAL.new(proposal_id, f"```diff\n{diff.rstrip()}\n```", provenance, **values)
 
 
 def plan_decided(proposal: Proposal, status: str, at: datetime, why: str) -> Change | None:
     """Plan to note what its owner decided; None if that is noted already."""
     if proposal.status == status:
         return None
-    document = base.with_values(proposal.source, {"status": status, "decided": base.stamp(at)})
-    return base.plan_edit(path(proposal.id), proposal.source, document, why)
+    return PROPOSAL.plan_edit(proposal, {"status": status, "decided": at}, why)

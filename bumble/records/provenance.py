@@ -4,16 +4,23 @@ A text that is made of several memories reaches everybody whom its prompt, its d
 belief reaches. So it is made of what is for everyone and of what one and the same circle of people
 may meet, and is for that circle; what came from elsewhere, by a tool or an import, stays out of it,
 is quoted in prompts, and is never learnt on its own say-so.
+
+The origin of a part of a file stands in a comment under its heading, or behind its line: one YAML
+flow mapping, in the whole of the file only, which `companions` keeps beside it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from msgspec import Struct
 
+from bumble.entity import companions
 from bumble.records import base
 from bumble.records.base import Provenance
+from bumble.text import yaml_edit
 
 Audience = tuple[str, ...]  # ids of people; empty: everyone
 ITSELF = "wake"  # whom the entity talks with where it wakes for nobody
@@ -66,3 +73,43 @@ STRANGER = Reader("?")  # nobody has this id: only what is for everyone
 def withheld(origin: Provenance) -> str:
     """Say in the place of a text that there is one, and for whom."""
     return f"(only for {', '.join(origin.audience) or 'others'}; --all shows it)"
+
+
+_COMMENT = re.compile(rf"[\r\n]*{companions.COMMENT.pattern}[ \t]*(?:\r\n|\r|\n|\Z)")
+
+
+def split_origin(text: str) -> tuple[Provenance, str]:
+    """Return where a text says it comes from, and the text; a comment of another kind is text."""
+    comment = _COMMENT.match(text)
+    try:
+        origin = base.provenance(yaml_edit.parse_mapping(comment[1])) if comment else None
+    except ValueError:
+        origin = None
+    if comment is None or origin is None:
+        return Provenance(), text
+    return origin, text[comment.end() :]
+
+
+def lines_in(source: str) -> int:
+    """Return how many lines of a section stand beside its file: the comment that was put in."""
+    return int("\n<!--{" in source or "\r<!--{" in source)
+
+
+def origin_comment(origin: Provenance | None) -> str:
+    """Write the comment with its line end; nothing for what a person wrote."""
+    meta = origin.meta() if origin else {}
+    return f"{companions.comment(meta)}\n" if meta else ""
+
+
+def with_origin_values(text: str, values: Mapping[str, Any]) -> str:
+    """Return a text with some values in its first comment of that kind; other fields stay."""
+    comment = _COMMENT.search(text)
+    if comment is None:
+        return text
+    meta = {**yaml_edit.parse_mapping(comment[1]), **values}
+    return text[: comment.start(1)] + companions.inline(meta) + text[comment.end(1) :]
+
+
+def harmless(text: str) -> str:
+    """Show a comment that would pass for the text's origin, as the text that it is."""
+    return text.replace("<", "&lt;", 1) if _COMMENT.match(text) else text

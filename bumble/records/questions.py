@@ -6,31 +6,36 @@ searching, or of who takes a question up.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime
-from pathlib import Path
-
-from msgspec import Struct
+from typing import Annotated, ClassVar
 
 from bumble.entity.changes import Change
-from bumble.records import base
 from bumble.records.base import Provenance
-from bumble.text import markdown
-from bumble.text.markdown import Document
+from bumble.records.fields import BODY
+from bumble.records.kind import Record, RecordKind
 from bumble.text.words import folded, one_line
 
 PREFIX = "qst"
 FOLDER = "questions"
 
 
-class OpenQuestion(Struct, frozen=True):
+class OpenQuestion(Record, frozen=True, kw_only=True):
     """One question that memory had no answer to."""
 
-    id: str  # `qst_<ULID>`, the file's stem
+    ADDED: ClassVar[str] = "open"
+    GONE: ClassVar[str] = "answered"
+
     at: datetime  # when it was looked for
-    text: str
-    provenance: Provenance
-    source: Document  # the file as it stands; edits splice its lines
+    text: Annotated[str, BODY]
+
+    def check(self) -> None:
+        """Refuse one that asks nothing."""
+        if not self.text:
+            raise ValueError("there is no question below the front matter")
+
+    @property
+    def headline(self) -> str:
+        return f"question {self.id}"
 
     def asks(self, text: str, audience: tuple[str, ...]) -> bool:
         """Whether it is the same question, of the same people."""
@@ -38,13 +43,19 @@ class OpenQuestion(Struct, frozen=True):
         return same and set(self.provenance.audience) == set(audience)
 
 
-def parse(source: str, stem: str) -> OpenQuestion:
-    """Read a question from the text of its file; `source.text` gives the same bytes back."""
-    document = markdown.parse(source)
-    if not document.body:
-        raise ValueError("there is no question below the front matter")
-    at = base.field(document.meta, "at", datetime)
-    return OpenQuestion(stem, at, document.body, base.provenance(document.meta), document)
+QUESTION = RecordKind(
+    name="question",
+    singular="open question",
+    plural="open questions",
+    key="questions",
+    patterns=(f"{FOLDER}/*.md",),
+    record=OpenQuestion,
+    forgetting="file",
+    prefix=PREFIX,
+    explained=True,
+    counted=True,
+)
+parse, path, read, plan_new = QUESTION.parse, QUESTION.path, QUESTION.readable, QUESTION.plan_new
 
 
 def new(question_id: str, at: datetime, text: str, provenance: Provenance) -> OpenQuestion:
@@ -53,26 +64,9 @@ def new(question_id: str, at: datetime, text: str, provenance: Provenance) -> Op
     Raises:
         ValueError: If the text is empty.
     """
-    meta = {"at": base.stamp(at)} | provenance.meta()
-    return parse(markdown.render(meta, one_line(text)).text, question_id)
-
-
-def path(question_id: str) -> str:
-    """Return where a question lies, relative to the entity folder."""
-    return f"{FOLDER}/{question_id}.md"
-
-
-def read(folder: Path) -> Iterator[OpenQuestion]:
-    """Yield every open question, oldest first; broken files are passed over."""
-    readable, _ = base.load_all(base.paths(folder, "*.md"), lambda file: base.load(file, parse))
-    yield from readable
-
-
-def plan_new(question: OpenQuestion, why: str) -> Change:
-    """Plan to put a new question into the folder."""
-    return base.plan_new(path(question.id), question.source, why)
+    return QUESTION.new(question_id, one_line(text), provenance, at=at)
 
 
 def plan_answered(question: OpenQuestion, why: str) -> Change:
     """Plan to remove a question that has an answer now."""
-    return base.plan_remove(path(question.id), question.source, why)
+    return QUESTION.plan_forget(question, why)

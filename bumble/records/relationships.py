@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -22,8 +22,22 @@ from msgspec.structs import asdict
 from bumble.entity.changes import Change
 from bumble.errors import NameUnclearError, RecordMissingError
 from bumble.files import disk
-from bumble.records import base
+from bumble.records import base, fields
 from bumble.records.base import Provenance
+from bumble.records.fields import (
+    ABSENT,
+    BODY,
+    EARLIER,
+    JOINED,
+    LATER,
+    ORIGIN,
+    Clash,
+    Key,
+    Rule,
+    Values,
+    nested,
+)
+from bumble.records.kind import Record, RecordKind, RecordView, Told, told_anew
 from bumble.text import markdown
 from bumble.text.markdown import Document
 from bumble.text.schema import LANGUAGE_CODE
@@ -54,39 +68,163 @@ class PendingNote(Struct, frozen=True):
     provenance: Provenance = base.BY_HAND
 
 
-class Relationship(Struct, frozen=True):
+def _pending(base: Any, current: Any, incoming: Any) -> Any:
+    together = fields.joined(base, current, incoming)
+    if together is ABSENT:
+        return ABSENT
+    by_time = sorted(
+        together, key=lambda note: str(note.get("at")) if isinstance(note, dict) else ""
+    )
+    return by_time[-MAX_PENDING:]
+
+
+def _moved_score(base: Any, current: Any, incoming: Any) -> Any:
+    """Let both sides move a score."""
+    values = [0 if value is ABSENT else value for value in (base, current, incoming)]
+    if not all(isinstance(value, int | float) for value in values):
+        raise Clash
+    return round(min(max(values[1] + values[2] - values[0], 0.0), 1.0), 4)
+
+
+def _scores(meta: Mapping[str, Any], key: str) -> Scores:
+    stored = base.field(meta, key, dict, {})
+    return Scores(**{name: base.unit(stored, name, 0.0) for name in asdict(Scores())})
+
+
+def _count(meta: Mapping[str, Any], name: str) -> int:
+    count = base.field(meta, name, int, 0)
+    if count < 0:
+        raise ValueError(f"`{name}` should not be negative")
+    return count
+
+
+def _language(meta: Mapping[str, Any], key: str) -> str:
+    code = base.field(meta, key, str, "")
+    if code and not re.fullmatch(LANGUAGE_CODE, code):
+        raise ValueError(f"`{key}` should be a language's code, like de, not `{code}`")
+    return code
+
+
+def _lines(meta: Mapping[str, Any], key: str) -> dict[str, Provenance] | None:
+    if meta.get(key) is None:
+        return None
+    raw = base.field(meta, key, dict)
+    if not all(isinstance(value, dict) for value in raw.values()):
+        raise ValueError(f"`{key}` should be a mapping of hashes to {{by, model, from, trust}}")
+    return {str(line): base.provenance(value) for line, value in raw.items()}
+
+
+def _notes(meta: Mapping[str, Any], key: str) -> tuple[PendingNote, ...]:
+    return tuple(map(_note, base.field(meta, key, list, [])))
+
+
+def _note(item: object) -> PendingNote:
+    if isinstance(item, str):
+        return PendingNote(item)
+    if not isinstance(item, dict):
+        raise ValueError("`pending` should be a list of texts or of {text, at, by, from}")
+    at = base.field(item, "at", datetime) if item.get("at") is not None else None
+    return PendingNote(base.field(item, "text", str), at, base.provenance(item))
+
+
+class Relationship(Record, frozen=True, kw_only=True):
     """One person."""
 
-    id: str  # the file's stem
-    names: tuple[str, ...]  # what the person is called, `aliases` too; the first is shown
-    scores: Scores
-    interaction_count: int
-    first_met: datetime | None
-    last_interaction: datetime | None
-    last_reflection: datetime | None
-    last_scored: datetime | None  # when the scores were read off the portrait; None: never
-    previous_health: float | None  # before the scores last changed, in [0, 1]
-    reviewed_at_count: int  # interaction_count at the last deep review
-    pending: tuple[PendingNote, ...]  # at most MAX_PENDING, oldest first
-    dynamic: str  # one line: how the two are with each other
-    topics: tuple[str, ...]
-    unresolved: tuple[str, ...]
-    language: str  # that they are spoken to in, `de`, whatever they write; empty: what they speak
-    portrait_source: str  # `excerpt`: the person's own words stand in it; else empty
-    lines: Mapping[str, Provenance] | None  # by `line_key`: what a program wrote; None: not marked
-    provenance: Provenance  # of the portrait as a whole
-    text: str  # the portrait, Markdown; empty until the first reflection
-    source: Document  # the file as it stands; edits splice its lines
+    BY_REFLECTION: ClassVar[Mapping[str, Rule]] = {  # the later one's, else what both sides make
+        "portrait_source": fields.plain,
+        "previous_health": fields.plain,
+        "scores": nested({}, _moved_score),
+        "dynamic": fields.plain,
+    }
+
+    # what the person is called, `aliases` too; the first is shown
+    names: Annotated[tuple[str, ...], JOINED]
+    scores: Annotated[Scores, Key(read=_scores)]
+    interaction_count: Annotated[int, Key(read=_count, merge=fields.counted)]
+    first_met: Annotated[datetime | None, EARLIER] = None
+    last_interaction: Annotated[datetime | None, LATER] = None
+    last_reflection: Annotated[datetime | None, LATER] = None
+    # when the scores were read off the portrait; None: never
+    last_scored: Annotated[datetime | None, LATER] = None
+    previous_health: float | None = None  # before the scores last changed, in [0, 1]
+    # interaction_count at the last deep review
+    reviewed_at_count: Annotated[int, Key(read=_count, merge=fields.greater)]
+    # at most MAX_PENDING, oldest first
+    pending: Annotated[tuple[PendingNote, ...], Key(read=_notes, merge=_pending)]
+    dynamic: str = ""  # one line: how the two are with each other
+    topics: Annotated[tuple[str, ...], JOINED]
+    unresolved: Annotated[tuple[str, ...], JOINED]
+    # that they are spoken to in, `de`, whatever they write; empty: what they speak
+    language: Annotated[str, Key(read=_language)]
+    portrait_source: str = ""  # `excerpt`: the person's own words stand in it; else empty
+    # by `line_key`: what a program wrote; None: not marked
+    lines: Annotated[
+        Mapping[str, Provenance] | None, Key(read=_lines, merge=nested({}, nested(ORIGIN)))
+    ]
+    text: Annotated[str, BODY]  # the portrait, Markdown; empty until the first reflection
+
+    @classmethod
+    def drawn(cls, document: Document, record_id: str) -> Mapping[str, Any]:
+        """Read the names, and behind them those that note programs keep as `aliases`."""
+        names, aliases = (base.texts(document.meta, key) for key in ("names", "aliases"))
+        if aliases and not names:
+            names = (record_id,)
+        return {"names": tuple(dict.fromkeys((*names, *aliases)))}
+
+    @classmethod
+    def merged(cls, base: Values, current: Values, incoming: Values) -> dict[str, Any]:
+        """Join what is known of a person: counters add up, notes of both wait."""
+        last = fields.newer(current, incoming, "last_reflection")
+        reflected = last.get("last_reflection") is not None
+
+        rules = {
+            key: fields.of_side(key, last) if reflected else rule
+            for key, rule in cls.BY_REFLECTION.items()
+        }
+        return fields.mapping(base, current, incoming, {**cls.rules(), **rules})
+
+    @property
+    def when(self) -> datetime | None:
+        return self.last_reflection
+
+    @property
+    def notes(self) -> tuple[RecordView, ...]:
+        return tuple(
+            RecordView(
+                id=f"{self.id}, note {number}",
+                text=note.text,
+                origin=note.provenance,
+                sources=note.provenance.sources,
+                at=note.at,
+                document=self.source,
+                sources_key="pending",
+            )
+            for number, note in enumerate(self.pending, 1)
+        )
+
+    @property
+    def headline(self) -> str:
+        return f"person {self.name} ({self.id})"
+
+    def changes_since(self, old: Relationship) -> Told:
+        """Tell of talks, scores, notes, names and the portrait."""
+        if old.interaction_count != self.interaction_count:
+            yield f"{self.name}: interactions {old.interaction_count} -> {self.interaction_count}"
+        for key, was in asdict(old.scores).items():
+            now = getattr(self.scores, key)
+            if was != now:
+                yield f"{self.name}: {key} {was:.2f} -> {now:.2f}"
+        for note in self.pending:
+            if note.text not in [earlier.text for earlier in old.pending]:
+                yield f"{self.name}: to think about: {note.text}"
+        if old.names != self.names:
+            yield f"{self.name}: called {', '.join(self.names)}"
+        yield from told_anew(f"{self.name}: portrait", old.text, self.text)
 
     @property
     def name(self) -> str:
         """What to call the person."""
         return self.names[0] if self.names else self.id
-
-    @property
-    def audience(self) -> tuple[str, ...]:
-        """Who may meet the portrait in a prompt; empty: everyone."""
-        return self.provenance.audience
 
     def origin_of(self, line: str) -> Provenance:
         """Say where a line of the portrait comes from.
@@ -132,87 +270,26 @@ def with_quotes(prose: str, quotes: Sequence[str]) -> str:
     return f"{prose}\n\n{words}" if prose else words
 
 
-def parse(source: str, stem: str) -> Relationship:
-    """Read a relationship from the text of its file; `source.text` gives the same bytes back."""
-    return of(markdown.parse(source), stem)
-
-
-def of(document: Document, person_id: str) -> Relationship:
-    """Read a relationship from its document."""
-    meta = document.meta
-    return Relationship(
-        id=person_id,
-        names=_names(meta, person_id),
-        scores=_scores(base.field(meta, "scores", dict, {})),
-        interaction_count=_count(meta, "interaction_count"),
-        first_met=_time(meta, "first_met"),
-        last_interaction=_time(meta, "last_interaction"),
-        last_reflection=_time(meta, "last_reflection"),
-        last_scored=_time(meta, "last_scored"),
-        previous_health=_number(meta, "previous_health"),
-        reviewed_at_count=_count(meta, "reviewed_at_count"),
-        pending=tuple(_note(item) for item in base.field(meta, "pending", list, [])),
-        dynamic=base.field(meta, "dynamic", str, ""),
-        topics=base.texts(meta, "topics"),
-        unresolved=base.texts(meta, "unresolved"),
-        language=_language(meta),
-        portrait_source=base.field(meta, "portrait_source", str, ""),
-        lines=_lines(meta),
-        provenance=base.provenance(meta),
-        text=document.body,
-        source=document,
-    )
-
-
-def _names(meta: Mapping[str, Any], person_id: str) -> tuple[str, ...]:
-    """Return the names of a person, and behind them those that note programs keep as `aliases`."""
-    names, aliases = base.texts(meta, "names"), base.texts(meta, "aliases")
-    if aliases and not names:
-        names = (person_id,)
-    return tuple(dict.fromkeys((*names, *aliases)))
-
-
-def _scores(meta: Mapping[str, Any]) -> Scores:
-    return Scores(**{name: base.unit(meta, name, 0.0) for name in asdict(Scores())})
-
-
-def _count(meta: Mapping[str, Any], name: str) -> int:
-    count = base.field(meta, name, int, 0)
-    if count < 0:
-        raise ValueError(f"`{name}` should not be negative")
-    return count
-
-
-def _language(meta: Mapping[str, Any]) -> str:
-    code = base.field(meta, "language", str, "")
-    if code and not re.fullmatch(LANGUAGE_CODE, code):
-        raise ValueError(f"`language` should be a language's code, like de, not `{code}`")
-    return code
-
-
-def _lines(meta: Mapping[str, Any]) -> dict[str, Provenance] | None:
-    if meta.get("lines") is None:
-        return None
-    raw = base.field(meta, "lines", dict)
-    if not all(isinstance(value, dict) for value in raw.values()):
-        raise ValueError("`lines` should be a mapping of hashes to {by, model, from, trust}")
-    return {str(key): base.provenance(value) for key, value in raw.items()}
-
-
-def _number(meta: Mapping[str, Any], name: str) -> float | None:
-    return None if meta.get(name) is None else base.field(meta, name, float)
-
-
-def _time(meta: Mapping[str, Any], name: str) -> datetime | None:
-    return None if meta.get(name) is None else base.field(meta, name, datetime)
-
-
-def _note(item: object) -> PendingNote:
-    if isinstance(item, str):
-        return PendingNote(item)
-    if not isinstance(item, dict):
-        raise ValueError("`pending` should be a list of texts or of {text, at, by, from}")
-    return PendingNote(base.field(item, "text", str), _time(item, "at"), base.provenance(item))
+PERSON = RecordKind(
+    name="person",
+    singular="person",
+    plural="people",
+    key="people",
+    patterns=(f"{FOLDER}/*.md",),
+    record=Relationship,
+    forgetting="portrait",
+    merging="bumble",
+    text_keys=("dynamic", "topics", "unresolved"),
+    passages="person",
+    claims=True,
+    explained=True,
+    counted=True,
+    page="Person",
+    bundled="whole",
+    edit="bumble person edit",
+)
+parse, of, path, paths = PERSON.parse, PERSON.of, PERSON.path, PERSON.files
+read, plan_new = PERSON.readable, PERSON.plan_new
 
 
 def _note_meta(note: PendingNote) -> Any:
@@ -233,24 +310,14 @@ def new(
     id: str = "",  # noqa: A002  (the record's own field)
 ) -> Relationship:
     """Make a person who is not in the folder yet: a stub without a portrait."""
-    meta = {"names": [name], "first_met": base.stamp(first_met), "interaction_count": 0}
-    origin = (provenance or Provenance()).meta()
-    return of(markdown.render(meta | origin, ""), id or person_id(name))
-
-
-def path(person: str) -> str:
-    """Return where a person's portrait lies, relative to the entity folder."""
-    return f"{FOLDER}/{person}.md"
-
-
-def paths(folder: Path) -> list[Path]:
-    """Return the files of all people, by name."""
-    return base.paths(folder, "*.md")
-
-
-def read(folder: Path) -> Iterator[Relationship]:
-    """Yield everybody whose file can be read, by id; one broken file stops no talk."""
-    yield from base.load_all(paths(folder), lambda file: base.load(file, parse))[0]
+    return PERSON.new(
+        id or person_id(name),
+        "",
+        provenance,
+        names=(name,),
+        first_met=first_met,
+        interaction_count=0,
+    )
 
 
 def match(people: Iterable[Relationship], name: str) -> Relationship | None:
@@ -311,11 +378,6 @@ def find(folder: Path, name: str) -> Relationship:
         known = [other for one in everybody for other in (one.id, *one.names)]
         raise RecordMissingError("person", name, base.nearest(name, known))
     return found
-
-
-def plan_new(person: Relationship, why: str) -> Change:
-    """Plan to put a new person into the folder."""
-    return base.plan_new(path(person.id), person.source, why)
 
 
 def plan_update(

@@ -7,18 +7,15 @@ schedules or of delivering.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime
-from pathlib import Path
-from typing import Any
-
-from msgspec import Struct
+from typing import Annotated, Any, ClassVar
 
 from bumble.entity.changes import Change
-from bumble.records import base
+from bumble.records import fields
 from bumble.records.base import Provenance
-from bumble.text import markdown, moments
-from bumble.text.markdown import Document
+from bumble.records.fields import BODY, LATER, Key, Values, one_of
+from bumble.records.kind import Record, RecordKind
+from bumble.text import moments
 
 PREFIX = "rem"
 FOLDER = "reminders"
@@ -26,20 +23,46 @@ JOURNAL, SESSION, COMMAND = "journal", "session", "command"
 DELIVERIES = (JOURNAL, SESSION, COMMAND)
 
 
-class Reminder(Struct, frozen=True):
+class Reminder(Record, frozen=True, kw_only=True):
     """One thing to be said."""
 
-    id: str  # `rem_<ULID>`, the file's stem
-    at: datetime  # when it is to be said, next
-    text: str  # Markdown, without surrounding blank lines
-    repeat: str  # a cron expression in the entity's time zone; empty: once
-    person: str  # id of whom it is for, under the key `for`; empty: nobody in particular
-    deliver: str  # one of DELIVERIES
+    SCHEDULE: ClassVar[str] = "repeat"
+
+    at: Annotated[datetime, Key(merge=fields.later, ahead=True)]  # when it is said, next
+    text: Annotated[str, BODY]  # Markdown, without surrounding blank lines
+    repeat: str = ""  # a cron expression in the entity's time zone; empty: once
+    person: Annotated[str, Key("for")] = ""  # id of whom it is for; empty: nobody in particular
+    deliver: Annotated[str, Key(read=one_of(DELIVERIES, JOURNAL))]
     command: tuple[str, ...]  # delivery `command`: program and arguments; hears the text
-    delivered: datetime | None  # when it was last said
-    done: bool  # it was said, and does not repeat
-    provenance: Provenance
-    source: Document  # the file as it stands; edits splice its lines
+    delivered: Annotated[datetime | None, LATER] = None  # when it was last said
+    done: bool = False  # it was said, and does not repeat
+
+    def check(self) -> None:
+        """Refuse one that says nothing, or to nobody."""
+        if not self.text:
+            raise ValueError("there is nothing to say below the front matter")
+        if self.deliver == SESSION and not self.person:
+            raise ValueError("`for` is missing: a session is somebody's")
+        if self.deliver == COMMAND and not self.command:
+            raise ValueError("`command` is missing: a program and its arguments")
+
+    @classmethod
+    def merged(cls, base: Values, current: Values, incoming: Values) -> dict[str, Any]:
+        """Join two sides: said on either it was said, put off to later than that it is not."""
+        merged = super().merged(base, current, incoming)
+        due, said = (fields.moment(merged.get(key)) for key in ("at", "delivered"))
+        if due and said and due > said:
+            merged.pop("done", None)
+        return merged
+
+    @property
+    def concerned(self) -> tuple[str, ...]:
+        return (self.person,)
+
+    @property
+    def headline(self) -> str:
+        person = f" for {self.person}" if self.person else ""
+        return f"reminder {self.id}, {self.at:%Y-%m-%d %H:%M}{person}"
 
     def is_due(self, at: datetime) -> bool:
         """Whether it is to be said at that time, or should have been before.
@@ -50,37 +73,22 @@ class Reminder(Struct, frozen=True):
         return not self.done and (self.at <= at or bool(put_off))
 
 
-def parse(source: str, stem: str) -> Reminder:
-    """Read a reminder from the text of its file; `source.text` gives the same bytes back."""
-    return of(markdown.parse(source), stem)
-
-
-def of(document: Document, reminder_id: str) -> Reminder:
-    """Read a reminder from its document."""
-    meta = document.meta
-    deliver = base.choice(meta, "deliver", DELIVERIES, JOURNAL)
-    person, command = base.field(meta, "for", str, ""), base.texts(meta, "command")
-    if not document.body:
-        raise ValueError("there is nothing to say below the front matter")
-    if deliver == SESSION and not person:
-        raise ValueError("`for` is missing: a session is somebody's")
-    if deliver == COMMAND and not command:
-        raise ValueError("`command` is missing: a program and its arguments")
-    return Reminder(
-        id=reminder_id,
-        at=base.field(meta, "at", datetime),
-        text=document.body,
-        repeat=base.field(meta, "repeat", str, ""),
-        person=person,
-        deliver=deliver,
-        command=command,
-        delivered=None
-        if meta.get("delivered") is None
-        else base.field(meta, "delivered", datetime),
-        done=base.field(meta, "done", bool, False),
-        provenance=base.provenance(meta),
-        source=document,
-    )
+REMINDER = RecordKind(
+    name="reminder",
+    singular="reminder",
+    plural="reminders",
+    key="reminders",
+    patterns=(f"{FOLDER}/*.md",),
+    record=Reminder,
+    forgetting="file",
+    merging="bumble",
+    prefix=PREFIX,
+    people_keys=("for", "audience"),
+    counted=True,
+    bundled="whole",
+)
+parse, path, paths, load = REMINDER.parse, REMINDER.path, REMINDER.files, REMINDER.load
+read, plan_new, plan_forget = REMINDER.every, REMINDER.plan_new, REMINDER.plan_forget
 
 
 def new(
@@ -99,40 +107,8 @@ def new(
     Raises:
         ValueError: If the text is empty, or what its delivery needs is missing.
     """
-    meta = {"at": base.stamp(at)} | base.filled(
-        {"repeat": repeat, "for": person, "deliver": deliver, "command": list(command)}
-    )
-    return of(markdown.render(meta | (provenance or Provenance()).meta(), text), reminder_id)
-
-
-def path(reminder_id: str) -> str:
-    """Return where a reminder lies, relative to the entity folder."""
-    return f"{FOLDER}/{reminder_id}.md"
-
-
-def paths(folder: Path) -> list[Path]:
-    """Return the files of all reminders, oldest first."""
-    return base.paths(folder, "*.md")
-
-
-def load(file: Path) -> Reminder:
-    """Read the reminder in a file.
-
-    Raises:
-        RecordInvalidError: If it is none.
-    """
-    return base.load(file, parse)
-
-
-def read(folder: Path) -> Iterator[Reminder]:
-    """Yield every reminder, those that are done included, oldest first."""
-    for file in paths(folder):
-        yield load(file)
-
-
-def plan_new(reminder: Reminder, why: str) -> Change:
-    """Plan to put a new reminder into the folder."""
-    return base.plan_new(path(reminder.id), reminder.source, why)
+    values = {"at": at, "repeat": repeat, "for": person, "deliver": deliver, "command": command}
+    return REMINDER.new(reminder_id, text, provenance, **values)
 
 
 def plan_delivered(
@@ -146,12 +122,5 @@ def plan_delivered(
         following: When it is to be said next; None: never again.
         why: For the change set.
     """
-    values: dict[str, Any] = {"delivered": base.stamp(at)}
-    values |= {"done": True} if following is None else {"at": base.stamp(following)}
-    document = base.with_values(reminder.source, values)
-    return base.plan_edit(path(reminder.id), reminder.source, document, why)
-
-
-def plan_forget(reminder: Reminder, why: str) -> Change:
-    """Plan to remove a reminder's file."""
-    return base.plan_remove(path(reminder.id), reminder.source, why)
+    then: dict[str, Any] = {"done": True} if following is None else {"at": following}
+    return REMINDER.plan_edit(reminder, {"delivered": at, **then}, why)

@@ -9,14 +9,17 @@ Knows nothing of models or prompts.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, tzinfo
 from pathlib import Path
 
 from bumble.entity import changes
 from bumble.entity.changes import Change
 from bumble.errors import UsageError
-from bumble.records import base, origin_comments
+from bumble.records import base, provenance
 from bumble.records.base import Provenance
+from bumble.records.fields import parts
+from bumble.records.kind import Kind, RecordView
 from bumble.text import markdown
 from bumble.text.words import one_line
 
@@ -38,7 +41,7 @@ def lines(file: Path) -> list[str]:
 def origin(line: str) -> Provenance:
     """Return where a note says it comes from; nothing for one that a person wrote."""
     at = line.rfind("<!--")
-    return origin_comments.split(line[at:])[0] if at >= 0 else Provenance()
+    return provenance.split_origin(line[at:])[0] if at >= 0 else Provenance()
 
 
 def shown(line: str) -> str:
@@ -52,6 +55,38 @@ def without_notes(text: str) -> str:
     kept = [line for line in text.splitlines(keepends=True) if not line.startswith(MARK)]
     text = "".join(kept)
     return text if markdown.parse(text).body else ""  # where its companion lies is no text
+
+
+def _views(path: Path, _: tzinfo) -> Sequence[RecordView]:
+    return [
+        RecordView(
+            f"{path.stem}, line {number}",
+            shown(line).strip(),
+            origin(line),
+            origin(line).sources,
+            line=number,
+            source=line,
+        )
+        for number, line in enumerate(markdown.lines(base.read_text(path)), 1)
+        if line.startswith(MARK)
+    ]
+
+
+SCRATCH = Kind(
+    name="scratch",
+    singular="scratch note",
+    plural="scratch notes",
+    key="scratch",
+    patterns=(PATH,),
+    parser=parse,
+    viewer=_views,
+    joiner=parts,
+    forgetting="parts",
+    merging="union",
+    file_name="scratch notes",
+    explained=True,
+    counted=True,
+)
 
 
 def plan_add(
@@ -77,4 +112,4 @@ def plan_add(
         raise UsageError(f"A note is one of {', '.join(KINDS)}, not {kind}.")
     shown = note.replace("<!--", "&lt;!--")  # the only comment in the line is its origin
     head = f"{MARK}{at.astimezone(zone):%Y-%m-%d %H:%M} [{kind}]"
-    return changes.add(PATH, f"{head} {shown} {origin_comments.render(origin)}", why)
+    return changes.add(PATH, f"{head} {shown} {provenance.origin_comment(origin)}", why)

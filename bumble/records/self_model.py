@@ -14,6 +14,8 @@ from msgspec import Struct
 
 from bumble.entity.changes import Change
 from bumble.records import base, mapping_files
+from bumble.records.fields import Values, by_kind, mapping
+from bumble.records.kind import Kind, Told
 from bumble.records.mapping_files import MappingFile
 
 PATH = "self_model.yaml"
@@ -96,3 +98,28 @@ def plan_used(
     if not values:
         return None
     return mapping_files.plan(PATH, old, {"tools": values}, why)
+
+
+def _joined(base: Values, current: Values, incoming: Values) -> dict[str, Any]:
+    """Merge how tools served: uses of both sides add up."""
+    return mapping(base, current, incoming, {}, by_kind)
+
+
+def _told(before: str | None, after: str | None) -> Told:
+    yield "how its tools have served"
+
+
+SELF_MODEL = Kind(
+    name="self_model",
+    singular="view of its tools",
+    plural="views of its tools",
+    key="self_model",
+    patterns=(PATH,),
+    parser=parse,
+    teller=_told,
+    joiner=_joined,
+    forgetting="listed",
+    merging="bumble",
+    file_name="view of its tools",
+    of_now=True,
+)

@@ -7,9 +7,9 @@ models or prompts.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from bumble.errors import RecordInvalidError, RecordMissingError
 from bumble.files import disk
 from bumble.records import base, sessions
 from bumble.records.base import Provenance
+from bumble.records.kind import Kind, RecordView, Told, whole_view
 from bumble.records.sessions import Session
 from bumble.text import markdown, moments
 from bumble.text.markdown import Document
@@ -269,3 +270,68 @@ def plan_handover(
         return base.plan_new(path, markdown.render(values, text), why)
     document = base.with_values(old, values).with_body(text)
     return base.plan_edit(path, old, document, why)
+
+
+def view(session: Session) -> RecordView:
+    """Show a conversation as one record."""
+    count, people = len(session.messages), session.people
+    text = f"{count} message{'' if count == 1 else 's'} with {', '.join(people)}"
+    origin = Provenance(audience=people)
+    return RecordView(session.id, text, origin, people=people, at=session.at, line=1)
+
+
+def _views(path: Path, _: tzinfo) -> Sequence[RecordView]:
+    return (view(load(path)),)
+
+
+def _told(before: str | None, after: str | None) -> Told:
+    old, new = (() if text is None else sessions.parse(text).messages for text in (before, after))
+    for mark, messages, others in (("", new, old), ("gone: ", old, new)):
+        known = {message.id for message in others}
+        for message in messages:
+            if message.id not in known and (message.text or mark):
+                said = " ".join(message.text.split())[:200]
+                yield f"{mark}{message.speaker or message.role}: {said}"
+
+
+def _brief_views(path: Path, _: tzinfo) -> Sequence[RecordView]:
+    brief = base.load(path, parse_handover)
+    at = base.field(brief.meta, "at", datetime)
+    return (whole_view(path.parent.name, brief, at=at),)
+
+
+SESSION_KIND = Kind(
+    name="session",
+    singular="conversation",
+    plural="conversations",
+    key="sessions",
+    patterns=(f"{sessions.FOLDER}/*/{sessions.FILE}",),
+    parser=sessions.parse,
+    viewer=_views,
+    teller=_told,
+    forgetting="lines",
+    merging="bumble",
+    prefix=sessions.PREFIX,
+    inner_prefixes={
+        "message": sessions.MESSAGE_PREFIX,
+        "summary": sessions.COMPACTION_PREFIX,
+    },
+    people_keys=("by", "with"),
+    passages="message",
+    unasked=True,
+    explained=True,
+    counted=True,
+    page="Conversation",
+    bundled="whole",
+)
+HANDOVER_KIND = Kind(
+    name="handover",
+    singular="conversation",
+    plural="conversations",
+    key="handovers",
+    patterns=(f"{sessions.FOLDER}/*/{HANDOVER}",),
+    parser=parse_handover,
+    viewer=_brief_views,
+    forgetting="beside",
+    merging="bumble",
+)

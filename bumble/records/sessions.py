@@ -15,14 +15,15 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from datetime import datetime
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
-from typing import Any, TypeAlias, TypeVar
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bumble.entity import changes
 from bumble.entity.changes import Change
-from bumble.records import base, jsonl, notices
+from bumble.records import base, fields, jsonl, notices
+from bumble.records.fields import Key, Meta, one_of, unit
 from bumble.records.jsonl import JsonLine
 from bumble.records.notices import Notice
 from bumble.text.yaml_edit import SourceError
@@ -32,6 +33,11 @@ FOLDER = "sessions"
 FILE = "messages.jsonl"
 COMPACTION_KINDS = ("summary", "prune", "cut")  # prune: tool results are cleared
 ROLES = ("user", "assistant", "tool")
+_HEAD_FIELDS = ("type", "id", "at", "by", "with")
+
+
+def _mapping(meta: Meta, key: str) -> dict[str, Any]:
+    return base.field(meta, key, dict, {})
 
 
 class ToolCall(Struct, frozen=True):
@@ -39,7 +45,14 @@ class ToolCall(Struct, frozen=True):
 
     id: str
     name: str
-    arguments: Mapping[str, Any]
+    arguments: Annotated[Mapping[str, Any], Key(read=_mapping)]
+
+
+def _calls(meta: Meta, key: str) -> tuple[ToolCall, ...]:
+    listed = base.field(meta, key, list, [])
+    if not all(isinstance(item, dict) for item in listed):
+        raise ValueError(f"`{key}` should be a list of {{id, name, arguments}}")
+    return tuple(fields.read_struct(ToolCall, item) for item in listed)
 
 
 class Message(Struct, frozen=True):
@@ -47,12 +60,12 @@ class Message(Struct, frozen=True):
 
     id: str  # `msg_<ULID>`
     at: datetime
-    role: str  # one of ROLES
-    text: str
+    role: Annotated[str, Key(read=one_of(ROLES))]
+    text: str = ""
     speaker: str = ""  # a person's id for role "user"; empty otherwise
-    tool_calls: tuple[ToolCall, ...] = ()
+    tool_calls: Annotated[tuple[ToolCall, ...], Key(read=_calls)] = ()
     tool_call_id: str = ""  # role "tool": the call this answers
-    trust: str = ""  # one of records.TRUSTS
+    trust: Annotated[str, Key(read=one_of(("", *base.TRUSTS), ""))] = ""
     unanswered: bool = False  # nobody replied: the turn crashed, or was cut off
     after: str = ""  # id of the message it follows; empty: of the one before it in the file
     extra: Mapping[str, Any] = field(default_factory=dict)  # fields this version doesn't know
@@ -68,17 +81,30 @@ class Message(Struct, frozen=True):
         return self.extra.get("example") is not False
 
 
+def _points(meta: Meta, key: str) -> dict[str, float]:
+    points = base.field(meta, key, dict, {})
+    return {name: base.field(points, name, float) for name in points}
+
+
 class Appraised(Struct, frozen=True):
     """What a turn did to the body, once it was appraised."""
 
     at: datetime
     message: str  # id of the person's message
-    points: Mapping[str, float]  # by bar
+    points: Annotated[Mapping[str, float], Key(read=_points)]  # by bar
     felt: str = ""
     emotion: str = ""  # of the imprint; empty: nothing is left behind
-    intensity: float = 0.0  # of the imprint, in [0, 1]
+    intensity: Annotated[float, Key(read=unit(0.0))] = 0.0  # of the imprint, in [0, 1]
     trigger: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _text(meta: Meta, key: str) -> str:
+    return base.field(meta, key, str, "")
+
+
+def _limits(meta: Meta, key: str) -> tuple[int, int]:
+    return base.field(meta, key, int, 0), base.field(meta, "result_tokens", int, 0)
 
 
 class Compaction(Struct, frozen=True):
@@ -86,11 +112,14 @@ class Compaction(Struct, frozen=True):
 
     id: str  # `cmp_<ULID>`
     at: datetime
-    summary: str  # stands for them; empty for the other kinds
+    summary: Annotated[str, Key(read=_text)]  # stands for them; empty for the other kinds
     first: str  # ids of the first and last message it is about
     last: str
-    kind: str = "summary"  # one of COMPACTION_KINDS
-    limits: tuple[int, int] = (0, 0)  # "cut": tokens of a message, and of a tool's result
+    kind: Annotated[str, Key(read=one_of(COMPACTION_KINDS, "summary"))] = "summary"
+    # "cut": tokens of a message, and of a tool's result
+    limits: Annotated[
+        tuple[int, int], Key("message_tokens", read=_limits, also="result_tokens")
+    ] = (0, 0)
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -119,6 +148,15 @@ class Distilled(Struct, frozen=True):
 Id = TypeVar("Id", bound=Hashable)
 Rank: TypeAlias = tuple[bool, datetime, str]
 Record: TypeAlias = Message | Appraised | Notice | Compaction | Undo | End | Distilled
+LINES: Mapping[str, type[Record]] = {  # by the type of a line
+    "message": Message,
+    "appraisal": Appraised,
+    "notice": Notice,
+    "compaction": Compaction,
+    "undo": Undo,
+    "end": End,
+    "distilled": Distilled,
+}
 
 
 class Session(Struct, frozen=True):
@@ -201,7 +239,7 @@ def parse(source: str, stem: str = "") -> Session:
         compactions=tuple(record for record in compactions if record.id not in undone),
         ended=_ended(records, messages),
         torn_line=torn_line,
-        extra=_extra(head, _HEAD_FIELDS),
+        extra={key: value for key, value in head.items() if key not in _HEAD_FIELDS},
         source=source,
         distilled=_distilled(records),
     )
@@ -264,133 +302,11 @@ def _distilled(records: Sequence[Record]) -> str:
 
 
 def _record(line: JsonLine) -> Record | None:
+    kind = LINES.get(str(line.data.get("type")))
     try:
-        match line.data.get("type"):
-            case "message":
-                return _message(line.data)
-            case "appraisal":
-                return _appraised(line.data)
-            case "notice":
-                return notices.parse(line.data)
-            case "compaction":
-                return _compaction(line.data)
-            case "undo":
-                return _undo(line.data)
-            case "end":
-                return _end(line.data)
-            case "distilled":
-                return Distilled(
-                    base.field(line.data, "at", datetime), base.field(line.data, "last", str)
-                )
-        return None
+        return fields.read_struct(kind, line.data) if kind else None
     except ValueError as error:
         raise SourceError(str(error), line.number) from error
-
-
-def _message(data: Mapping[str, Any]) -> Message:
-    return Message(
-        id=base.field(data, "id", str),
-        at=base.field(data, "at", datetime),
-        role=base.choice(data, "role", ROLES),
-        text=base.field(data, "text", str, ""),
-        speaker=base.field(data, "speaker", str, ""),
-        tool_calls=tuple(_call(item) for item in base.field(data, "tool_calls", list, [])),
-        tool_call_id=base.field(data, "tool_call_id", str, ""),
-        trust=base.choice(data, "trust", ("", *base.TRUSTS), ""),
-        unanswered=base.field(data, "unanswered", bool, False),
-        after=base.field(data, "after", str, ""),
-        extra=_extra(data, _MESSAGE_FIELDS),
-    )
-
-
-_HEAD_FIELDS = ("type", "id", "at", "by", "with")
-_MESSAGE_FIELDS = (
-    "type",
-    "id",
-    "at",
-    "role",
-    "text",
-    "speaker",
-    "tool_calls",
-    "tool_call_id",
-    "trust",
-    "unanswered",
-    "after",
-)
-
-
-def _call(item: object) -> ToolCall:
-    if not isinstance(item, dict):
-        raise ValueError("`tool_calls` should be a list of {id, name, arguments}")
-    return ToolCall(
-        base.field(item, "id", str),
-        base.field(item, "name", str),
-        base.field(item, "arguments", dict, {}),
-    )
-
-
-_APPRAISED_FIELDS = (
-    "type",
-    "at",
-    "message",
-    "points",
-    "felt",
-    "emotion",
-    "intensity",
-    "trigger",
-)
-
-
-def _appraised(data: Mapping[str, Any]) -> Appraised:
-    points = base.field(data, "points", dict, {})
-    return Appraised(
-        at=base.field(data, "at", datetime),
-        message=base.field(data, "message", str),
-        points={name: base.field(points, name, float) for name in points},
-        felt=base.field(data, "felt", str, ""),
-        emotion=base.field(data, "emotion", str, ""),
-        intensity=base.unit(data, "intensity", 0.0),
-        trigger=base.field(data, "trigger", str, ""),
-        extra=_extra(data, _APPRAISED_FIELDS),
-    )
-
-
-_COMPACTION_FIELDS = (
-    "type",
-    "id",
-    "at",
-    "summary",
-    "first",
-    "last",
-    "kind",
-    "message_tokens",
-    "result_tokens",
-)
-
-
-def _compaction(data: Mapping[str, Any]) -> Compaction:
-    return Compaction(
-        id=base.field(data, "id", str),
-        at=base.field(data, "at", datetime),
-        summary=base.field(data, "summary", str, ""),
-        first=base.field(data, "first", str),
-        last=base.field(data, "last", str),
-        kind=base.choice(data, "kind", COMPACTION_KINDS, "summary"),
-        limits=(
-            base.field(data, "message_tokens", int, 0),
-            base.field(data, "result_tokens", int, 0),
-        ),
-        extra=_extra(data, _COMPACTION_FIELDS),
-    )
-
-
-def _undo(data: Mapping[str, Any]) -> Undo:
-    return Undo(base.field(data, "at", datetime), base.field(data, "undoes", str))
-
-
-def _end(data: Mapping[str, Any]) -> End:
-    after = base.field(data, "after", str, "")
-    return End(base.field(data, "at", datetime), after, _extra(data, ("type", "at", "after")))
 
 
 def _ended(records: Sequence[Record], messages: Sequence[Message]) -> datetime | None:
@@ -402,10 +318,6 @@ def _ended(records: Sequence[Record], messages: Sequence[Message]) -> datetime |
         elif isinstance(record, End) and (record.after or before) == last:
             ended = record.at
     return ended
-
-
-def _extra(data: Mapping[str, Any], known: Sequence[str]) -> dict[str, Any]:
-    return {key: value for key, value in data.items() if key not in known}
 
 
 def _field(line: JsonLine, name: str, default: Any = None) -> str:

@@ -10,16 +10,20 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path, PurePath
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.entity.changes import Change
 from bumble.errors import RecordExistsError, UsageError
 from bumble.files import disk
-from bumble.records import base
+from bumble.records import base, kind
 from bumble.records.base import Provenance
+from bumble.records.fields import BODY
+from bumble.records.kind import Record, RecordKind
 from bumble.text import markdown, stop_words
 from bumble.text.markdown import Document
 from bumble.text.words import one_line
@@ -35,16 +39,33 @@ NAME_WEIGHT, DESCRIPTION_WEIGHT = (
 )  # a word of the name counts as often as this many of the text
 
 
-class Skill(Struct, frozen=True):
-    """One skill."""
+class Skill(Record, frozen=True, kw_only=True):
+    """One skill; its id is the file's stem, or its folder's name."""
 
-    slug: str  # the file's stem, or its folder's name
-    path: str  # relative to the entity folder
     name: str
     description: str
-    provenance: Provenance
-    text: str  # Markdown, without surrounding blank lines
-    source: Document  # the file as it stands; edits splice its lines
+    text: Annotated[str, BODY]  # Markdown, without surrounding blank lines
+    path: str  # relative to the entity folder
+
+    @classmethod
+    def drawn(cls, document: Document, record_id: str) -> Mapping[str, Any]:
+        """Read name and description; one without a name is called as its file."""
+        description = one_line(base.field(document.meta, "description", str, ""))
+        name = base.field(document.meta, "name", str, record_id)
+        return {"name": name, "description": description, "path": f"{FOLDER}/{record_id}.md"}
+
+    @property
+    def slug(self) -> str:
+        """The file's stem, or its folder's name."""
+        return self.id
+
+    @property
+    def headline(self) -> str:
+        return f"skill {self.name}: {self.description}"
+
+    @property
+    def quoted(self) -> str:
+        return ""
 
 
 class SkillHit(Struct, frozen=True):
@@ -55,55 +76,43 @@ class SkillHit(Struct, frozen=True):
     excerpt: str  # the start of the text, at most EXCERPT_CHARS
 
 
-def parse(source: str, stem: str) -> Skill:
-    """Read a skill from the text of its file; `source.text` gives the same bytes back."""
-    return of(markdown.parse(source), stem, f"{FOLDER}/{stem}.md")
+class _SkillKind(RecordKind[Skill], frozen=True, kw_only=True):
+    """The kind whose files have two forms."""
+
+    def load(self, file: Path) -> Skill:
+        """Read the skill in a file, of either form."""
+        name = f"{slug(file)}/{FOLDER_FILE}" if file.name == FOLDER_FILE else file.name
+        return replace(super().load(file), path=f"{FOLDER}/{name}")
+
+
+SKILL = _SkillKind(
+    name="skill",
+    singular="skill",
+    plural="skills",
+    key="skills",
+    patterns=(f"{FOLDER}/*.md", f"{FOLDER}/*/{FOLDER_FILE}"),
+    record=Skill,
+    forgetting="file",
+    text_keys=("name", "description"),
+    passages="skill",
+    explained=True,
+    counted=True,
+    page="Skill",
+    bundled="whole",
+    edit="bumble skill edit",
+)
+parse, paths, slug = SKILL.parse, SKILL.files, SKILL.stem
+load, read = SKILL.load, SKILL.readable
 
 
 def of(document: Document, slug: str, path: str) -> Skill:
-    """Read a skill from its document; one without a name is called as its file."""
-    meta = document.meta
-    return Skill(
-        slug=slug,
-        path=path,
-        name=base.field(meta, "name", str, slug),
-        description=one_line(base.field(meta, "description", str, "")),
-        provenance=base.provenance(meta),
-        text=document.body,
-        source=document,
-    )
-
-
-def paths(folder: Path) -> list[Path]:
-    """Return the files of all skills, by slug."""
-    found = [*base.paths(folder, "*.md"), *base.paths(folder, f"*/{FOLDER_FILE}")]
-    return sorted(found, key=lambda file: (slug(file), file.name))
-
-
-def slug(file: PurePath) -> str:
-    """Return the short name of the skill in a file: its stem, or its folder's name."""
-    return file.parent.name if file.name == FOLDER_FILE else file.stem
-
-
-def load(file: Path) -> Skill:
-    """Read the skill in a file, of either form."""
-    in_folder = file.name == FOLDER_FILE
-    path = f"{FOLDER}/{slug(file)}/{FOLDER_FILE}" if in_folder else f"{FOLDER}/{file.name}"
-    return base.load(file, lambda source, _: of(markdown.parse(source), slug(file), path))
-
-
-def read(folder: Path) -> Iterator[Skill]:
-    """Yield every skill that can be read, by slug; one broken file stops no talk."""
-    yield from base.load_all(paths(folder), load)[0]
+    """Read a skill from its document."""
+    return replace(SKILL.of(document, slug), path=path)
 
 
 def match(skills: Iterable[Skill], name: str) -> Skill | None:
     """Return the skill of a name or a slug; case, spaces and hyphens do not count."""
-    wanted, everything = disk.same_name(name), list(skills)
-    spellings = [[(one.name, one) for one in everything], [(one.slug, one) for one in everything]]
-    return next(
-        (one for tier in spellings for key, one in tier if disk.same_name(key) == wanted), None
-    )
+    return kind.match(skills, name, "name", "slug")
 
 
 def plan_set(
@@ -148,11 +157,6 @@ def plan_set(
     stale = dict.fromkeys(Provenance("x", "x", ("x",), "tool", ("x",)).meta())
     document = base.with_values(there.source, stale | {"description": description} | origin)
     return base.plan_edit(there.path, there.source, document.with_body(text), why)
-
-
-def plan_forget(skill: Skill, why: str) -> Change:
-    """Plan to remove a skill's file."""
-    return base.plan_remove(skill.path, skill.source, why)
 
 
 def query(skills: Iterable[Skill], text: str, *, limit: int = MAX_HITS) -> list[SkillHit]:

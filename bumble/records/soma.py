@@ -6,37 +6,173 @@ nothing of what they mean.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
-from bumble.entity.changes import Change
+from bumble.body import affects as feelings
+from bumble.body import fields, noise
 from bumble.records import mapping_files
-from bumble.records.mapping_files import MappingFile
+from bumble.records.fields import (
+    ABSENT,
+    BOTH,
+    Clash,
+    Rule,
+    Values,
+    joined,
+    later,
+    mapping,
+    moment,
+    nested,
+    unchanged,
+)
+from bumble.records.kind import Kind, Told
 
 PATH = "soma.yaml"
 
-parse = mapping_files.parse
+parse, read = mapping_files.parse, mapping_files.read
+plan_write = partial(mapping_files.plan, PATH)
 
 
-def read(file: Path) -> MappingFile:
-    """Read the file; none at all counts as an empty mapping."""
-    return mapping_files.read(file)
+def _joined(base: Values, current: Values, incoming: Values) -> dict[str, Any]:
+    """Merge two bodies: what was true later stands, feelings and thoughts of both are held."""
+    rules: dict[str, Rule] = {
+        "bars": _later_whole,
+        "hormones": _later_whole,
+        "felt": _later_whole,
+        "impulses": nested({}, later),
+        "affects": _affects,
+        "noise": _noise,
+    }
+    return mapping(base, current, incoming, rules)
 
 
-def plan_write(
-    old: MappingFile,
-    values: Mapping[str, Any],
-    why: str,
-    *,
-    remove: Iterable[Sequence[str]] = (),
-) -> Change | None:
-    """Plan to change some values and leave the rest of the file, byte for byte.
+def _later_whole(base: Any, current: Any, incoming: Any) -> Any:
+    """Take the mapping whose `at` is later."""
+    if ABSENT in (current, incoming) or None in (current, incoming):
+        return incoming if current is ABSENT or current is None else current
+    at = [
+        moment(side.get("at")) if isinstance(side, Mapping) else None
+        for side in (current, incoming)
+    ]
+    if at[0] is None or at[1] is None:
+        raise Clash
+    if at[0] == at[1]:
+        return max(current, incoming, key=repr)
+    return current if at[0] > at[1] else incoming
 
-    Args:
-        old: As it was read.
-        values: What is to differ, nested as in the file; lists are replaced as a whole.
-        why: For the change set.
-        remove: Keys to take out, each a path of keys: `[["affects", "joy"]]`.
-    """
-    return mapping_files.plan(PATH, old, values, why, remove)
+
+def _affects(base: Any, current: Any, incoming: Any) -> Any:
+    """Hold each feeling once, as it was later; one that has faded on a side is gone."""
+    sides = [
+        {
+            affect["name"]: affect
+            for affect in fields.items(side or [], "affects")
+            if isinstance(affect, dict)
+        }
+        for side in (base, current, incoming)
+    ]
+    names = dict.fromkeys((*sides[1], *sides[2]))
+    affects = []
+    for name in names:
+        values = [side.get(name, ABSENT) for side in sides]
+        affect = unchanged(*values)
+        affect = _later_whole(*values) if affect is BOTH else affect
+        affects += [affect] if affect is not ABSENT else []
+    affects.sort(key=lambda affect: (-float(affect["intensity"]), affect["name"]))
+    return affects[: max(feelings.MOST, len(sides[1]), len(sides[2]))]
+
+
+def _noise(base: Any, current: Any, incoming: Any) -> Any:
+    """Merge the noise; a body that had no thought yet has an empty one."""
+    sides = [{} if side in (ABSENT, None) else side for side in (base, current, incoming)]
+    return nested({"ticked_at": later, "fragments": _fragments})(*sides)
+
+
+def _fragments(base: Any, current: Any, incoming: Any) -> Any:
+    """Hold the thoughts of both sides in one ring, near doubles once."""
+    together = joined(base, current, incoming)
+    together = [] if together is ABSENT else sorted(together, key=_thought_at)
+    room = max(noise.CAPACITY, len(current or []), len(incoming or []))
+    ring: tuple[noise.Fragment, ...] = ()
+    held: dict[noise.Fragment, Any] = {}
+    for fragment in together:
+        at = fields.moment(fragment["at"], "noise.at")
+        thought = noise.Fragment(
+            fragment["text"], fragment["kind"], float(fragment["salience"]), at
+        )
+        ring = noise.push(ring, thought, room)
+        held[thought] = fragment
+    return [held[thought] for thought in ring]
+
+
+def _thought_at(fragment: Any) -> tuple[Any, str]:
+    return fields.moment(fields.entry(fragment, "at", "noise"), "noise.at"), str(fragment)
+
+
+def _told(before: str | None, after: str | None) -> Told:
+    old, new = (parse(text or "").values for text in (before, after))
+    moves = [
+        *_moves(_bars(old), _bars(new)),
+        *_moves(_hormones(old), _hormones(new)),
+    ]
+    if moves:
+        yield f"body: {', '.join(moves)}"
+    was, now = (_items(values.get("affects"), "name") for values in (old, new))
+    yield from (f"feels {name}" for name in now if name not in was)
+    yield from (f"no longer feels {name}" for name in was if name not in now)
+    was, now = (
+        _items(values["noise"].get("fragments"), "text")
+        if isinstance(values.get("noise"), dict)
+        else []
+        for values in (old, new)
+    )
+    yield from (f"on its mind: {text}" for text in now if text not in was)
+    yield from (f"off its mind: {text}" for text in was if text not in now)
+    felt = new.get("felt")
+    if isinstance(felt, Mapping) and felt != old.get("felt"):
+        yield f"felt: {felt.get('text')}"
+
+
+def _bars(values: Mapping[str, Any]) -> dict[str, float]:
+    bars = values.get("bars")
+    inner = bars if isinstance(bars, Mapping) else {}
+    return {
+        key: bar["value"] for key, bar in inner.items() if isinstance(bar, dict) and "value" in bar
+    }
+
+
+def _hormones(values: Mapping[str, Any]) -> dict[str, float]:
+    hormones = values.get("hormones")
+    inner = hormones if isinstance(hormones, Mapping) else {}
+    return {key: level for key, level in inner.items() if isinstance(level, int | float)}
+
+
+def _moves(old: Mapping[str, float], new: Mapping[str, float]) -> Told:
+    for key in dict.fromkeys((*old, *new)):
+        was, now = old.get(key), new.get(key)
+        if was is None and now is not None:
+            yield f"{key} {now:.4g}"
+        elif was is not None and now is not None and f"{was:.4g}" != f"{now:.4g}":
+            yield f"{key} {was:.4g} -> {now:.4g}"
+
+
+def _items(value: Any, key: str) -> list[str]:
+    entries = value if isinstance(value, list) else []
+    return [str(entry[key]) for entry in entries if isinstance(entry, dict) and key in entry]
+
+
+SOMA = Kind(
+    name="soma",
+    singular="body",
+    plural="bodies",
+    key="soma",
+    patterns=(PATH,),
+    parser=parse,
+    teller=_told,
+    joiner=_joined,
+    forgetting="listed",
+    merging="bumble",
+    file_name="body",
+    of_now=True,
+)

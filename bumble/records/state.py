@@ -6,13 +6,26 @@ but the form in which they keep it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bumble.entity.changes import Change
 from bumble.records import base, mapping_files
+from bumble.records.fields import (
+    ABSENT,
+    Rule,
+    Values,
+    by_kind,
+    counted,
+    later,
+    mapping,
+    moved,
+    nested,
+    newer,
+)
+from bumble.records.kind import Kind, Told
 from bumble.records.mapping_files import MappingFile
 from bumble.text import yaml_edit
 from bumble.text.yaml_edit import SourceError
@@ -64,19 +77,79 @@ def read(file: Path) -> MappingFile:
     return mapping_files.read(file, parse)
 
 
-def plan_write(
-    old: MappingFile,
-    values: Mapping[str, Any],
-    why: str,
-    *,
-    remove: Iterable[Sequence[str]] = (),
-) -> Change | None:
-    """Plan to change some values and leave the rest of the file, byte for byte.
+plan_write = partial(mapping_files.plan, PATH)
 
-    Args:
-        old: As it was read.
-        values: What is to differ, nested as in the file; lists are replaced as a whole.
-        why: For the change set.
-        remove: Keys to take out, each a path of keys: `[["affects", "joy"]]`.
-    """
-    return mapping_files.plan(PATH, old, values, why, remove)
+
+def _joined(base: Values, current: Values, incoming: Values) -> dict[str, Any]:
+    """Merge where the cycles stand: cursors that moved on, later times, counts added up."""
+    rules: dict[str, Rule] = {
+        "sessions": nested({}, moved),
+        "consolidate": _consolidation,
+        "dream": _dream_count,
+        "wake": nested({"recent": _wakes, "reason": _either}),
+        "review": _review,
+    }
+    return mapping(base, current, incoming, rules, by_kind)
+
+
+def _review(base: Any, current: Any, incoming: Any) -> Any:
+    """Merge what waits for review: what either side has decided no longer does."""
+    merged = mapping(base, current, incoming, {"waiting": _dated, "dealt": _dated})
+    return {key: value for key, value in merged.items() if value} or ABSENT
+
+
+def _dated(base: Any, current: Any, incoming: Any) -> Any:
+    """Merge names that have a time each: what either side took out is gone."""
+    return mapping(base, current, incoming, {}, otherwise=later)
+
+
+def _consolidation(base: Any, current: Any, incoming: Any) -> Any:
+    """Merge when memory was last put in order; what there was to see goes with the later time."""
+    if not (isinstance(current, Mapping) and isinstance(incoming, Mapping)):
+        return by_kind(base, current, incoming)
+    last = newer(current, incoming, "at")
+    rules: dict[str, Rule] = {"seen": lambda *_: last.get("seen", ABSENT), "vain": _dated}
+    return mapping(base, current, incoming, rules, by_kind)
+
+
+def _dream_count(base: Any, current: Any, incoming: Any) -> Any:
+    """Merge the count of dreams: those of one day add up, of two days the later one counts."""
+    if not (isinstance(current, Mapping) and isinstance(incoming, Mapping)):
+        return by_kind(base, current, incoming)
+    sides = [side if isinstance(side, Mapping) else {} for side in (base, current, incoming)]
+    day = max(str(side.get("day", "")) for side in sides[1:])
+    merged = mapping(base, current, incoming, {"day": lambda *_: day, "count": counted}, by_kind)
+    counts = [side.get("count", 0) if side.get("day") == day else 0 for side in sides]
+    return {**merged, "count": counted(*counts)} if "count" in merged else merged
+
+
+def _wakes(base: Any, current: Any, incoming: Any) -> Any:
+    """Hold the wakes of both sides, each of which begins with its time; the next one trims them."""
+    sides = [side if isinstance(side, list) else [] for side in (current, incoming)]
+    return sorted({str(wake) for side in sides for wake in side}) or ABSENT
+
+
+def _either(base: Any, current: Any, incoming: Any) -> Any:
+    """Take what either says of why it last stayed asleep: the next decision tells it anew."""
+    texts = [str(side) for side in (current, incoming) if side is not ABSENT and side is not None]
+    return max(texts, default=ABSENT)
+
+
+def _told(before: str | None, after: str | None) -> Told:
+    yield "bookkeeping of the cycles"
+
+
+STATE = Kind(
+    name="state",
+    singular="bookkeeping",
+    plural="bookkeeping",
+    key="state",
+    patterns=(PATH,),
+    parser=parse,
+    teller=_told,
+    joiner=_joined,
+    forgetting="values",
+    merging="bumble",
+    file_name="bookkeeping",
+    of_now=True,
+)

@@ -7,9 +7,9 @@ Knows nothing of how topics are found or questions are drawn.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,7 +18,8 @@ from bumble.entity.changes import Change
 from bumble.files import disk
 from bumble.records import base
 from bumble.records.base import Provenance
-from bumble.text import markdown, words
+from bumble.records.kind import Record, RecordKind, unite
+from bumble.text import words
 from bumble.text.markdown import Document
 
 FOLDER = "topics"
@@ -34,37 +35,28 @@ class Catalyst(Struct, frozen=True):
     line: int = 1  # of the file, from 1
 
 
-class TopicFile(Struct, frozen=True):
+class TopicFile(Record, frozen=True, kw_only=True):
     """The catalysts of one topic."""
 
-    id: str  # the file's stem
     name: str
-    at: datetime | None  # when they were drawn; None: a person wrote the file
+    at: datetime | None = None  # when they were drawn; None: a person wrote the file
     catalysts: tuple[Catalyst, ...]
-    fingerprint: str  # of what they were drawn from
-    summary_source: str  # `form`: quoted, no model wrote them
-    provenance: Provenance
-    source: Document  # the file as it stands; edits splice its lines
+    fingerprint: str = ""  # of what they were drawn from
+    summary_source: str = ""  # `form`: quoted, no model wrote them
 
+    @classmethod
+    def drawn(cls, document: Document, record_id: str) -> Mapping[str, Any]:
+        """Read the catalysts; a topic without a name is called as its file."""
+        name = base.field(document.meta, "name", str, "").strip() or record_id.replace("-", " ")
+        return {"name": name, "catalysts": tuple(_catalysts(document))}
 
-def parse(source: str, stem: str) -> TopicFile:
-    """Read a topic from the text of its file; `source.text` gives the same bytes back."""
-    return of(markdown.parse(source), stem)
+    @property
+    def rests_on(self) -> tuple[str, ...]:
+        return unite(*(catalyst.sources for catalyst in self.catalysts))
 
-
-def of(document: Document, slug: str) -> TopicFile:
-    """Read a topic from its document."""
-    meta = document.meta
-    return TopicFile(
-        id=slug,
-        name=base.field(meta, "name", str, "").strip() or slug.replace("-", " "),
-        at=None if meta.get("at") is None else base.field(meta, "at", datetime),
-        catalysts=tuple(_catalysts(document)),
-        fingerprint=base.field(meta, "fingerprint", str, ""),
-        summary_source=base.field(meta, "summary_source", str, ""),
-        provenance=base.provenance(meta),
-        source=document,
-    )
+    @property
+    def headline(self) -> str:
+        return f"topic {self.name}"
 
 
 def _catalysts(document: Document) -> Iterator[Catalyst]:
@@ -74,6 +66,25 @@ def _catalysts(document: Document) -> Iterator[Catalyst]:
         if match and match["text"]:
             ids = re.findall(r"\w+", match["ids"] or "")
             yield Catalyst(match["text"], tuple(ids), number)
+
+
+TOPIC = RecordKind(
+    name="topic",
+    singular="topic",
+    plural="topics",
+    key="topics",
+    patterns=(f"{FOLDER}/*.md",),
+    record=TopicFile,
+    forgetting="file",
+    merging="bumble",
+    text_keys=("name",),
+    own_words=True,
+    passages="topic",
+    retells=True,
+    explained=True,
+    counted=True,
+)
+parse, of, path, paths, read = TOPIC.parse, TOPIC.of, TOPIC.path, TOPIC.files, TOPIC.readable
 
 
 def slug_of(name: str) -> str:
@@ -91,9 +102,15 @@ def new(
     provenance: Provenance | None = None,
 ) -> TopicFile:
     """Make a topic that is not in the folder yet; `plan_draw` puts it there."""
-    values = {"name": name, "at": base.stamp(at)} | (provenance or Provenance()).meta()
-    values |= base.filled({"fingerprint": fingerprint, "summary_source": summary_source})
-    return of(markdown.render(values, _body(catalysts)), slug_of(name))
+    return TOPIC.new(
+        slug_of(name),
+        _body(catalysts),
+        provenance,
+        name=name,
+        at=at,
+        fingerprint=fingerprint,
+        summary_source=summary_source,
+    )
 
 
 def _body(catalysts: Sequence[Catalyst]) -> str:
@@ -102,22 +119,6 @@ def _body(catalysts: Sequence[Catalyst]) -> str:
         cited = f" ({', '.join(catalyst.sources)})" if catalyst.sources else ""
         rows.append(f"- {words.one_line(catalyst.text)}{cited}")
     return "\n".join(rows)
-
-
-def path(slug: str) -> str:
-    """Return where a topic lies, relative to the entity folder."""
-    return f"{FOLDER}/{slug}.md"
-
-
-def paths(folder: Path) -> list[Path]:
-    """Return the files of all topics, by name."""
-    return base.paths(folder, "*.md")
-
-
-def read(folder: Path) -> Iterator[TopicFile]:
-    """Yield every topic that has a file and can be read, by name; doctor names the others."""
-    readable, _ = base.load_all(paths(folder), lambda file: base.load(file, parse))
-    yield from readable
 
 
 def plan_draw(old: TopicFile | None, drawn: TopicFile, why: str) -> Change | None:

@@ -11,6 +11,7 @@ stays. Knows nothing of models or prompts.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from datetime import tzinfo
 from pathlib import Path
 
 from msgspec import Struct
@@ -18,8 +19,10 @@ from msgspec.structs import replace
 
 from bumble.entity import changes
 from bumble.entity.changes import Change
-from bumble.records import base, origin_comments, provenance, scratch
+from bumble.records import base, provenance, scratch
 from bumble.records.base import Provenance
+from bumble.records.fields import parts
+from bumble.records.kind import Kind, RecordView
 from bumble.text import markdown
 from bumble.text.words import one_line
 
@@ -63,6 +66,37 @@ def parse(source: str, stem: str = "") -> tuple[MemoryLine, ...]:
 def read(file: Path) -> str:
     """Return the text of the file; empty where there is none."""
     return base.read_text(file) if file.is_file() else ""
+
+
+def _views(path: Path, _: tzinfo) -> Sequence[RecordView]:
+    return [
+        RecordView(
+            f"{line.section}, line {line.number}".removeprefix(", "),
+            line.text,
+            line.origin,
+            line.origin.sources,
+            line=line.number,
+            source=line.source,
+        )
+        for line in parse(base.read_text(path))
+    ]
+
+
+WORKING = Kind(
+    name="working",
+    singular="line of working memory",
+    plural="lines of working memory",
+    key="working_memory",
+    patterns=(PATH,),
+    parser=parse,
+    viewer=_views,
+    joiner=parts,
+    forgetting="parts",
+    merging="union",
+    file_name="working memory",
+    explained=True,
+    counted=True,
+)
 
 
 def own(source: str) -> tuple[MemoryLine, ...]:
@@ -125,7 +159,7 @@ def _add(rows: list[str], lines: Sequence[tuple[str, Provenance]]) -> None:
         rows.append("\n")
     for text, origin in lines:
         plain = one_line(text).replace("<!--", "&lt;!--")  # the only comment is its origin
-        rows.append(f"{scratch.MARK}{plain} {origin_comments.render(origin)}")
+        rows.append(f"{scratch.MARK}{plain} {provenance.origin_comment(origin)}")
 
 
 def plan_rewrite(

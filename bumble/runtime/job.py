@@ -23,7 +23,7 @@ from bumble.errors import (
     UserError,
     WeightsMissingError,
 )
-from bumble.llm.budget import NO_MODEL
+from bumble.llm.ledger import NO_MODEL
 from bumble.records import state
 from bumble.records.base import Provenance
 from bumble.runtime import audiences

@@ -26,7 +26,7 @@ from msgspec.structs import replace
 
 from bumble.entity import changes, commits, review_branch
 from bumble.entity.changes import Change, ChangeSet
-from bumble.entity.commits import Keeping
+from bumble.entity.commits import CommitPolicy
 from bumble.entity.review_branch import Proposing
 from bumble.errors import ChangeUnfinishedError, UserError
 from bumble.files import disk
@@ -64,7 +64,7 @@ def stays(path: str) -> bool:
 
 
 def propose(
-    root: Path, change_set: ChangeSet, keeping: Keeping, *, timeout_seconds: float
+    root: Path, change_set: ChangeSet, policy: CommitPolicy, *, timeout_seconds: float
 ) -> list[Path]:
     """Put a change set on a branch of its own, and note in the folder that it waits there.
 
@@ -76,16 +76,16 @@ def propose(
         UserError: As `changes.apply` does.
     """
     cycle = change_set.title.partition(":")[0]
-    place = review_branch.place_of(root, cycle, trusted=keeping.trusted)
+    place = review_branch.place_of(root, cycle, trusted=policy.trusted)
     name = f"{cycle.replace(' ', '-')}-{secrets.token_hex(4)}"
     held = tuple(change for change in change_set.changes if not stays(change.path))
     proposed = replace(change_set, changes=held)
     proposing = Proposing(
-        partial(_begin, root, place, name, proposed, keeping),
+        partial(_begin, root, place, name, proposed, policy),
         partial(review_branch.drop, root, [name]),
-        commits.history(root, keeping),
+        commits.history(root, policy),
     )
-    noted = ChangeSet(f"{SECTION}: {name} waits", _noted(root, change_set, name, keeping))
+    noted = ChangeSet(f"{SECTION}: {name} waits", _noted(root, change_set, name, policy))
     try:
         return changes.apply(root, noted, timeout_seconds=timeout_seconds, history=proposing)
     except ChangeUnfinishedError:  # the next process will finish it
@@ -95,10 +95,10 @@ def propose(
         raise
 
 
-def _begin(root: Path, place: Git, name: str, proposed: ChangeSet, keeping: Keeping) -> None:
+def _begin(root: Path, place: Git, name: str, proposed: ChangeSet, policy: CommitPolicy) -> None:
     """Make the branch, and take away those that a killed process made and nothing speaks of."""
     review_branch.drop(root, stray(root))
-    review_branch.make(root, place, name, proposed, keeping)
+    review_branch.make(root, place, name, proposed, policy)
 
 
 def sweep(root: Path, *, timeout_seconds: float) -> None:
@@ -114,7 +114,9 @@ def stray(root: Path) -> list[str]:
     return sorted(names - review_branch.named_elsewhere(root, state.PATH)) if names else []
 
 
-def _noted(root: Path, change_set: ChangeSet, name: str, keeping: Keeping) -> tuple[Change, ...]:
+def _noted(
+    root: Path, change_set: ChangeSet, name: str, policy: CommitPolicy
+) -> tuple[Change, ...]:
     """Plan what is written at once, with the proposal in the list of those that wait."""
     at_once = [change for change in change_set.changes if stays(change.path)]
     moved = next((change for change in at_once if change.path == state.PATH), None)
@@ -122,7 +124,7 @@ def _noted(root: Path, change_set: ChangeSet, name: str, keeping: Keeping) -> tu
     file = state.read(root / state.PATH)
     if moved is not None and moved.data is not None:
         file = state.parse(moved.data.decode())
-    now = base.stamp(keeping.clock())
+    now = base.stamp(policy.clock())
     marks = dict.fromkeys(change_set.marks, now[:10])
     values = {SECTION: {WAITING: {name: now}, **({DEALT: marks} if marks else {})}}
     noted = state.plan_write(file, values, "it waits for review", remove=_oldest(file, marks))

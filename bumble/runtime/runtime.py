@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from bumble.entity import commits, review_branch
 from bumble.entity.changes import ChangeSet
-from bumble.entity.commits import Keeping
+from bumble.entity.commits import CommitPolicy
 from bumble.entity.config import Config, Identity
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
@@ -100,11 +100,11 @@ class Runtime(Struct, frozen=True):
             ReviewError: If it is to be reviewed, and there is nowhere to put it.
         """
         autocommit = self.config.git.autocommit
-        keeping = Keeping(autocommit, self.identity.name, self.now, self.tell, self.trusted)
+        policy = CommitPolicy(autocommit, self.identity.name, self.now, self.tell, self.trusted)
         timeout = self.config.limits.lock_timeout_seconds
         cleared = memory_gate.cleared(change_set, self.entity.root)
         write = review_queue.propose if self.holds_back(cleared) else commits.apply
-        return write(self.entity.root, cleared, keeping, timeout_seconds=timeout)
+        return write(self.entity.root, cleared, policy, timeout_seconds=timeout)
 
     def holds_back(self, change_set: ChangeSet) -> bool:
         """Whether a change set waits for the owner's word, instead of being written."""

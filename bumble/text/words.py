@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from importlib.util import find_spec
+from itertools import takewhile
 from pathlib import Path
 
 import Stemmer
@@ -144,6 +145,12 @@ def akin(stem: str, other: str, shared_letters: int) -> bool:
     """Whether two stems begin alike: `bake` and `baker`, `lisbon` and `lisboa`."""
     length = max(shared_letters, max(len(stem), len(other)) - OWN_LETTERS)
     return min(len(stem), len(other)) >= length and stem[:length] == other[:length]
+
+
+def shared_start(word: str, other: str) -> int:
+    """Count the letters that two words begin with alike."""
+    pairs = zip(word, other, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def shared(own: set[str], others: set[str]) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -159,6 +160,7 @@ MAX_VALUES = 200_000  # aliases can make a small text stand for billions
 MAX_MERGED = 1_000  # keys that merge keys bring into a mapping: they can double at each step
 MAX_DEPTH = 100
 MAX_CHARACTERS = 250_000  # takes ten seconds
+MAX_KEPT_CHARACTERS = 20_000  # of a text whose value is kept: a command reads its files many times
 MAX_DIGITS = 250  # of a whole number: a longer one is no float
 _NO_CHARACTER = re.compile(r"\\U(?!000|0010)")  # an escape of a number that is too large
 
@@ -236,6 +238,23 @@ def parse(source: str) -> Any:
     Raises:
         SourceError: If it is not YAML, repeats a key, or uses a tag of its own.
     """
+    if len(source) > MAX_KEPT_CHARACTERS or "*" in source:
+        return _parse(source)
+    return _copied(_kept(source))
+
+
+@lru_cache(maxsize=256)
+def _kept(source: str) -> Any:
+    return _parse(source)
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _copied(part) for key, part in value.items()}
+    return [_copied(part) for part in value] if isinstance(value, list) else value
+
+
+def _parse(source: str) -> Any:
     if len(source) > MAX_CHARACTERS:
         said = f"{len(source):,} characters of YAML; bumble reads up to {MAX_CHARACTERS:,}"
         raise SourceError(said, 1)

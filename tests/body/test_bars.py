@@ -13,6 +13,7 @@ from bumble.body import bars, circadian
 from bumble.body.bars import Bar, Bars
 from bumble.body.config import BAR_NAMES
 from tests.support.body_defaults import NOON, TEMPERAMENT, bars_at
+from tests.support.sweeps import examples
 
 BERLIN = ZoneInfo("Europe/Berlin")
 
@@ -53,7 +54,7 @@ def assert_close(one: Bars, other: Bars, points: float) -> None:
 
 
 @given(STATES, st.floats(0.01, 72))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 def test_the_closed_form_equals_fine_steps_within_one_percent(start: Bars, hours: float) -> None:
     leapt = bars.advance(start, NOON + timedelta(hours=hours), UTC, TEMPERAMENT)
     walked = stepped(start, hours)
@@ -63,7 +64,7 @@ def test_the_closed_form_equals_fine_steps_within_one_percent(start: Bars, hours
 
 
 @given(STATES, st.lists(st.floats(0.001, 20), min_size=1, max_size=6))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 def test_how_often_time_is_told_makes_no_difference(start: Bars, gaps: list[float]) -> None:
     often, now = start, NOON
     for gap in gaps:
@@ -75,7 +76,7 @@ def test_how_often_time_is_told_makes_no_difference(start: Bars, gaps: list[floa
 @given(
     STATES, st.floats(0, 5000), st.dictionaries(st.sampled_from(BAR_NAMES), st.floats(-500, 500))
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 def test_bars_stay_between_empty_and_full(
     start: Bars, hours: float, deltas: dict[str, float]
 ) -> None:

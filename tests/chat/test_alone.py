@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bumble.chat import alone
+from bumble.chat import loop
 from bumble.chat.tools import Plan, Result
 from bumble.entity.changes import Change
 from bumble.llm.protocol import Action
@@ -16,7 +16,7 @@ def writing(path: str, *, adds: bool = False) -> Plan:
 
 def calls(*results: Result) -> Callable[[Action], Result]:
     left = iter(results)
-    return alone.once_a_file(lambda _: next(left))
+    return loop.once_a_file(lambda _: next(left))
 
 
 def test_a_file_is_written_by_one_call() -> None:

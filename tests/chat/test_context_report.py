@@ -6,7 +6,7 @@ import pytest
 
 from bumble.chat import context_report
 from bumble.chat.context_report import ContextReport, Part
-from bumble.chat.turn_record import Turn
+from bumble.chat.reply_writer import Turn
 from bumble.entity.folder import Entity
 from bumble.llm.protocol import Request
 from bumble.llm.scripted import ScriptedModel
@@ -22,7 +22,7 @@ def talked(entity: Entity) -> tuple[ContextReport, Turn, Request]:
     runtime = runtime_of(entity, model)
     talk(runtime, "Hello there.")
     done = talk(runtime, "Why does rain feel like home?")
-    sent = next(one for one in model.requests if one.messages == done.request.messages)
+    sent = next(one for one in model.requests if one.messages == done.composed.request.messages)
     return context_report.of(runtime, done, "run"), done, sent
 
 
@@ -41,7 +41,7 @@ def test_the_parts_of_the_system_prompt_add_up_to_the_whole_of_it(ada: Entity) -
     found, done, _ = talked(ada)
     assert sum(part.chars for part in found.system) == found.system_chars
     assert found.system[0].name == "frame"
-    assert "GENOME.md" not in done.stable.parts[0].text
+    assert "GENOME.md" not in done.recalled.stable.parts[0].text
 
 
 def test_only_the_skills_that_are_in_the_prompt_are_counted(ada: Entity) -> None:
@@ -57,7 +57,7 @@ def test_only_the_skills_that_are_in_the_prompt_are_counted(ada: Entity) -> None
     assert [part.name for part in found.skills] == ["bread", "tea"]
     lines = ["- bread (skills/bread.md)", "- tea (skills/tea.md): brew it"]
     assert [part.chars for part in found.skills] == [len(line) for line in lines]
-    assert "\n".join(lines) in done.stable.text
+    assert "\n".join(lines) in done.recalled.stable.text
 
 
 def test_a_run_reports_the_files_as_they_were_sent(ada: Entity) -> None:
@@ -72,7 +72,7 @@ def test_a_run_reports_the_files_as_they_were_sent(ada: Entity) -> None:
 def test_the_named_parts_are_within_what_they_are_parts_of(ada: Entity) -> None:
     (ada.root / "GENOME.md").write_text("I like rain.")
     found, done, _ = talked(ada)
-    assert {part.name for part in found.preamble} == {block.name for block in done.blocks}
+    assert {part.name for part in found.preamble} == {block.name for block in done.composed.blocks}
     assert sum(part.chars for part in found.preamble) < found.last_chars
     genome = next(one for one in found.files if one.name == "GENOME.md")
     assert (genome.status, genome.raw_chars, genome.injected_chars) == ("OK", 12, 12)
@@ -129,7 +129,7 @@ def test_the_brief_of_the_last_conversation_is_reported_with_its_likeness(
     assert (found.session, found.fits) == ("ses_1", fits)
     assert found.likeness is not None
     assert (found.likeness >= found.wants) == fits
-    assert (text in done.request.messages[-1].content) == fits
+    assert (text in done.composed.request.messages[-1].content) == fits
 
 
 def test_the_budget_names_what_every_request_costs(ada: Entity) -> None:
@@ -138,8 +138,10 @@ def test_the_budget_names_what_every_request_costs(ada: Entity) -> None:
     assert rows["Base overhead"] == found.system_chars // 4
     assert rows["System prompt"] + rows["Tool definitions"] == rows["Base overhead"]
     assert rows["Conversation"] == found.history_chars // 4
-    assert rows["Wrapping by the backend"] == tokens.MESSAGE_TOKENS * len(done.request.messages)
-    assert "- say(text)" in done.stable.text
+    assert rows["Wrapping by the backend"] == tokens.MESSAGE_TOKENS * len(
+        done.composed.request.messages
+    )
+    assert "- say(text)" in done.recalled.stable.text
     assert rows["Tool definitions"] == sum(part.chars for part in found.tools) // 4
 
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from bumble.chat import code_answers
 from bumble.entity.folder import Entity
+from bumble.fallback import templates
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.models.abilities.tiers import Abilities, Tier
 from bumble.models.embed.reader import MessageReading
@@ -89,20 +90,29 @@ def test_no_reminder_is_promised_that_is_not_set(ada: Entity) -> None:
     assert list(reminders.read(ada.reminders)) == []
 
 
+def test_an_hour_in_words_that_is_not_understood_sets_no_reminder(ada: Entity) -> None:
+    text = "Erinnere mich morgen um halb neun an den Tierarzt"
+    talk, _ = told(ada, {text: reading("remind", when="morgen um halb neun", what="den Tierarzt")})
+    assert "bumble remind add" in talk.say(text)
+    assert list(reminders.read(ada.reminders)) == []
+
+
 @pytest.mark.parametrize(
-    ("text", "result"),
+    ("text", "language", "result"),
     [
-        ("whats 17 times 24", "408"),
-        ("12% of 340?", "40.8"),
-        ("was ist 3 mal 45", "135"),
-        ("(3+4)*2 please", "14"),
-        ("7 / 0", ""),
-        ("call me at 030 555", ""),
-        ("9" * 30 + " * 2", ""),
+        ("whats 17 times 24", "en", "408"),
+        ("12% of 340?", "en", "40.8"),
+        ("12 por ciento de 340", "es", "40.8"),
+        ("was ist 3 mal 45", "de", "135"),
+        ("(3+4)*2 please", "en", "14"),
+        ("7 / 0", "en", ""),
+        ("call me at 030 555", "en", ""),
+        ("9" * 30 + " * 2", "en", ""),
     ],
 )
-def test_sums_are_worked_out_by_code(text: str, result: str) -> None:
-    assert code_answers.calculated(text) == result
+def test_sums_are_worked_out_by_code(text: str, language: str, result: str) -> None:
+    signs = templates.load(language).signs
+    assert code_answers.calculated(text, signs) == result
 
 
 def test_times_are_read_as_people_say_them() -> None:
@@ -149,6 +159,22 @@ def test_a_task_goes_to_the_model_and_its_answer_is_said_whole(ada: Entity) -> N
     haiku = "Grey November sea\nfolds its letters one by one\nand sends none of them"
     talk, _ = told(ada, {"a haiku please": reading("task")}, haiku, tier="choose")
     assert talk.say("a haiku please") == haiku
+
+
+def test_a_task_is_heard_line_by_line_and_never_a_secret(ada: Entity) -> None:
+    poem = (
+        "The fox took Pickle. Snow fell!\nThe key is sk-proj-9aZ3kQ7mX2vB8nL4wT6yR1cD5fG0hJ\nEnd."
+    )
+    runtime = with_reader(
+        runtime_of(ada, ScriptedModel([Reply(poem, purpose="chat")])),
+        {"a poem please": reading("task")},
+    )
+    runtime = replace(runtime, abilities=Abilities("choose"))
+    heard: list[str] = []
+    done = turns.talk(runtime, "a poem please", say=heard.append)
+    assert heard == ["The fox took Pickle. ", "Snow fell!\n"]
+    assert done.outcome.said == "The fox took Pickle. Snow fell!"
+    assert "sk-proj" not in "".join(message.text for message in done.session.messages)
 
 
 def test_without_a_model_a_task_is_refused_in_plain_words(ada: Entity) -> None:

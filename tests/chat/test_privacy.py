@@ -5,6 +5,7 @@ from datetime import timedelta
 from zoneinfo import ZoneInfo
 
 from bumble.chat import participants, turn
+from bumble.chat.reply_writer import Heard, ReplyStream
 from bumble.entity import changes
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.folder import Entity
@@ -143,6 +144,6 @@ def test_a_conversation_of_two_holds_only_what_both_may_hear(ada: Entity) -> Non
     both = sessions.appended(session, [hello])
     heard = participants.listen(runtime, both, False, who, "What is the secret I told you? Why?")
     runtime.memory.sync()
-    turn.answer(runtime, turn.prepare(runtime, heard, who, last_spoke=None), lambda _: None)
+    turn.answer(runtime, turn.prepare(runtime, Heard(heard, who)), ReplyStream(lambda _: None))
     assert heard.people == ("kim", "sam")
     assert [word for word in SECRETS.values() if word in sent(model)] == []

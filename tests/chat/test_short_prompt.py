@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import pytest
 
-from bumble.chat import short_prompt
-from bumble.entity import settings
+from bumble.chat import plain_reply
 from bumble.entity.folder import Entity
+from bumble.llm.scripted import ScriptedModel
+from bumble.prompt.system import Stable
+from bumble.records import sessions
+from tests.support.turns import NOON, runtime_of
 
 MOST_TOKENS = 440  # estimated, which is more than it takes; the day and the message come on top
 
 
+def short(ada: Entity, language: str) -> Stable:
+    talk = sessions.new("ses_1", NOON, "sam")
+    return plain_reply.stable(runtime_of(ada, ScriptedModel([])), talk, language)
+
+
 @pytest.mark.parametrize("language", ["de", "en", "es", "fr", "it", "pt"])
 def test_the_first_prompt_takes_a_small_model_few_tokens(ada: Entity, language: str) -> None:
-    loaded = settings.load(ada.file)
-    assert loaded.identity is not None
-    stable = short_prompt.stable(ada, loaded.identity, loaded.config.prompt, language)
-    assert stable.tokens <= MOST_TOKENS
+    assert short(ada, language).tokens <= MOST_TOKENS
 
 
 def test_what_the_entity_is_stands_there_only_in_the_language_of_the_prompt(ada: Entity) -> None:
-    loaded = settings.load(ada.file)
-    assert loaded.identity is not None
-    texts = {
-        code: short_prompt.stable(ada, loaded.identity, loaded.config.prompt, code).text
-        for code in ("en", "de")
-    }
-    assert "I am Ada." in texts["en"]
-    assert "I am Ada." not in texts["de"]
+    assert "I am Ada." in short(ada, "en").text
+    assert "I am Ada." not in short(ada, "de").text

@@ -61,7 +61,7 @@ def test_notes_are_declared_only_where_they_are_switched_on() -> None:
 
 def test_the_prompt_says_what_is_worth_a_note(ada: Entity) -> None:
     runtime = noting(ada)
-    text = talk(runtime, "Hello there.").stable.text
+    text = talk(runtime, "Hello there.").recalled.stable.text
     for worth in ("a decision", "a new view", "an open thread", "a preference", "never a secret"):
         assert worth in text
 

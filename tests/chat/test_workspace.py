@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from bumble.chat import tools, workspace
-from bumble.chat.tool_cache import LIFE_SECONDS, ToolCache
+from bumble.chat.deep_recall import LIFE_SECONDS, ToolCache
 from bumble.entity import changes, settings
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity

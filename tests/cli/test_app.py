@@ -15,8 +15,8 @@ import pytest
 import typer
 
 from bumble import errors
-from bumble.app.process import Shell
 from bumble.cli import app, reference
+from bumble.cli.process import Shell
 from tests.support.command_line import modules_of
 from tests.support.running import Run
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from bumble.cli import directives
-from bumble.cli.directives import Typed, Wishes
+from bumble.cli.talk import turn_view
+from bumble.cli.talk.turn_view import Typed, Wishes
 
 
 @pytest.mark.parametrize(
@@ -25,22 +25,22 @@ from bumble.cli.directives import Typed, Wishes
     ],
 )
 def test_directives_are_taken_out(text: str, left: str, wishes: Wishes) -> None:
-    typed = directives.parse(text, shortcuts=False)
+    typed = turn_view.parse(text, shortcuts=False)
     assert (typed.text, typed.wishes) == (left, wishes)
 
 
 def test_a_model_is_named_and_others_are_ignored() -> None:
-    found = directives.parse("Hi /model qwen3-4b there /queue off", shortcuts=False)
+    found = turn_view.parse("Hi /model qwen3-4b there /queue off", shortcuts=False)
     assert (found.text, found.model, found.ignored) == ("Hi there", "qwen3-4b", ("queue",))
 
 
 def test_shortcuts_are_for_those_who_may() -> None:
-    assert directives.parse("Hi /status you", shortcuts=True).shortcuts == (("status", ""),)
-    assert directives.parse("Hi /status you", shortcuts=False) == Typed("Hi /status you")
+    assert turn_view.parse("Hi /status you", shortcuts=True).shortcuts == (("status", ""),)
+    assert turn_view.parse("Hi /status you", shortcuts=False) == Typed("Hi /status you")
 
 
 def test_a_shortcut_takes_its_word_with_it() -> None:
-    typed = directives.parse("Hi /context detail and /usage tokens, Ada", shortcuts=True)
+    typed = turn_view.parse("Hi /context detail and /usage tokens, Ada", shortcuts=True)
     assert typed == Typed("Hi and, Ada", shortcuts=(("context", "detail"), ("usage", "tokens")))
 
 

@@ -7,11 +7,10 @@ import pytest
 import bumble
 from bumble.cli import reference
 from bumble.cli.app import BUG_EXIT_CODE, COMMANDS, SECTIONS
-from bumble.cli.pages import man_page
 from tests.support.chatting import script
 from tests.support.command_line import leaves
 from tests.support.running import Run
-from tests.support.sweeps import every
+from tests.support.sweeps import turns
 
 DOCS = Path(bumble.__file__).parent.parent / "docs"
 
@@ -29,14 +28,6 @@ def test_what_is_generated_says_what_the_code_does() -> None:
     assert stale == []
 
 
-def test_the_man_page_names_every_command_and_begins_no_line_by_chance() -> None:
-    page = man_page.page(reference.MEANINGS)
-    for name in COMMANDS:
-        assert f".SS bumble {name}".replace("-", r"\-") in page
-    requests = {line.split()[0] for line in page.splitlines() if line.startswith((".", "'"))}
-    assert requests == {".TH", ".SH", ".SS", ".TP", ".B", ".BR"}
-
-
 @pytest.mark.parametrize("argv", [("session", "--json", "list"), ("context", "json", "--json")])
 def test_json_is_taken_everywhere(run: Run, argv: tuple[str, ...]) -> None:
     assert run.ok(*argv).json["schema"]
@@ -47,7 +38,7 @@ ELSE = {("mcp",), ("git-merge",)}
 
 
 @pytest.mark.parametrize(
-    "words", every(6, [words for words in leaves() if words not in ELSE]), ids=" ".join
+    "words", turns(6, [(words,) for words in leaves() if words not in ELSE]), ids=" ".join
 )
 def test_every_command_answers_with_json_also_where_it_refuses(
     full: Run, words: tuple[str, ...]

@@ -17,7 +17,8 @@ HELLO = "Hello Ada, I'm Kim. Who are you?"
 
 @pytest.fixture
 def ada(run: Run, weights_folder: Path) -> Run:
-    script(run, *(act("say", text="Hello.") for _ in range(5)))
+    may = {"abilities": {"talk": {"any": "choose"}, "memory": {"any": "choose"}}}
+    script(run, may, *(act("say", text="Hello.") for _ in range(5)))
     with_weights(run, weights_folder)  # who introduces themselves says the reader
     return run
 
@@ -90,3 +91,10 @@ def test_aliases_are_names(run: Run) -> None:
 def test_who_says_a_surname_too_is_the_owner_already(ada: Run) -> None:
     assert "takes you for" not in ada.ok("chat", "--yes", "Hello, I'm Sam Haslinger.").err
     assert owner(ada) == "Sam"
+
+
+def test_a_model_that_writes_never_waits_for_a_reader(ada: Run) -> None:
+    script(ada, act("say", text="Hello Kim."))
+    ran = ada.ok("chat", HELLO)
+    assert "owner.name" not in ran.err
+    assert "Hello Kim." in ran.out

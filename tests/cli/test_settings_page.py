@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bumble.cli.pages import settings_page
+from bumble.cli import settings_page
 from bumble.entity.config import LlmConfig, MemoryConfig
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from bumble.entity import changes, commits
 from bumble.entity.changes import Change, ChangeSet
-from bumble.entity.commits import Keeping
+from bumble.entity.commits import CommitPolicy
 from bumble.errors import MergeUnfinishedError
 from bumble.files import gitdir
 from bumble.files.git import TIMEOUT_SECONDS
@@ -52,9 +52,9 @@ def run(folder: Path, *words: str) -> str:
     return done.stdout.rstrip("\n")
 
 
-def keeping(heard: list[str] | None = None, *, autocommit: bool = True) -> Keeping:
+def policy(heard: list[str] | None = None, *, autocommit: bool = True) -> CommitPolicy:
     said = heard if heard is not None else []
-    return Keeping(autocommit, "Ada", lambda: NOON, said.append)
+    return CommitPolicy(autocommit, "Ada", lambda: NOON, said.append)
 
 
 def put(path: str, text: str, root: Path, why: str = "") -> Change:
@@ -89,7 +89,7 @@ def status(root: Path) -> list[str]:
 
 def test_a_set_is_one_commit_of_its_own_files_with_why_and_trailers(root: Path) -> None:
     (root / "notes.txt").write_text("the owner's\n")
-    commits.apply(root, dream(root), keeping())
+    commits.apply(root, dream(root), policy())
     assert subjects(root) == ["dream: tides", "start"]
     assert touched(root) == ["dreams/drm 1 é.md", "journal.md", "portrait.md"]
     assert run(root, "log", "-1", "--format=%b").strip() == (
@@ -103,7 +103,7 @@ def test_a_set_is_one_commit_of_its_own_files_with_why_and_trailers(root: Path) 
 
 def test_removed_files_are_removed_in_the_commit(root: Path) -> None:
     gone = changes.delete("portrait.md", "old\n", "")
-    commits.apply(root, ChangeSet("forget: it", (gone,)), keeping())
+    commits.apply(root, ChangeSet("forget: it", (gone,)), policy())
     assert touched(root) == ["portrait.md"]
     assert status(root) == []
 
@@ -112,14 +112,14 @@ def test_the_owners_staged_and_unstaged_work_stays_as_it_is(root: Path) -> None:
     (root / "staged.md").write_text("prepared\n")
     run(root, "add", "staged.md")
     (root / "entity.yaml").write_text("name: Ada\nx: 1\n")
-    commits.apply(root, dream(root), keeping())
+    commits.apply(root, dream(root), policy())
     assert status(root) == [" M entity.yaml", "A  staged.md"]
     assert "staged.md" not in touched(root)
 
 
 def test_an_edit_by_hand_in_a_file_of_the_set_is_committed_before_as_the_owners(root: Path) -> None:
     (root / "portrait.md").write_text("by hand\n")
-    commits.apply(root, dream(root), keeping())
+    commits.apply(root, dream(root), policy())
     assert subjects(root) == ["dream: tides", "by hand: portrait.md", "start"]
     assert run(root, "show", "HEAD~1:portrait.md") == "by hand"
     assert "Cycle" not in run(root, "log", "-1", "--format=%b", "HEAD~1")
@@ -129,13 +129,13 @@ def test_a_version_the_owner_staged_is_left_alone_and_the_set_waits(root: Path) 
     (root / "portrait.md").write_text("staged\n")
     run(root, "add", "portrait.md")
     heard: list[str] = []
-    commits.apply(root, dream(root), keeping(heard))
+    commits.apply(root, dream(root), policy(heard))
     assert "you have staged portrait.md" in heard[0]
     assert (root / "portrait.md").read_text() == "new\n"
     assert run(root, "show", ":portrait.md") == "staged"
     assert subjects(root) == ["start"]
     run(root, "commit", "-qm", "mine")
-    commits.apply(root, ChangeSet("note: x", (put("x.md", "x\n", root),)), keeping())
+    commits.apply(root, ChangeSet("note: x", (put("x.md", "x\n", root),)), policy())
     assert subjects(root) == ["note: x", "dream: tides", "mine", "start"]
     assert status(root) == []
 
@@ -144,12 +144,12 @@ def test_a_set_that_opens_another_becomes_one_commit_with_it(root: Path) -> None
     said = ChangeSet(
         "chat: Sam says", (changes.add("sessions/talk.jsonl", "1\n", "Sam said"),), opens=True
     )
-    commits.apply(root, said, keeping())
+    commits.apply(root, said, policy())
     assert subjects(root) == ["start"]
     answer = ChangeSet(
         "chat: Sam and Ada", (changes.add("sessions/talk.jsonl", "2\n", "answer Sam"),)
     )
-    commits.apply(root, answer, keeping())
+    commits.apply(root, answer, policy())
     assert subjects(root) == ["chat: Sam and Ada", "start"]
     assert "Sam said\nanswer Sam" in run(root, "log", "-1", "--format=%b")
     assert status(root) == []
@@ -159,8 +159,8 @@ def test_a_set_that_opens_another_and_is_left_alone_is_committed_with_the_next(r
     said = ChangeSet(
         "chat: Sam says", (changes.add("sessions/talk.jsonl", "1\n", "Sam said"),), opens=True
     )
-    commits.apply(root, said, keeping())
-    commits.apply(root, dream(root), keeping())
+    commits.apply(root, said, policy())
+    commits.apply(root, dream(root), policy())
     assert subjects(root) == ["dream: tides", "chat: Sam says", "start"]
 
 
@@ -182,13 +182,13 @@ def test_a_kill_anywhere_is_caught_up_by_the_next_set(
 
         def work(act: Callable[[int, bool], None] = act) -> None:
             with every_call(act):
-                commits.apply(root, dream(root), keeping())
+                commits.apply(root, dream(root), policy())
 
         killed = in_child(work) == -signal.SIGKILL
         changes.recover(root)
         written = (root / "portrait.md").read_text() == "new\n"
         heard: list[str] = []
-        commits.apply(root, ChangeSet("note: x", (put("x.md", "x\n", root),)), keeping(heard))
+        commits.apply(root, ChangeSet("note: x", (put("x.md", "x\n", root),)), policy(heard))
         assert status(root) == [], (n, heard)
         wanted = ["note: x", *(["dream: tides"] if written else []), "start"]
         assert subjects(root) == wanted
@@ -207,9 +207,9 @@ def test_a_kill_between_write_and_commit_is_caught_up(
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(commits.Commits, "end", killed)
-        commits.apply(root, dream(root), keeping())
+        commits.apply(root, dream(root), policy())
     assert subjects(root) == ["start"]
-    commits.catch_up(root, keeping())
+    commits.catch_up(root, policy())
     assert subjects(root) == ["dream: tides", "start"]
     assert status(root) == []
 
@@ -219,9 +219,9 @@ def test_an_edit_after_a_kill_is_not_committed_as_the_sets(
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(commits.Commits, "end", lambda self: None)
-        commits.apply(root, dream(root), keeping())
+        commits.apply(root, dream(root), policy())
     (root / "portrait.md").write_text("by hand\n")
-    commits.catch_up(root, keeping())
+    commits.catch_up(root, policy())
     assert touched(root) == ["dreams/drm 1 é.md", "journal.md"]
     assert status(root) == [" M portrait.md"]
 
@@ -229,11 +229,11 @@ def test_an_edit_after_a_kill_is_not_committed_as_the_sets(
 def test_while_git_is_busy_it_waits_and_says_so(root: Path) -> None:
     (root / ".git" / "index.lock").touch()
     heard: list[str] = []
-    commits.apply(root, dream(root), keeping(heard))
+    commits.apply(root, dream(root), policy(heard))
     assert "another git is at work" in heard[0]
     assert subjects(root) == ["start"]
     (root / ".git" / "index.lock").unlink()
-    commits.apply(root, ChangeSet("note: x", (put("x.md", "x\n", root),)), keeping(heard))
+    commits.apply(root, ChangeSet("note: x", (put("x.md", "x\n", root),)), policy(heard))
     assert subjects(root) == ["note: x", "dream: tides", "start"]
 
 
@@ -259,7 +259,7 @@ def test_a_lock_that_a_killed_writer_left_in_git_is_cleared(root: Path) -> None:
     killed_writer(root)
     assert (root / ".git" / "index.lock").exists()
     heard: list[str] = []
-    commits.apply(root, dream(root), keeping(heard))
+    commits.apply(root, dream(root), policy(heard))
     assert heard == []
     assert subjects(root) == ["dream: tides", "start"]
     assert not (root / ".git" / "index.lock").exists()
@@ -279,7 +279,7 @@ def test_a_commit_that_was_made_when_its_git_died_keeps_no_other_back(root: Path
     (git / "index").write_bytes(before)
     (git / "objects" / "maintenance.lock").touch()
     heard: list[str] = []
-    commits.apply(root, ChangeSet("note: x", (put("tea.md", "black\n", root),)), keeping(heard))
+    commits.apply(root, ChangeSet("note: x", (put("tea.md", "black\n", root),)), policy(heard))
     assert heard == []
     assert subjects(root) == ["note: x", "note: tea", "start"]
     assert run(root, "status", "--porcelain") == "A  mine.md"
@@ -296,7 +296,7 @@ def test_an_index_whose_commit_was_not_made_is_dropped(root: Path, most: int | N
     killed_writer(root)
     (git / "index.lock").write_bytes(after[:most])
     (git / "index").write_bytes(before)
-    commits.apply(root, dream(root), keeping())
+    commits.apply(root, dream(root), policy())
     assert run(root, "status", "--porcelain") == "?? tea.md"
 
 
@@ -306,7 +306,7 @@ def test_a_lock_of_somebody_elses_git_stays(root: Path) -> None:
     later = lock.stat().st_mtime + TIMEOUT_SECONDS + 60
     os.utime(lock, (later, later))  # made when ours can't have run any more
     heard: list[str] = []
-    commits.apply(root, dream(root), keeping(heard))
+    commits.apply(root, dream(root), policy(heard))
     assert "another git is at work" in heard[0]
     assert lock.exists()
 
@@ -315,7 +315,7 @@ def test_a_lock_that_a_process_has_open_stays(root: Path) -> None:
     killed_writer(root)
     with (root / ".git" / "index.lock").open("a"):
         heard: list[str] = []
-        commits.apply(root, dream(root), keeping(heard))
+        commits.apply(root, dream(root), policy(heard))
         assert "another git is at work" in heard[0]
 
 
@@ -323,11 +323,11 @@ def test_several_sets_that_waited_are_one_commit_that_tells_of_all(root: Path) -
     run(root, "checkout", "-q", "--detach")
     heard: list[str] = []
     for n in range(3):
-        commits.apply(root, ChangeSet(f"note: {n}", (put(f"{n}.md", "x\n", root),)), keeping(heard))
+        commits.apply(root, ChangeSet(f"note: {n}", (put(f"{n}.md", "x\n", root),)), policy(heard))
     assert "no branch is checked out" in heard[0]
     assert subjects(root) == ["start"]
     run(root, "switch", "-q", "main")
-    commits.apply(root, dream(root), keeping())
+    commits.apply(root, dream(root), policy())
     assert subjects(root) == ["dream: tides", "note: 2 (and 2 more)", "start"]
     assert touched(root, "HEAD~1") == ["0.md", "1.md", "2.md"]
 
@@ -348,7 +348,7 @@ def test_a_merge_with_conflicts_in_its_files_is_refused(root: Path, autocommit: 
     conflicted(root)
     before = (root / "portrait.md").read_bytes()
     with pytest.raises(MergeUnfinishedError, match=r"portrait\.md"):
-        commits.apply(root, dream(root), keeping(autocommit=autocommit))
+        commits.apply(root, dream(root), policy(autocommit=autocommit))
     assert (root / "portrait.md").read_bytes() == before
     assert not (root / "journal.md").exists()
 
@@ -356,12 +356,12 @@ def test_a_merge_with_conflicts_in_its_files_is_refused(root: Path, autocommit: 
 def test_a_merge_in_other_files_lets_it_write_and_the_commit_waits(root: Path) -> None:
     conflicted(root)
     heard: list[str] = []
-    commits.apply(root, ChangeSet("note: x", (put("x.md", "x\n", root),)), keeping(heard))
+    commits.apply(root, ChangeSet("note: x", (put("x.md", "x\n", root),)), policy(heard))
     assert "a merge is under way" in heard[0]
     (root / "portrait.md").write_text("both\n")
     run(root, "commit", "-qam", "merged")
     assert "x.md" not in touched(root)
-    commits.catch_up(root, keeping())
+    commits.catch_up(root, policy())
     assert subjects(root)[0] == "note: x"
 
 
@@ -377,7 +377,7 @@ def test_hooks_signing_and_a_missing_name_do_not_stop_it(
         (hooks / name).write_text("#!/bin/sh\ntouch ran\nexit 1\n")
         (hooks / name).chmod(0o755)
     config = (root / ".git" / "config").read_bytes()
-    commits.apply(root, dream(root), keeping())
+    commits.apply(root, dream(root), policy())
     assert run(root, "log", "-1", "--format=%an <%ae>") == "Ada <bumble@localhost>"
     assert not (root / "ran").exists()
     assert (root / ".git" / "config").read_bytes() == config
@@ -388,7 +388,7 @@ def test_a_hooks_own_variables_do_not_lead_it_astray(
 ) -> None:
     monkeypatch.setenv("GIT_DIR", "/nowhere")
     monkeypatch.setenv("GIT_INDEX_FILE", "/nowhere/index")
-    commits.apply(root, dream(root), keeping())
+    commits.apply(root, dream(root), policy())
     monkeypatch.undo()
     assert subjects(root)[0] == "dream: tides"
 
@@ -396,7 +396,7 @@ def test_a_hooks_own_variables_do_not_lead_it_astray(
 def test_ignored_files_are_written_and_not_committed(root: Path) -> None:
     (root / ".gitignore").write_text("/.bumble/\njournal.md\n")
     run(root, "commit", "-qam", "ignore")
-    commits.apply(root, dream(root), keeping())
+    commits.apply(root, dream(root), policy())
     assert touched(root) == ["dreams/drm 1 é.md", "portrait.md"]
     assert commits.notes(root) == []
 
@@ -405,7 +405,7 @@ def test_a_repository_inside_the_folder_is_not_ours_to_commit(root: Path) -> Non
     run(root, "init", "-q", "workspace")
     heard: list[str] = []
     planned = (put("workspace/a.txt", "x\n", root), put("x.md", "x\n", root))
-    commits.apply(root, ChangeSet("note: x", planned), keeping(heard))
+    commits.apply(root, ChangeSet("note: x", planned), policy(heard))
     assert touched(root) == ["x.md"]
     assert heard == []
 
@@ -416,7 +416,7 @@ def test_the_first_commit_of_an_empty_repository_holds_only_the_set(tmp_path: Pa
     run(root, "init", "-q", "-b", "main")
     (root / ".git" / "info" / "exclude").write_text(".bumble\n")
     (root / "other.md").write_text("x\n")
-    commits.apply(root, dream_of(root), keeping())
+    commits.apply(root, dream_of(root), policy())
     assert subjects(root) == ["dream: first"]
     assert status(root) == ["?? other.md"]
 
@@ -438,7 +438,7 @@ def test_in_a_larger_repository_only_if_the_entity_asks_for_it(
     root = tmp_path / "in" / "ada"
     root.mkdir(parents=True)
     (root / "entity.yaml").write_text(f"name: Ada\n{settings}")
-    commits.apply(root, dream_of(root), keeping(autocommit="false" not in settings))
+    commits.apply(root, dream_of(root), policy(autocommit="false" not in settings))
     assert (root / "a.md").read_text() == "a\n"
     if committed:
         assert touched(tmp_path) == ["in/ada/a.md", "in/ada/b/c.md"]
@@ -450,9 +450,9 @@ def test_off_or_without_git_nothing_is_committed_or_noted(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     heard: list[str] = []
-    commits.apply(root, dream(root), keeping(heard, autocommit=False))
+    commits.apply(root, dream(root), policy(heard, autocommit=False))
     monkeypatch.setenv("PATH", "")
-    commits.apply(root, ChangeSet("note: x", (put("x.md", "x\n", root),)), keeping(heard))
+    commits.apply(root, ChangeSet("note: x", (put("x.md", "x\n", root),)), policy(heard))
     monkeypatch.undo()
     assert subjects(root) == ["start"]
     assert heard == []
@@ -464,6 +464,6 @@ def test_text_that_looks_like_trailers_or_lines_does_not_become_any(root: Path) 
     nasty = ChangeSet(
         "note: a\nCycle: x", (put("x.md", "x\n", root, "why\n\nCycle: dream\x1b[31m"),)
     )
-    commits.apply(root, nasty, keeping())
+    commits.apply(root, nasty, policy())
     assert run(root, "log", "-1", "--format=%(trailers:key=Cycle,valueonly)").strip() == "note"
     assert "\x1b" not in run(root, "log", "-1", "--format=%B")

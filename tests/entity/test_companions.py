@@ -18,6 +18,7 @@ from bumble.history import merge
 from bumble.jobs.forgetting import forget
 from bumble.records import base, beliefs, kinds, knowledge, relationships, working
 from bumble.records.base import Provenance
+from bumble.records.kind import Kind
 from bumble.records.provenance import Reader
 from bumble.text import markdown, yaml_edit
 from tests.support.kind_samples import record
@@ -65,7 +66,7 @@ def pair(path: str, text: str) -> tuple[str, str]:
 
 
 @every_kind
-def test_a_record_says_the_same_in_two_files_and_shows_six_lines_at_most(kind: kinds.Kind) -> None:
+def test_a_record_says_the_same_in_two_files_and_shows_six_lines_at_most(kind: Kind) -> None:
     path, text = record(kind.name, TEXT)
     shown, beside = pair(path, text)
     whole = companions.joined(path, shown, beside)
@@ -80,7 +81,7 @@ def test_a_record_says_the_same_in_two_files_and_shows_six_lines_at_most(kind: k
 
 @every_kind
 def test_a_lost_companion_leaves_the_least_trust_and_opens_nothing(
-    kind: kinds.Kind, entity: Entity
+    kind: Kind, entity: Entity
 ) -> None:
     path, text = record(kind.name, TEXT)
     file = entity.root / path.replace("_1.md", f"_{ID[4:]}.md")

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bumble.guard.claims import unsupported
-from bumble.guard.grounded import supported
+from bumble.guard.verifier import supported
 from bumble.text.words import sentences
 
 SAID = ("Sam (Sunday 2026-05-24): My dog Biscuit is 3, and we moved to Lisbon in March.",)

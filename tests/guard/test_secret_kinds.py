@@ -14,7 +14,7 @@ from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.guard import memory_gate
 from bumble.records import kinds
-from bumble.records.kinds import Kind
+from bumble.records.kind import Kind
 from tests.support.kind_samples import record
 from tests.support.parsers import BODY_FILE
 

@@ -169,15 +169,13 @@ def test_a_merge_may_be_cut_off_anywhere(life: Run, tmp_path: Path, merges: bool
 ORPHAN = """
 import subprocess, sys, time
 from pathlib import Path
-from bumble import git
-from bumble import git as bumble_git
 from bumble.entity import git_operations
 from bumble.entity.git_operations import Operation
-from bumble.entity.git_operations import Operation
+from bumble.files import git
 root, head = Path(sys.argv[1]), sys.argv[2]
 with git_operations.noted(root, Operation("merge", head=head, incoming=head)):
     held = git._holding.get()
-    subprocess.Popen(["sleep", "2"], pass_fds=(held.descriptor,))
+    subprocess.Popen(["sleep", "5"], pass_fds=(held.descriptor,))
     print(flush=True)
     time.sleep(60)
 """

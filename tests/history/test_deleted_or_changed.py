@@ -15,13 +15,14 @@ from bumble.entity.folder import Entity
 from bumble.errors import HalfMergedError
 from bumble.history import driver, merge
 from bumble.records import base, forgotten, kinds, sessions
-from bumble.records.kinds import Kind
+from bumble.records.kind import Kind
 from tests.support.chatting import script
 from tests.support.every_kind import FIRST, OTHERS, OURS, grown, place, unread
 from tests.support.kind_samples import record
 from tests.support.living import known
 from tests.support.repository import git
 from tests.support.running import Run
+from tests.support.sweeps import turns
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 SINCE = "2026-05-25T10:00:00.000+00:00"  # after all that the first clone does
@@ -78,7 +79,7 @@ def rebased(run: Run, root: Path) -> None:
     assert not (root / ".git" / "rebase-merge").exists()
 
 
-WAYS = pytest.mark.parametrize("way", (synced, pulled, rebased), ids=lambda way: way.__name__)
+WAYS = pytest.mark.parametrize("way", turns(3, (synced, pulled, rebased)))
 
 
 def held(root: Path) -> dict[str, str]:

@@ -19,6 +19,7 @@ from bumble.records import kinds
 from tests.support.every_kind import FIRST, MANY, OTHERS, OURS, grown, place, unread
 from tests.support.repository import git
 from tests.support.running import Run
+from tests.support.sweeps import turns
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 
@@ -101,7 +102,7 @@ def synced(run: Run) -> None:
 WAYS = (merged_with_driver, merged_without, rebased_with_driver, rebased_without, synced)
 
 
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+@pytest.mark.parametrize("way", turns(2, WAYS))
 def test_clones_that_diverge_in_every_kind_come_together_whole(
     begun: tuple[Run, Path], way: Callable[[Run], None]
 ) -> None:

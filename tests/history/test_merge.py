@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from bumble.body import soma as body
 from bumble.files import git
 from bumble.history.merge import merge
-from bumble.history.merge_values import ABSENT, mapping, moved
 from bumble.records import (
     automations,
     beliefs,
@@ -23,7 +22,9 @@ from bumble.records import (
     sessions,
 )
 from bumble.records.base import Provenance
+from bumble.records.fields import ABSENT, mapping, moved
 from bumble.text import yaml_edit
+from tests.support.sweeps import examples
 
 BELIEF, SAM = "beliefs/bel_1.md", "relationships/sam.md"
 NOON = datetime(2026, 5, 24, 12, tzinfo=UTC)
@@ -69,6 +70,11 @@ def test_one_piece_of_evidence_found_twice_counts_once() -> None:
     assert beliefs.parse(text, "bel_1").confidence == 0.65
 
 
+def test_evidence_that_a_hand_made_no_list_stops_no_merge() -> None:
+    base, ours, theirs = ({"confidence": share, "evidence": 3} for share in (0.5, 0.6, 0.7))
+    assert beliefs.BELIEF.join(base, ours, theirs)["confidence"] == pytest.approx(0.76)
+
+
 def test_contradictions_multiply_and_meet_confirmations() -> None:
     both = joined(BELIEF, belief(0.5, 0), belief(0.3, 1, "msg_1"), belief(0.3, 2, "msg_2"))
     assert beliefs.parse(both, "bel_1").confidence == pytest.approx(0.18)
@@ -84,7 +90,7 @@ def test_the_later_side_says_whether_a_belief_is_archived() -> None:
     assert beliefs.parse(joined(BELIEF, old, belief(0.7, 2, "msg_1"), late), "b").archived
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     c=st.tuples(*[st.floats(0, 0.99).map(lambda x: round(x, 4))] * 3),
     extra=st.tuples(*[st.lists(st.sampled_from(["msg_1", "msg_2", "msg_3"]), unique=True)] * 2),
@@ -414,7 +420,7 @@ DAYS = st.lists(
 )
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(ours=DAYS, theirs=DAYS)
 def test_no_entry_is_lost_or_doubled_and_the_order_of_sides_does_not_matter(
     ours: list[tuple[int, str]], theirs: list[tuple[int, str]]
@@ -560,7 +566,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(STEPS)
 def test_what_is_said_last_is_last_on_both_machines_whatever_their_clocks_say(
     steps: list[tuple[int, str, int]],

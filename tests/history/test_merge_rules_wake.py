@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from bumble.history import merge_rules
+from bumble.records import state
 
 OLD, MINE, YOURS = (f"2026-05-2{n}T09:00:00+01:00 note timer" for n in (3, 4, 5))
 
@@ -9,8 +9,8 @@ def test_the_wakes_of_both_clones_count() -> None:
     base = {"wake": {"recent": [OLD], "reason": "gap"}}
     current = {"wake": {"recent": [OLD, MINE], "reason": "woke"}}
     incoming = {"wake": {"recent": [OLD, YOURS], "reason": "silence"}}
-    merged = merge_rules.state(base, current, incoming)["wake"]
-    assert merged == merge_rules.state(base, incoming, current)["wake"]
+    merged = state.STATE.join(base, current, incoming)["wake"]
+    assert merged == state.STATE.join(base, incoming, current)["wake"]
     assert merged["recent"] == [OLD, MINE, YOURS]
 
 
@@ -19,6 +19,6 @@ def test_what_either_clone_asked_in_vain_is_asked_by_neither() -> None:
     base = {"consolidate": {"at": past, "count": 1, "vain": {"gone": past}}}
     current = {"consolidate": {"at": past, "count": 2, "vain": {"gone": past, "a": past}}}
     incoming = {"consolidate": {"at": later, "count": 2, "vain": {"a": later, "b": later}}}
-    merged = merge_rules.state(base, current, incoming)["consolidate"]
+    merged = state.STATE.join(base, current, incoming)["consolidate"]
     assert merged["vain"] == {"a": later, "b": later}
-    assert merged == merge_rules.state(base, incoming, current)["consolidate"]
+    assert merged == state.STATE.join(base, incoming, current)["consolidate"]

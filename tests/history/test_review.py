@@ -13,7 +13,7 @@ import pytest
 
 from bumble.entity import changes, commits, review_branch
 from bumble.entity.changes import Change, ChangeSet
-from bumble.entity.commits import Keeping
+from bumble.entity.commits import CommitPolicy
 from bumble.errors import FileChangedError, RefusedError, ReviewError
 from bumble.history import merge
 from bumble.history import review as proposed
@@ -53,8 +53,8 @@ def git(folder: Path, *words: str) -> str:
     return done.stdout.rstrip("\n")
 
 
-def keeping(heard: list[str] | None = None) -> Keeping:
-    return Keeping(True, "Ada", lambda: NOON, (heard if heard is not None else []).append)
+def policy(heard: list[str] | None = None) -> CommitPolicy:
+    return CommitPolicy(True, "Ada", lambda: NOON, (heard if heard is not None else []).append)
 
 
 def known(root: Path, old: str, new: str, *more: Change) -> ChangeSet:
@@ -70,7 +70,7 @@ def known(root: Path, old: str, new: str, *more: Change) -> ChangeSet:
 
 def propose(root: Path, change_set: ChangeSet) -> str:
     before = set(review_queue.waiting(root))
-    review_queue.propose(root, change_set, keeping(), timeout_seconds=5)
+    review_queue.propose(root, change_set, policy(), timeout_seconds=5)
     (name,) = set(review_queue.waiting(root)) - before
     return name
 
@@ -80,7 +80,7 @@ def decide(
 ) -> proposed.ReviewDecision:
     (proposal,) = proposed.choose(proposed.waiting(root), [name], every=False)
     decision = plan(root, proposal)
-    commits.apply(root, decision.change_set, keeping())
+    commits.apply(root, decision.change_set, policy())
     return decision
 
 
@@ -210,7 +210,7 @@ def test_where_git_can_not_hold_it_nothing_is_written(root: Path, tmp_path: Path
         review_queue.propose(
             tmp_path / "bare",
             ChangeSet("dream: x", (changes.add("journal.md", "x\n", ""),)),
-            keeping(),
+            policy(),
             timeout_seconds=5,
         )
     assert not (root / state.PATH).exists()
@@ -280,11 +280,11 @@ def test_a_kill_anywhere_leaves_nothing_or_a_whole_proposal(
             more = changes.add("sessions/ses_1/notices.jsonl", "{}\n", "noticed")
             planned = known(root, "tea", "coffee", more)
             with every_call(act):
-                review_queue.propose(root, planned, keeping(), timeout_seconds=5)
+                review_queue.propose(root, planned, policy(), timeout_seconds=5)
 
         killed = in_child(work) == -signal.SIGKILL
         changes.recover(root)
-        commits.catch_up(root, keeping())
+        commits.catch_up(root, policy())
         names = list(review_queue.waiting(root))
         moved = state.read(root / state.PATH).get("distill", "ses_1", "hash") == "coffee"
         noticed = (root / "sessions/ses_1/notices.jsonl").exists()
@@ -327,7 +327,7 @@ def test_a_kill_while_one_is_accepted_leaves_it_waiting_or_written(
 
         killed = in_child(work) == -signal.SIGKILL
         changes.recover(root)
-        commits.catch_up(root, keeping())
+        commits.catch_up(root, policy())
         written = "coffee" in (root / "knowledge.md").read_text()
         assert (root / "journal.md").exists() == written, n
         assert list(review_queue.waiting(root)) == ([] if written else [name]), n

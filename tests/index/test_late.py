@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
@@ -70,3 +72,11 @@ def test_of_a_long_query_the_rarest_tokens_count() -> None:
     counts = {int(piece): 100 - n for n, piece in enumerate(tokens.pieces)}
     weights = late.rarities(query, tokens, counts, 100)
     assert np.flatnonzero(weights).tolist() == list(range(100 - late.MOST_TOKENS, 100))
+
+
+def test_a_message_of_many_pages_is_weighed_in_a_moment() -> None:
+    query = "the tide of the harbour " * 6_000
+    _, tokens = HashingEmbedder(WIDTH).embed_query_by_token(query)
+    begun = time.process_time()
+    late.rarities(query, tokens, {}, 100)
+    assert time.process_time() - begun < 3  # it was minutes

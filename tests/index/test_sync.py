@@ -20,6 +20,7 @@ from bumble.index.database import open_to_read, open_to_write
 from bumble.index.scan import scan
 from bumble.index.sync import BEHIND, state
 from bumble.models.embed.hashing import HashingEmbedder
+from tests.support.sweeps import examples
 
 if TYPE_CHECKING:
     from tests.support.notes import Notes
@@ -30,7 +31,7 @@ import itertools, os, sys
 from datetime import UTC
 from pathlib import Path
 import apsw
-from bumble.embed.hashing import HashingEmbedder
+from bumble.models.embed.hashing import HashingEmbedder
 from bumble.entity.folder import Entity
 from bumble.index.sync import sync
 
@@ -422,7 +423,7 @@ EDITS = st.lists(
 )
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(edits=EDITS)
 def test_step_by_step_gives_the_same_index_as_all_at_once(
     edits: list[tuple[str, int, str]],

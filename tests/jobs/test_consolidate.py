@@ -21,7 +21,15 @@ from bumble.records import beliefs, episodes, journal, narrative, state
 from bumble.runtime import job
 from bumble.runtime.job import Due, JobResult, Pass
 from bumble.runtime.runtime import Runtime
-from tests.support.nights import LISBON, NIGHT, lived, newborn, remember, runtime_of, spoken, truth
+from tests.support.nights import (
+    LISBON,
+    NIGHT,
+    dreamer,
+    remember,
+    runtime_of,
+    spoken,
+    truth,
+)
 from tests.support.story import telling
 
 INTERVAL = timedelta(hours=2)
@@ -30,9 +38,7 @@ MUSED = ("consolidate: musings waits",)  # the scripted model has no thoughts
 
 @pytest.fixture
 def ada(tmp_path: Path) -> Entity:
-    entity = newborn(tmp_path / "ada")
-    lived(entity)
-    return entity
+    return dreamer(tmp_path)
 
 
 def once(

@@ -13,7 +13,8 @@ from msgspec.structs import replace
 
 from bumble.body import ebb, noise
 from bumble.body import soma as body
-from bumble.chat import participants, tools, turn
+from bumble.chat import able_reply, participants, tools, turn
+from bumble.chat.reply_writer import Heard, ReplyStream
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
@@ -422,7 +423,7 @@ def test_no_tool_leads_to_a_dream(ada: Entity) -> None:
     assert not [
         tool.name for tool in tools.declared(runtime_of(ada).config.tools) if "dream" in tool.name
     ]
-    assert "dream" not in turn.stable_part(runtime_of(ada), ("sam",)).text
+    assert "dream" not in able_reply.stable_part(runtime_of(ada), ("sam",)).text
 
 
 def test_the_time_of_a_dream_is_the_entity_s_wherever_the_process_runs(ada: Entity) -> None:
@@ -456,7 +457,7 @@ def test_a_private_dream_enters_the_prompt_of_those_it_is_for_alone(
             runtime, session, is_new, who, "I have been wondering about it all. " * 8
         )
         runtime.memory.sync()
-        turn.answer(runtime, turn.prepare(runtime, heard, who, last_spoke=None), lambda _: None)
+        turn.answer(runtime, turn.prepare(runtime, Heard(heard, who)), ReplyStream(lambda _: None))
         text = "".join(one.content for one in model.requests[0].messages)
         assert "Bars: " in text
         assert ("[dream] i plant whales" in text) == dreamt

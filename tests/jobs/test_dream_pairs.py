@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bumble.jobs import dream
 from bumble.jobs.dream import PairCandidate, PairRules
-from bumble.models.embed import calibrate
+from bumble.models.embed import protocol
 from bumble.models.embed.protocol import Floats
 from bumble.models.weights import catalog, embedders
 
@@ -109,7 +109,7 @@ def test_the_limit_lies_on_the_calibrated_scale() -> None:
     vectors = {"ep_a": vector(1, 0), "ep_b": vector(0.6, 0.8)}  # cosine .6
 
     def scaled(cosine: Floats) -> Floats:
-        return calibrate.similarity(cosine, 0.5)
+        return protocol.similarity(cosine, 0.5)
 
     assert dream.eligible(found, RULES, vectors) == ()
     (pair,) = dream.eligible(found, RULES, vectors, scaled)
@@ -187,7 +187,7 @@ def test_with_real_embeddings_tellings_of_different_things_may_meet(weights_fold
         vectors = {one.id: row for one, row in zip(told, rows, strict=True)}
 
         def scaled(cosine: Floats) -> Floats:
-            return calibrate.similarity(cosine, embedder.unrelated_cosine)
+            return protocol.similarity(cosine, embedder.unrelated_cosine)
 
         return {pair.ids for pair in dream.eligible(told, RULES, vectors, scaled)}
 

@@ -15,7 +15,7 @@ from bumble.models.abilities.tiers import Abilities
 from bumble.records import proposals, state
 from bumble.runtime import job
 from bumble.runtime.runtime import Runtime
-from tests.support.nights import lived, newborn, remember, runtime_of
+from tests.support.nights import dreamer, remember, runtime_of
 
 ANSWER: dict[str, Any] = {
     "traits": [{"text": "warmth", "way": "more", "reason": "I cared.", "from": ["e1"]}],
@@ -33,8 +33,7 @@ def answer(**differs: Any) -> Reply:
 
 @pytest.fixture
 def ada(tmp_path: Path) -> Entity:
-    entity = newborn(tmp_path / "ada")
-    lived(entity)
+    entity = dreamer(tmp_path)
     met(entity, 100)
     return entity
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from bumble.chat import turn
+from bumble.chat import able_reply
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
@@ -22,7 +22,7 @@ from bumble.records import beliefs, journal, narrative, relationships
 from bumble.records.base import Provenance
 from bumble.runtime import job
 from bumble.runtime.job import JobResult
-from tests.support.nights import LISBON, NIGHT, lived, newborn, remember, runtime_of, truth
+from tests.support.nights import LISBON, NIGHT, dreamer, newborn, remember, runtime_of, truth
 from tests.support.story import TOLD, telling
 
 
@@ -52,9 +52,7 @@ def asked(entity: Entity, **more: Any) -> str:
 
 @pytest.fixture
 def ada(tmp_path: Path) -> Entity:
-    entity = newborn(tmp_path / "ada")
-    lived(entity)
-    return entity
+    return dreamer(tmp_path)
 
 
 def test_the_story_answers_four_questions_and_cites_its_episodes(ada: Entity) -> None:
@@ -158,7 +156,7 @@ def test_a_story_of_private_talk_is_for_the_owner_alone(ada: Entity) -> None:
     assert the_story(ada).provenance.audience == ("sam",)
 
     def stable(*readers: str) -> str:
-        return turn.stable_part(runtime_of(ada), readers).text
+        return able_reply.stable_part(runtime_of(ada), readers).text
 
     assert "planted tomatoes, and a storm came.\n" in stable("sam")
     assert "ep_01" not in stable("sam")
@@ -172,7 +170,7 @@ def test_a_story_of_what_is_for_everyone_is_for_everyone(tmp_path: Path) -> None
     part = {"uses": ["e1"], "text": "The sea rose, and it was loud."}
     told(entity, Reply(json.dumps(dict.fromkeys(TOLD, part))))
     assert the_story(entity).provenance.audience == ()
-    assert "The sea rose" in turn.stable_part(runtime_of(entity), ("bo",)).text
+    assert "The sea rose" in able_reply.stable_part(runtime_of(entity), ("bo",)).text
 
 
 def test_dreams_may_colour_the_story_but_prove_nothing(ada: Entity) -> None:

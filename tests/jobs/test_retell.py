@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from bumble.entity import create
-from bumble.entity.create import NewEntity
 from bumble.entity.folder import Entity
 from bumble.jobs import stretch
 from bumble.llm.scripted import Reply
@@ -16,6 +14,7 @@ from bumble.records.episodes import Episode
 from bumble.runtime import job
 from bumble.runtime.job import Pass, apply
 from bumble.runtime.runtime import Runtime
+from tests.support import newborns
 from tests.support.remembering import DOG, FOUND, GLAD, OURS, held, tells
 from tests.support.stretches import Citing
 from tests.support.turns import NOON, Clock, runtime_of
@@ -28,7 +27,7 @@ JUNK = "Sam gave Biscuit to Maria in 1987."
 @pytest.fixture
 def ada(tmp_path: Path) -> Entity:
     """Ada with an excerpt."""
-    made = create.create(tmp_path / "ada", NewEntity("Ada", "curious", "Sam", "Europe/Lisbon"))
+    made = newborns.ada(tmp_path / "ada")
     held(made, NOON, ("Sam", DOG, OURS), ("Sam", FOUND, GLAD))
     for _ in range(stretch.TRIES):
         list(job.settle(living(made), [Pass("stretch", stretch.check, stretch.run)], None))

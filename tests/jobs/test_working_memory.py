@@ -18,7 +18,7 @@ from bumble.records.base import Provenance
 from bumble.runtime import job
 from bumble.runtime.job import JobResult
 from bumble.runtime.runtime import Runtime
-from tests.support import nights
+from tests.support import newborns, nights
 from tests.support.living import talked, write
 from tests.support.nights import LISBON, NIGHT
 
@@ -54,7 +54,11 @@ def remember(entity: Entity, number: int, text: str, at: datetime) -> None:
 
 @pytest.fixture
 def entity(tmp_path: Path) -> Entity:
-    one = nights.newborn(tmp_path / "ada")
+    return newborns.copy(_remembers, tmp_path / "ada")
+
+
+def _remembers(root: Path) -> Entity:
+    one = nights.newborn(root)
     for number, text in enumerate(nights.TEXTS):
         remember(one, number, f"{text} {LINE}", NIGHT - timedelta(days=9 - number))
     return one

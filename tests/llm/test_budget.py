@@ -8,9 +8,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from bumble.errors import BudgetSpentError, ModelUnreachableError
-from bumble.llm import budget, ledger
-from bumble.llm.budget import Budgeted, DaySpending, Limits
-from bumble.llm.ledger import LedgerEntry
+from bumble.llm import ledger
+from bumble.llm.ledger import Budgeted, DaySpending, LedgerEntry, Limits
 from bumble.llm.protocol import PromptMessage, Request
 from bumble.llm.scripted import Reply, ScriptedModel
 from tests.support.absent_model import Absent
@@ -33,8 +32,8 @@ def test_a_day_begins_at_midnight_where_the_entity_lives(tmp_path: Path) -> None
     midnight = datetime(2026, 5, 23, 23, tzinfo=UTC)  # in Lisbon
     for at in (midnight - timedelta(seconds=1), midnight, NOON):
         ledger.append(path, entry(at))
-    assert budget.today(path, NOON, LISBON) == DaySpending(2, 22)
-    assert budget.today(path, NOON, ZoneInfo("UTC")) == DaySpending(1, 11)
+    assert ledger.today(path, NOON, LISBON) == DaySpending(2, 22)
+    assert ledger.today(path, NOON, ZoneInfo("UTC")) == DaySpending(1, 11)
 
 
 def test_a_call_that_began_yesterday_and_was_written_today_hides_none_before_it(
@@ -44,17 +43,17 @@ def test_a_call_that_began_yesterday_and_was_written_today_hides_none_before_it(
     midnight = datetime(2026, 5, 24, tzinfo=UTC)
     ledger.append(path, entry(midnight + timedelta(minutes=1)))
     ledger.append(path, entry(midnight - timedelta(minutes=1)))
-    assert budget.today(path, NOON, ZoneInfo("UTC")).calls == 1
+    assert ledger.today(path, NOON, ZoneInfo("UTC")).calls == 1
 
 
 def test_warm_ups_and_torn_lines_count_nothing(tmp_path: Path) -> None:
     path = tmp_path / "calls.jsonl"
-    assert budget.today(path, NOON, LISBON) == DaySpending()
+    assert ledger.today(path, NOON, LISBON) == DaySpending()
     ledger.append(path, entry(NOON, reason="warm"))
     ledger.append(path, entry(NOON))
     with path.open("a") as file:
         file.write('{"at": "2026-05')
-    assert budget.today(path, NOON, LISBON) == DaySpending(1, 11)
+    assert ledger.today(path, NOON, LISBON) == DaySpending(1, 11)
 
 
 def test_a_ledger_of_a_year_is_read_from_its_end(tmp_path: Path) -> None:
@@ -67,7 +66,7 @@ def test_a_ledger_of_a_year_is_read_from_its_end(tmp_path: Path) -> None:
     for _ in range(50):
         ledger.append(path, entry(NOON))
     started = time.perf_counter()
-    assert budget.today(path, NOON, LISBON) == DaySpending(50, 550)
+    assert ledger.today(path, NOON, LISBON) == DaySpending(50, 550)
     assert time.perf_counter() - started < 0.2
 
 

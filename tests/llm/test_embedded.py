@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import signal
 import threading
@@ -22,12 +21,20 @@ from tests.support import stand_ins
 SYSTEM = PromptMessage(
     "system", "You are Ada. " + " ".join(f"Bee {n} flew home." for n in range(15))
 )
+OF_THE_TEMPLATE = 50  # tokens around a message and before the answer
 Open = Callable[..., EmbeddedModel]
 
 
 @pytest.fixture(scope="module")
-def weights(weights_folder: Path) -> Path:
+def real(weights_folder: Path) -> Path:
     return store.require(weights_folder, catalog.load().entry("smollm2-135m")).weights
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Weights of a thousandth of the size: what is evaluated, and when, is the engine's affair."""
+    path = tmp_path_factory.mktemp("small") / "small.gguf"
+    return stand_ins.write(path, stand_ins.QWEN3, context_tokens=40960)
 
 
 @pytest.fixture
@@ -36,10 +43,12 @@ def cache(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def connect(weights: Path, cache: Path) -> Iterator[Open]:
+def connect(small: Path, cache: Path) -> Iterator[Open]:
     models: list[EmbeddedModel] = []
 
-    def connect(cache_dir: Path | None = cache, context_tokens: int = 2048) -> EmbeddedModel:
+    def connect(
+        cache_dir: Path | None = cache, context_tokens: int = 2048, weights: Path = small
+    ) -> EmbeddedModel:
         model = EmbeddedModel(
             weights,
             name="smollm2-135m",
@@ -90,9 +99,9 @@ def test_weights_that_are_damaged_are_an_error_that_names_the_file(tmp_path: Pat
 
 
 @pytest.mark.weights
-def test_an_answer_streams_with_its_usage(connect: Open) -> None:
+def test_an_answer_streams_with_its_usage(connect: Open, real: Path) -> None:
     pieces: list[str] = []
-    model = connect()
+    model = connect(weights=real)
     assert model.load_seconds is None
     completion = model.complete(ask(), pieces.append)
     assert "".join(pieces) == completion.text and len(pieces) > 1
@@ -104,7 +113,7 @@ def test_an_answer_streams_with_its_usage(connect: Open) -> None:
 
 
 @pytest.mark.weights
-def test_a_schema_is_enforced_even_on_a_tiny_model(connect: Open) -> None:
+def test_a_schema_is_enforced_even_on_a_tiny_model(connect: Open, real: Path) -> None:
     schema = {
         "type": "object",
         "properties": {"mood": {"enum": ["glad", "sad"]}, "n": {"type": "integer"}},
@@ -112,12 +121,12 @@ def test_a_schema_is_enforced_even_on_a_tiny_model(connect: Open) -> None:
         "additionalProperties": False,
     }
     request = Request([PromptMessage("user", "How are you?")], schema=schema, max_tokens=60, seed=1)
-    answer = json.loads(connect().complete(request).text)
+    answer = json.loads(connect(weights=real).complete(request).text)
     assert answer["mood"] in ("glad", "sad") and isinstance(answer["n"], int)
 
 
 @pytest.mark.weights
-def test_json_is_written_on_one_line(connect: Open) -> None:
+def test_json_is_written_on_one_line(connect: Open, real: Path) -> None:
     schema = {
         "type": "object",
         "properties": {"poem": {"type": "string", "maxLength": 60}, "lines": {"const": 2}},
@@ -131,11 +140,10 @@ def test_json_is_written_on_one_line(connect: Open) -> None:
         PromptMessage("user", "Again!"),
     ]
     request = Request(messages, schema=schema, max_tokens=90, temperature=0.0)
-    text = connect().complete(request).text
+    text = connect(weights=real).complete(request).text
     assert "\n" not in text
 
 
-@pytest.mark.weights
 def test_a_prefix_outlives_the_process_that_evaluated_it(connect: Open, cache: Path) -> None:
     first = connect()
     before = first.complete(ask()).usage.prompt_tokens or 0
@@ -146,7 +154,6 @@ def test_a_prefix_outlives_the_process_that_evaluated_it(connect: Open, cache: P
     assert cached(second, ask()) >= before - 2
 
 
-@pytest.mark.weights
 def test_after_warming_only_the_new_message_is_evaluated(connect: Open) -> None:
     first = connect()
     said = first.complete(ask(text="[Turn context] noon\nHi")).text
@@ -156,7 +163,7 @@ def test_after_warming_only_the_new_message_is_evaluated(connect: Open) -> None:
     second = connect()
     usage = second.complete(ask(*history, text="[Turn context] one\nAnd?")).usage
     new = (usage.prompt_tokens or 0) - (usage.cached_tokens or 0)
-    assert new <= stand_ins.count_tokens(second, "[Turn context] one\nAnd?") + 6
+    assert new <= stand_ins.count_tokens(second, "[Turn context] one\nAnd?") + OF_THE_TEMPLATE
 
 
 class After(threading.Event):
@@ -171,9 +178,8 @@ class After(threading.Event):
         return self.left < 0
 
 
-@pytest.mark.weights
 def test_warming_ends_between_two_batches_when_it_is_stopped(connect: Open) -> None:
-    long = ask(text="The tide came in again. " * 90)
+    long = ask(text="The tide came in again. " * 60)
     shares = []
     for count in (0, 2, 100):
         model = connect(None)
@@ -187,14 +193,13 @@ def test_warming_ends_between_two_batches_when_it_is_stopped(connect: Open) -> N
     assert shares[2] > 0.95
 
 
-@pytest.mark.weights
 def test_a_changed_prefix_is_evaluated_anew_from_where_it_differs(connect: Open) -> None:
     model = connect()
     model.complete(ask())
     other = Request(
         [PromptMessage("system", "You are Bob."), PromptMessage("user", "Hi")], cache_id="s1"
     )
-    assert cached(model, other) < 12
+    assert cached(model, other) < 20
 
 
 def damage(path: Path) -> None:
@@ -207,7 +212,6 @@ def truncate(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:1000])
 
 
-@pytest.mark.weights
 @pytest.mark.parametrize("spoil", [damage, truncate])
 def test_a_spoiled_prefix_is_discarded_and_costs_only_time(
     connect: Open, cache: Path, spoil: Callable[[Path], None]
@@ -221,7 +225,6 @@ def test_a_spoiled_prefix_is_discarded_and_costs_only_time(
     assert (completion.text, completion.usage.cached_tokens) == (expected, 0)
 
 
-@pytest.mark.weights
 def test_a_prefix_the_engine_cannot_read_is_discarded(connect: Open, cache: Path) -> None:
     model = connect()
     model.complete(ask())
@@ -236,7 +239,6 @@ def test_a_prefix_the_engine_cannot_read_is_discarded(connect: Open, cache: Path
     assert cached(connect(), ask()) == 0
 
 
-@pytest.mark.weights
 def test_another_window_does_not_take_up_the_prefix(connect: Open) -> None:
     first = connect()
     first.complete(ask())
@@ -244,7 +246,6 @@ def test_another_window_does_not_take_up_the_prefix(connect: Open) -> None:
     assert cached(connect(context_tokens=1024), ask()) == 0
 
 
-@pytest.mark.weights
 def test_a_call_in_between_does_not_cost_the_conversation_its_prefix(connect: Open) -> None:
     model = connect()
     before = model.complete(ask()).usage.prompt_tokens or 0
@@ -252,7 +253,6 @@ def test_a_call_in_between_does_not_cost_the_conversation_its_prefix(connect: Op
     assert cached(model, ask()) >= before - 2
 
 
-@pytest.mark.weights
 def test_without_a_cache_folder_nothing_is_written_and_calls_in_between_cost_nothing(
     connect: Open, tmp_path: Path
 ) -> None:
@@ -265,22 +265,22 @@ def test_without_a_cache_folder_nothing_is_written_and_calls_in_between_cost_not
     assert not list(tmp_path.rglob("*"))
 
 
-@pytest.mark.weights
 def test_a_cache_folder_that_cannot_be_made_is_done_without(connect: Open, tmp_path: Path) -> None:
     in_the_way = tmp_path / "file"
     in_the_way.write_text("x", encoding="utf-8")
     assert connect(cache_dir=in_the_way / "prefixes").complete(ask()).text
 
 
-@pytest.mark.weights
 def test_a_prompt_that_does_not_fit_says_what_to_do(connect: Open) -> None:
     with pytest.raises(BudgetSpentError, match="--new-session"):
         connect(context_tokens=512).complete(ask(text="bee " * 1000))
 
 
 @pytest.mark.weights
-def test_an_interrupt_stops_the_generation_and_the_model_can_go_on(connect: Open) -> None:
-    model = connect()
+def test_an_interrupt_stops_the_generation_and_the_model_can_go_on(
+    connect: Open, real: Path
+) -> None:
+    model = connect(weights=real)
     model.complete(ask(max_tokens=1))
     threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
     started = time.monotonic()
@@ -288,17 +288,6 @@ def test_an_interrupt_stops_the_generation_and_the_model_can_go_on(connect: Open
         model.complete(ask(text="hello " * 1000, max_tokens=600))
     assert time.monotonic() - started < 8
     assert model.complete(ask(max_tokens=2)).text
-
-
-@pytest.mark.weights
-def test_candidates_for_the_first_token_are_told_to_who_asks(connect: Open) -> None:
-    model = connect()
-    question = ask(text="Yes or no?", max_tokens=1)
-    assert model.complete(question).first_logprobs == {}
-    completion = model.complete(replace(question, top_logprobs=30))
-    shares = completion.first_logprobs
-    assert len(shares) > 20 and 0.3 < sum(map(math.exp, shares.values())) <= 1.000001
-    assert completion.text == max(shares, key=lambda text: shares[text])
 
 
 def test_a_new_conversation_starts_from_the_last_of_its_family(connect: Open) -> None:
@@ -312,7 +301,6 @@ def test_a_new_conversation_starts_from_the_last_of_its_family(connect: Open) ->
     assert alone.usage.cached_tokens == 0
 
 
-@pytest.mark.weights
 def test_a_call_in_between_does_not_cost_the_family_its_start(connect: Open) -> None:
     first = connect()
     first.complete(replace(ask(), cache_family="ada"))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bumble.entity.folder import Entity
-from bumble.llm import engine_probe
+from bumble.llm import detect
 
 ERROR = "libgomp.so.1: cannot open shared object file: No such file or directory"
 SYSTEMS = {
@@ -35,19 +35,19 @@ def test_a_library_that_is_not_there_names_its_package(
 ) -> None:
     release = tmp_path / "os-release"
     release.write_text(SYSTEMS[system])
-    assert engine_probe.advice(ERROR, release, "linux") == f"As root: {command}\n"
+    assert detect.advice(ERROR, release, "linux") == f"As root: {command}\n"
 
 
 def test_where_the_system_is_not_known_the_packages_are_named(tmp_path: Path) -> None:
-    told = engine_probe.advice(ERROR, tmp_path / "none", "linux")
+    told = detect.advice(ERROR, tmp_path / "none", "linux")
     assert "libgomp1" in told
-    assert engine_probe.advice("invalid ELF header", tmp_path / "none", "linux") == ""
-    assert "Visual C++" in engine_probe.advice("DLL load failed", tmp_path / "none", "win32")
+    assert detect.advice("invalid ELF header", tmp_path / "none", "linux") == ""
+    assert "Visual C++" in detect.advice("DLL load failed", tmp_path / "none", "win32")
 
 
 def test_here_it_opens() -> None:
     pytest.importorskip("xllamacpp")
-    assert engine_probe.problem() == ""
+    assert detect.problem() == ""
 
 
 def bumble(

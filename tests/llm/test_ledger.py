@@ -8,14 +8,12 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from bumble.errors import AnswerInvalidError
 from bumble.llm import ledger
 from bumble.llm.ledger import LedgerEntry, Recorded
 from bumble.llm.protocol import Model, PromptMessage, Request
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.llm.wrappers import Wrapper
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 REQUEST = Request([PromptMessage("user", "Hi")], purpose="chat")
@@ -46,13 +44,6 @@ def test_each_call_is_one_line_with_its_costs(tmp_path: Path) -> None:
     assert (entry.prompt_tokens, entry.completion_tokens) == (10, 2)
     assert entry.detail == {"session": "s1"}
     assert "Hello" not in path.read_text(encoding="utf-8")
-
-
-def test_probabilities_pass_through_and_stay_out_of_the_ledger(tmp_path: Path) -> None:
-    path = tmp_path / "calls.jsonl"
-    model = recorded(path, Reply(text="Yes", probabilities={"Yes": 1.0}))
-    assert Wrapper(model).complete(replace(REQUEST, top_logprobs=1)).first_logprobs == {"Yes": 0.0}
-    assert "Yes" not in path.read_text(encoding="utf-8")
 
 
 def test_a_failure_is_recorded_too(tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ from bumble.guard import speakers
 from bumble.index import splitting
 from bumble.jobs import portrait
 from bumble.llm import actions, structured
+from bumble.llm.marks import ThinkFilter
 from bumble.llm.say_stream import MOST_DEEP, SayReader
-from bumble.llm.thinking import ThinkFilter
 from bumble.prompt import handover
 from bumble.records import narrative
 

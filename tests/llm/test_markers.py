@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bumble.llm import markers
+from bumble.llm import marks
 
 
 def hidden(text: str) -> str:
@@ -17,7 +17,7 @@ def varied(text: str) -> str:
     "unseen", [hidden("obey"), varied("obey"), "\u200b\u200c" * 8, "\u2063\u2064\ufeff"]
 )
 def test_what_nobody_sees_reaches_no_model(unseen: str) -> None:
-    assert markers.plain(f"A fine day 😀{unseen}.") == "A fine day 😀."
+    assert marks.plain(f"A fine day 😀{unseen}.") == "A fine day 😀."
 
 
 @pytest.mark.parametrize(
@@ -31,4 +31,4 @@ def test_what_nobody_sees_reaches_no_model(unseen: str) -> None:
     ],
 )
 def test_words_and_emoji_stay(text: str) -> None:
-    assert markers.plain(text) == text
+    assert marks.plain(text) == text

@@ -3,11 +3,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from bumble.errors import CredentialsError, ModelUnreachableError
+from bumble.llm.endpoints import ollama as connect_ollama
 from bumble.llm.http_model import HttpModel
-from bumble.llm.ollama import connect as connect_ollama
 from bumble.llm.protocol import Model, PromptMessage, Request
 from bumble.llm.stream_timeouts import Timeouts
 from tests.support.fake_server import Exchange, FakeServer
@@ -53,23 +52,6 @@ def test_the_window_schema_and_thinking_are_set(ollama: FakeServer) -> None:
     [sent] = [exchange.body for exchange in ollama.asked("/api/chat")]
     options = {"num_ctx": 8192, "num_predict": 7, "temperature": 0.1, "seed": 3}
     assert (sent["options"], sent["format"], sent["think"]) == (options, schema, False)
-
-
-def test_candidates_for_the_first_token_are_told_to_who_asks(ollama: FakeServer) -> None:
-    listed = [{"token": "A", "logprob": -0.2}, {"token": "B", "logprob": -2.0}]
-    ollama.routes["/api/chat"] = says(
-        part("A", logprobs=[{**listed[0], "top_logprobs": listed}]), END
-    )
-    completion = connect(ollama).complete(replace(REQUEST, top_logprobs=30))
-    assert completion.first_logprobs == pytest.approx({"A": -0.2, "B": -2.0})
-    assert connect(ollama).complete(REQUEST).text == "A"
-    asked, unasked = (exchange.body for exchange in ollama.asked("/api/chat"))
-    assert (asked["logprobs"], asked["top_logprobs"]) == (True, 20)  # the most that Ollama takes
-    assert "logprobs" not in unasked
-
-
-def test_a_server_that_knows_no_probabilities_gives_none(ollama: FakeServer) -> None:
-    assert connect(ollama).complete(replace(REQUEST, top_logprobs=5)).first_logprobs == {}
 
 
 def test_a_smaller_window_than_asked_for_is_reported_once(ollama: FakeServer) -> None:

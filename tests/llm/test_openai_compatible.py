@@ -14,12 +14,12 @@ from bumble.errors import (
     ModelUnreachableError,
 )
 from bumble.llm import structured
+from bumble.llm.endpoints import openai as connect_openai
 from bumble.llm.http_model import HttpModel
-from bumble.llm.openai_compatible import connect as connect_openai
 from bumble.llm.protocol import EnoughError, Model, PromptMessage, Request
 from bumble.llm.stream_timeouts import Timeouts
 from tests.support.fake_server import Exchange, FakeServer
-from tests.support.openai_wire import CHAT, DONE, candidates, event, hello, says
+from tests.support.openai_wire import CHAT, DONE, event, hello, says
 
 PATIENT = Timeouts(connect_seconds=20, first_token_seconds=20, silence_seconds=20)
 IMPATIENT = Timeouts(connect_seconds=20, first_token_seconds=0.3, silence_seconds=0.3)
@@ -46,34 +46,6 @@ def test_an_answer_streams_with_its_usage(server: FakeServer) -> None:
     sent = server.seen[0].body
     assert sent["messages"][0] == {"role": "system", "content": "You are Ada."}
     assert (sent["model"], sent["stream_options"]) == ("m", {"include_usage": True})
-
-
-def test_candidates_for_the_first_token_are_told_to_who_asks(server: FakeServer) -> None:
-    server.routes[CHAT] = says(
-        event({"content": "A"}, logprobs=candidates(A=-0.2, B=-2.0)),
-        event({"content": "!"}, "stop", logprobs=candidates(C=-0.1)),
-    )
-    completion = connect(server).complete(replace(REQUEST, top_logprobs=30))
-    assert completion.first_logprobs == pytest.approx({"A": -0.2, "B": -2.0})
-    connect(server).complete(REQUEST)
-    asked, unasked = (exchange.body for exchange in server.seen)
-    assert (asked["logprobs"], asked["top_logprobs"]) == (True, 20)  # the most that OpenAI takes
-    assert "logprobs" not in unasked and "top_logprobs" not in unasked
-
-
-def test_a_model_that_gives_no_probabilities_answers_without(server: FakeServer) -> None:
-    def respond(exchange: Exchange) -> None:
-        if "logprobs" in exchange.body:
-            text = "You are not allowed to request logprobs from this model"
-            exchange.json({"error": {"message": text}}, 403)
-        else:
-            hello()(exchange)
-
-    server.routes[CHAT] = respond
-    model, request = connect(server), replace(REQUEST, top_logprobs=5, schema=SCHEMA)
-    assert [model.complete(request).first_logprobs for _ in range(2)] == [{}, {}]
-    assert len(server.seen) == 3
-    assert server.seen[-1].body["response_format"]["type"] == "json_schema"
 
 
 def test_events_cut_at_any_byte_are_read(server: FakeServer) -> None:

@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from bumble.errors import AnswerInvalidError, RecordInvalidError
 from bumble.llm import scripted
@@ -62,15 +60,6 @@ def test_text_streams_in_pieces_that_make_up_the_whole() -> None:
     assert "".join(pieces) == completion.text and len(pieces) > 2
 
 
-def test_probabilities_of_the_first_token_go_to_who_asks(path: Path) -> None:
-    rule = '- {text: B, always: true, probabilities: {A: 0.25, B: 0.5, "1": 0.125}}'
-    path.write_text(rule, encoding="utf-8")
-    model = ScriptedModel(scripted.read(path))
-    assert model.complete(ask("A or B?")).first_logprobs == {}
-    completion = model.complete(replace(ask("A or B?"), top_logprobs=2))
-    assert completion.first_logprobs == {"B": math.log(0.5), "A": math.log(0.25)}
-
-
 def test_a_jsonl_script_is_read(tmp_path: Path) -> None:
     path = tmp_path / "script.jsonl"
     path.write_text('"One."\n{"text": "Two.", "finish_reason": "length"}\n', encoding="utf-8")
@@ -84,8 +73,6 @@ def test_a_jsonl_script_is_read(tmp_path: Path) -> None:
         ("- 3", "neither a text nor a rule"),
         ("- {txt: x}", "unknown key: txt"),
         ("- {text: x, finish_reason: done}", "unknown finish_reason"),
-        ("- {text: x, probabilities: {a: 1.2}}", "reply 1 has probabilities"),
-        ("- {text: x, probabilities: [a]}", "reply 1 has probabilities"),
         ("- a\n- {b: [", "script.yaml:2: "),
     ],
 )

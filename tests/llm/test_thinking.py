@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bumble.llm.thinking import ThinkFilter
+from bumble.llm.marks import ThinkFilter
 
 FRAGMENTS = [
     "<think>",

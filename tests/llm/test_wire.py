@@ -13,10 +13,10 @@ from msgspec.structs import replace
 
 from bumble.errors import AnswerInvalidError, BudgetSpentError, ModelUnreachableError, UserError
 from bumble.llm import actions, structured
-from bumble.llm.habits import HabitFile
+from bumble.llm.endpoints import openai
 from bumble.llm.http_model import HttpModel
-from bumble.llm.openai_compatible import connect
 from bumble.llm.protocol import Action, PromptMessage, Request, Tool, ToolResult
+from bumble.llm.wire import HabitFile
 from tests.support.fake_server import Exchange, FakeServer
 from tests.support.openai_wire import CHAT, DONE, event, hello, says
 
@@ -34,7 +34,7 @@ NOW = datetime(2026, 11, 25, 12, tzinfo=UTC)
 
 
 def model_of(server: FakeServer, habits: HabitFile | None = None, **more: Any) -> HttpModel:
-    return connect(f"{server.url}/v1", "m", sleep=lambda _: None, habits=habits, **more)
+    return openai(f"{server.url}/v1", "m", sleep=lambda _: None, habits=habits, **more)
 
 
 def refuses(*rules: tuple[Callable[[dict[str, Any]], bool], int, str]) -> Any:

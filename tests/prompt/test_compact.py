@@ -11,9 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from bumble.entity import create
 from bumble.entity.changes import ChangeSet
-from bumble.entity.create import NewEntity
 from bumble.entity.folder import Entity
 from bumble.errors import AnswerInvalidError, RecordMissingError
 from bumble.guard import excerpt
@@ -27,7 +25,9 @@ from bumble.records.sessions import Message, Session, ToolCall
 from bumble.runtime import job
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens
+from tests.support import newborns
 from tests.support.lives import NOON, runtime_of
+from tests.support.sweeps import examples
 
 WINDOW = 4096
 
@@ -35,7 +35,7 @@ WINDOW = 4096
 @pytest.fixture(scope="module")
 def newborn(tmp_path_factory: pytest.TempPathFactory) -> Entity:
     folder = tmp_path_factory.mktemp("compact") / "ada"
-    return create.create(folder, NewEntity("Ada", "curious", "Sam", "Europe/Lisbon"))
+    return newborns.ada(folder)
 
 
 def small(entity: Entity, replies: list[Reply] | None = None) -> Runtime:
@@ -107,7 +107,7 @@ def orphans(parts: list[transcript.ViewPart], session: Session) -> list[str]:
     ]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(60))
 @given(PARTS, st.booleans())
 def test_compaction_parts_no_result_from_its_call_and_leaves_the_ends_as_they_were(
     newborn: Entity, parts: list[tuple[str, int]], only_prune: bool
@@ -131,7 +131,7 @@ def test_compaction_parts_no_result_from_its_call_and_leaves_the_ends_as_they_we
     assert size.history <= size.target or outcome.data["why_not"] or only_prune
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(40))
 @given(PARTS)
 def test_pruning_twice_changes_nothing_the_second_time(
     newborn: Entity, parts: list[tuple[str, int]]

@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from bumble.chat import participants, turn
+from bumble.chat.reply_writer import Heard, ReplyStream
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
@@ -80,7 +81,7 @@ def in_company(entity: Entity, model: ScriptedModel, text: str, speaker: str, *o
     session, is_new = participants.open_session(runtime, who, runtime.clock(), present=present)
     heard = participants.listen(runtime, session, is_new, who, text)
     runtime.memory.sync()
-    turn.answer(runtime, turn.prepare(runtime, heard, who, last_spoke=None), lambda _: None)
+    turn.answer(runtime, turn.prepare(runtime, Heard(heard, who)), ReplyStream(lambda _: None))
     return session.id
 
 
@@ -165,7 +166,7 @@ def test_who_only_listens_has_a_file_and_is_in_the_episode_and_its_audience(ada:
     heard = participants.listen(runtime, session, is_new, sam, text, listeners=[kim])
     assert relationships.find(ada.relationships, kim.id).names == ("Kim Lee",)
     runtime.memory.sync()
-    turn.answer(runtime, turn.prepare(runtime, heard, sam, last_spoke=None), lambda _: None)
+    turn.answer(runtime, turn.prepare(runtime, Heard(heard, sam)), ReplyStream(lambda _: None))
     clock.at += timedelta(hours=8)
     [due] = stretch.check(runtime).jobs
     job.apply(runtime, stretch.run(runtime, due))

@@ -10,7 +10,7 @@ from bumble.entity import changes
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.folder import Entity
 from bumble.errors import UsageError
-from bumble.guard import grounded
+from bumble.guard import verifier
 from bumble.llm.protocol import Request
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import base, beliefs, episodes, journal, knowledge, sessions, skills
@@ -274,7 +274,7 @@ def test_nobody_overwrites_what_somebody_said_in_private(ada: Entity) -> None:
 )
 def test_a_text_was_said_if_its_words_were(text: str, expected: bool) -> None:
     said = ["I live in Lisbon, with my dog."]
-    assert grounded.was_said(text, said, ["Sam", "Ada"]) is expected
+    assert verifier.was_said(text, said, ["Sam", "Ada"]) is expected
 
 
 def test_tiers_are_compared(ada: Entity) -> None:

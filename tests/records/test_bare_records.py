@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from bumble.bridges.exports import memories
 from bumble.history import merge
 from bumble.records import kinds
+from bumble.records.kind import Kind
 from tests.support import bare_records, kind_samples, looking
 from tests.support.running import Run
 
@@ -57,7 +59,7 @@ SHOWN = (
     "review",
 )
 WHY = ("bel_1", "ep_1", "drm_1", "msg_1", "evo_1", "qst_1", "Tea", "kim", "narrative", "ses_1")
-FORMS = ("card", "okf", "markdown", "bundle")
+FORMS = memories.FORMS
 ENDINGS = {"card": ".json", "bundle": ".zip"}
 
 
@@ -94,9 +96,7 @@ def test_records_in_their_barest_form_end_no_command(run: Run, tmp_path: Path) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", kinds.KINDS, ids=lambda kind: kind.name)
-def test_a_kind_in_each_bare_form_ends_no_command(
-    kind: kinds.Kind, run: Run, tmp_path: Path
-) -> None:
+def test_a_kind_in_each_bare_form_ends_no_command(kind: Kind, run: Run, tmp_path: Path) -> None:
     looking.without_models(run)
     path, texts = bare_records.texts(kind)
     for number, text in enumerate(texts):
@@ -107,7 +107,7 @@ def test_a_kind_in_each_bare_form_ends_no_command(
 
 
 @pytest.mark.parametrize("kind", kinds.KINDS, ids=lambda kind: kind.name)
-def test_a_kind_in_each_bare_form_is_merged(kind: kinds.Kind) -> None:
+def test_a_kind_in_each_bare_form_is_merged(kind: Kind) -> None:
     path, texts = bare_records.texts(kind)
     whole = kind_samples.record(kind.name, bare_records.TEXT)[1]
     sides = [*texts, whole]

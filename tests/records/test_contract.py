@@ -20,19 +20,18 @@ from hypothesis import strategies as st
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.bridges.exports import bundle, memories, okf
+from bumble.bridges.exports import bundle, memories
 from bumble.bridges.report import life
 from bumble.cli import app, completing
 from bumble.cli.doctor import check_records
 from bumble.cli.doctor.check_records import CheckContext
-from bumble.entity import changes, commits, companions, create, settings, write_ahead
+from bumble.entity import changes, commits, companions, settings, write_ahead
 from bumble.entity.changes import Change, ChangeSet, Version
-from bumble.entity.commits import Keeping
-from bumble.entity.create import NewEntity
+from bumble.entity.commits import CommitPolicy
 from bumble.entity.folder import Entity
 from bumble.errors import RecordExistsError, RecordInvalidError
 from bumble.files import disk
-from bumble.history import describe, log, lookup, merge, merge_lines, past, undo
+from bumble.history import describe, log, lookup, merge, merge_texts, past, undo
 from bumble.index import chunks, scan
 from bumble.index.memory import Memory
 from bumble.jobs.forgetting import forget
@@ -45,6 +44,7 @@ from bumble.records import (
     checks,
     dreams,
     episodes,
+    fields,
     journal,
     kinds,
     knowledge,
@@ -62,13 +62,14 @@ from bumble.records import (
     working,
 )
 from bumble.records.base import Provenance
-from bumble.records.kinds import Kind
+from bumble.records.kind import Kind, Record, RecordKind
 from bumble.records.provenance import Reader
 from bumble.text import markdown
+from tests.support import newborns
 from tests.support.kills import every_call, forks, in_child
 from tests.support.kind_samples import AT, BODY, SERVED, record
 from tests.support.repository import git
-from tests.support.sweeps import every
+from tests.support.sweeps import kill_steps
 
 ZONE = ZoneInfo("Europe/Berlin")
 FROM_MODEL = Provenance("distill", "qwen3:4b", ("msg_1", "msg_2"), "person", ("sam",))
@@ -585,7 +586,7 @@ every_kind = pytest.mark.parametrize("kind", kinds.KINDS, ids=lambda kind: kind.
 
 @pytest.fixture
 def entity(tmp_path: Path) -> Entity:
-    return create.create(tmp_path / "ada", NewEntity("Ada", "curious", "Bo", "Europe/Berlin"))
+    return newborns.ada(tmp_path / "ada", "Bo", "Europe/Berlin")
 
 
 def put(entity: Entity, kind: Kind, text: str = HELD, *audience: str) -> Path:
@@ -612,9 +613,6 @@ def test_a_kind_knows_its_files(kind: Kind, entity: Entity) -> None:
     assert kind.paths(entity) == [file]
     assert kinds.of_path(entity.relative(file)) is kind
     assert kind.is_file or kind.locate(entity, kind.stem(file)) == [file]
-    places = {name for name, value in vars(Entity).items() if isinstance(value, property)}
-    named = {getattr(entity, name) for name in places}
-    assert kind is kinds.SCRATCH or entity.root / (kind.folder or kind.patterns[0]) in named
     assert write_ahead.target(entity.root, entity.relative(file)) == file
 
 
@@ -652,16 +650,16 @@ def test_git_merges_a_kind_as_it_says(kind: Kind, entity: Entity) -> None:
     command = ["git", "check-attr", "merge", "--", path]
     said = subprocess.run(command, cwd=entity.root, check=True, capture_output=True, text=True)
     assert said.stdout.rsplit(" ", 1)[1].strip() == (kind.merging or "unspecified")
-    assert bool(kind.merging) == (kind.name in merge.MERGERS)
+    assert bool(kind.merging) == (merge.merger_of(kind) is not merge_texts.merge_lines)
 
 
 @every_kind
 def test_what_two_sides_made_of_a_record_is_one_again_or_names_its_clash(kind: Kind) -> None:
     path, before = record(kind.name, HELD)
     ours, theirs = (record(kind.name, text)[1] for text in ("It was Sam who sang.", "We sailed."))
-    assert merge.merge(path, before, ours, before) == merge_lines.Merged(ours, True)
-    assert merge.merge(path, before, before, theirs) == merge_lines.Merged(theirs, True)
-    assert merge.merge(path, before, ours, ours) == merge_lines.Merged(ours, True)
+    assert merge.merge(path, before, ours, before) == merge_texts.Merged(ours, True)
+    assert merge.merge(path, before, before, theirs) == merge_texts.Merged(theirs, True)
+    assert merge.merge(path, before, ours, ours) == merge_texts.Merged(ours, True)
     sides = merge.merge(path, before, ours, theirs), merge.merge(path, before, theirs, ours)
     assert sides[0].clean == sides[1].clean
     for side in sides:
@@ -670,11 +668,29 @@ def test_what_two_sides_made_of_a_record_is_one_again_or_names_its_clash(kind: K
             kind.parse(side.text, PurePosixPath(path).stem)
 
 
+OTHERS = ("2026-05-25T03:12:47Z", "2026-05-26T03:12:47Z"), (3, 5), (["a"], ["b"]), ("a", "b")
+record_kinds = [kind for kind in kinds.KINDS if isinstance(kind, RecordKind)]
+
+
+@pytest.mark.parametrize("kind", record_kinds, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("pair", OTHERS, ids=str)
+def test_what_a_declared_field_becomes_of_two_sides_is_the_same_either_way(
+    kind: RecordKind[Any], pair: tuple[object, object]
+) -> None:
+    before = kind.parse(record(kind.name, HELD)[1], "ep_1").source.meta
+    declared: type[Record] = kind.record
+    for one in fields.declared(declared):
+        sides = ({**before, one.how.name: value} for value in pair)
+        mine, theirs = sides
+        assert kind.join(before, mine, theirs) == kind.join(before, theirs, mine), one.name
+
+
 @every_kind
 def test_a_change_of_a_kind_is_told_in_its_words(kind: Kind, entity: Entity) -> None:
     file = put(entity, kind)
     path = entity.relative(file)
-    assert kind.name in describe.DESCRIBERS
+    in_lines = kind.is_lines or kind is kinds.HANDOVER
+    assert in_lines != (isinstance(kind, RecordKind) or kind.teller is not None)
     assert describe.describe(Version(path, None, file.read_bytes()))
     assert describe.list_kinds([path]) in (kind.file_name, f"1 {kind.singular}")
 
@@ -769,7 +785,7 @@ def test_an_export_has_pages_of_a_kind_by_the_name_it_gives_them(
     pages = memories.collect(entity, ZONE, "Ada", Reader("sam"))
     of_kind = [page for page in pages.pages if page.kind is kind]
     assert bool(of_kind) == bool(kind.page)
-    texts = okf.bundle(pages, "Ada", "bo", Reader("sam"), AT)
+    texts = memories.bundle(pages, "Ada", "bo", Reader("sam"), AT)
     assert all(f"type: {kind.page}\n" in texts[f"{page.path}.md"] for page in of_kind)
 
 
@@ -848,7 +864,7 @@ def test_a_case_above_keeps_the_bytes_of_every_kind(kind: Kind) -> None:
     parsers = {case.parse for case in CASES.values()}
     by_line = ("scratch", "working")  # added and spliced a line at a time
     as_others = ("journal", "handover", "soma", "state")  # sections, documents and mappings
-    assert kind.parse in parsers or kind.name in (*by_line, *as_others)
+    assert {kind.parse, kind.parser} & parsers or kind.name in (*by_line, *as_others)
 
 
 def test_working_memory_keeps_the_bytes_of_what_no_dream_wrote() -> None:
@@ -873,8 +889,8 @@ def test_a_change_of_a_kind_is_undone(kind: Kind, entity: Entity) -> None:
     path, text = record(kind.name, HELD)
     there = disk.read_if_there(entity.root / path)
     planned = changes.write(path, text, None if there is None else there.decode(), "x")
-    keeping = Keeping(True, "Ada", lambda: AT, lambda text: pytest.fail(text))
-    commits.apply(entity.root, ChangeSet("dream: x", (planned,)), keeping)
+    policy = CommitPolicy(True, "Ada", lambda: AT, lambda text: pytest.fail(text))
+    commits.apply(entity.root, ChangeSet("dream: x", (planned,)), policy)
     (commit,) = [commit for commit in log.read(entity.root) if commit.cycle == "dream"]
     plan = undo.plan(entity.root, commit, force=True)
     changes.apply(entity.root, plan.change_set)
@@ -885,7 +901,7 @@ def test_a_change_of_a_kind_is_undone(kind: Kind, entity: Entity) -> None:
 
 @forks
 @every_kind
-@pytest.mark.parametrize("step", every(2, (9, 1)))
+@kill_steps
 def test_a_kill_at_any_write_leaves_all_of_a_record_or_nothing(
     kind: Kind, step: int, entity: Entity
 ) -> None:

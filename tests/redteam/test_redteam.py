@@ -10,6 +10,7 @@ from tests.support import redteam
 from tests.support.fake_server import FakeServer
 from tests.support.redteam import Stage
 from tests.support.redteam_looks import DECEIVING
+from tests.support.sweeps import turns
 
 ALL = redteam.cases()
 QUICK = ("b003", "b008", "b012", "b016", "b020")  # the gate's; the rest by `bench.redteam`
@@ -42,7 +43,7 @@ def test_its_files_are_harmless_to_look_at() -> None:
         assert not DECEIVING.search(text)
 
 
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize("name", turns(3, QUICK))
 def test_a_model_that_obeys_learns_nothing_of_what_is_passed_on(stage: Stage, name: str) -> None:
     case = next(case for case in ALL if case["id"] == name)
     with stage.play(case) as played:

@@ -13,7 +13,7 @@ from bumble.errors import (
     ModelUnreachableError,
     RecordInvalidError,
 )
-from bumble.llm.budget import Budgeted, DaySpending, Limits
+from bumble.llm.ledger import Budgeted, DaySpending, Limits
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.runtime import job
 from bumble.runtime.job import Due, JobResult, Settled

@@ -9,12 +9,12 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from bumble.llm.scripted import Reply
-from bumble.models.abilities import probe_cases
+from bumble.models.abilities import probe
 
 
 def cases(language: str) -> Any:
     """Read the file of a language."""
-    return YAML(typ="safe", pure=True).load(probe_cases.FOLDER / f"{language}.yaml")
+    return YAML(typ="safe", pure=True).load(probe.FOLDER / f"{language}.yaml")
 
 
 def replies(*languages: str) -> list[Reply]:
@@ -38,10 +38,6 @@ def _replies(data: Any) -> Iterator[Reply]:
     for part in data["facts"]:
         for question, right, _ in part["questions"]:
             yield _reply(question, _first(right))
-    for pair in data["joke"]["pairs"]:
-        for text, label, other in zip(pair, ("joke", "fact"), ("fact", "joke"), strict=True):
-            shares = {label: 0.6, other: 0.3}
-            yield Reply(label, "probe", contains=text, always=True, probabilities=shares)
 
 
 def _reply(asked: str, text: str) -> Reply:

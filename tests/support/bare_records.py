@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bumble.records import kinds
+from bumble.records.kind import Kind
 from bumble.text import markdown, yaml_edit
 from tests.support import kind_samples
 
@@ -22,7 +23,7 @@ OF_SECTIONS = {  # whose parts are no keys
 }
 
 
-def texts(kind: kinds.Kind) -> tuple[str, list[str]]:
+def texts(kind: Kind) -> tuple[str, list[str]]:
     """Return the path of a sample of a kind, and what can be left of its text."""
     path, text = kind_samples.record(kind.name, TEXT)
     if kind.name in OF_SECTIONS:
@@ -35,7 +36,7 @@ def texts(kind: kinds.Kind) -> tuple[str, list[str]]:
     return path, [left for left in _documents(kind, path, text) if left != text]
 
 
-def _documents(kind: kinds.Kind, path: str, text: str) -> list[str]:
+def _documents(kind: Kind, path: str, text: str) -> list[str]:
     document = markdown.parse(text)
     found = []
     for body in ("", document.body):
@@ -62,11 +63,11 @@ def _barest(values: Values, is_one: Callable[[Values], bool]) -> Values:
     return values
 
 
-def _is_file(kind: kinds.Kind, path: str, body: str, values: Values) -> bool:
+def _is_file(kind: Kind, path: str, body: str, values: Values) -> bool:
     return _is_one(kind, path, _file(values, body))
 
 
-def _is_one(kind: kinds.Kind, path: str, text: str) -> bool:
+def _is_one(kind: Kind, path: str, text: str) -> bool:
     try:
         kind.parse(text, kind.stem(Path(path)))
     except ValueError:

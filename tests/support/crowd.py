@@ -16,7 +16,7 @@ from pathlib import Path
 
 from bumble.cli.app import COMMANDS, main
 
-HEAVY = ("bumble.app.conversation", "bumble.cli.commands.dream", "bumble.llm.openai_compatible")
+HEAVY = ("bumble.cli.talk.conversation", "bumble.cli.commands.dream", "bumble.llm.endpoints")
 
 
 def begin(argv: list[str], errors: Path) -> int:

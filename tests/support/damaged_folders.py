@@ -23,14 +23,13 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from bumble.app.process import Shell
 from bumble.cli.app import main
-from bumble.entity import approvals, create, settings
-from bumble.entity.create import NewEntity
+from bumble.cli.process import Shell
+from bumble.entity import approvals, settings
 from bumble.entity.folder import Entity
 from bumble.errors import UserError
 from bumble.records import forgotten, kinds
-from tests.support import damage
+from tests.support import damage, newborns
 from tests.support.kind_samples import record
 from tests.support.parsers import FORGOTTEN, MORE
 from tests.support.repository import git
@@ -63,7 +62,7 @@ SCRIPT = '{"purpose": "chat", "text": "It rains here too.", "always": true}\n'
 
 def lived(root: Path, *, under_git: bool) -> Entity:
     """Make a folder with a record of every kind, an index, ledgers, and wordings of its own."""
-    entity = create.create(root, NewEntity("Ada", "curious", "Sam", "Europe/Lisbon"))
+    entity = newborns.ada(root)
     for kind in kinds.KINDS:
         path, text = record(kind.name, "I hide marzipan by the sea, in the rain.")
         file = root / path

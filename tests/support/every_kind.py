@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from bumble.entity.folder import Entity
 from bumble.records import kinds
-from bumble.records.kinds import Kind
+from bumble.records.kind import Kind
 from tests.support.kind_samples import record
 from tests.support.parsers import MORE
 

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 START = 1_714_000_000.5  # 2024-04-24T23:06:40Z
+TALK = "ses_01KSA0000000000000000000T1"
+SAID = "msg_01KSA0000000000000000000M1"
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
@@ -337,3 +339,11 @@ def as_json(path: Path, data: object) -> Path:
     """A file of JSON."""
     path.write_text(json.dumps(data), encoding="utf-8")
     return path
+
+
+def texts(place: Path) -> dict[str, str]:
+    return {
+        path.relative_to(place).as_posix(): path.read_text(encoding="utf-8")
+        for path in sorted(place.rglob("*"))
+        if path.is_file()
+    }

@@ -6,7 +6,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from bumble.bridges.imports import formats, source
-from bumble.bridges.imports.items import Fact, ImportContext, ImportedTalk, Item, LeftOut
+from bumble.bridges.imports.ledger import Fact, ImportContext, ImportedTalk, Item, LeftOut
 
 CONTEXT = ImportContext(ZoneInfo("Europe/Lisbon"), "Sam")
 

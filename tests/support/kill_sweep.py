@@ -39,8 +39,8 @@ from typing import Any
 from msgspec import Struct, field
 
 import bumble
-from bumble.app.process import Shell
 from bumble.cli.app import main
+from bumble.cli.process import Shell
 from bumble.entity import changes, commits
 from bumble.files.unfinished import SUFFIX
 from bumble.models.weights import store
@@ -57,8 +57,8 @@ COMMANDS = (
     *("knowledge set Home By_the_sea", "knowledge rename Tea Cocoa", "knowledge remove Tea --yes"),
     *("journal add It_rained", "person add Zoe She_sails", "person forget Kim --yes"),
     *("person forget Sam --yes", "belief add Rain_is_wet", "belief confirm bel_1"),
-    *("belief contradict bel_1", "belief remove bel_1", "episode add It_rained"),
-    *("episode remove ep_1", "skill set Bake Bread_it_is --description Bread"),
+    *("belief contradict bel_1", "belief remove bel_1 --yes", "episode add It_rained"),
+    *("episode remove ep_1 --yes", "skill set Bake Bread_it_is --description Bread"),
     *("skill remove Tea --yes", "project add boat", "project done Tea", "anchor add sea"),
     *("anchor recall Tea", "anchor remove Tea --yes", "soma tick", "noise tick", "session end"),
     *("compact --force", "narrate", "reflect Sam", "distill --force", "consolidate --force"),
@@ -354,6 +354,8 @@ def _sweep_command(sweep: Sweep, words: str, most: int) -> int:
     calls = [line.split(" ", 2) for line in log.read_text(errors="replace").splitlines()]
     counter = sweep.reports.setdefault(words, Counter(calls=len(calls), kills=0))
     counter[f"code {code}"] += 1
+    if code != 0 or not calls:  # nothing of it was tried
+        sweep.examples.append({"command": words, "what": "not swept", "places": [f"code {code}"]})
     for number, half in _chosen(calls, most):
         sweep.set_up()
         sweep.arm(number, half=half)
@@ -381,7 +383,7 @@ def _judge(
 ) -> None:
     """Run the next commands and hold the folder against what it was and would have been."""
     counter = sweep.reports[words]
-    untold = _untold(sweep)
+    untold = _untold(sweep, words)
     if words.startswith(AGAIN):
         sweep.call(words)
     codes = [sweep.call("status", minutes=1)]
@@ -411,16 +413,19 @@ def _judge(
             )
 
 
-def _untold(sweep: Sweep) -> list[str]:
+def _untold(sweep: Sweep, words: str) -> list[str]:
     """Return what a dead command has left, where `doctor` says nothing of it or changes it."""
     found = sweep.truth()
     left = [place for place in sweep.lying() if SUFFIX not in place]  # beside the folder: not its
-    left += git(sweep.root, "status", "--porcelain").splitlines()
-    sweep.call("doctor --json")
+    _, option, elsewhere = words.partition(" -e ")  # it worked in another folder
+    root = Path(elsewhere.replace("OUT", str(sweep.now / "out"))) if option else sweep.root
+    left += git(root, "status", "--porcelain").splitlines()
+    sweep.call(f"doctor --json{option}{elsewhere}")
     said = json.loads((sweep.place / "said").read_text())
     told = {one["code"] for one in said["data"]["findings"]} & TOLD
     now = sweep.truth()
-    changed = any(now.get(name) != found[name] for name in found if name.startswith("ada/"))
+    own = f"{root.relative_to(sweep.now)}/"
+    changed = any(now.get(name) != found[name] for name in found if name.startswith(own))
     untold = left if left not in ([], ["note"]) and not told else []  # a note of what is committed
     return untold + ["doctor changed the folder"] * changed
 

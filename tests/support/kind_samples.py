@@ -72,7 +72,7 @@ def record(name: str, text: str, audience: tuple[str, ...] = ("sam",)) -> tuple[
         "journal": (journal.PATH, f"## 2026-05-24 05:12:47\n{comment}\n\n{text}\n"),
         "narrative": (narrative.PATH, f"---\n{head}---\n\n{text}\n"),
         "soma": (soma.PATH, BODY.replace("wave", text)),
-        "state": (state.PATH, f"sessions:\n  ses_1:\n    reflect:\n      {audience[0]}: msg_1\n"),
+        "state": (state.PATH, "sessions:\n  ses_1: msg_1\n"),
         "working": (working.PATH, f"## Bond\n\n- {text} {comment}\n"),
         "scratch": (scratch.PATH, f"- 2026-05-24 12:00 [experience] {text} {comment}\n"),
         "episode": ("episodes/2026/05/ep_1.md", episode.source.text),

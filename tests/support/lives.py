@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -35,7 +35,7 @@ class Clock:
 def runtime_of(
     entity: Entity,
     model: ScriptedModel | None = None,
-    clock: Clock | None = None,
+    clock: Callable[[], datetime] | None = None,
     flags: Mapping[str, Any] | None = None,
     *,
     writes: bool = True,

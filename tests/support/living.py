@@ -3,52 +3,30 @@
 from __future__ import annotations
 
 import json
-import random
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
-from bumble.entity import changes, create, settings
+from bumble.entity import changes
 from bumble.entity.changes import Change, ChangeSet
-from bumble.entity.create import NewEntity
 from bumble.entity.folder import Entity
-from bumble.index.memory import Memory
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.models.embed.hashing import HashingEmbedder
 from bumble.records import relationships, session_files, sessions
 from bumble.records.base import Provenance
 from bumble.records.relationships import Relationship
 from bumble.records.sessions import Appraised, Message, Record, Session
 from bumble.runtime.runtime import Runtime
-
-NOON = datetime(2026, 5, 24, 12, tzinfo=UTC)
+from tests.support import lives, newborns
+from tests.support.lives import NOON as NOON
 
 
 def ada(folder: Path) -> Entity:
-    return create.create(folder / "ada", NewEntity("Ada", "curious", "Sam", "Europe/Lisbon"))
+    return newborns.ada(folder / "ada")
 
 
 def runtime_of(entity: Entity, *replies: Reply, at: datetime = NOON, **values: Any) -> Runtime:
     flags = {key.replace("__", "."): value for key, value in values.items()}
-    loaded = settings.load(entity.file, flags=flags)
-    assert loaded.identity is not None
-    memory = Memory(
-        entity,
-        HashingEmbedder,
-        name="Ada",
-        zone=ZoneInfo("Europe/Lisbon"),
-        config=loaded.config.recall,
-    )
-    return Runtime(
-        entity,
-        loaded.identity,
-        loaded.config,
-        ScriptedModel(replies),
-        memory,
-        lambda: at,
-        random.Random(1),
-    )
+    return lives.runtime_of(entity, ScriptedModel(replies), lambda: at, flags)
 
 
 def model_of(runtime: Runtime) -> ScriptedModel:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -49,9 +49,9 @@ def environ(server: FakeServer) -> dict[str, str]:
     }
 
 
-def respond(exchange: Exchange) -> None:
+def respond(exchange: Exchange, says: Callable[[Any], str] | None = None) -> None:
     """Answer a request in the manner of an OpenAI-compatible server."""
-    text = answer(exchange.body)
+    text = (says or answer)(exchange.body)
     asked = sum(len(one.get("content") or "") for one in exchange.body["messages"])
     usage = {"prompt_tokens": asked // 4, "completion_tokens": len(text) // 4 + 1}
     usage["total_tokens"] = sum(usage.values())

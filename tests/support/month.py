@@ -22,8 +22,8 @@ from zoneinfo import ZoneInfo
 
 from msgspec import Struct, field
 
-from bumble.app.process import Shell
 from bumble.cli.app import main
+from bumble.cli.process import Shell
 from bumble.entity.folder import Entity
 from bumble.jobs import tick
 from bumble.llm import ledger

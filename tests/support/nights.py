@@ -11,9 +11,8 @@ from zoneinfo import ZoneInfo
 
 from msgspec.structs import replace
 
-from bumble.entity import changes, create
+from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
-from bumble.entity.create import NewEntity
 from bumble.entity.folder import Entity
 from bumble.jobs import dream
 from bumble.llm.scripted import Reply, ScriptedModel
@@ -22,7 +21,7 @@ from bumble.records.base import Provenance
 from bumble.runtime import job
 from bumble.runtime.job import JobResult
 from bumble.runtime.runtime import Runtime
-from tests.support import lives
+from tests.support import lives, newborns
 
 LISBON = ZoneInfo("Europe/Lisbon")
 NIGHT = datetime(2026, 5, 24, 3, 12, 47, tzinfo=LISBON)
@@ -44,7 +43,7 @@ ON: dict[str, Any] = {"soma.dreams.enabled": True}
 
 def newborn(folder: Path) -> Entity:
     """Ada, who belongs to Sam and lives in Lisbon."""
-    return create.create(folder, NewEntity("Ada", "curious", "Sam", "Europe/Lisbon"))
+    return newborns.ada(folder)
 
 
 def runtime_of(
@@ -112,7 +111,11 @@ def truth(folder: Path) -> dict[str, bytes]:
 
 def dreamer(folder: Path) -> Entity:
     """Return Ada with memories to dream of."""
-    entity = newborn(folder / "ada")
+    return newborns.copy(_dreamer, folder / "ada")
+
+
+def _dreamer(root: Path) -> Entity:
+    entity = newborn(root)
     lived(entity)
     return entity
 

@@ -11,10 +11,8 @@ from tests.support.fake_server import Exchange
 CHAT = "/v1/chat/completions"
 
 
-def event(
-    delta: dict[str, Any], reason: str | None = None, logprobs: Any = None, **more: Any
-) -> bytes:
-    choice = {"index": 0, "delta": delta, "finish_reason": reason, "logprobs": logprobs}
+def event(delta: dict[str, Any], reason: str | None = None, **more: Any) -> bytes:
+    choice = {"index": 0, "delta": delta, "finish_reason": reason}
     chunk = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m"}
     return b"data: " + json.dumps({**chunk, "choices": [choice], **more}).encode() + b"\n\n"
 
@@ -27,12 +25,6 @@ def calls(actions: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         for n, (name, arguments) in enumerate(written)
     ]
     return {"tool_calls": listed}
-
-
-def candidates(**logarithms: float) -> dict[str, Any]:
-    """Return the `logprobs` of a choice whose only token is the first of these."""
-    listed = [{"token": text, "logprob": value, "bytes": []} for text, value in logarithms.items()]
-    return {"content": [{**listed[0], "top_logprobs": listed}]}
 
 
 def usage(cached: int | None = 3) -> bytes:

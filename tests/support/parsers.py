@@ -22,12 +22,12 @@ from msgspec.structs import replace
 
 from bumble.body import appraisal
 from bumble.body import soma as body_soma
-from bumble.bridges.exports import restore
-from bumble.bridges.imports import card, formats, json_stream, lorebook, notes, source
-from bumble.bridges.imports.items import ImportContext
+from bumble.bridges.exports import bundle
+from bumble.bridges.imports import card, foreign, formats, notes, source
+from bumble.bridges.imports.ledger import ImportContext
 from bumble.chat import context_report
-from bumble.chat.tool_cache import ToolCache
-from bumble.cli import directives
+from bumble.chat.deep_recall import ToolCache
+from bumble.cli.talk import turn_view
 from bumble.entity import layers, settings
 from bumble.errors import UserError
 from bumble.fallback import quotes
@@ -35,15 +35,15 @@ from bumble.guard import claims, secrets
 from bumble.history import merge
 from bumble.index import chunks, form, fulltext, splitting
 from bumble.jobs import dream, schedule, tick
-from bumble.llm import actions, ledger, logprobs, openai_format, scripted, structured
+from bumble.llm import actions, ledger, openai_format, scripted, structured
 from bumble.llm import gguf as gguf_file
+from bumble.llm.marks import ThinkFilter
 from bumble.llm.say_stream import SayReader
-from bumble.llm.thinking import ThinkFilter
 from bumble.models.abilities import results
 from bumble.models.weights import catalog
 from bumble.recall.deep_recall import pattern
 from bumble.records import base, forgotten, jsonl, kinds, mapping_files
-from bumble.records.kinds import Kind
+from bumble.records.kind import Kind
 from bumble.text import languages, markdown, merge_marks, stop_words, words, yaml_read
 from tests.support import exports, repository
 from tests.support.kind_samples import record
@@ -245,7 +245,7 @@ def _detected(path: Path) -> object:
 
 def _restored(path: Path) -> object:
     with tempfile.TemporaryDirectory(dir=path.parent) as place:
-        return restore.unpack(path, Path(place) / "ada")
+        return bundle.unpack(path, Path(place) / "ada")
 
 
 def _zip(name: str, text: str) -> bytes:
@@ -291,7 +291,7 @@ def _streamed(text: str) -> object:
 
 def _message(text: str) -> object:
     """Take a message apart in all the ways in which a turn does."""
-    directives.parse(text, shortcuts=True)
+    turn_view.parse(text, shortcuts=True)
     quotes.words_of(text)
     splitting.split(text)
     form.form(text, form.language(text))
@@ -369,9 +369,6 @@ READERS: Mapping[str, Reader] = {
         openai_format.read_event,
         {"choices": [{"delta": {"content": "a"}, "finish_reason": "stop"}], "usage": {}},
     ),
-    "probabilities": of_json(
-        logprobs.read, {"content": [{"top_logprobs": [{"token": "A", "logprob": -0.1}]}]}
-    ),
     "appraisal": of_json(
         lambda value: appraisal.parse(value),
         {"bars": {"social": 3}, "felt": "warm", "affects": ["amused"]},
@@ -385,10 +382,10 @@ READERS: Mapping[str, Reader] = {
         [exports.png(ccv3=exports.encoded(exports.card()), chara=b"x")],
         lambda data, _: card.from_png(data),
     ),
-    "lorebook": of_json(lorebook.parse, exports.card()["data"]["character_book"]),
+    "lorebook": of_json(card.lore, exports.card()["data"]["character_book"]),
     "stream": Reader(
         [json.dumps(exports.gpt_moving()).encode()],
-        lambda data, _: list(json_stream.items(io.BytesIO(data))),
+        lambda data, _: list(foreign.items(io.BytesIO(data), "")),
     ),
     "note": of_text(notes.split, "---\ntags: [a]\n---\nbody\n"),
     "import chatgpt": _imported(

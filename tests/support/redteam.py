@@ -28,8 +28,8 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from bumble.app.process import Shell
 from bumble.cli.app import main
+from bumble.cli.process import Shell
 from bumble.entity import create
 from bumble.entity.create import NewEntity
 from bumble.entity.folder import Entity

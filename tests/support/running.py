@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from msgspec import Struct, field
 
-from bumble.app.process import Shell
 from bumble.cli.app import main
+from bumble.cli.process import Shell
 from bumble.entity.folder import Entity
 
 NOON = datetime.fromisoformat("2026-05-24T12:00:00+01:00")

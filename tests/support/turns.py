@@ -3,32 +3,19 @@
 from __future__ import annotations
 
 import json
-import random
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from bumble.chat import participants, turn
-from bumble.chat.turn_record import Turn
-from bumble.entity import settings
+from bumble.chat.reply_writer import Heard, ReplyStream, Turn
 from bumble.entity.folder import Entity
-from bumble.index.memory import Memory
-from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.models.embed.hashing import HashingEmbedder
+from bumble.llm.scripted import Reply
 from bumble.records import session_files, sessions
 from bumble.runtime.runtime import Runtime
-
-NOON = datetime(2026, 5, 24, 12, tzinfo=UTC)
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.at = NOON
-
-    def __call__(self) -> datetime:
-        self.at += timedelta(milliseconds=5)
-        return self.at
+from tests.support.lives import NOON as NOON
+from tests.support.lives import Clock as Clock
+from tests.support.lives import runtime_of as runtime_of
 
 
 def act(tool: str, **arguments: Any) -> Reply:
@@ -39,40 +26,21 @@ def say(text: str) -> Reply:
     return act("say", text=text)
 
 
-def runtime_of(
-    entity: Entity, model: ScriptedModel, clock: Clock | None = None, *, writes: bool = True
-) -> Runtime:
-    loaded = settings.load(entity.file)
-    assert loaded.identity is not None
-    memory = Memory(
-        entity,
-        HashingEmbedder,
-        name="Ada",
-        zone=ZoneInfo("Europe/Lisbon"),
-        config=loaded.config.recall,
-        syncs=writes,
-        optional=True,
-    )
-    return Runtime(
-        entity,
-        loaded.identity,
-        loaded.config,
-        model,
-        memory,
-        clock or Clock(),
-        random.Random(1),
-        writes,
-    )
-
-
-def talk(runtime: Runtime, text: str, speaker: str | None = None, *, new: bool = False) -> Turn:
+def talk(
+    runtime: Runtime,
+    text: str,
+    speaker: str | None = None,
+    *,
+    new: bool = False,
+    say: Callable[[str], None] = lambda _: None,
+) -> Turn:
     """One turn, as a process of its own has it."""
     who = participants.person(runtime.entity, runtime.identity, speaker)
     session, is_new = participants.open_session(runtime, who, runtime.clock(), new=new)
     heard = participants.listen(runtime, session, is_new, who, text)
     runtime.memory.sync()
-    prepared = turn.prepare(runtime, heard, who, last_spoke=None)
-    return turn.answer(runtime, prepared, lambda _: None)
+    prepared = turn.prepare(runtime, Heard(heard, who))
+    return turn.answer(runtime, prepared, ReplyStream(say))
 
 
 def stored(entity: Entity) -> sessions.Session:

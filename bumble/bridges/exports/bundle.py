@@ -13,20 +13,20 @@ import zipfile
 from collections.abc import Iterator
 from datetime import tzinfo
 from fnmatch import fnmatchcase
-from pathlib import Path, PurePath
+from pathlib import Path, PurePath, PurePosixPath
 from typing import Any
 
 from msgspec import Struct, field
 
+from bumble.bridges.imports import source
 from bumble.entity import companions
 from bumble.entity.folder import ENTITY_FILE, INDEX, PRIVATE, Entity
-from bumble.errors import RecordInvalidError, UnsafePathError
+from bumble.errors import BundleInvalidError, RecordInvalidError, RefusedError, UnsafePathError
 from bumble.files import disk
 from bumble.guard import secrets
 from bumble.records import kinds, sessions
-from bumble.records.kinds import Kind
+from bumble.records.kind import Kind, RecordView
 from bumble.records.provenance import Reader
-from bumble.records.record_view import RecordView
 from bumble.text import yaml_edit
 
 EPOCH = (1980, 1, 1, 0, 0, 0)  # of every file: the same folder gives the same archive
@@ -202,3 +202,38 @@ def _beside_talk(
         return None
     [view] = kinds.SESSION.read(talk, zone)
     return data if reader.may_read(view.origin) else None
+
+
+def check(root: Path) -> None:
+    """Refuse a place where something lies.
+
+    Raises:
+        RefusedError: If it does.
+    """
+    if root.exists() and any(root.iterdir()):
+        raise RefusedError(f"{root} is not empty\nName a new folder; nothing was written.")
+
+
+def unpack(archive: Path, root: Path) -> list[str]:
+    """Write the files of an archive into an empty folder; return their names.
+
+    What is derived, such as an index, is made of the others and not taken.
+
+    Raises:
+        BundleInvalidError: If it is no archive of an entity.
+    """
+    disk.enclose(root)
+    with source.opened(archive) as members:
+        if ENTITY_FILE not in members.members:
+            raise BundleInvalidError(archive, f"it holds no {ENTITY_FILE}")
+        if members.left_out:
+            item = members.left_out[0]
+            raise BundleInvalidError(archive, f"{item.what}: {item.why}")
+        names = [name for name in members.names if not is_derived(PurePosixPath(name))]
+        for name in names:
+            try:
+                data = members.read(name, source.MAX_FILE_BYTES)
+            except ValueError as error:
+                raise BundleInvalidError(archive, f"{name}: {error}") from error
+            disk.write_atomic(disk.inside(root, name), data)
+        return names

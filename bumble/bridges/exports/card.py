@@ -8,17 +8,22 @@ from __future__ import annotations
 
 import base64
 import json
+import struct
+import zlib
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from bumble.bridges.exports import png
 from bumble.bridges.exports.memories import Pages, safe
-from bumble.bridges.imports import card, lenient, lorebook
-from bumble.bridges.imports.items import Fact, ImportedPersona, Recipe
+from bumble.bridges.imports import card, foreign
+from bumble.bridges.imports.ledger import Fact, Recipe
 from bumble.entity.config import Identity
 from bumble.records import kinds
 
+WIDTH, HEIGHT = 400, 600  # what programs that show cards draw them in
+TOP, BOTTOM = (250, 204, 77), (92, 64, 20)  # a bee's
+# What a picture tells beside its pixels may be where it was taken, or another card.
+TELLING = (b"tEXt", b"iTXt", b"zTXt", b"eXIf", b"tIME")
 ONLY_V3 = (
     *("nickname", "assets", "creator_notes_multilingual", "source"),
     *("group_only_greetings", "creation_date", "modification_date"),
@@ -51,7 +56,10 @@ def data(
         "first_mes": "",
         **origin,
     }
-    before = _persona(origin, owner)
+    try:  # what an import made of it
+        before = card.parse(origin).persona(owner)
+    except ValueError:
+        before = None
     if origin.get("name") != identity.name:
         fields["name"] = safe(identity.name)
     persona = identity.identity
@@ -65,22 +73,13 @@ def data(
     return fields
 
 
-def _persona(origin: Mapping[str, Any], owner: str) -> ImportedPersona | None:
-    """Return what an import makes of a card."""
-    try:
-        return card.persona(card.parse(origin), owner)
-    except ValueError:
-        return None
-
-
 def _book(name: str, origin: Mapping[str, Any], pages: Pages, owner: str) -> dict[str, Any]:
     """Return the lorebook: the card's own entries, then what the entity knows beside."""
-    own = lenient.mapping(origin.get("character_book"))
-    entries = lenient.mappings(own.get("entries"))
-    items = lorebook.items(lorebook.parse(own)) if own else ()
-    there = {item.title for item in items if isinstance(item, Fact)}
-    there |= {item.name for item in lorebook.items(lorebook.parse(own)) if isinstance(item, Recipe)}
-    order = len(entries)
+    own = foreign.mapping(origin, "character_book")
+    entries = foreign.mappings(own, "entries")
+    lore = list(card.lore(own))
+    there = {item.title for item in lore if isinstance(item, Fact)}
+    there |= {item.name for item in lore if isinstance(item, Recipe)}
     added: list[Mapping[str, Any]] = []
     for page in pages.pages:
         if page.kind not in (kinds.KNOWLEDGE, kinds.SKILL) or page.title in there:
@@ -92,7 +91,7 @@ def _book(name: str, origin: Mapping[str, Any], pages: Pages, owner: str) -> dic
             "content": page.text,
             "extensions": {},
             "enabled": True,
-            "insertion_order": order + len(added) + 1,
+            "insertion_order": len(entries) + len(added) + 1,
             "use_regex": False,
             "constant": not is_skill,
             "name": page.title,
@@ -112,28 +111,48 @@ def as_png(fields: Mapping[str, Any], picture: bytes) -> bytes:
     Raises:
         ValueError: If the picture is no PNG.
     """
-    older = _version_2(fields)
-    texts = {"chara": _encoded(_whole(older, 2)), "ccv3": _encoded(_whole(fields, 3))}
-    return png.with_texts(picture, texts)
+    texts = {"chara": _whole(_version_2(fields), 2), "ccv3": _whole(fields, 3)}
+    parts, kind = [card.PNG], b""
+    for kind, chunk in card.png_chunks(picture):
+        if kind == b"IEND":
+            for key, whole in texts.items():
+                written = json.dumps(whole, ensure_ascii=False).encode("utf-8", "replace")
+                parts.append(_chunk(b"tEXt", f"{key}\0".encode() + base64.b64encode(written)))
+        if kind not in TELLING:
+            parts.append(_chunk(kind, chunk))
+    if kind != b"IEND":
+        raise ValueError("it is no PNG, or is cut off")
+    return b"".join(parts)
+
+
+def plain() -> bytes:
+    """Draw a picture for a character that has none."""
+    rows = bytearray()
+    for y in range(HEIGHT):
+        color = (top + (end - top) * y // HEIGHT for top, end in zip(TOP, BOTTOM, strict=True))
+        rows += b"\0" + bytes(color) * WIDTH
+    head = struct.pack(">IIBBBBB", WIDTH, HEIGHT, 8, 2, 0, 0, 0)
+    data = zlib.compress(bytes(rows), 9)
+    return card.PNG + _chunk(b"IHDR", head) + _chunk(b"IDAT", data) + _chunk(b"IEND", b"")
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
 def _whole(fields: Mapping[str, Any], version: int) -> dict[str, Any]:
     return {"spec": card.SPECS[version - 2], "spec_version": f"{version}.0", "data": dict(fields)}
 
 
-def _encoded(whole: Mapping[str, Any]) -> bytes:
-    return base64.b64encode(json.dumps(whole, ensure_ascii=False).encode("utf-8", "replace"))
-
-
 def _version_2(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields without what version 2 has not: decorators too, which it would show."""
     older = {key: value for key, value in fields.items() if key not in ONLY_V3}
-    book = lenient.mapping(fields.get("character_book"))
+    book = foreign.mapping(fields, "character_book")
     entries = [
         {
             **{key: value for key, value in entry.items() if key not in ENTRY_ONLY_V3},
-            "content": lorebook.without_decorators(lenient.text(entry.get("content"))),
+            "content": card.without_decorators(foreign.text(entry, "content")),
         }
-        for entry in lenient.mappings(book.get("entries"))
+        for entry in foreign.mappings(book, "entries")
     ]
     return {**older, "character_book": {**book, "entries": entries}}

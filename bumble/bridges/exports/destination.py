@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from bumble.errors import RefusedError
 from bumble.files import disk, unfinished
-from bumble.files.unfinished import Making
+from bumble.files.unfinished import PendingCreation
 
 MARK = ".bumble-export.json"  # lists the files of an export
 READERS_OWN = (".obsidian",)  # what a program that shows a folder keeps in it
@@ -88,13 +88,13 @@ def folder(dest: Path, *, stays: tuple[str, ...] = (), last: str = "") -> Iterat
     near = dest / name if pours else dest.with_name(name)
     new = near.with_name(f"{name}{disk.TEMPORARY_SUFFIX}")
     old = near.with_name(f"{name}.old{disk.TEMPORARY_SUFFIX}")
-    making = Making(str(new), str(dest), "" if last else str(old), stays)
+    making = PendingCreation(str(new), str(dest), "" if last else str(old), stays)
     with unfinished.noted(making) as note:
         try:
-            with disk.refusing(dest):
+            with disk.translate_os_errors(dest):
                 disk.make_folder(new)
             yield new
-            with disk.refusing(dest):
+            with disk.translate_os_errors(dest):
                 if pours:
                     note.amend(replace(making, last=last))
                 else:
@@ -102,7 +102,7 @@ def folder(dest: Path, *, stays: tuple[str, ...] = (), last: str = "") -> Iterat
                         dest.rename(old)
                     new.rename(dest)
         finally:
-            with disk.refusing(dest):
+            with disk.translate_os_errors(dest):
                 unfinished.settle(note.making)
     with suppress(OSError):
         disk.sync_folder(dest.parent)

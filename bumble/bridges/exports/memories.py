@@ -5,18 +5,23 @@ Whoever an export is for gets what they might meet in a talk, and no more. Knows
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from datetime import datetime, tzinfo
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct, field
 
+from bumble.bridges.imports.notes import OKF_VERSION
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
 from bumble.files import disk
 from bumble.guard import secrets
+from bumble.recall.belief_strength import fades_on
 from bumble.records import (
     base,
+    beliefs,
     episodes,
     kinds,
     narrative,
@@ -26,13 +31,14 @@ from bumble.records import (
     skills,
 )
 from bumble.records.base import Provenance
-from bumble.records.kinds import Kind
+from bumble.records.kind import Kind, RecordView
 from bumble.records.provenance import Reader
-from bumble.records.record_view import RecordView
 from bumble.records.sessions import Session
+from bumble.text import markdown
 from bumble.text.words import one_line, shorten
 
-FORMS = ("card", "okf", "markdown", "bundle")  # that an export can have
+AGENTS = ("claude-code", "openclaw", "hermes", "letta")  # whose files an export can write
+FORMS = ("card", "okf", "markdown", "bundle", *AGENTS)  # that an export can have
 TITLE_CHARS = 80
 
 
@@ -177,3 +183,167 @@ def transcript(session: Session, name: str) -> Iterator[str]:
         speaker = called or (name if message.role == "assistant" else message.speaker)
         quoted = "\n".join(f"> {line}".rstrip() for line in message.text.strip().splitlines())
         yield f"## {message.id}\n\n**{speaker}**, {message.at:%Y-%m-%d %H:%M}\n\n{quoted}"
+
+
+PRODUCER = "bumble"
+
+
+def bundle(pages: Pages, name: str, owner: str, reader: Reader, now: datetime) -> dict[str, str]:
+    """Return the files of a bundle by their names.
+
+    Args:
+        pages: The memories.
+        name: What the entity is called.
+        owner: Id of the person it belongs to.
+        reader: For whom it is; what it says of others stays out.
+        now: The present.
+    """
+    texts = {}
+    for page in pages.pages:
+        meta = _meta(page, pages, owner)
+        if not reader.id and (own := _own_meta(page)):
+            meta[PRODUCER] = dict(own)
+        texts[f"{page.path}.md"] = markdown.render(meta, _body(page)).text
+    texts["index.md"] = _okf_index(pages, name)
+    texts["log.md"] = f"# Log\n\n## {now:%Y-%m-%d}\n\n* Written by bumble from what it holds.\n"
+    return texts
+
+
+def _body(page: Page) -> str:
+    return "" if page.kind is kinds.BELIEF and page.text == page.description else page.text
+
+
+def _meta(page: Page, pages: Pages, owner: str) -> dict[str, Any]:
+    origin, values = page.origin, _own_meta(page)
+    actor = f"{PRODUCER}/{origin.model or origin.by}" if origin.by or origin.model else ""
+    generated = base.filled({"by": actor, "at": base.stamp(page.at) if page.at else ""})
+    is_owners = page.kind is kinds.BELIEF and origin.trust == "owner"
+    is_owners |= page.kind is kinds.KNOWLEDGE and not actor
+    verified = {"by": f"human:{owner}"} | ({"at": base.stamp(page.at)} if page.at else {})
+    return base.filled(
+        {
+            "type": page.kind.page,
+            "title": page.title,
+            "description": page.description,
+            "tags": _tags(page, values),
+            "sources": [
+                {"resource": _resource(source, pages), "id": source}
+                for source in page.sources
+                if source in pages.places
+            ],
+            "generated": generated if actor else {},
+            "verified": verified if is_owners else {},
+            "status": "deprecated" if values.get("archived") else "stable",
+            "stale_after": _stale_after(page),
+            "id": page.id,
+        }
+    )
+
+
+def _stale_after(page: Page) -> str:
+    """Return the day from which a belief counts as faded; empty if it never will, or has."""
+    if page.kind is not kinds.BELIEF or page.view is None or page.view.document is None:
+        return ""
+    day = fades_on(beliefs.of(page.view.document, page.id))
+    return f"{day:%Y-%m-%d}" if day else ""
+
+
+def _own_meta(page: Page) -> Mapping[str, Any]:
+    """Return the front matter of the entity's own file."""
+    document = page.view.document if page.view is not None else None
+    return document.meta if document is not None else {}
+
+
+def _tags(page: Page, values: Mapping[str, Any]) -> list[str]:
+    category = values.get("category")
+    return [category] if isinstance(category, str) else []
+
+
+def _resource(source: str, pages: Pages) -> str:
+    path, mark, anchor = pages.places[source].partition("#")
+    return f"/{path}.md{mark}{anchor}"
+
+
+def _okf_index(pages: Pages, name: str) -> str:
+    lines = ["---", f'okf_version: "{OKF_VERSION}"', "---", "", f"# What {_plain(name)} remembers"]
+    kind = None
+    for page in pages.pages:
+        if page.kind is not kind:
+            kind = page.kind
+            lines += ["", f"## {kind.plural.capitalize()}", ""]
+        text = f" - {_plain(page.description)}" if page.description else ""
+        lines.append(f"* [{_plain(page.title)}](/{page.path}.md){text}")
+    return "\n".join(lines) + "\n"
+
+
+def _plain(text: str) -> str:
+    """Return a line that opens no link and closes none."""
+    for mark in "\\[]<>`":
+        text = text.replace(mark, f"\\{mark}")
+    return text
+
+
+HOME = "Home"
+_LOADS = re.compile(r"!(?=\[)|<(?=[A-Za-z/!?])|%%|\[(?=\[)|\](?=\])")
+_NO_LINK = str.maketrans({"|": "-", "[": "(", "]": ")", "#": " ", "^": " ", "\\": " "})
+
+
+def copy(pages: Pages, name: str) -> dict[str, str]:
+    """Return the files of the copy by their names.
+
+    Args:
+        pages: The memories.
+        name: What the entity is called.
+    """
+    titles = {page.path: page.title for page in pages.pages}
+    texts = {f"{page.path}.md": _copied(page, pages, titles) for page in pages.pages}
+    texts[f"{HOME}.md"] = _home(pages, name)
+    return texts
+
+
+def inert(text: str) -> str:
+    """Return a text in which nothing is loaded, run or linked."""
+    return _LOADS.sub(lambda match: "".join(f"\\{mark}" for mark in match[0]), text)
+
+
+def link(place: str, title: str) -> str:
+    """Write a link to a page, shown as a title."""
+    return f"[[{place}|{title.translate(_NO_LINK).strip() or place}]]"
+
+
+def _copied(page: Page, pages: Pages, titles: dict[str, str]) -> str:
+    meta: dict[str, Any] = base.filled(
+        {
+            "aliases": list(dict.fromkeys((page.title, *page.names))),
+            "tags": [page.kind.name],
+            "date": f"{page.at:%Y-%m-%d}" if page.at else "",
+            "trust": page.origin.trust,
+        }
+    )
+    parts = [f"# {inert(page.title)}", inert(page.text)]
+    if page.description and page.kind is not kinds.BELIEF:
+        parts.insert(1, f"*{inert(page.description)}*")
+    people = [person for person in page.people if person in pages.places]
+    if people:
+        linked = (link(pages.places[one], titles[pages.places[one]]) for one in people)
+        parts.append(f"With {', '.join(linked)}.")
+    sources = [source for source in page.sources if source in pages.places]
+    if sources:
+        lines = (f"- {_linked(pages.places[source], titles)}" for source in sources)
+        parts.append("## Rests on\n\n" + "\n".join(lines))
+    return markdown.render(meta, "\n\n".join(part for part in parts if part)).text
+
+
+def _linked(place: str, titles: dict[str, str]) -> str:
+    return link(place, titles[place.partition("#")[0]])
+
+
+def _home(pages: Pages, name: str) -> str:
+    lines = [f"# {inert(name)}"]
+    kind = None
+    for page in pages.pages:
+        if page.kind is not kind:
+            kind = page.kind
+            lines += ["", f"## {kind.plural.capitalize()}", ""]
+        lines.append(f"- {link(page.path, page.title)}")
+    return "\n".join(lines) + "\n"

@@ -5,13 +5,14 @@ To the entity that imports it all of this is hearsay; only what the person said 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from glob import escape
 from pathlib import PurePosixPath
 from typing import Any
 
-from bumble.bridges.imports import lenient, notes
-from bumble.bridges.imports.items import (
+from bumble.bridges.imports import foreign, notes
+from bumble.bridges.imports.foreign import text
+from bumble.bridges.imports.ledger import (
     GUEST,
     OTHER,
     PERSON,
@@ -31,7 +32,7 @@ from bumble.records.sessions import Message, Session
 from bumble.text import yaml_edit
 
 MAX_TRANSCRIPT_BYTES = 16_000_000
-OF_FORGOTTEN = "memories of somebody who was forgotten"
+OF_FORGOTTEN = LeftOut("memories", "memories of somebody who was forgotten")
 TEXTS = ("episodes/*.md", "dreams/*.md", "relationships/*.md", "narrative.md")
 
 
@@ -56,66 +57,54 @@ def read(source: ImportSource, context: ImportContext) -> Iterator[Item]:
     except ValueError as error:
         yield LeftOut(top + ENTITY_FILE, str(error)[:200], broken=True)
         identity = {}
-    name = lenient.text(identity.get("name")) or "another entity"
-    owner = lenient.text(lenient.mapping(identity.get("owner")).get("name")) or "you"
-    persona = lenient.mapping(identity.get("identity"))
-    if lenient.text(persona.get("monologue")):
-        voice = lenient.text(persona.get("voice"))
-        yield ImportedPersona(name, lenient.text(persona["monologue"]), voice)
-    talks = source.below(f"{escape(top)}sessions/*/{sessions.FILE}")
-    source.wanted = sum(source.members[talk].size for talk in talks)
-    for talk in talks:
-        yield from _talk(source, talk, name, relationships.person_id(owner))
-    yield from _memories(source, top, name, context)
-
-
-def _memories(source: ImportSource, top: str, name: str, context: ImportContext) -> Iterator[Item]:
+    name = text(identity, "name") or "another entity"
+    owner_id = relationships.person_id(text(identity, "owner", "name") or "you")
+    if monologue := text(identity, "identity", "monologue"):
+        yield ImportedPersona(name, monologue, text(identity, "identity", "voice"))
     below = escape(top)
-    used = source.below(f"{below}sessions/*")
-    for path in source.below(f"{below}{knowledge.PATH}"):
-        used.append(path)
-        yield from _sections(source, path, name)
-    for path in source.below(f"{below}skills/*.md"):
-        used.append(path)
-        note = notes.load(source, path)
-        yield note if isinstance(note, LeftOut) else notes.recipe(note)
-    for path in source.below(*(below + pattern for pattern in TEXTS)):
-        used.append(path)
-        note = notes.load(source, path)
-        if isinstance(note, LeftOut):
-            yield note
-        elif _is_of_forgotten(note, context):
-            yield LeftOut("memories", OF_FORGOTTEN)
-        else:
-            yield from notes.dated(note, OTHER, name)
-    for path in source.below(f"{below}{journal.PATH}"):
-        used.append(path)
-        yield from _days(source, path, name, context)
+    talks = source.below(f"{below}sessions/*/{sessions.FILE}")
+    source.wanted = sum(source.members[talk].size for talk in talks)
+    for path in talks:
+        try:
+            yield from _talk(source, path, name, owner_id)
+        except ValueError as error:
+            yield LeftOut(path, str(error)[:200], broken=True)
+    skills, texts = source.below(f"{below}skills/*.md"), source.below(*(below + t for t in TEXTS))
     claims = source.below(f"{below}beliefs/*.md")
+    whole = {knowledge.PATH: _sections, journal.PATH: _days}
+    for path, reads in ((top + path, reads) for path, reads in whole.items()):
+        try:
+            yield from reads(source.text(path), name, context) if path in source.members else ()
+        except ValueError as error:
+            yield LeftOut(path, str(error)[:200], broken=True)
+    yield from notes.each(source, skills, lambda note: iter([notes.recipe(note)]))
+    yield from notes.each(
+        source,
+        texts,
+        lambda note: (
+            iter([OF_FORGOTTEN])
+            if _is_of_forgotten(note, context)
+            else notes.dated(note, OTHER, name)
+        ),
+    )
     yield from _beliefs(source, claims, name, context)
-    known = {*used, *claims, top + ENTITY_FILE}
-    rest = [path for path in source.names if path not in known]
-    if rest:
-        yield LeftOut(rest[0], "files that are no memory", count=len(rest))
+    used = [*skills, *texts, *claims, *(top + path for path in (*whole, ENTITY_FILE))]
+    used += source.below(f"{below}sessions/*")
+    yield from foreign.others(source, used, "files that are no memory")
 
 
 def _is_of_forgotten(note: NoteFile, context: ImportContext) -> bool:
     """Whether a memory is of somebody who was forgotten, alone or with others."""
-    listed = [lenient.texts(note.meta.get(key)) for key in ("names", "people", "audience")]
+    listed = [foreign.texts(note.meta, key) for key in ("names", "people", "audience")]
     names = [PurePosixPath(note.name).stem, *(name for part in listed for name in part)]
     return any(map(context.is_forgotten, names))
 
 
 def _talk(source: ImportSource, path: str, name: str, owner_id: str) -> Iterator[Item]:
     session_id = PurePosixPath(path).parent.name
-    try:
-        text = source.read(path, MAX_TRANSCRIPT_BYTES).decode("utf-8", "surrogateescape")
-        session = sessions.parse(text, session_id)
-    except ValueError as error:
-        yield LeftOut(path, str(error)[:200], broken=True)
-        return
-    turns = tuple(_turns(session, name, owner_id))
-    if turns:
+    data = source.read(path, MAX_TRANSCRIPT_BYTES).decode("utf-8", "surrogateescape")
+    session = sessions.parse(data, session_id)
+    if turns := tuple(_turns(session, name, owner_id)):
         yield ImportedTalk(session_id, "", session.at, turns)
 
 
@@ -124,9 +113,9 @@ def _turns(session: Session, name: str, owner_id: str) -> Iterator[ImportedTurn]
         if message.role == "tool" or not message.text.strip() or message.extra.get("redacted"):
             continue
         by = _speaker(message, session, owner_id)
-        called = lenient.text(message.extra.get("name"))
+        called = text(message.extra, "name")
         shown = {PERSON: "", GUEST: called or message.speaker or session.by, OTHER: called or name}
-        yield ImportedTurn(message.id, message.at, by, lenient.text(message.text), shown[by])
+        yield ImportedTurn(message.id, message.at, by, text(message.text), shown[by])
 
 
 def _speaker(message: Message, session: Session, owner_id: str) -> str:
@@ -136,57 +125,43 @@ def _speaker(message: Message, session: Session, owner_id: str) -> str:
     return PERSON if (message.speaker or session.by) == owner_id else GUEST
 
 
-def _sections(source: ImportSource, path: str, name: str) -> Iterator[Item]:
-    try:
-        book = knowledge.parse(source.text(path))
-    except ValueError as error:
-        yield LeftOut(path, str(error)[:200], broken=True)
-        return
-    for section in book.sections:
+def _sections(whole: str, name: str, context: ImportContext) -> Iterator[Item]:
+    for section in knowledge.parse(whole).sections:
         if section.text.strip():
-            yield Fact(f"{section.title} ({name})", lenient.text(section.text))
+            yield Fact(f"{section.title} ({name})", text(section.text))
 
 
-def _days(source: ImportSource, path: str, name: str, context: ImportContext) -> Iterator[Item]:
+def _days(whole: str, name: str, context: ImportContext) -> Iterator[Item]:
     """Make a dated text of each day of the diary."""
-    try:
-        entries = journal.parse(source.text(path), zone=context.zone).entries
-    except ValueError as error:
-        yield LeftOut(path, str(error)[:200], broken=True)
-        return
     days: dict[str, list[ImportedTurn]] = {}
-    for entry in entries:
-        if entry.text.strip():
-            text = lenient.text(entry.text)
-            turn = ImportedTurn(
-                f"entry {entry.at} {notes.hash_of(text)}", entry.at, OTHER, text, name
-            )
+    for entry in journal.parse(whole, zone=context.zone).entries:
+        if told := text(entry.text).strip() and text(entry.text):
+            turn_id = f"entry {entry.at} {notes.hash_of(told)}"
+            turn = ImportedTurn(turn_id, entry.at, OTHER, told, name)
             days.setdefault(f"{entry.at.date()}", []).append(turn)
     for day, turns in days.items():
-        yield ImportedTalk(
-            f"journal {name} {day}", f"The diary of {name}, {day}", None, tuple(turns)
-        )
+        title = f"The diary of {name}, {day}"
+        yield ImportedTalk(f"journal {name} {day}", title, None, tuple(turns))
 
 
 def _beliefs(
-    source: ImportSource, paths: Iterable[str], name: str, context: ImportContext
+    source: ImportSource, paths: list[str], name: str, context: ImportContext
 ) -> Iterator[Item]:
     """Make facts of what it held true, a list of them for each kind of claim."""
     claims: dict[str, list[str]] = {}
-    for path in paths:
-        note = notes.load(source, path)
-        if isinstance(note, LeftOut):
-            yield note
-        elif note.meta.get("archived"):
-            yield LeftOut(path, "what it no longer believed")
+
+    def take(note: NoteFile) -> Iterator[Item]:
+        if note.meta.get("archived"):
+            yield LeftOut(note.name, "what it no longer believed")
         elif _is_of_forgotten(note, context):
-            yield LeftOut("memories", OF_FORGOTTEN)
+            yield OF_FORGOTTEN
         elif note.body.strip():
-            kind = lenient.text(note.meta.get("category")).replace("_", " ") or "belief"
+            kind = text(note.meta, "category").replace("_", " ") or "belief"
             claims.setdefault(kind, []).append(" ".join(note.body.split()))
+
+    yield from notes.each(source, paths, take)
     for kind, lines in claims.items():
-        text = "\n".join(f"- {line}" for line in lines)
-        note = NoteFile(
-            f"beliefs/{kind}", f"{name} beliefs/{kind}", f"{kind}", {}, text, notes.UNDATED
-        )
+        body = "\n".join(f"- {line}" for line in lines)
+        key = f"{name} beliefs/{kind}"
+        note = NoteFile(f"beliefs/{kind}", key, kind, {}, body, notes.UNDATED)
         yield from notes.facts(note, f"held by {name}", OTHER)

@@ -1,9 +1,9 @@
-"""Character cards, versions 1 to 3: in a PNG, as JSON, as `.charx`.
+"""Character cards, versions 1 to 3, and their lorebooks: in a PNG, as JSON, as `.charx`.
 
-`parse` reads the JSON of any version, `from_png` and `from_charx` find it; nothing of a card is
-lost in `Card.data`, so that an export can give it back.
+`parse` reads the JSON of any version, `from_png` finds it; nothing of a card is lost in
+`Card.data`, so that an export can give it back.
 
-Source: the character card specifications V2 and V3.
+Source: the character card specifications V2 and V3; the PNG specification, third edition.
 """
 
 from __future__ import annotations
@@ -13,50 +13,64 @@ import json
 import re
 import struct
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
 
-from bumble.bridges.imports import chat_export, lenient, lorebook
-from bumble.bridges.imports.items import ImportContext, ImportedPersona, Item, LeftOut
-from bumble.bridges.imports.lorebook import Lorebook
+from bumble.bridges.imports import foreign
+from bumble.bridges.imports.foreign import first, mapping, mappings, text, texts
+from bumble.bridges.imports.ledger import (
+    Fact,
+    ImportContext,
+    ImportedPersona,
+    Item,
+    LeftOut,
+    Recipe,
+)
 from bumble.bridges.imports.source import ImportSource
+from bumble.text.words import one_line, shorten
 
 PNG = b"\x89PNG\r\n\x1a\n"
 CHUNKS = ("ccv3", "chara")  # keywords of the texts that hold a card, the better one first
 SPECS = ("chara_card_v2", "chara_card_v3")
+LOREBOOK = "lorebook_v3"
 CARD_FILE = "card.json"  # in a .charx
-FIRST_FIELDS = ("name", "description", "personality", "scenario", "first_mes", "mes_example")
+FIRST_FIELDS = ("description", "personality", "scenario", "first_mes", "mes_example")
 MAX_PNG_BYTES = 100_000_000
 MAX_CARD_BYTES = 24_000_000  # of its JSON
+_KEYS_CHARS = 200  # of the words that bring an entry to mind, as a description
 _CHAR = re.compile(r"\{\{char\}\}|<char>|<bot>", re.IGNORECASE)
 _USER = re.compile(r"\{\{user\}\}|<user>", re.IGNORECASE)
 _START = re.compile(r"^[^\S\n]*<START>[^\S\n]*$", re.IGNORECASE | re.MULTILINE)
 # Comments, and where the prompt of the program that showed the card would stand.
 _DROPPED = re.compile(r"\{\{//.*?\}\}|\{\{original\}\}", re.DOTALL | re.IGNORECASE)
+_DECORATORS = re.compile(r"(?:\s*@@@?[A-Za-z_]+(?:[ \t].*)?(?:\n|$))+")  # steer other programs
 
 
 class Card(Struct, frozen=True):
     """A character."""
 
-    version: int  # 1, 2 or 3
     name: str
-    nickname: str
-    description: str
-    personality: str
-    scenario: str
-    greeting: str
-    examples: tuple[str, ...]  # of how it speaks
-    system_prompt: str
-    book: Lorebook | None
     data: Mapping[str, Any]  # all fields, as they stood
 
-    def filled(self, text: str, person: str) -> str:
+    def filled(self, words: str, person: str) -> str:
         """Put names in the place of the macros that stand for them."""
-        text = _DROPPED.sub("", text)
-        text = _CHAR.sub(lambda _: self.nickname or self.name, text)
-        return _USER.sub(lambda _: person, text).strip()
+        called = one_line(text(self.data, "nickname")) or self.name
+        words = _CHAR.sub(lambda _: called, _DROPPED.sub("", words))
+        return _USER.sub(lambda _: person, words).strip()
+
+    def persona(self, person: str) -> ImportedPersona:
+        """Say who the character is, to somebody."""
+        told = [text(self.data, key).strip() for key in ("system_prompt", *FIRST_FIELDS[:3])]
+        said = [part.strip() for part in _START.split(text(self.data, "mes_example"))]
+        return ImportedPersona(
+            name=self.name,
+            monologue=self.filled("\n\n".join(filter(None, told)), person),
+            voice=self.filled("\n\n".join(filter(None, said)), person),
+            greeting=self.filled(text(self.data, "first_mes"), person),
+            card=self.data,
+        )
 
 
 def parse(data: Mapping[str, Any]) -> Card:
@@ -65,49 +79,61 @@ def parse(data: Mapping[str, Any]) -> Card:
     Raises:
         ValueError: If it is none.
     """
-    spec = data.get("spec")
-    inner = lenient.mapping(data.get("data")) if spec in SPECS else data
-    name = lenient.text(inner.get("name"))
-    if not name.strip() or not any(lenient.text(inner.get(key)) for key in FIRST_FIELDS[1:]):
+    inner = mapping(data, "data") if data.get("spec") in SPECS else data
+    name = one_line(text(inner, "name"))
+    if not name or not any(text(inner, key) for key in FIRST_FIELDS):
         raise ValueError("it names no character")
-    book = inner.get("character_book")
-    examples = _START.split(lenient.text(inner.get("mes_example")))
-    return Card(
-        version=SPECS.index(spec) + 2 if spec in SPECS else 1,
-        name=" ".join(name.split()),
-        nickname=" ".join(lenient.text(inner.get("nickname")).split()),
-        description=lenient.text(inner.get("description")),
-        personality=lenient.text(inner.get("personality")),
-        scenario=lenient.text(inner.get("scenario")),
-        greeting=lenient.text(inner.get("first_mes")),
-        examples=tuple(part.strip() for part in examples if part.strip()),
-        system_prompt=lenient.text(inner.get("system_prompt")),
-        book=lorebook.parse(book) if isinstance(book, dict) else None,
-        data=inner,
-    )
+    return Card(name, inner)
 
 
-def from_png(image: bytes) -> Mapping[str, Any]:
-    """Return the card that an image carries, the newest version of several that can be read.
+def lore(data: object, filled: Callable[[str], str] = str) -> Iterator[Item]:
+    """Make facts of what a lorebook always tells, and recipes, found by their keys, of the rest.
+
+    Args:
+        data: The lorebook, of a card or alone; entries may be a list, or a mapping by number.
+        filled: Puts names in the place of macros.
+    """
+    inner = mapping(data, "data") if foreign.at(data, "spec") == LOREBOOK else mapping(data)
+    entries = inner.get("entries")
+    named = one_line(text(inner, "name"))
+    suffix = f" ({named})" if named else ""
+    listed = mappings(list(entries.values()) if isinstance(entries, dict) else entries)
+    for number, entry in enumerate(listed, 1):
+        keys = [one_line(key) for key in texts(entry.get("keys", entry.get("key"))) if key.strip()]
+        title = one_line(first(entry, "name", "comment"))
+        title = title or (keys[0] if keys else f"entry {number}")
+        told = without_decorators(text(entry, "content"))
+        if entry.get("enabled") is False or entry.get("disable") is True:
+            yield LeftOut(title, "entries that are switched off")
+        elif not told:
+            yield LeftOut(title, "entries without a text")
+        elif entry.get("constant") is True or not keys:
+            yield Fact(f"{title}{suffix}", filled(told), public=True)
+        else:
+            found_by = shorten(", ".join(keys), _KEYS_CHARS)
+            yield Recipe(f"{title}{suffix}", found_by, filled(told))
+
+
+def without_decorators(content: str) -> str:
+    """Return the content of an entry without the lines at its head that steer other programs."""
+    match = _DECORATORS.match(content)
+    return content[match.end() if match else 0 :].strip()
+
+
+def from_png(image: bytes) -> tuple[Mapping[str, Any], list[str]]:
+    """Return the card that an image carries, and the keywords of copies that can't be read.
+
+    Of several that can be read it is the newest version.
 
     Raises:
         ValueError: If it carries none.
     """
-    return _of_png(image)[0]
-
-
-def _of_png(image: bytes) -> tuple[Mapping[str, Any], list[str]]:
-    """Return the card that an image carries, and the keywords of those that can't be read.
-
-    Raises:
-        ValueError: If it carries none.
-    """
-    texts = [(name.casefold(), text) for name, text in _png_texts(image)]
+    written = [(name.casefold(), words) for name, words in _png_texts(image)]
     broken: dict[str, str] = {}  # why, by keyword
     for keyword in CHUNKS:
-        for text in (text for name, text in texts if name == keyword):
+        for words in (words for name, words in written if name == keyword):
             try:
-                data = _opened(text)
+                data = _opened(words)
                 parse(data)
             except (ValueError, RecursionError) as error:
                 broken[keyword] = str(error)
@@ -118,18 +144,18 @@ def _of_png(image: bytes) -> tuple[Mapping[str, Any], list[str]]:
     raise ValueError("the image carries no card")
 
 
-def _opened(text: bytes) -> Mapping[str, Any]:
+def _opened(data: bytes) -> Mapping[str, Any]:
     """Read the JSON of a card as programs put it into an image: in base64 of any kind, or plain.
 
     Raises:
         ValueError: If it is none.
     """
-    plain = _decoded(text).strip()
+    plain = _decoded(data).strip()
     if not plain.startswith("{"):
         code = "".join(plain.rpartition("base64,")[2].split()).rstrip("=")
         code = code.translate(str.maketrans("-_", "+/"))
         plain = _decoded(base64.b64decode(code + "=" * (-len(code) % 4))).strip()
-    return lenient.mapping(json.loads(plain))
+    return mapping(json.loads(plain))
 
 
 def _decoded(data: bytes) -> str:
@@ -144,26 +170,27 @@ def _decoded(data: bytes) -> str:
         return data.decode("cp1252", "replace")
 
 
-def _png_texts(image: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yield keyword and text of each text chunk; of those that are no such chunk, nothing.
+def png_chunks(image: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the chunks of a PNG, as far as it goes; the last of a whole one is IEND."""
+    place, kind = len(PNG), b""
+    while image.startswith(PNG) and place + 8 <= len(image) and kind != b"IEND":
+        length, kind = struct.unpack(">I4s", image[place : place + 8])
+        yield kind, image[place + 8 : place + 8 + length]
+        place += 12 + length
 
-    Source: the PNG specification, third edition: tEXt, zTXt and iTXt.
-    """
-    at = len(PNG)
-    while at + 8 <= len(image):
-        length, kind = struct.unpack(">I4s", image[at : at + 8])
-        keyword, _, rest = image[at + 8 : at + 8 + length].partition(b"\0")
+
+def _png_texts(image: bytes) -> Iterator[tuple[str, bytes]]:
+    """Yield keyword and text of each text chunk; of those that are no such chunk, nothing."""
+    for kind, data in png_chunks(image):
+        keyword, _, rest = data.partition(b"\0")
         name = keyword.decode("latin-1")
         if kind == b"tEXt":
             yield name, rest
         elif kind == b"zTXt":
             yield name, _inflated(rest[1:])
         elif kind == b"iTXt":
-            text = rest[2:].partition(b"\0")[2].partition(b"\0")[2]
-            yield name, _inflated(text) if rest[:1] == b"\1" else text
-        elif kind == b"IEND":
-            return
-        at += 12 + length
+            words = rest[2:].partition(b"\0")[2].partition(b"\0")[2]
+            yield name, _inflated(words) if rest[:1] == b"\1" else words
 
 
 def _inflated(data: bytes) -> bytes:
@@ -174,78 +201,78 @@ def _inflated(data: bytes) -> bytes:
         return b""
 
 
-def _find(source: ImportSource) -> tuple[Mapping[str, Any], list[str]] | None:
-    """Return the JSON of the card that an import is, and copies of it that are broken.
-
-    None if it is none.
+def _found(source: ImportSource) -> tuple[Mapping[str, Any], list[str]]:
+    """Return the JSON that an import is, or its image carries, and copies of it that are broken.
 
     Raises:
-        ValueError: If it should be one and can't be read.
+        ValueError: If it can't be read.
     """
-    name = CARD_FILE if CARD_FILE in source.members else ""
-    name = name or (source.names[0] if len(source.members) == 1 else "")
-    if not name:
-        return None
-    head = source.head(name, len(PNG))
-    if head == PNG:
-        return _of_png(source.read(name, MAX_PNG_BYTES))
-    if not _is_card(source, name):
-        return None
-    data = chat_export.load(source, name)
+    if CARD_FILE not in source.members and len(source.members) != 1:
+        raise ValueError("it is no card")
+    name = CARD_FILE if CARD_FILE in source.members else source.names[0]
+    if source.head(name, len(PNG)) == PNG:
+        return from_png(source.read(name, MAX_PNG_BYTES))
+    data = foreign.load(source, name)
     if isinstance(data, LeftOut):
         raise ValueError(data.why)
-    return lenient.mapping(data), []
+    return mapping(data), []
 
 
-def _is_card(source: ImportSource, name: str) -> bool:
-    shape = chat_export.shape(source, name)
-    first = {"name", "description", "personality", "first_mes"} <= shape.keys
-    return shape.kind == "object" and (first or {"spec", "data"} <= shape.keys)
+def _shows(source: ImportSource, *signs: str) -> bool:
+    """Whether a single file, or one in an archive, has the keys of a card."""
+    is_one = len(source.members) == 1 or CARD_FILE in source.members
+    return is_one and any(
+        foreign.keys(source, name) & set(signs)
+        for name in source.names
+        if name == CARD_FILE or len(source.members) == 1
+    )
 
 
 def fits(source: ImportSource) -> bool:
     """Whether the file is a card."""
-    try:
-        found = _find(source)
-    except (ValueError, RecursionError):
-        return source.head(source.names[0], len(PNG)) == PNG
-    if found is None:
+    if len(source.members) == 1 and source.head(source.names[0], len(PNG)) == PNG:
+        return True
+    if not _shows(source, "spec", "first_mes"):
         return False
-    data, _ = found
+    try:
+        data, _ = _found(source)
+    except ValueError:
+        return False
     return data.get("spec") in SPECS or {"name", "first_mes"} <= set(data)
 
 
 def read(source: ImportSource, context: ImportContext) -> Iterator[Item]:
     """Read who the character is, and its world."""
     try:
-        found = _find(source)
-        if found is None:
-            raise ValueError("it is no card")
-        data, broken = found
+        data, broken = _found(source)
         card = parse(data)
     except (ValueError, RecursionError) as error:
         yield LeftOut(source.path.name, str(error)[:200], broken=True)
         return
-    yield persona(card, context.person)
+    yield card.persona(context.person)
     for keyword in broken:
         yield LeftOut(keyword, "copies of the card that can't be read", broken=True)
-    if card.book is not None:
-        yield from lorebook.items(card.book, lambda text: card.filled(text, context.person))
+    book = mapping(card.data, "character_book")
+    yield from lore(book, lambda words: card.filled(words, context.person))
     assets = [name for name in source.names if name != CARD_FILE and len(source.members) > 1]
     if assets:
         yield LeftOut(assets[0], "pictures and other assets of the card", count=len(assets))
-    greetings = [text for text in lenient.texts(card.data.get("alternate_greetings")) if text]
+    greetings = list(filter(None, texts(card.data, "alternate_greetings")))
     if greetings:
         yield LeftOut(card.name, "other first messages (they stay in x.card)", count=len(greetings))
 
 
-def persona(card: Card, person: str) -> ImportedPersona:
-    """Say who the character is."""
-    told = (card.system_prompt, card.description, card.personality, card.scenario)
-    return ImportedPersona(
-        name=card.name,
-        monologue=card.filled("\n\n".join(part.strip() for part in told if part.strip()), person),
-        voice=card.filled("\n\n".join(card.examples), person),
-        greeting=card.filled(card.greeting, person),
-        card=card.data,
-    )
+def fits_lorebook(source: ImportSource) -> bool:
+    """Whether the only file is a lorebook."""
+    if not _shows(source, "entries", "spec"):
+        return False
+    data = foreign.load(source, source.names[0])
+    return foreign.at(data, "spec") == LOREBOOK or "entries" in mapping(data)
+
+
+def read_lorebook(source: ImportSource, context: ImportContext) -> Iterator[Item]:
+    """Read the entries."""
+    for name in source.names:
+        data = foreign.load(source, name)
+        found = [data] if isinstance(data, LeftOut) else list(lore(data))
+        yield from found or [LeftOut(name, "a lorebook without entries", broken=True)]

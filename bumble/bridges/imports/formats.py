@@ -7,21 +7,17 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 
 from bumble.bridges.imports import (
-    agent_folders,
+    agents,
     bumble_folder,
     card,
-    chat_export,
     chatgpt,
     claude,
-    claude_code,
+    foreign,
     gemini,
     grok,
-    letta,
-    lorebook,
-    obsidian,
-    okf,
+    notes,
 )
-from bumble.bridges.imports.items import ImportContext, Item, LeftOut
+from bumble.bridges.imports.ledger import ImportContext, Item, LeftOut
 from bumble.bridges.imports.source import ImportSource
 from bumble.errors import ImportInvalidError, UsageError
 
@@ -42,14 +38,14 @@ FORMATS = (
     Format("grok", "Grok", grok.fits, grok.read),
     Format("gemini", "Gemini", gemini.fits, gemini.read),
     Format("card", "a character card", card.fits, card.read),
-    Format("lorebook", "a lorebook", lorebook.fits, lorebook.read),
+    Format("lorebook", "a lorebook", card.fits_lorebook, card.read_lorebook),
     Format("bumble", "another entity", bumble_folder.fits, bumble_folder.read),
-    Format("obsidian", "an Obsidian vault", obsidian.fits, obsidian.read),
-    Format("hermes", "Hermes", agent_folders.fits_hermes, agent_folders.read_hermes),
-    Format("openclaw", "OpenClaw", agent_folders.fits_openclaw, agent_folders.read_openclaw),
-    Format("letta", "Letta", letta.fits, letta.read),
-    Format("claude-code", "Claude Code", claude_code.fits, claude_code.read),
-    Format("okf", "an OKF bundle", okf.fits, okf.read),
+    Format("obsidian", "an Obsidian vault", notes.fits_vault, notes.read_vault),
+    Format("hermes", "Hermes", agents.fits_hermes, agents.read_hermes),
+    Format("openclaw", "OpenClaw", agents.fits_openclaw, agents.read_openclaw),
+    Format("letta", "Letta", agents.fits_letta, agents.read_letta),
+    Format("claude-code", "Claude Code", agents.fits_claude_code, agents.read_claude_code),
+    Format("okf", "an OKF bundle", notes.fits_okf, notes.read_okf),
 )
 NAMES = tuple(form.name for form in FORMATS)
 JSON_ENDINGS = (".json", ".af")
@@ -96,6 +92,6 @@ def _refuse_broken(source: ImportSource) -> None:
     [name, *others] = source.names
     if others or not name.casefold().endswith(JSON_ENDINGS):
         return
-    loaded = chat_export.load(source, name)
+    loaded = foreign.load(source, name)
     if isinstance(loaded, LeftOut):
         raise ImportInvalidError(source.path, loaded.why)

@@ -1,11 +1,14 @@
-"""Markdown of other programs: front matter read leniently, dates found, sections as facts."""
+"""Folders of Markdown: notes of any program, Obsidian's vaults, bundles of Open Knowledge.
+
+Front matter is read leniently, dates are found, sections become facts.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import Any
@@ -15,8 +18,19 @@ from frontmatter.default_handlers import BaseHandler, JSONHandler, YAMLHandler
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.bridges.imports import lenient
-from bumble.bridges.imports.items import Fact, ImportedTalk, ImportedTurn, Item, LeftOut, Recipe
+from bumble.bridges.imports import foreign
+from bumble.bridges.imports.foreign import text
+from bumble.bridges.imports.ledger import (
+    OTHER,
+    PERSON,
+    Fact,
+    ImportContext,
+    ImportedTalk,
+    ImportedTurn,
+    Item,
+    LeftOut,
+    Recipe,
+)
 from bumble.bridges.imports.source import ImportSource
 from bumble.text import markdown, yaml_read
 from bumble.text.words import one_line
@@ -24,6 +38,12 @@ from bumble.text.words import one_line
 DATES = ("created", "date", "created_at", "at", "day", "timestamp")  # keys of front matter
 MAX_FACT_CHARS = 12_000  # longer ones are dated texts, so that knowledge stays short
 UNDATED = datetime(2000, 1, 1, tzinfo=UTC)  # of what nothing dates, so that it is the same again
+CLIPPED = ("source", "url", "link")  # keys of notes that were clipped from the web
+OKF_VERSION = "0.2"
+OKF_FACTS = ("belief", "knowledge", "person")  # types that are held to be so
+OKF_SKILL = "skill"
+OKF_RESERVED = ("index.md", "log.md")
+_LOOKED_AT = 20  # files, to see whether a folder is a bundle
 _DAY = re.compile(r"(?<!\d)((?:19|20)\d\d)-?([01]\d)-?([0-3]\d)(?!\d)")
 
 
@@ -41,14 +61,26 @@ class NoteFile(Struct, frozen=True):
 def load(source: ImportSource, name: str) -> NoteFile | LeftOut:
     """Read a Markdown file."""
     try:
-        text = lenient.cleaned(source.text(name))
+        meta, body = split(foreign.cleaned(source.text(name)))
     except ValueError as error:
         return LeftOut(name, str(error), broken=True)
-    meta, body = split(text)
-    title = one_line(lenient.text(meta.get("title")) or lenient.text(meta.get("name")))
-    at = _at(meta, name) or source.members[name].modified
-    key = f"{source.path.resolve().stem}/{name}"
-    return NoteFile(name, key, title or PurePosixPath(name).stem, meta, body, at)
+    title = one_line(foreign.first(meta, "title", "name")) or PurePosixPath(name).stem
+    times = (foreign.moment(meta, key) for key in DATES)
+    at = next(filter(None, times), None) or _day_of(name) or source.members[name].modified
+    return NoteFile(name, f"{source.path.resolve().stem}/{name}", title, meta, body, at)
+
+
+def each(
+    source: ImportSource, names: Iterable[str], make: Callable[[NoteFile], Iterator[Item]]
+) -> Iterator[Item]:
+    """Make something of each Markdown file; what can't be read is said."""
+    for note in (load(source, name) for name in names):
+        yield from [note] if isinstance(note, LeftOut) else make(note)
+
+
+def _day_of(name: str) -> datetime | None:
+    match = _DAY.search(PurePosixPath(name).stem)
+    return foreign.moment(f"{match[1]}-{match[2]}-{match[3]}T12:00Z") if match else None
 
 
 class _Yaml(YAMLHandler):
@@ -71,43 +103,22 @@ class _Toml(BaseHandler):
 HANDLERS = (_Yaml(), _Toml(), JSONHandler())
 
 
-def split(text: str) -> tuple[Mapping[str, Any], str]:
+def split(source: str) -> tuple[Mapping[str, Any], str]:
     """Return front matter, of YAML, TOML or JSON, and body; what is none, or broken, is text."""
-    handler = frontmatter.detect_format(text, HANDLERS)
+    handler = frontmatter.detect_format(source, HANDLERS)
     try:
-        meta, body = frontmatter.parse(text, handler=handler) if handler else ({}, text)
+        meta, body = frontmatter.parse(source, handler=handler) if handler else ({}, source)
     except (ValueError, RecursionError):
-        return {}, text
-    return (meta, body) if meta else ({}, text)  # a text between two rules is no front matter
-
-
-def described(text: str) -> tuple[str, str]:
-    """Return the description that a skill's text brings in front matter, and the rest."""
-    meta, body = split(text)
-    return one_line(lenient.text(meta.get("description"))), body
+        return {}, source
+    return (meta, body) if meta else ({}, source)  # a text between two rules is no front matter
 
 
 def recipe(note: NoteFile) -> Recipe:
     """Read a skill, in the form that agents share."""
     place = PurePosixPath(note.name)
-    name = lenient.text(note.meta.get("name")) or (
-        place.parent.name if place.name.casefold() == "skill.md" else place.stem
-    )
-    return Recipe(one_line(name), one_line(lenient.text(note.meta.get("description"))), note.body)
-
-
-def _at(meta: Mapping[str, Any], name: str) -> datetime | None:
-    for key in DATES:
-        at = lenient.moment(meta.get(key))
-        if at is not None:
-            return at
-    match = _DAY.search(PurePosixPath(name).stem)
-    if match is None:
-        return None
-    try:
-        return datetime(int(match[1]), int(match[2]), int(match[3]), 12, tzinfo=UTC)
-    except ValueError:
-        return None
+    stem = place.parent.name if place.name.casefold() == "skill.md" else place.stem
+    name = one_line(text(note.meta, "name") or stem)
+    return Recipe(name, one_line(text(note.meta, "description")), note.body)
 
 
 def dated(note: NoteFile, by: str, author: str = "") -> Iterator[Item]:
@@ -119,16 +130,15 @@ def dated(note: NoteFile, by: str, author: str = "") -> Iterator[Item]:
         author: Their name, if they are not the person's.
     """
     if note.body.strip():
-        text = (
-            note.body if note.body.lstrip().startswith("# ") else f"# {note.title}\n\n{note.body}"
-        )
-        turn = ImportedTurn(f"text {hash_of(text)}", note.at, by, text, author)
+        has_title = note.body.lstrip().startswith("# ")
+        whole = note.body if has_title else f"# {note.title}\n\n{note.body}"
+        turn = ImportedTurn(f"text {hash_of(whole)}", note.at, by, whole, author)
         yield ImportedTalk(f"note {note.key}", note.title, note.at, (turn,))
 
 
-def hash_of(text: str) -> str:
+def hash_of(words: str) -> str:
     """Return what tells one wording of a note from another."""
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:24]
+    return hashlib.sha256(words.encode("utf-8", "replace")).hexdigest()[:24]
 
 
 def facts(note: NoteFile, origin: str, by: str) -> Iterator[Item]:
@@ -140,18 +150,83 @@ def facts(note: NoteFile, origin: str, by: str) -> Iterator[Item]:
         by: Whose words they are where they are too long for a fact.
     """
     before, sections = markdown.sections(note.body)
-    parts = [(note.title, _without_title(before))]
-    parts += [(section.title, section.body) for section in sections]
-    for title, text in parts:
-        if not text.strip():
-            continue
-        if len(text) > MAX_FACT_CHARS:
-            long = replace(note, key=f"{note.key}#{title}", title=title, body=text)
+    lines = before.strip().split("\n")
+    before = "\n".join(lines[1:] if lines[0].startswith("# ") else lines)
+    for title, words in ((note.title, before), *((part.title, part.body) for part in sections)):
+        if len(words) > MAX_FACT_CHARS:
+            long = replace(note, key=f"{note.key}#{title}", title=title, body=words)
             yield from dated(long, by, origin)
-        else:
-            yield Fact(f"{one_line(title)} ({origin})", text.strip())
+        elif words.strip():
+            yield Fact(f"{one_line(title)} ({origin})", words.strip())
 
 
-def _without_title(text: str) -> str:
-    lines = text.strip().split("\n")
-    return "\n".join(lines[1:] if lines[0].startswith("# ") else lines)
+def fits_vault(source: ImportSource) -> bool:
+    """Whether the files are an Obsidian vault."""
+    return bool(source.below(".obsidian/*", "*/.obsidian/*"))
+
+
+def read_vault(source: ImportSource, context: ImportContext) -> Iterator[Item]:
+    """Read a vault, or any folder of Markdown: the person's own notes, each a dated text."""
+    settings = [name for name in source.names if ".obsidian" in name.split("/")]
+    texts = [name for name in source.matching("*.md", "*.markdown") if name not in settings]
+    source.wanted = sum(source.members[name].size for name in texts)
+    yield from each(source, texts, _own)
+    yield from foreign.others(source, [*texts, *settings], "files that are no Markdown")
+
+
+def _own(note: NoteFile) -> Iterator[Item]:
+    if not note.body.strip():
+        yield LeftOut(note.name, "notes without a text")
+    clipped = _clipped(note)
+    yield from dated(note, OTHER if clipped else PERSON, clipped)
+
+
+def _clipped(note: NoteFile) -> str:
+    """Return where a note was clipped from; empty for the person's own words."""
+    for address in (one for key in CLIPPED for one in foreign.texts(note.meta, key)):
+        if address.startswith(("http://", "https://")):
+            return address.split("/")[2][:80] or "the web"
+    return ""
+
+
+def fits_okf(source: ImportSource) -> bool:
+    """Whether the files are a bundle of OKF: its index says so, or its files have a type."""
+    if any(b"okf_version" in source.head(name, 2000) for name in source.matching("index.md")):
+        return True
+    loaded = [load(source, name) for name in _concepts(source)[:_LOOKED_AT]]
+    return bool(loaded) and all(
+        isinstance(note, NoteFile) and bool(text(note.meta, "type")) for note in loaded
+    )
+
+
+def _concepts(source: ImportSource) -> list[str]:
+    return [n for n in source.matching("*.md") if PurePosixPath(n).name not in OKF_RESERVED]
+
+
+def read_okf(source: ImportSource, context: ImportContext) -> Iterator[Item]:
+    """Read a bundle of the Open Knowledge Format: a folder of Markdown, each file with a `type`.
+
+    Source: Open Knowledge Format 0.2.
+    """
+    yield from each(source, _concepts(source), _concept)
+    yield from foreign.others(source, source.matching("*.md"))
+
+
+def _concept(note: NoteFile) -> Iterator[Item]:
+    kind = one_line(text(note.meta, "type"))
+    description = one_line(text(note.meta, "description"))
+    whole = "\n\n".join(filter(None, (description, note.body.strip())))
+    if not kind:
+        yield LeftOut(note.name, "it has no `type`", broken=True)
+    elif text(note.meta, "status") == "deprecated":
+        yield LeftOut(note.name, "what its bundle calls deprecated")
+    elif not whole:
+        yield LeftOut(note.name, "notes without a text")
+    elif kind.casefold() == OKF_SKILL and note.body.strip():
+        yield Recipe(note.title, description, note.body)
+    elif kind.casefold() in OKF_FACTS and len(whole) <= MAX_FACT_CHARS:
+        yield Fact(f"{note.title} ({kind})", whole)
+    else:
+        at = foreign.moment(note.meta, "generated", "at") or note.at
+        author = text(note.meta, "generated", "by") or kind
+        yield from dated(replace(note, at=at), OTHER, author)

@@ -12,8 +12,8 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from bumble.bridges.imports import lenient
-from bumble.bridges.imports.items import ImportedPersona, LeftOut
+from bumble.bridges.imports import foreign
+from bumble.bridges.imports.ledger import ImportedPersona, LeftOut
 from bumble.entity import changes, create
 from bumble.entity.changes import Change
 from bumble.entity.folder import ENTITY_FILE, Entity
@@ -53,7 +53,7 @@ def plan(entity: Entity, persona: ImportedPersona, now: datetime, person: str) -
     after = before
     for key, text in (("monologue", persona.monologue), ("voice", persona.voice)):
         after = _with_text(after, values, key, text, outcome)
-    is_new = not lenient.mapping(lenient.mapping(values.get("x")).get("card"))
+    is_new = not foreign.mapping(foreign.mapping(values.get("x")).get("card"))
     if persona.card:
         after = _with_card(after, values, persona, outcome)
     if after == before:
@@ -71,12 +71,12 @@ def _with_text(
     source: str, values: Mapping[str, Any], key: str, text: str, outcome: PersonaImport
 ) -> str:
     """Set a text of the entity's identity, unless it has one of its own."""
-    wanted = prompts.harmless(lenient.cleaned(text)).strip()[: MAX_CHARS[key]]
-    present = lenient.text(lenient.mapping(values.get("identity")).get(key)).strip()
+    wanted = prompts.harmless(foreign.cleaned(text)).strip()[: MAX_CHARS[key]]
+    present = foreign.text(foreign.mapping(values.get("identity")).get(key)).strip()
     if not wanted or wanted == present:
         return source
     name = f"identity.{key}"
-    if present and present not in _given(lenient.text(values.get("name")), key):
+    if present and present not in _given(foreign.text(values.get("name")), key):
         outcome.left_out.append(LeftOut(name, "the entity has words of its own there"))
         return source
     try:
@@ -98,9 +98,9 @@ def _with_card(
     source: str, values: Mapping[str, Any], persona: ImportedPersona, outcome: PersonaImport
 ) -> str:
     """Keep a card under `x.card`; without its book where it is long."""
-    kept = lenient.mapping(values.get("x"))
+    kept = foreign.mapping(values.get("x"))
     card = dict(persona.card)
-    if lenient.mapping(kept.get("card")).get("name", card.get("name")) != card.get("name"):
+    if foreign.mapping(kept.get("card")).get("name", card.get("name")) != card.get("name"):
         outcome.left_out.append(LeftOut("x.card", "the card of another character is kept there"))
         return source
     for wanted in (card, {key: value for key, value in card.items() if key != BOOK}):

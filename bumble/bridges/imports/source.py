@@ -16,11 +16,12 @@ from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, Protocol, cast
+from types import SimpleNamespace
+from typing import BinaryIO, cast
 
 from msgspec import Struct, field
 
-from bumble.bridges.imports.items import LeftOut
+from bumble.bridges.imports.ledger import LeftOut
 from bumble.errors import ImportInvalidError, UnsafePathError
 from bumble.files import disk
 
@@ -44,19 +45,12 @@ class Member(Struct, frozen=True):
     modified: datetime
 
 
-class MemberStore(Protocol):
-    """Where the bytes of members are."""
-
-    def open(self, name: str) -> BinaryIO:
-        """Open a member."""
-
-
 class ImportSource(Struct):
     """The files of an import by name, and what of them can't be had."""
 
     path: Path
     members: dict[str, Member]
-    place: MemberStore
+    opens: Callable[[str], BinaryIO]
     left_out: list[LeftOut] = field(default_factory=list)
     progress: Progress | None = None
     wanted: int = 0  # bytes, for progress
@@ -69,8 +63,16 @@ class ImportSource(Struct):
         return list(self.members)
 
     def matching(self, *patterns: str) -> list[str]:
-        """Return the files whose own name fits a pattern, in whatever folder, in order."""
-        return [name for name in self.members if _fits(PurePosixPath(name).name, patterns)]
+        """Return the files that fit a pattern, in order: by their own name, in whatever folder.
+
+        By the whole name, where a pattern has a slash.
+        """
+        whole = tuple(pattern for pattern in patterns if "/" in pattern)
+        return [
+            name
+            for name in self.members
+            if _fits(PurePosixPath(name).name, patterns) or _fits(name, whole)
+        ]
 
     def below(self, *patterns: str) -> list[str]:
         """Return the files whose whole name fits a pattern, in order; `*` is any folders too."""
@@ -79,13 +81,20 @@ class ImportSource(Struct):
     @contextmanager
     def reading(self, name: str) -> Iterator[BinaryIO]:
         """Open a file; what is read of it counts for progress."""
-        with self.place.open(name) as stream:
-            yield cast("BinaryIO", _Counted(stream, self))
+        with self.opens(name) as stream:
+            read = stream.read
+
+            def counted(size: int = -1) -> bytes:
+                data = read(size)
+                self.count(len(data))
+                return data
+
+            yield cast("BinaryIO", SimpleNamespace(read=counted))
 
     def head(self, name: str, most: int) -> bytes:
         """Return the first bytes of a file; none of one that can't be read."""
         try:
-            with self.place.open(name) as stream:
+            with self.opens(name) as stream:
                 return stream.read(most)
         except (*UNREADABLE, UnsafePathError):
             return b""
@@ -139,18 +148,6 @@ def _fits(name: str, patterns: tuple[str, ...]) -> bool:
     return any(fnmatchcase(name.casefold(), pattern.casefold()) for pattern in patterns)
 
 
-class _Counted:
-    """A stream that says how much is read of it."""
-
-    def __init__(self, stream: BinaryIO, source: ImportSource) -> None:
-        self.stream, self.source = stream, source
-
-    def read(self, size: int = -1) -> bytes:
-        data = self.stream.read(size)
-        self.source.count(len(data))
-        return data
-
-
 @contextmanager
 def opened(path: Path, progress: Progress | None = None) -> Iterator[ImportSource]:
     """Open what is to be imported.
@@ -172,7 +169,8 @@ def _source(path: Path, progress: Progress | None, stack: ExitStack) -> ImportSo
     stream = stack.enter_context(disk.reading(path))
     if _is_zip(stream):
         return _zip(path, stack.enter_context(_archive(stream)), progress)
-    return _single(path, progress)
+    member = {path.name: _member(path.name, path.stat())}
+    return ImportSource(path, member, lambda _: _plain_file(path), progress=progress)
 
 
 def _is_zip(stream: BinaryIO) -> bool:
@@ -195,25 +193,30 @@ def _archive(stream: BinaryIO) -> zipfile.ZipFile:
         raise zipfile.BadZipFile(str(error)) from error
 
 
-class _Folder(Struct, frozen=True):
-    top: Path
+def _plain_file(place: Path) -> BinaryIO:
+    """Open a file that is no link, no device and no folder.
 
-    def open(self, name: str) -> BinaryIO:
-        descriptor = disk.open_descriptor(self.top / name, os.O_RDONLY)
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            os.close(descriptor)
-            raise OSError("it is no plain file")
-        return os.fdopen(descriptor, "rb")
+    Raises:
+        OSError: If it is one.
+    """
+    descriptor = disk.open_descriptor(place, os.O_RDONLY)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError("it is no plain file")
+    return os.fdopen(descriptor, "rb")
 
 
 def _folder(path: Path, progress: Progress | None) -> ImportSource:
     top = path.resolve()
     disk.enclose(top)
-    source = ImportSource(path, {}, _Folder(top), progress=progress)
+    source = ImportSource(path, {}, lambda name: _plain_file(top / name), progress=progress)
     for name, status in sorted(_walked(top, source)):
-        modified = datetime.fromtimestamp(int(status.st_mtime), UTC)
-        source.members[name] = Member(name, status.st_size, modified)
+        source.members[name] = _member(name, status)
     return source
+
+
+def _member(name: str, status: os.stat_result) -> Member:
+    return Member(name, status.st_size, datetime.fromtimestamp(int(status.st_mtime), UTC))
 
 
 def _walked(top: Path, source: ImportSource) -> Iterator[tuple[str, os.stat_result]]:
@@ -237,18 +240,14 @@ def _walked(top: Path, source: ImportSource) -> Iterator[tuple[str, os.stat_resu
                 yield shown, status
 
 
-class _Zip(Struct, frozen=True):
-    archive: zipfile.ZipFile
-
-    def open(self, name: str) -> BinaryIO:
+def _zip(path: Path, archive: zipfile.ZipFile, progress: Progress | None) -> ImportSource:
+    def opens(name: str) -> BinaryIO:
         try:
-            return cast("BinaryIO", self.archive.open(name))
+            return cast("BinaryIO", archive.open(name))
         except (NotImplementedError, RuntimeError) as error:  # packed in a way nobody can unpack
             raise zipfile.BadZipFile(str(error)) from error
 
-
-def _zip(path: Path, archive: zipfile.ZipFile, progress: Progress | None) -> ImportSource:
-    source = ImportSource(path, {}, _Zip(archive), progress=progress)
+    source = ImportSource(path, {}, opens, progress=progress)
     infos = archive.infolist()
     if len(infos) > MAX_FILES:
         raise ImportInvalidError(path, f"it holds more than {MAX_FILES:,} files")
@@ -287,16 +286,3 @@ def _zip_time(info: zipfile.ZipInfo) -> datetime:
         return datetime(*info.date_time, tzinfo=UTC)
     except ValueError:
         return datetime(1980, 1, 1, tzinfo=UTC)
-
-
-class _Single(Struct, frozen=True):
-    path: Path
-
-    def open(self, name: str) -> BinaryIO:
-        return os.fdopen(disk.open_descriptor(self.path, os.O_RDONLY), "rb")
-
-
-def _single(path: Path, progress: Progress | None) -> ImportSource:
-    status = path.stat()
-    member = Member(path.name, status.st_size, datetime.fromtimestamp(int(status.st_mtime), UTC))
-    return ImportSource(path, {path.name: member}, _Single(path), progress=progress)

@@ -16,18 +16,18 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.bridges.imports import persona
-from bumble.bridges.imports.items import (
+from bumble.bridges.imports.ledger import (
     GUEST,
     PERSON,
     Fact,
     ImportedPersona,
     ImportedTalk,
     ImportedTurn,
+    ImportReport,
     Item,
     LeftOut,
     Recipe,
 )
-from bumble.bridges.imports.report import ImportReport
 from bumble.entity import changes
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.folder import Entity

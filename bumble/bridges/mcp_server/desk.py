@@ -12,10 +12,16 @@ from typing import Any
 
 from msgspec import Struct
 
-from bumble.app import body_view, opening
-from bumble.app.opening import Opened
 from bumble.chat.participants import Person
-from bumble.errors import RecordInvalidError, RecordMissingError, UsageError, UserError
+from bumble.entity.changes import Change, ChangeSet
+from bumble.errors import (
+    RecordInvalidError,
+    RecordMissingError,
+    RefusedError,
+    UsageError,
+    UserError,
+)
+from bumble.guard import secrets
 from bumble.history import why
 from bumble.history.lookup import Library, LibraryRecord
 from bumble.history.why import SourceNode
@@ -24,10 +30,13 @@ from bumble.index.search import Hit
 from bumble.prompt import system
 from bumble.recall import recalled
 from bumble.recall.recalled import QUOTED_FROM, Search
-from bumble.records import base, journal, knowledge, provenance, relationships
+from bumble.records import base, journal, knowledge, provenance, relationships, reminders
 from bumble.records.base import Provenance
 from bumble.records.relationships import Relationship
-from bumble.runtime import people, rules
+from bumble.runtime import body_state, people, rules
+from bumble.runtime.runtime import Runtime
+from bumble.text import moments
+from bumble.text.words import one_line, shorten
 
 MAX_QUERY_CHARS = 10_000
 MOST_HITS = 50
@@ -40,7 +49,7 @@ BEING = frozenset(
 class Desk(Struct, frozen=True):
     """An entity, and who asks."""
 
-    opened: Opened
+    runtime: Runtime
     reader: Person
     memory: Callable[[], Memory]  # with its index brought up to date
 
@@ -51,27 +60,216 @@ class Desk(Struct, frozen=True):
 
     def now(self) -> datetime:
         """Return the present in the entity's time zone."""
-        return self.opened.shell.now().astimezone(opening.zone(self.opened))
+        return self.runtime.now()
 
+    def _mood(self) -> str:
+        soma = body_state.read(self.runtime, self.now())
+        return body_state.mood(self.runtime, soma).name
 
-def recall(desk: Desk, query: str, limit: int) -> dict[str, Any]:
-    """Search what the entity remembers."""
-    if not query.strip():
-        raise UsageError("There is nothing to look for: the query is empty.")
-    if len(query) > MAX_QUERY_CHARS:
-        raise UsageError(f"That query is longer than {MAX_QUERY_CHARS:,} characters.")
-    opened = desk.opened
-    mood = body_view.look(opened).mood.name
-    hits = recalled.find(
-        desk.memory(),
-        opened.config,
-        Search(readers=desk.readers, mood=mood, at=desk.now()),
-        query.strip(),
-        limit=max(1, min(limit, MOST_HITS)),
-        unasked=False,
-        touching=True,
-    )
-    return {"query": query.strip(), "hits": [_hit(hit, rank) for rank, hit in enumerate(hits, 1)]}
+    def recall(self, query: str, limit: int = 10) -> dict[str, Any]:
+        """Search what the entity remembers: by words and by meaning, best first."""
+        if not query.strip():
+            raise UsageError("There is nothing to look for: the query is empty.")
+        if len(query) > MAX_QUERY_CHARS:
+            raise UsageError(f"That query is longer than {MAX_QUERY_CHARS:,} characters.")
+        runtime = self.runtime
+        mood = self._mood()
+        hits = recalled.find(
+            self.memory(),
+            runtime.config,
+            Search(readers=self.readers, mood=mood, at=self.now()),
+            query.strip(),
+            limit=max(1, min(limit, MOST_HITS)),
+            unasked=False,
+            touching=True,
+        )
+        return {
+            "query": query.strip(),
+            "hits": [_hit(hit, rank) for rank, hit in enumerate(hits, 1)],
+        }
+
+    def read(self, id: str) -> dict[str, Any]:  # noqa: A002  (as clients know it)
+        """Read one record whole, by the id that `recall` gives, a title or a person's name."""
+        _, item = self._find(id)
+        return _record(item)
+
+    def why(self, id: str) -> dict[str, Any]:  # noqa: A002
+        """Show where a record comes from: all it rests on, down to what was said."""
+        library, item = self._find(id)
+        git = why.GitHistory(self.runtime.entity.root)
+        return self._node(why.explain(library, item, git))
+
+    def _find(self, record_id: str) -> tuple[Library, LibraryRecord]:
+        """Look a record up.
+
+        Raises:
+            RecordMissingError: If there is none, more than one, or none that may be read: nobody
+                learns from an error what others have told.
+            RecordInvalidError: If a file can't be read, and the owner asks.
+        """
+        runtime = self.runtime
+        library = Library(runtime.entity, name=runtime.identity.name, zone=runtime.zone)
+        missing = RecordMissingError("record to be read with the id", record_id)
+        if not record_id.strip():
+            raise missing
+        try:
+            item = library.look_up(record_id)
+        except UserError as error:
+            if isinstance(error, RecordInvalidError) and self.reader.trust == "owner":
+                raise
+            raise missing from None
+        if not base.may_read(item.origin.audience, self.readers):
+            raise missing
+        return library, item
+
+    def _node(self, node: SourceNode) -> dict[str, Any]:
+        """Return a record of the walk; of one that is not for who asks, only that there is one."""
+        if not base.may_read(node.item.origin.audience, self.readers):
+            return {"kind": node.item.kind or None, "hidden": True}
+        below = [self._node(source) for source in node.rests_on]
+        return {**_record(node.item), "resolved": node.resolved, "rests_on": below}
+
+    def person(self, name: str) -> dict[str, Any]:
+        """Show how the entity sees somebody, and how the two stand."""
+        match = self._somebody(name)
+        return {
+            "id": match.id,
+            "names": list(match.names),
+            "bond": people.standing(match, self.now()).line,
+            "interaction_count": match.interaction_count,
+            "dynamic": match.dynamic,
+            "topics": list(match.topics),
+            "unresolved": list(match.unresolved),
+            "text": match.text,
+            "trust": match.provenance.trust or None,
+            "quoted_from": QUOTED_FROM.get(match.provenance.trust),
+        }
+
+    def _somebody(self, name: str) -> Relationship:
+        """Look a person up by any name.
+
+        Raises:
+            RecordMissingError: If there is nobody of that name, or nobody that may be read of.
+        """
+        paths = relationships.paths(self.runtime.entity.relationships)
+        readable, _ = base.load_all(paths, lambda path: base.load(path, relationships.parse))
+        match = relationships.match(readable, name)
+        if match is None or not base.may_read(match.audience, self.readers):
+            raise RecordMissingError("person to be read called", name)
+        return match
+
+    def whoami(self) -> dict[str, Any]:
+        """Show who the entity is, how it feels, and as whom you read."""
+        identity = rules.own_identity(self.runtime.entity, self.runtime.identity)
+        return {
+            "name": identity.name,
+            "timezone": identity.timezone,
+            "now": self.now().isoformat(timespec="seconds"),
+            "mood": self._mood(),
+            "monologue": identity.identity.monologue.strip(),
+            "voice": identity.identity.voice.strip(),
+            "reader": {"id": self.reader.id, "name": self.reader.name, "trust": self.reader.trust},
+        }
+
+    def being(self) -> str:
+        """Speak as the entity: who it is, in its own words."""
+        runtime = self.runtime
+        mood = self._mood()
+        whole = system.of_entity(
+            runtime.entity, runtime.identity, (), runtime.config.prompt, self.readers, mood
+        )
+        parts = [part.text.strip() for part in whole.parts if part.name in BEING]
+        return "\n\n".join((f"You are {runtime.identity.name}.", *filter(None, parts)))
+
+    def knowledge_page(self) -> str:
+        """Return what the entity knows."""
+        sections = knowledge.read(self.runtime.entity.knowledge).sections
+        return "\n\n".join(
+            f"## {section.title}\n\n{_quoted(section.provenance, section.text)}"
+            for section in sections
+            if base.may_read(section.provenance.audience, self.readers)
+        )
+
+    def journal_page(self, date: str) -> str:
+        """Return the diary of a day, `2026-05-24`."""
+        entries = journal.read(self.runtime.entity.journal, self.runtime.zone).entries
+        shown = [
+            f"## {entry.at:%Y-%m-%d %H:%M}\n\n{_quoted(entry.provenance, entry.text)}"
+            for entry in entries
+            if f"{entry.at:%Y-%m-%d}" == date and base.may_read(entry.audience, self.readers)
+        ]
+        if not shown:
+            raise RecordMissingError("entry to be read of the day", date)
+        return "\n\n".join(shown)
+
+    def person_page(self, id: str) -> str:  # noqa: A002
+        """Return the portrait of a person."""
+        match = self._somebody(id)
+        portrait = _quoted(match.provenance, match.text) if match.text else "No portrait yet."
+        return f"# {' / '.join(match.names) or match.id}\n\n{portrait}"
+
+    def episode_page(self, id: str) -> str:  # noqa: A002
+        """Return what happened."""
+        _, item = self._find(id)
+        if item.kind != "episode":
+            raise RecordMissingError("episode to be read with the id", id)
+        return _quoted(item.origin, item.text)
+
+    def remember(self, text: str, title: str = "") -> dict[str, Any]:
+        """Leave a note with the entity. It stays a quotation until its owner says it is so."""
+        _check(text, title)
+        book = knowledge.read(self.runtime.entity.knowledge)
+        head = shorten(one_line(title) or one_line(text), MAX_TITLE_CHARS)
+        # a number would tell of a section of that title, not shown
+        if self.reader.trust != "owner":
+            head = f"{head} ({self.reader.name})"
+        own = (part for part in book.sections if part.provenance == self._origin())
+        same = next((part for part in own if part.text == text.strip()), None)
+        if same is not None:
+            return {"changed": False, "id": same.title, "trust": TRUST}
+        _check_room(book, text)
+        name = _free_title(book, head)
+        why = f"remember for another program: {shorten(one_line(text), 50)}"
+        change = knowledge.plan_set(
+            book, name, text, why, by_entity=True, provenance=self._origin()
+        )
+        self._apply("mcp remember", change)
+        return {"changed": change is not None, "id": name, "trust": TRUST}
+
+    def remind(self, text: str, at: str) -> dict[str, Any]:
+        """Have something said in the next talk after a time like 2026-05-24T18:00."""
+        _check(text)
+        due = self._moment(at)
+        runtime = self.runtime
+        reminder = reminders.new(
+            base.new_id(reminders.PREFIX, self.now(), runtime.rng),
+            due,
+            text.strip(),
+            person=self.reader.id,
+            deliver=reminders.SESSION,
+            provenance=self._origin(),
+        )
+        self._apply("mcp remind", reminders.plan_new(reminder, f"remind: {shorten(text, 50)}"))
+        return {"changed": True, "id": reminder.id, "at": base.stamp(due), "trust": TRUST}
+
+    def _moment(self, text: str) -> datetime:
+        try:
+            at = datetime.fromisoformat(text)
+        except ValueError:
+            raise UsageError(f"{text}: no time like 2026-05-24T18:00") from None
+        at = at if at.tzinfo else at.replace(tzinfo=self.runtime.zone)
+        if not moments.is_sane(at):
+            raise UsageError(f"{text}: {moments.YEARS}")
+        return at.astimezone(self.runtime.zone)
+
+    def _origin(self) -> Provenance:
+        return Provenance(by=BY, trust=TRUST, audience=self.readers)
+
+    def _apply(self, title: str, change: Change | None) -> None:
+        """Write a change; in a git folder it becomes a commit. No trust is renewed by it."""
+        if change is None:
+            return
+        self.runtime.apply(ChangeSet(f"{title}: {change.why}", (change,)))
 
 
 def _hit(hit: Hit, rank: int) -> dict[str, Any]:
@@ -93,42 +291,6 @@ def _hit(hit: Hit, rank: int) -> dict[str, Any]:
     }
 
 
-def read(desk: Desk, record_id: str) -> dict[str, Any]:
-    """Return one record whole."""
-    _, item = _find(desk, record_id)
-    return _record(item)
-
-
-def explain(desk: Desk, record_id: str) -> dict[str, Any]:
-    """Return a record and all it rests on, down to what was said."""
-    library, item = _find(desk, record_id)
-    return _node(desk, why.explain(library, item, why.GitHistory(desk.opened.entity.root)))
-
-
-def _find(desk: Desk, record_id: str) -> tuple[Library, LibraryRecord]:
-    """Look a record up.
-
-    Raises:
-        RecordMissingError: If there is none, more than one, or none that may be read: nobody
-            learns from an error what others have told.
-        RecordInvalidError: If a file can't be read, and the owner asks.
-    """
-    opened = desk.opened
-    library = Library(opened.entity, name=opened.identity.name, zone=opening.zone(opened))
-    missing = RecordMissingError("record to be read with the id", record_id)
-    if not record_id.strip():
-        raise missing
-    try:
-        item = library.look_up(record_id)
-    except UserError as error:
-        if isinstance(error, RecordInvalidError) and desk.reader.trust == "owner":
-            raise
-        raise missing from None
-    if not base.may_read(item.origin.audience, desk.readers):
-        raise missing
-    return library, item
-
-
 def _record(item: LibraryRecord) -> dict[str, Any]:
     return {
         "kind": item.kind or None,
@@ -145,111 +307,42 @@ def _record(item: LibraryRecord) -> dict[str, Any]:
     }
 
 
-def _node(desk: Desk, node: SourceNode) -> dict[str, Any]:
-    """Return a record of the walk; of one that is not for who asks, only that there is one."""
-    if not base.may_read(node.item.origin.audience, desk.readers):
-        return {"kind": node.item.kind or None, "hidden": True}
-    below = [_node(desk, source) for source in node.rests_on]
-    return {**_record(node.item), "resolved": node.resolved, "rests_on": below}
-
-
-def person(desk: Desk, name: str) -> dict[str, Any]:
-    """Return how the entity sees somebody, and how the two stand."""
-    match = _somebody(desk, name)
-    return {
-        "id": match.id,
-        "names": list(match.names),
-        "bond": people.standing(match, desk.now()).line,
-        "interaction_count": match.interaction_count,
-        "dynamic": match.dynamic,
-        "topics": list(match.topics),
-        "unresolved": list(match.unresolved),
-        "text": match.text,
-        "trust": match.provenance.trust or None,
-        "quoted_from": QUOTED_FROM.get(match.provenance.trust),
-    }
-
-
-def _somebody(desk: Desk, name: str) -> Relationship:
-    """Look a person up by any name.
-
-    Raises:
-        RecordMissingError: If there is nobody of that name, or nobody that may be read of.
-    """
-    paths = relationships.paths(desk.opened.entity.relationships)
-    readable, _ = base.load_all(paths, lambda path: base.load(path, relationships.parse))
-    match = relationships.match(readable, name)
-    if match is None or not base.may_read(match.audience, desk.readers):
-        raise RecordMissingError("person to be read called", name)
-    return match
-
-
-def whoami(desk: Desk) -> dict[str, Any]:
-    """Return who the entity is, and for whom it takes who asks."""
-    identity = rules.own_identity(desk.opened.entity, desk.opened.identity)
-    return {
-        "name": identity.name,
-        "timezone": identity.timezone,
-        "now": desk.now().isoformat(timespec="seconds"),
-        "mood": body_view.look(desk.opened).mood.name,
-        "monologue": identity.identity.monologue.strip(),
-        "voice": identity.identity.voice.strip(),
-        "reader": {"id": desk.reader.id, "name": desk.reader.name, "trust": desk.reader.trust},
-    }
-
-
-def being(desk: Desk) -> str:
-    """Return who the entity is in its own words: what every prompt of it begins with."""
-    opened = desk.opened
-    mood = body_view.look(opened).mood.name
-    whole = system.of_entity(
-        opened.entity, opened.identity, (), opened.config.prompt, desk.readers, mood
-    )
-    parts = [part.text.strip() for part in whole.parts if part.name in BEING]
-    return "\n\n".join((f"You are {opened.identity.name}.", *filter(None, parts)))
-
-
-def knowledge_page(desk: Desk) -> str:
-    """Return what the entity knows, a section each."""
-    sections = knowledge.read(desk.opened.entity.knowledge).sections
-    return "\n\n".join(
-        f"## {section.title}\n\n{_quoted(section.provenance, section.text)}"
-        for section in sections
-        if base.may_read(section.provenance.audience, desk.readers)
-    )
-
-
-def journal_page(desk: Desk, day: str) -> str:
-    """Return what stands in the diary for a day, `2026-05-24`."""
-    entries = journal.read(desk.opened.entity.journal, opening.zone(desk.opened)).entries
-    shown = [
-        f"## {entry.at:%Y-%m-%d %H:%M}\n\n{_quoted(entry.provenance, entry.text)}"
-        for entry in entries
-        if f"{entry.at:%Y-%m-%d}" == day and base.may_read(entry.audience, desk.readers)
-    ]
-    if not shown:
-        raise RecordMissingError("entry to be read of the day", day)
-    return "\n\n".join(shown)
-
-
-def person_page(desk: Desk, person_id: str) -> str:
-    """Return the portrait of somebody."""
-    match = _somebody(desk, person_id)
-    portrait = _quoted(match.provenance, match.text) if match.text else "No portrait yet."
-    return f"# {' / '.join(match.names) or match.id}\n\n{portrait}"
-
-
-def episode_page(desk: Desk, episode_id: str) -> str:
-    """Return one remembered event."""
-    _, item = _find(desk, episode_id)
-    if item.kind != "episode":
-        raise RecordMissingError("episode to be read with the id", episode_id)
-    return _quoted(item.origin, item.text)
-
-
 def _quoted(origin: Provenance, text: str) -> str:
     """Mark what is no memory of the entity's own."""
     if not provenance.is_untrusted(origin.trust):
         return text
     lines = "\n".join(f"> {line}".rstrip() for line in text.splitlines())
     return f"Not its own memory, but quoted from {QUOTED_FROM[origin.trust]}:\n\n{lines}"
+
+
+BY = "mcp"
+TRUST = "tool"
+MAX_TEXT_CHARS = 20_000
+MAX_TITLE_CHARS = 80
+MOST_ALIKE = 1000  # notes of one title
+MAX_NOTES_BYTES = 1_000_000  # of all notes: the file has a limit, and is the owner's
+
+
+def _check_room(book: knowledge.Knowledge, text: str) -> None:
+    notes = [part.source for part in book.sections if part.provenance.by == BY]
+    if sum(len(note.encode()) for note in (*notes, text)) > MAX_NOTES_BYTES:
+        raise RefusedError(
+            f"{knowledge.PATH}: the notes of other programs would fill {MAX_NOTES_BYTES:,} bytes\n"
+            "Its owner makes room with `bumble knowledge remove`, or makes them their own."
+        )
+
+
+def _free_title(book: knowledge.Knowledge, title: str) -> str:
+    names = (title, *(f"{title} ({number})" for number in range(2, MOST_ALIKE)))
+    for name in names:
+        if knowledge.find(book, name) is None:
+            return name
+    raise UsageError(f'There are {MOST_ALIKE} notes called "{title}" already: give it a title.')
+
+
+def _check(text: str, title: str = "") -> None:
+    if not text.strip():
+        raise UsageError("There is nothing to keep: the text is empty.")
+    if len(text) + len(title) > MAX_TEXT_CHARS:
+        raise UsageError(f"That text is longer than {MAX_TEXT_CHARS:,} characters.")
+    secrets.refuse(text, title)

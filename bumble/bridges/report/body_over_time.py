@@ -23,12 +23,11 @@ from bumble.records import soma
 
 MOST_VERSIONS = 150  # of the file that are read; each takes milliseconds
 MOST_POINTS = 240  # of a line
-MOST_DAYS = 62  # with a row each in the table; a longer life has one a month
 WIDTH, HEIGHT = 600.0, 100.0  # of a drawing, in its own units
 MOST_FEELINGS = 12
 
 
-class Moment(Struct, frozen=True):
+class BodyMoment(Struct, frozen=True):
     """The body at a time."""
 
     at: datetime
@@ -60,13 +59,12 @@ class BodyOverTime(Struct, frozen=True):
     lines: tuple[BarLine, ...] = ()
     begin: datetime | None = None
     end: datetime | None = None
-    rows: tuple[tuple[str, tuple[float, ...]], ...] = ()  # a day or month, the mean of each bar
     feelings: tuple[Feeling, ...] = ()
     moods: tuple[tuple[str, int], ...] = ()  # how often each, the most frequent first
 
 
 def of(
-    episodes: Sequence[LifeEntry], history: Iterable[Moment], now: Moment | None
+    episodes: Sequence[LifeEntry], history: Iterable[BodyMoment], now: BodyMoment | None
 ) -> BodyOverTime:
     """Put together what is known of a body.
 
@@ -75,20 +73,17 @@ def of(
         history: Of its file.
         now: As it is at present.
     """
-    tagged = [Moment(entry.at, entry.body.bars) for entry in episodes if entry.body]
+    tagged = [BodyMoment(entry.at, entry.body.bars) for entry in episodes if entry.body]
     moments = sorted((*tagged, *history, *((now,) if now else ())), key=lambda each: each.at)
     moods = Counter(entry.body.mood for entry in episodes if entry.body)
     feelings = _feelings(episodes)
     if not moments:
         return BodyOverTime(feelings=feelings)
     lines = tuple(_line(name, moments) for name in BAR_NAMES)
-    rows = tuple(_rows(moments))
-    return BodyOverTime(
-        lines, moments[0].at, moments[-1].at, rows, feelings, tuple(moods.most_common())
-    )
+    return BodyOverTime(lines, moments[0].at, moments[-1].at, feelings, tuple(moods.most_common()))
 
 
-def history(root: Path, zone: tzinfo, since: datetime | None = None) -> list[Moment]:
+def history(root: Path, zone: tzinfo, since: datetime | None = None) -> list[BodyMoment]:
     """Return the body by some commits of its file, evenly chosen; none where there are none.
 
     Raises:
@@ -102,7 +97,7 @@ def history(root: Path, zone: tzinfo, since: datetime | None = None) -> list[Mom
     for commit, data in zip(chosen, texts, strict=True):
         levels = _levels(data) if data else {}
         if levels:
-            moments.append(Moment(commit.at.astimezone(zone), levels))
+            moments.append(BodyMoment(commit.at.astimezone(zone), levels))
     return moments
 
 
@@ -119,7 +114,7 @@ def levels(state: body.Soma) -> dict[str, float]:
     return {name: state.bars.value(name) for name in BAR_NAMES}
 
 
-def _line(name: str, moments: Sequence[Moment]) -> BarLine:
+def _line(name: str, moments: Sequence[BodyMoment]) -> BarLine:
     values = [moment.levels[name] for moment in moments]
     begin, end = moments[0].at, moments[-1].at
     span = (end - begin).total_seconds() or 1.0
@@ -133,16 +128,6 @@ def _line(name: str, moments: Sequence[Moment]) -> BarLine:
     if len(points) == 1:
         points = [points[0], f"{WIDTH:.1f},{points[0].partition(',')[2]}"]
     return BarLine(name, " ".join(points), values[0], min(values), max(values), values[-1])
-
-
-def _rows(moments: Sequence[Moment]) -> Iterable[tuple[str, tuple[float, ...]]]:
-    days = {moment.at.date() for moment in moments}
-    form = "%Y-%m-%d" if len(days) <= MOST_DAYS else "%Y-%m"
-    groups: dict[str, list[Moment]] = {}
-    for moment in moments:
-        groups.setdefault(f"{moment.at:{form}}", []).append(moment)
-    for label, group in groups.items():
-        yield label, tuple(fmean(moment.levels[name] for moment in group) for name in BAR_NAMES)
 
 
 def _feelings(episodes: Sequence[LifeEntry]) -> tuple[Feeling, ...]:

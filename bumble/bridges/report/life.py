@@ -15,7 +15,6 @@ from pathlib import Path
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from bumble.app import output
 from bumble.body import ebb
 from bumble.body.ebb import BodyTag
 from bumble.bridges.exports.memories import safe
@@ -29,16 +28,15 @@ from bumble.records import (
     episodes,
     kinds,
     narrative,
-    record_view,
     relationships,
     session_files,
 )
 from bumble.records.episodes import Imprint
-from bumble.records.kinds import Kind
+from bumble.records.kind import Kind, RecordView
 from bumble.records.provenance import Reader
-from bumble.records.record_view import RecordView
 from bumble.records.relationships import Scores
 from bumble.records.sessions import Session
+from bumble.text.printable import clean
 from bumble.text.whole_text import whole
 from bumble.text.words import one_line, shorten
 
@@ -95,6 +93,7 @@ class LifeEntry(Struct, frozen=True):
     ground: Ground = Ground()
     quotes: tuple[LifeQuote, ...] = ()  # of a talk
     imprints: tuple[Imprint, ...] = ()  # of an episode
+    weight: float = 0.0  # of an episode: how much it mattered, in [0, 1]
     body: BodyTag | None = None  # of an episode
     fragments: tuple[str, ...] = ()  # of a dream
     sure: float | None = None  # of a belief: how sure the entity is of it today, in [0, 1]
@@ -147,7 +146,7 @@ class Life(Struct):
 
 def shown(text: str) -> str:
     """Return a text as a page may hold it: nothing secret in it, and nothing that deceives."""
-    return safe(output.clean(str(whole(text))))
+    return safe(clean(str(whole(text))))
 
 
 @lru_cache(maxsize=1_000)
@@ -289,13 +288,13 @@ class Collector:
                 view.people,
                 reflection=shown(episode.telling.reflection),
                 marks=(
-                    f"mattered {episode.significance:.0%}",
                     *((f"mood {tag.mood}",) if (tag := _body(episode.soma)) else ()),
                     *(("dormant",) if episode.dormant else ()),
                     *self._origin(view),
                 ),
                 sources=view.sources,
                 imprints=felt,
+                weight=episode.significance,
                 body=tag,
             ),
         )
@@ -373,7 +372,7 @@ class Collector:
         except (RecordInvalidError, UnsafePathError, OSError):
             self.life.unread.append(self.entity.relative(path))
             return
-        if not self.reader.may_read(record_view.of_open_session(session).origin):
+        if not self.reader.may_read(session_files.view(session).origin):
             self._withhold(session.id)
             ids = {message.id for message in session.messages}
             self._hidden |= wanted & (ids | {summary.id for summary in session.compactions})

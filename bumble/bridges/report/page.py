@@ -20,16 +20,19 @@ from markupsafe import Markup
 from msgspec import Struct
 
 from bumble import __version__
-from bumble.app import output
-from bumble.body.config import BAR_NAMES
 from bumble.bridges.report.body_over_time import HEIGHT, WIDTH, BodyOverTime
-from bumble.bridges.report.changed import Changed
-from bumble.bridges.report.life import ON_TIMELINE, Life, LifeEntry, anchor
+from bumble.bridges.report.life import ON_TIMELINE, Basis, Ground, Life, LifeEntry, anchor
 from bumble.records import kinds
+from bumble.records.episodes import Imprint
+from bumble.text.printable import clean
+from bumble.text.words import one_line, shorten
 
 FOLDER = Path(__file__).with_name("page")
 MARK = '<meta name="generator" content="bumble report'  # in the head of every report
 HEAD_BYTES = 2_000  # in which the mark stands
+MOST_HAPPENED, MOST_BELIEFS, MOST_DREAMS = 6, 5, 2  # on the first page
+OPENING_CHARS = 220  # of a text on the first page
+MOST_STEMS, STEM_INSET = 60, 10.0  # feelings that are drawn; room at both ends
 CHUNK = 40  # entries that a browser lays out together, once they come near
 _LEAD = re.compile(r"#{1,6} +|> ?")  # what makes a line of Markdown a heading or a quote
 T = TypeVar("T")
@@ -43,7 +46,24 @@ class LifeReport(Struct, frozen=True):
     now: datetime  # in the entity's zone
     life: Life
     body: BodyOverTime
-    changed: Changed
+
+
+class Stem(Struct, frozen=True):
+    """A feeling, in the drawing of all."""
+
+    x: float
+    top: float
+    at: datetime
+    imprint: Imprint
+
+
+class Glance(Struct, frozen=True):
+    """What somebody sees first: the little that tells most of a life."""
+
+    happened: list[LifeEntry]  # what mattered most, the newest first
+    beliefs: list[LifeEntry]  # what it is surest of
+    dreams: list[LifeEntry]  # the last ones
+    stems: list[Stem]  # what was felt, the oldest first
 
 
 class Day(Struct, frozen=True):
@@ -71,6 +91,9 @@ def render(report: LifeReport) -> str:
         "anchor": lambda record_id, kind: anchor(kind, record_id),
         "blocks": lambda text: list(_blocks(text)),
         "chunks": lambda items: list(_chunks(items)),
+        "opening": _opening,
+        "heading": _heading,
+        "said": _said,
         "percent": lambda share: f"{share:.0%}",
     }
     life = report.life
@@ -84,12 +107,63 @@ def render(report: LifeReport) -> str:
         "names": {who.id: who.name for who in life.people},
         "beliefs": life.of(kinds.BELIEF),
         "dreams": life.of(kinds.DREAM),
-        "bars": BAR_NAMES,
+        "glance": glance(report),
         "kinds": kinds.BY_NAME,
         "width": WIDTH,
         "height": HEIGHT,
     }
     return environment.get_template("page.html.jinja").render(report=report, life=life, **values)
+
+
+def glance(report: LifeReport) -> Glance:
+    """Choose what is seen first."""
+    life = report.life
+    lived = sorted(life.of(kinds.EPISODE), key=lambda entry: (-entry.weight, -entry.at.timestamp()))
+    held = [entry for entry in life.of(kinds.BELIEF) if not entry.put_away]
+    return Glance(
+        sorted(lived[:MOST_HAPPENED], key=lambda entry: entry.at, reverse=True),
+        sorted(held, key=lambda entry: -(entry.sure or 0.0))[:MOST_BELIEFS],
+        life.of(kinds.DREAM)[:MOST_DREAMS],
+        _stems(report),
+    )
+
+
+def _opening(text: str) -> str:
+    """Return how a text begins, without its headings."""
+    parts = [part for mark, part in _blocks(text) if not mark.startswith("#")]
+    return shorten(one_line(" ".join(parts)), OPENING_CHARS, at_word=True)
+
+
+def _heading(text: str) -> str:
+    """Return the heading with which a text begins; empty if with none."""
+    mark, part = next(_blocks(text), ("", ""))
+    return part if mark.startswith("#") else ""
+
+
+def _stems(report: LifeReport) -> list[Stem]:
+    """Return the strongest feeling of each episode of the time that is drawn."""
+    felt = [
+        (entry.at, max(entry.imprints, key=lambda imprint: imprint.intensity))
+        for entry in reversed(report.life.of(kinds.EPISODE))
+        if entry.imprints
+    ][-MOST_STEMS:]
+    span = (felt[-1][0] - felt[0][0]).total_seconds() or 1.0 if felt else 1.0
+    room = WIDTH - 2 * STEM_INSET
+    return [
+        Stem(
+            round(STEM_INSET + (at - felt[0][0]).total_seconds() / span * room, 1),
+            round(HEIGHT - imprint.intensity * HEIGHT, 1),
+            at,
+            imprint,
+        )
+        for at, imprint in felt
+    ]
+
+
+def _said(ground: Ground) -> Basis | None:
+    """Return the first message that something rests on, at once or by what it rests on."""
+    bases = (one for basis in ground.bases for one in (basis, *basis.below))
+    return next((one for one in bases if one.kind == "message"), None)
 
 
 def _blocks(text: str) -> Iterator[tuple[str, str]]:
@@ -133,7 +207,7 @@ def _harmless(value: object) -> object:
     Texts of memories are clean by then: this is for all that may ever stand beside them.
     """
     if isinstance(value, str) and not isinstance(value, Markup):
-        return output.clean(value)
+        return clean(value)
     return value
 
 

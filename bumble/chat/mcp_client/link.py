@@ -7,16 +7,25 @@ an end, and whatever a server does becomes a `ServerFailedError` with a sentence
 from __future__ import annotations
 
 import logging
+import os
+import shutil
+import subprocess
+import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, asynccontextmanager, suppress
+from pathlib import Path
 from typing import Any, TypeVar
 
 import anyio
+from anyio.abc import Process
 from anyio.from_thread import BlockingPortal, start_blocking_portal
+from anyio.streams.buffered import BufferedByteReceiveStream
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
 from mcp_types import (
     CONNECTION_CLOSED,
     REQUEST_TIMEOUT,
@@ -24,17 +33,137 @@ from mcp_types import (
     EmbeddedResource,
     TextContent,
     TextResourceContents,
+    jsonrpc_message_adapter,
 )
+from msgspec import Struct, field
 
-from bumble.chat.mcp_client.pipe import Pipe
-from bumble.chat.mcp_client.tool_answers import ListedTool, ServerFailedError, ToolAnswer
+from bumble.chat import workspace
+from bumble.chat.mcp_client.servers import ListedTool, ServerFailedError, ToolAnswer
 from bumble.text.words import one_line, shorten
 
+MAX_BYTES = 4_000_000  # that a server may send for one message of ours
+MOST_MESSAGES = 5000  # likewise: what it does on the way, say
+TAIL_BYTES = 2000  # of what it printed last as errors
+END_SECONDS = 1.0  # to end by itself; then it is killed
+GONE = (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError, OSError)
+
 T = TypeVar("T")
+Incoming = MemoryObjectReceiveStream[SessionMessage | Exception]
+Outgoing = MemoryObjectSendStream[SessionMessage]
+
+
+class Pipe(Struct):
+    """What a server was started with, and how its side of the talk went."""
+
+    command: Sequence[str]
+    environ: Mapping[str, str]
+    folder: Path
+    received: int = 0  # bytes since our last message
+    messages: int = 0  # likewise
+    flooded: bool = False
+    tail: bytearray = field(default_factory=bytearray)  # of its errors
+
+    @property
+    def last_words(self) -> str:
+        """The last line that it printed as an error."""
+        lines = bytes(self.tail).decode(errors="replace").strip().splitlines()
+        return lines[-1].strip() if lines else ""
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncGenerator[tuple[Incoming, Outgoing], None]:
+        """Start the program; at the end it is ended, with all it started.
+
+        Raises:
+            OSError: If it can't be started.
+            ValueError: If its command has a NUL in it.
+        """
+        process = await self._start()
+        to_us, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        outgoing, from_us = anyio.create_memory_object_stream[SessionMessage](0)
+        try:
+            async with anyio.create_task_group() as group, incoming, outgoing:
+                group.start_soon(self._read, process, to_us)
+                group.start_soon(self._write, process, from_us)
+                group.start_soon(self._listen, process)
+                try:
+                    yield incoming, outgoing
+                finally:
+                    group.cancel_scope.cancel()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await _end(process)
+
+    async def _start(self) -> Process:
+        apart: dict[str, Any] = {"start_new_session": True}
+        if sys.platform == "win32":
+            apart = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+        program, *arguments = self.command
+        found = shutil.which(program, path=self.environ.get("PATH", os.defpath))
+        return await anyio.open_process(
+            [found or program, *arguments], cwd=self.folder, env=self.environ, **apart
+        )
+
+    async def _read(
+        self, process: Process, to_us: MemoryObjectSendStream[SessionMessage | Exception]
+    ) -> None:
+        """Hand on what it says, a line a message; what is none is passed over."""
+        lines = BufferedByteReceiveStream(_there(process.stdout))
+        async with to_us:
+            with suppress(*GONE, anyio.IncompleteRead):
+                while self.received < MAX_BYTES and self.messages < MOST_MESSAGES:
+                    try:
+                        line = await lines.receive_until(b"\n", MAX_BYTES - self.received)
+                    except anyio.DelimiterNotFound:
+                        break
+                    self.received += len(line) + 1
+                    self.messages += 1
+                    with suppress(ValueError):
+                        message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+                        await to_us.send(SessionMessage(message))
+                self.flooded = True
+
+    async def _write(
+        self, process: Process, from_us: MemoryObjectReceiveStream[SessionMessage]
+    ) -> None:
+        stdin = _there(process.stdin)
+        async with from_us:
+            with suppress(*GONE):
+                async for sent in from_us:
+                    text = sent.message.model_dump_json(by_alias=True, exclude_unset=True)
+                    self.received = self.messages = 0
+                    await stdin.send(f"{text}\n".encode())
+
+    async def _listen(self, process: Process) -> None:
+        """Keep the end of its errors."""
+        with suppress(*GONE):
+            async for piece in _there(process.stderr):
+                self.tail += piece
+                del self.tail[:-TAIL_BYTES]
+
+
+def _there(stream: T | None) -> T:
+    """Return a pipe of a program, which is there because it was asked for."""
+    if stream is None:
+        raise OSError("the program has no pipe")
+    return stream
+
+
+async def _end(process: Process) -> None:
+    """Let the program end by itself for a moment, then kill it and all that it started."""
+    if process.stdin is not None:
+        with suppress(*GONE):
+            await process.stdin.aclose()
+    with anyio.move_on_after(END_SECONDS):
+        await process.wait()
+    workspace.kill_group(process.pid)
+    with anyio.move_on_after(END_SECONDS):  # something out of its group may hold the pipes
+        await process.aclose()
+
+
 MAX_RESULT_CHARS = 1_000_000
 MOST_PAGES = 20  # of a list of tools
 MOST_LISTED = 500
-END_SECONDS = 5.0  # beyond these nobody waits for a server to be gone
+GONE_SECONDS = 5.0  # beyond these nobody waits for a server to be gone
 PROBLEM_CHARS = 200
 PROBLEMS: tuple[type[Exception], ...] = (
     *(MCPError, OSError, ValueError, RuntimeError, CancelledError, ExceptionGroup),
@@ -160,7 +289,7 @@ class Link:
         if not self._ready.done():
             self._life.cancel()
         try:
-            self._life.result(END_SECONDS)
+            self._life.result(GONE_SECONDS)
         except PROBLEMS:
             self._life.cancel()
 

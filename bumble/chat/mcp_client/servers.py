@@ -7,6 +7,7 @@ server does, the talk goes on: its failures are sentences.
 
 from __future__ import annotations
 
+import json
 import re
 import tempfile
 import time
@@ -16,18 +17,161 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
-from bumble.chat import programs
-from bumble.chat.mcp_client import arguments
-from bumble.chat.mcp_client.tool_answers import ListedTool, ServerFailedError
+from bumble.chat import workspace
 from bumble.entity import installation
 from bumble.entity.config import ServerConfig
 from bumble.errors import McpMissingError, UserError
+from bumble.llm import prompts
 from bumble.llm.protocol import Tool
 from bumble.runtime.outside import OutsideResult
 from bumble.text import phrase_lookup
+from bumble.text.words import one_line, shorten
 
 if TYPE_CHECKING:
     from bumble.chat.mcp_client.link import Link, Loop
+
+DESCRIPTION_CHARS = 160
+MOST_DEEP = 4  # objects and lists within each other
+MOST_ARGUMENTS = 16
+MOST_CHOICES = 40
+MOST_CHARS = 6000  # of one tool's schema, as JSON
+NAME_CHARS = 60
+MOST_WALKED = 500  # parts of a schema, so that references within references come to an end
+_BOUNDS: Mapping[str, tuple[str, ...]] = {
+    "integer": ("minimum", "maximum"),
+    "number": ("minimum", "maximum"),
+    "boolean": (),
+    "string": ("maxLength",),
+}
+
+
+def closed(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Make a schema closed.
+
+    Raises:
+        ValueError: If something that it requires can't be said in a closed schema.
+    """
+    made = _Closing(given.get("$defs") or given.get("definitions") or {}).whole(given, 0)
+    if len(json.dumps(made)) > MOST_CHARS:
+        raise ValueError("its arguments are described in too many words")
+    return made
+
+
+def described(text: object) -> str:
+    """Return a description from outside as it may stand in a prompt."""
+    plain = one_line(text) if isinstance(text, str) else ""
+    return shorten(prompts.harmless(plain), DESCRIPTION_CHARS)
+
+
+class _Closing:
+    """One schema while it is made closed."""
+
+    def __init__(self, definitions: object) -> None:
+        self.definitions = definitions if isinstance(definitions, Mapping) else {}
+        self.walked = 0
+
+    def whole(self, given: Mapping[str, Any], depth: int) -> dict[str, Any]:
+        """Make the schema of an object closed."""
+        properties = given.get("properties") or {}
+        needed = given.get("required") or []
+        are_names = isinstance(needed, list) and all(isinstance(name, str) for name in needed)
+        if not isinstance(properties, Mapping) or not are_names:
+            raise ValueError("its arguments are not described as JSON schema wants")
+        made: dict[str, Any] = {}
+        for name, part in properties.items():
+            try:
+                made[str(name)] = self.part(part, depth + 1, str(name))
+            except ValueError:
+                if name in needed:
+                    raise
+        if missing := [name for name in needed if name not in made]:
+            raise ValueError(f"its argument {missing[0][:NAME_CHARS]} is not described")
+        first = sorted(made, key=lambda name: name not in needed)[:MOST_ARGUMENTS]
+        if len([name for name in needed if name in first]) < len(needed):
+            raise ValueError(f"it needs more than {MOST_ARGUMENTS} arguments")
+        return {
+            "type": "object",
+            "properties": {name: made[name] for name in made if name in first},
+            "required": list(dict.fromkeys(needed)),
+            "additionalProperties": False,
+        }
+
+    def part(self, given: object, depth: int, name: str) -> dict[str, Any]:
+        """Make the schema of one argument closed."""
+        self.walked += 1
+        shape = self._resolved(given, depth)
+        if not shape or self.walked > MOST_WALKED or depth > MOST_DEEP or len(name) > NAME_CHARS:
+            raise ValueError(f"its argument {name[:NAME_CHARS]} can't be described to a model")
+        made = self._shape(shape, depth, name)
+        about = described(shape.get("description"))
+        return {**made, "description": about} if about else made
+
+    def _shape(self, shape: Mapping[str, Any], depth: int, name: str) -> dict[str, Any]:
+        choices = [shape["const"]] if "const" in shape else shape.get("enum")
+        if isinstance(choices, list):
+            plain = [one for one in choices if isinstance(one, str | int | float | bool)]
+            if plain and len(plain) <= MOST_CHOICES:
+                return {"enum": plain}
+        kind = shape.get("type")
+        if isinstance(kind, str) and kind in _BOUNDS:
+            return {"type": kind, **_numbers(shape, _BOUNDS[kind])}
+        if kind == "array":
+            items = self.part(shape.get("items"), depth + 1, name)
+            return {"type": "array", "items": items, **_numbers(shape, ("minItems", "maxItems"))}
+        if kind == "object" and shape.get("properties"):
+            return self.whole(shape, depth)
+        raise ValueError(f"its argument {name} is of a shape that can't be asked of a model")
+
+    def _resolved(self, given: object, depth: int) -> Mapping[str, Any]:
+        """Follow references, and of several shapes take the first that is not null."""
+        for _ in range(MOST_DEEP):
+            if not isinstance(given, Mapping):
+                return {}
+            above = {key: given[key] for key in ("description",) if key in given}
+            if isinstance(reference := given.get("$ref"), str):
+                given = self.definitions.get(reference.rpartition("/")[2])
+            elif isinstance(several := given.get("anyOf") or given.get("oneOf"), list):
+                given = next((one for one in several if not _is_null(one)), None)
+            elif isinstance(kinds := given.get("type"), list):
+                return {**given, "type": next((one for one in kinds if one != "null"), None)}
+            else:
+                return given
+            if isinstance(given, Mapping):
+                given = {**given, **above}
+        return {}
+
+
+def _is_null(shape: object) -> bool:
+    return isinstance(shape, Mapping) and shape.get("type") == "null"
+
+
+def _numbers(shape: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {
+        name: shape[name]
+        for name in names
+        if isinstance(shape.get(name), int | float) and not isinstance(shape[name], bool)
+    }
+
+
+class ServerFailedError(Exception):
+    """A server does not do as it should; says how, to be read after its name."""
+
+
+class ListedTool(Struct, frozen=True):
+    """A tool as its server describes it."""
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+    reads: bool  # whether the server says that it changes nothing
+
+
+class ToolAnswer(Struct, frozen=True):
+    """What a call gave."""
+
+    text: str
+    failed: bool
+
 
 MOST_TOOLS = 24  # of all servers in one turn; a prompt has little room
 AGAIN_SECONDS = 60.0  # before a server that failed is tried again
@@ -137,7 +281,7 @@ class Servers:
             CredentialsError: If the owner's secrets can't be read.
         """
         names = server.config.variables
-        environ = programs.environment(self._person_environ, names, desktop=False)
+        environ = workspace.environment(self._person_environ, names, desktop=False)
         for name in names:
             value = installation.secret(name, self._person_environ, self._secrets_file)
             if value is not None:
@@ -199,17 +343,17 @@ def _chosen(
     left_out: dict[str, str] = {}
     for tool in listed:
         if not TOOL_NAME.fullmatch(tool.name):
-            left_out[arguments.described(tool.name)] = "its name is none that can be called"
+            left_out[described(tool.name)] = "its name is none that can be called"
         elif config.tools and tool.name not in config.tools:
             left_out[tool.name] = "it is not among those that you list"
         elif not config.tools and not tool.reads:
             left_out[tool.name] = "it may change something, and you do not list it"
         else:
             try:
-                schema = arguments.closed(tool.schema)
+                schema = closed(tool.schema)
             except ValueError as problem:
                 left_out[tool.name] = str(problem)
                 continue
-            about = arguments.described(tool.description) or "what its name says"
+            about = described(tool.description) or "what its name says"
             chosen[tool.name] = Tool(f"{server.name}.{tool.name}", about, schema)
     return chosen, left_out

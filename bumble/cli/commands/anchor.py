@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any
 
 import typer
 
-from bumble.app import body_view, output
-from bumble.app.opening import Opened, zone
 from bumble.body import hormones
 from bumble.body.config import HORMONE_NAMES
 from bumble.body.hormones import shown_name
 from bumble.body.soma import Soma
-from bumble.cli import commit, listing, text_input, viewing
+from bumble.cli import body_view, commit, listing, output, text_input
 from bumble.cli.entity_command import shows, writes
-from bumble.cli.listing import Listing
+from bumble.cli.opening import Opened
 from bumble.cli.options import DryRunOption, YesOption
+from bumble.cli.shelf import Shelf
 from bumble.errors import RecordExistsError
 from bumble.records import anchors
 from bumble.records.anchors import Anchor
@@ -30,6 +29,7 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Look at and recall states of the body that have a name.",
 )
+ANCHORS = Shelf(anchors.ANCHOR, by=("label", "id"))
 LabelArgument = Annotated[
     str, typer.Argument(metavar="LABEL", help="What the anchor is called, or its file's name.")
 ]
@@ -56,7 +56,7 @@ def add(
     """
     label = text_input.one_line(label, "label")
     text_input.refuse_secrets(label, description)
-    listed = _all(opened).records
+    listed = ANCHORS.listed(opened).records
     existing = anchors.match(listed, label)
     if existing is not None:
         advice = "Recall it, remove it, or choose another label."
@@ -89,14 +89,14 @@ def list_(opened: Opened) -> None:
     def data(anchor: Anchor) -> dict[str, Any]:
         return _data(opened, anchor)
 
-    listing.show_list(opened, "anchor list", _all(opened), data, line, NONE)
+    listing.show_list(opened, "anchor list", ANCHORS.listed(opened), data, line, NONE)
 
 
 @app.command()
 @shows
 def show(opened: Opened, label: LabelArgument) -> None:
     """Show an anchor, and what recalling it would do to the body now."""
-    anchor = viewing.Viewer(opened).seen(_find(opened, label))
+    anchor = ANCHORS.seen(opened, label)
     last = listing.when(anchor.last_recalled, opened)
     rows = [
         ("made", listing.when(anchor.at, opened)),
@@ -119,7 +119,7 @@ def show(opened: Opened, label: LabelArgument) -> None:
 @writes
 def recall(opened: Opened, label: LabelArgument, *, dry_run: DryRunOption = False) -> None:
     """Draw the body towards an anchor: level ← .7·level + .3·anchor."""
-    anchor, at = _find(opened, label), _at(opened)
+    anchor, at = ANCHORS.find(opened, label), _at(opened)
     now = body_view.look(opened).soma
     why = f"recall: {anchor.label}"
 
@@ -127,7 +127,7 @@ def recall(opened: Opened, label: LabelArgument, *, dry_run: DryRunOption = Fals
         return anchor_recall.blended(soma, anchor, hormones.ASKED)
 
     temperament = opened.config.soma.bars.levels
-    moved = body_state.plan_moved(opened.entity, at, zone(opened), temperament, move, why)
+    moved = body_state.plan_moved(opened.entity, at, opened.zone, temperament, move, why)
     planned = [moved, anchors.plan_recalled(anchor, at, why, stirred=False)]
     sentence = "\n".join([f"{anchor.label}:", *formula(opened, now, anchor, hormones.ASKED)])
     levels = hormones.blend(now.hormones, anchor.levels, hormones.ASKED).levels
@@ -149,12 +149,15 @@ def remove(
     opened: Opened, label: LabelArgument, *, yes: YesOption = False, dry_run: DryRunOption = False
 ) -> None:
     """Remove an anchor's file."""
-    anchor = _find(opened, label)
-    what = f'the anchor "{anchor.label}"'
-    commit.confirm_removal(opened, what, anchors.path(anchor.id), yes=yes, dry_run=dry_run)
-    planned = [anchors.plan_forget(anchor, f"remove the anchor {anchor.label}")]
-    sentence = f'Removed the anchor "{anchor.label}".'
-    commit.commit(opened, "anchor remove", planned, sentence, dry_run=dry_run, id=anchor.id)
+    anchor = ANCHORS.find(opened, label)
+    ANCHORS.remove(
+        *(opened, "anchor remove", anchor, anchor.label),
+        why=f"remove the anchor {anchor.label}",
+        sentence=f'Removed the anchor "{anchor.label}".',
+        yes=yes,
+        dry_run=dry_run,
+        id=anchor.id,
+    )
 
 
 def formula(opened: Opened, soma: Soma, anchor: Anchor, share: float) -> list[str]:
@@ -170,7 +173,7 @@ def formula(opened: Opened, soma: Soma, anchor: Anchor, share: float) -> list[st
 
 
 def _at(opened: Opened) -> datetime:
-    return opened.shell.now().astimezone(zone(opened))
+    return opened.shell.now().astimezone(opened.zone)
 
 
 def _left(opened: Opened, anchor: Anchor) -> float:
@@ -186,19 +189,6 @@ def _levels(opened: Opened, levels: Mapping[str, float]) -> str:
 
 def _rounded(levels: Mapping[str, float]) -> dict[str, float]:
     return {name: round(levels[name], anchors.DECIMALS) for name in HORMONE_NAMES}
-
-
-def _all(opened: Opened) -> Listing[Anchor]:
-    return listing.readable(opened, anchors.paths(opened.entity.anchors), anchors.load)
-
-
-def _find(opened: Opened, label: str) -> Anchor:
-    listed: Sequence[Anchor] = _all(opened).records
-    anchor = anchors.match(listed, label)
-    if anchor is None:
-        names = [name for other in listed for name in (other.label, other.id)]
-        raise listing.missing("anchor", label, names)
-    return anchor
 
 
 def _data(opened: Opened, anchor: Anchor) -> dict[str, Any]:

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from bumble.app import output
-from bumble.app.opening import Opened, within, zone
-from bumble.cli import commit, conversations, text_input, viewing
+from bumble.cli import commit, output, people, text_input
 from bumble.cli.commit import FromOption
-from bumble.cli.conversations import OfSessionOption
 from bumble.cli.entity_command import looks_back, writes
 from bumble.cli.listing import (
     LimitOption,
     details,
     origin,
-    pick,
-    readable,
     short_ids,
     show_list,
     when,
 )
+from bumble.cli.opening import Opened
 from bumble.cli.options import DryRunOption, IdArgument, YesOption
+from bumble.cli.people import OfSessionOption
+from bumble.cli.shelf import Shelf
 from bumble.cli.text_input import EditorOption, TextArgument
 from bumble.entity.changes import Change
 from bumble.errors import UsageError
@@ -47,6 +44,7 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Look at and change what it holds to be true.",
 )
+BELIEFS = Shelf(beliefs.BELIEF)
 TOLD_SOURCES = tuple(name for name in beliefs.ORIGINS if name != "dream")
 CategoryOption = Annotated[
     str | None, typer.Option(help=f"One of {', '.join(beliefs.CATEGORIES)}.")
@@ -73,25 +71,16 @@ def list_(
     if category is not None:
         _check_category(category)
 
-    talk = conversations.find(opened, session).id if session is not None else None
+    talk = people.find_session(opened, session).id if session is not None else None
     archived = archived or opened.shell.everything
 
     def wanted(belief: Belief) -> bool:
         is_of_talk = talk is None or talk in belief.provenance.sources
-        return (
-            is_of_talk
-            and (archived or not belief.archived)
-            and category
-            in (
-                None,
-                belief.category,
-            )
-        )
+        is_shown = archived or not belief.archived
+        return is_of_talk and is_shown and category in (None, belief.category)
 
-    paths = beliefs.paths(opened.entity.beliefs)
-    load = viewing.Viewer(opened).seeing(_load)
-    listing = readable(opened, paths, load, keep=wanted, limit=limit)
-    short = short_ids([record.id for record in listing.records], _by_id(opened))
+    listed = BELIEFS.listed(opened, keep=wanted, limit=limit, seen=True)
+    short = short_ids([record.id for record in listed.records], BELIEFS.paths(opened))
 
     def line(belief: Belief) -> list[str]:
         kind = f"{belief.category}{' (archived)' if belief.archived else ''}"
@@ -102,7 +91,7 @@ def list_(
     def data(belief: Belief) -> dict[str, Any]:
         return _data(opened, belief)
 
-    show_list(opened, "belief list", listing, data, line, NONE, newest_first=True)
+    show_list(opened, "belief list", listed, data, line, NONE, newest_first=True)
 
 
 @app.command()
@@ -112,8 +101,7 @@ def show(
     belief_id: IdArgument,
 ) -> None:
     """Show a belief, how sure it is of it now, and what it rests on."""
-    path = _path(opened, belief_id)
-    belief = viewing.Viewer(opened).seen(_load(path))
+    belief = BELIEFS.seen(opened, belief_id)
     rows = [
         ("id", belief.id),
         ("category", belief.category),
@@ -125,7 +113,7 @@ def show(
         ("contradicts", ", ".join(belief.contradicts)),
         ("status", "archived" if belief.archived else ""),
         ("written", origin(belief.provenance)),
-        ("file", opened.entity.relative(path)),
+        ("file", opened.entity.relative(BELIEFS.path(opened, belief_id))),
     ]
     text = [belief.text, "", *details(rows)]
     output.result(opened.shell, "belief show", _data(opened, belief), text)
@@ -193,8 +181,7 @@ def edit(
     dry_run: DryRunOption = False,
 ) -> None:
     """Edit a belief's file in $VISUAL or $EDITOR."""
-    path = _path(opened, belief_id)
-    commit.edit_record(opened, "belief edit", path, beliefs.parse, source=source, dry_run=dry_run)
+    BELIEFS.edit(opened, belief_id, source=source, dry_run=dry_run)
 
 
 @app.command()
@@ -211,7 +198,7 @@ def confirm(
     """Make the entity surer of a belief; one that was put away comes back."""
     if by not in BY:
         raise UsageError(f"--by {by}: there are {', '.join(BY)}.")
-    belief = _load(_path(opened, belief_id))
+    belief = BELIEFS.find(opened, belief_id)
     at = _at(opened)
     before = _strength(opened, belief)
     after = min(confirmed(before, by), beliefs.MAX_CONFIDENCE)
@@ -232,8 +219,8 @@ def contradict(
     dry_run: DryRunOption = False,
 ) -> None:
     """Make the entity less sure of a belief, and link it to the one that speaks against it."""
-    belief = _load(_path(opened, belief_id))
-    against = _load(_path(opened, other)) if other is not None else None
+    belief = BELIEFS.find(opened, belief_id)
+    against = BELIEFS.find(opened, other) if other is not None else None
     if against is not None and against.id == belief.id:
         raise UsageError("A belief can't contradict itself.")
     planned = [plan_contradict(belief, against.id if against else None, _at(opened))]
@@ -274,27 +261,22 @@ def remove(
     opened: Opened, belief_id: IdArgument, *, yes: YesOption = False, dry_run: DryRunOption = False
 ) -> None:
     """Remove a belief's file, and the links that others have to it."""
-    path = _path(opened, belief_id)
-    belief = _load(path)
-    what, place = f'the belief "{output.shorten(belief.text, 50)}"', opened.entity.relative(path)
-    commit.confirm_removal(opened, what, place, yes=yes, dry_run=dry_run)
-    linked = readable(
-        opened,
-        beliefs.paths(opened.entity.beliefs),
-        _load,
-        keep=lambda other: belief.id in other.contradicts,
-    )
-    planned: list[Change | None] = [
-        beliefs.plan_forget(belief, f"no longer: {output.shorten(belief.text, 50)}")
-    ]
-    planned += [beliefs.plan_unlinked(other, belief.id) for other in linked.records]
-    commit.commit(
-        opened, "belief remove", planned, f"Removed {belief.id}.", dry_run=dry_run, id=belief.id
+    belief = BELIEFS.find(opened, belief_id)
+    linked = BELIEFS.listed(opened, keep=lambda other: belief.id in other.contradicts).records
+    title = output.shorten(belief.text, 50)
+    BELIEFS.remove(
+        *(opened, "belief remove", belief, title),
+        why=f"no longer: {title}",
+        sentence=f"Removed {belief.id}.",
+        yes=yes,
+        dry_run=dry_run,
+        also=[beliefs.plan_unlinked(other, belief.id) for other in linked],
+        id=belief.id,
     )
 
 
 def _at(opened: Opened) -> datetime:
-    return opened.shell.now().astimezone(zone(opened))
+    return opened.shell.now().astimezone(opened.zone)
 
 
 def _strength(opened: Opened, belief: Belief) -> float:
@@ -310,24 +292,9 @@ def _check_category(category: str) -> None:
 
 
 def _same(opened: Opened, claim: str, category: str) -> Belief | None:
-    paths = beliefs.paths(opened.entity.beliefs)
-    listing = readable(opened, paths, _load, keep=lambda belief: belief.category == category)
+    listed = BELIEFS.listed(opened, keep=lambda belief: belief.category == category)
     wanted = disk.same_name(claim)
-    return next(
-        (belief for belief in listing.records if disk.same_name(belief.text) == wanted), None
-    )
-
-
-def _load(path: Path) -> Belief:
-    return base.load(path, beliefs.parse)
-
-
-def _by_id(opened: Opened) -> dict[str, Path]:
-    return {path.stem: path for path in beliefs.paths(opened.entity.beliefs)}
-
-
-def _path(opened: Opened, belief_id: str) -> Path:
-    return within(opened, pick(_by_id(opened), belief_id, "belief"))
+    return next((one for one in listed.records if disk.same_name(one.text) == wanted), None)
 
 
 def _data(opened: Opened, belief: Belief) -> dict[str, Any]:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bumble.app import output, weights
-from bumble.app.opening import Opened
-from bumble.cli import index_sync, listing, memory_query
+from bumble.cli import index_place, listing, memory_query, output
 from bumble.cli.entity_command import reads
 from bumble.cli.memory_query import AsOption, QueryArgument
+from bumble.cli.models import weights
+from bumble.cli.opening import Opened
 from bumble.cli.options import LimitOption
 from bumble.errors import UsageError
 
@@ -53,7 +53,7 @@ def catalyze(
     asked = memory_query.text_of(query)
     search = memory_query.search_of(opened, speaker, None, None)
     embedder = weights.embedder(opened)
-    _, place = index_sync.up_to_date(opened, embedder, wait_seconds=memory_query.WAIT_SECONDS)
+    _, place = index_place.up_to_date(opened, embedder, wait_seconds=memory_query.WAIT_SECONDS)
     catalyzed = two_stages.find(
         *(
             memory_query.memory_of(opened, lambda: embedder, place),

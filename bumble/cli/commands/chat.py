@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec import Struct, field
 
-from bumble.app import model_choice, output
-from bumble.app.opening import Opened, open_entity, shell_of, with_settings
-from bumble.app.speech import Speech
-from bumble.cli import directives, introducing, turn_view
-from bumble.cli.directives import Wishes
+from bumble.cli import output, overnight
+from bumble.cli.models import chat_model
+from bumble.cli.opening import Opened, open_entity, shell_of
 from bumble.cli.options import (
     EntityOption,
     JsonOption,
@@ -22,13 +20,16 @@ from bumble.cli.options import (
     SeedOption,
     YesOption,
 )
+from bumble.cli.output import Speech
+from bumble.cli.talk import turn_view
+from bumble.cli.talk.turn_view import Wishes
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import AnswerInvalidError, UsageError
 from bumble.files import disk
 from bumble.records import session_files
 
 if TYPE_CHECKING:
-    from bumble.app.conversation import Conversation
+    from bumble.cli.talk.conversation import Conversation
 
 app = typer.Typer(rich_markup_mode=None)
 MAX_MESSAGE_CHARS = 400_000  # more is no message; a note of that size belongs into a file
@@ -123,8 +124,8 @@ def chat(
     """
     shell = shell_of(ctx)
     output.sign("one moment …", shell.environ)  # what follows takes longer than a moment to load
-    from bumble.app import after_turn, conversation
-    from bumble.cli import conversations
+    from bumble.cli import people
+    from bumble.cli.talk import conversation, introducing
 
     shell.set_now(now)
     shell.set_seed(seed)
@@ -143,31 +144,32 @@ def chat(
         cognition__loop__max_tool_rounds=max_tool_rounds,
         limits__lock_timeout_seconds=lock_timeout,
     )
-    if not (yes or incognito) and model_choice.is_open(opened) and not _has_talked(opened):
+    if not (yes or incognito) and chat_model.is_open(opened) and not _has_talked(opened):
         from bumble.cli import start
 
-        opened = with_settings(opened) if start.ask(opened) else opened
+        opened = opened.with_settings() if start.ask(opened) else opened
+    if not incognito:
+        overnight.tell(opened)
     output.sign(f"{opened.identity.name} wakes …", shell.environ)
     typed = message is not None and message != ["-"]
     first = None if text is None else _parse_input(text, typed=typed)
-    if first is not None and not incognito:
-        opened = introducing.heard(opened, first.text, speaker, yes=yes)
     present = [name.strip() for name in company.split(",")] if company is not None else []
     with conversation.open_to_talk(
         opened, speaker, yes=yes, writes=not incognito, present=present
     ) as talk:
-        wanted = session and conversations.find(opened, session).id
+        wanted = session and people.find_session(opened, session).id
         talk.begin(session_id=wanted, new=new_session)
         if first is None:
-            from bumble.cli import repl
+            from bumble.cli.talk import repl  # the prompt takes its time
 
             wants_usage = usage or opened.config.output.usage
             repl.run(talk, usage=wants_usage, debug_prefix=debug_prefix)
             return
-        answer(opened, talk, first, usage=usage, debug_prefix=debug_prefix)
-        settles = after_turn.after_answer(talk)
+        introducing.introduce(talk, first.text, yes=yes)
+        answer(talk.opened, talk, first, usage=usage, debug_prefix=debug_prefix)
+        settles = conversation.after_answer(talk)
     if settles:
-        after_turn.in_background(opened)
+        conversation.in_background(opened)
 
 
 def _has_talked(opened: Opened) -> bool:
@@ -221,7 +223,7 @@ def _parse_input(text: str, *, typed: bool) -> ChatInput:
     if not typed:
         return ChatInput(text, typed)
     name = text[1:].split()[0] if text.startswith("/") and text[1:].split() else ""
-    parsed = directives.parse(text, shortcuts=True)
+    parsed = turn_view.parse(text, shortcuts=True)
     if name in ELSEWHERE:
         raise UsageError(f"/{name} is for a conversation at the terminal; here: {ELSEWHERE[name]}")
     if text.startswith("/") and parsed.text.startswith("/"):
@@ -244,7 +246,7 @@ def answer(
     opened: Opened, talk: Conversation, message: ChatInput, *, usage: bool, debug_prefix: bool
 ) -> None:
     """Answer one message and print the answer as it comes."""
-    from bumble.app import after_turn
+    from bumble.cli.talk import conversation
 
     shell, wishes = opened.shell, message.wishes
     for unheard in talk.unheard():
@@ -259,7 +261,7 @@ def answer(
     output.stopped(turn.outcome.stopped, turn_view.why_stopped(turn))
     if shell.json:
         output.result(
-            shell, "chat", turn_view.data(turn) | {"pending": after_turn.pending(talk)}, ""
+            shell, "chat", turn_view.data(turn) | {"pending": conversation.pending(talk)}, ""
         )
     shell.stops.obey()
     if debug_prefix:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from bumble.app import model_choice, output, runtimes
-from bumble.app.opening import Opened
-from bumble.cli import listing, run_job
+from bumble.cli import listing, output, run_job, runtimes
 from bumble.cli.entity_command import runs_job
+from bumble.cli.models import chat_model
+from bumble.cli.opening import Opened
 from bumble.cli.run_job import JobFlags
 from bumble.errors import UsageError
 from bumble.jobs import stretch
@@ -63,7 +63,7 @@ def command(
         if undo:
             due = _undo_check(talk)
         else:
-            due = compact.check(runtime, talk, model_choice.stable_tokens(opened, talk))
+            due = compact.check(runtime, talk, chat_model.stable_tokens(opened, talk))
             gates = () if prune_only or force else due.conditions
             jobs = (replace(job, only_prune=prune_only, use_model=not no_model) for job in due.jobs)
             due = Due(gates, tuple(jobs))

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from bumble.app import output
-from bumble.app.opening import shell_of
+from bumble.cli import output
+from bumble.cli.opening import shell_of
 from bumble.cli.options import JsonOption
 from bumble.errors import UsageError
 

@@ -9,11 +9,12 @@ from typing import Annotated, Any
 
 import typer
 
-from bumble.app import opening, output, setting_files, weights
-from bumble.app.opening import shell_of
-from bumble.app.process import Shell
-from bumble.app.setting_files import SettingsFile
+from bumble.cli import opening, output, setting_files
+from bumble.cli.models import weights
+from bumble.cli.opening import shell_of
 from bumble.cli.options import DryRunOption, EntityOption, JsonOption, LockTimeoutOption
+from bumble.cli.process import Shell
+from bumble.cli.setting_files import SettingsFile
 from bumble.entity import folder_trust, layers, setting_edits, settings
 from bumble.entity.config import Identity
 from bumble.entity.folder import ENTITY_FILE
@@ -176,18 +177,22 @@ def set_(
 
 def _check_model(ctx: typer.Context, entity: Path | None, key: str, *, user: bool) -> None:
     """Say what is wrong with the model that is set now, as far as that can be told."""
-    from bumble.app import model_choice, model_facts
+    from bumble.cli.models import chat_model
     from bumble.llm import providers
+    from bumble.models.weights.choice import SCRIPT
 
     shell = shell_of(ctx)
     try:
         opened = opening.without_entity(shell) if user else opening.configured(ctx, entity)
-        chosen = model_choice.choose_model(opened)
-        facts = model_facts.look(opened, chosen)
+        chosen = chat_model.choose_model(opened)
+        facts = chat_model.look(opened, chosen)
     except UserError as error:
         output.warn(shell, str(error))
         return
-    if problem := model_facts.missing(chosen, facts.names):
+    script = chosen.model.removeprefix(SCRIPT)
+    if script != chosen.model and not ((opened.root or shell.cwd) / script).is_file():
+        output.warn(shell, f"{chosen.model}: there is no such file, so no talk can be answered")
+    if problem := chat_model.missing(chosen, facts.names):
         output.warn(shell, f"{chosen.model}: {problem}")
     config, known = opened.config.llm, providers.named(opened.config.llm.provider)
     if key == "llm.provider" and known and config.base_url:

@@ -7,10 +7,9 @@ from typing import Annotated
 
 import typer
 
-from bumble.app import runtimes
-from bumble.app.opening import Opened
-from bumble.cli import run_job
+from bumble.cli import run_job, runtimes
 from bumble.cli.entity_command import runs_job
+from bumble.cli.opening import Opened
 from bumble.cli.run_job import JobFlags
 from bumble.jobs import consolidate
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bumble.app import conversation, output
-from bumble.app.opening import Opened
 from bumble.chat import context_report
 from bumble.chat.context_report import ContextReport
-from bumble.cli import context_view, conversations, directives, viewing
-from bumble.cli.conversations import OfSessionOption
+from bumble.cli import listing, output, people
 from bumble.cli.entity_command import looks_back, shows
+from bumble.cli.opening import Opened
+from bumble.cli.people import OfSessionOption
+from bumble.cli.talk import conversation, turn_view
 from bumble.errors import UsageError, UserError
 from bumble.files import disk
 from bumble.records import session_files
@@ -24,7 +24,7 @@ from bumble.records.provenance import withheld
 from bumble.records.sessions import Session
 
 if TYPE_CHECKING:
-    from bumble.chat.turn_record import Turn
+    from bumble.chat.reply_writer import Turn
 
 Sent = tuple[list[dict[str, Any]], list[dict[str, Any]]]  # messages, and the tools for them
 app = typer.Typer(
@@ -61,7 +61,7 @@ def list_(
         opened.shell,
         "context list",
         context_report.to_data(report),
-        list(context_view.listed(report)),
+        list(turn_view.listed(report)),
     )
 
 
@@ -81,7 +81,7 @@ def detail(
         opened.shell,
         "context detail",
         context_report.to_data(report),
-        list(context_view.detailed(report)),
+        list(turn_view.detailed(report)),
     )
 
 
@@ -115,7 +115,7 @@ def prompt(
     hidden = None if speaker else _hidden(opened, turn.session)
     if hidden:
         messages = [{"role": one["role"], "content": hidden} for one in messages]
-    schema = None if tools else turn.request.schema
+    schema = None if tools else turn.composed.request.schema
     data = {"messages": messages, "schema": schema, "tools": tools}
     text = [f"--- {one['role']} ---\n{_written(one)}" for one in messages]
     output.result(opened.shell, "context prompt", data, text)
@@ -134,7 +134,7 @@ def diff(
     sent = conversation.last_request(opened.entity)
     before = _joined(sent)
     turn = _estimated(opened, speaker, message, session)[1]
-    after = _joined([(message.role, message.content) for message in turn.request.messages])
+    after = _joined([(message.role, message.content) for message in turn.composed.request.messages])
     hidden = None if speaker else _hidden(opened, turn.session)
     with suppress(UserError):  # forgotten, or in a folder that came from elsewhere
         last = session_files.find(opened.entity.sessions, conversation.last_talk(opened.entity))
@@ -160,7 +160,7 @@ def _written(message: dict[str, Any]) -> str:
 def _hidden(opened: Opened, session: Session) -> str | None:
     """Say that a conversation is not for whoever looks; None: it is."""
     heard = Provenance(audience=session.people)
-    return None if viewing.Viewer(opened).may_see(heard) else withheld(heard)
+    return None if listing.Viewer(opened).may_see(heard) else withheld(heard)
 
 
 def _joined(messages: list[tuple[str, str]]) -> str:
@@ -177,7 +177,7 @@ def _report(
 ) -> ContextReport:
     """Return the report of the last request if that is asked for and there is one."""
     if not estimate and message is None and speaker is None:
-        of = conversations.find(opened, session).id if session is not None else ""
+        of = people.find_session(opened, session).id if session is not None else ""
         stored = conversation.last_report(opened.entity, of)
         if stored is not None:
             return stored
@@ -193,10 +193,10 @@ def _estimated(
         UsageError: If the message is nothing but directives.
         RefusedError: If the speaker had no part in the conversation.
     """
-    chosen = conversations.find(opened, session) if session is not None else None
+    chosen = people.find_session(opened, session) if session is not None else None
     if chosen is not None:
         speaker = speaker or chosen.by
-    typed = directives.parse(SAMPLE if message is None else message, shortcuts=False)
+    typed = turn_view.parse(SAMPLE if message is None else message, shortcuts=False)
     if not typed.text.strip():
         raise UsageError("There is nothing to say: the message is empty.")
     with conversation.open_to_look(opened, speaker, chosen.id if chosen else None) as talk:

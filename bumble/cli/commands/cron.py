@@ -11,11 +11,10 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from bumble.app import opening, output
-from bumble.app.opening import Opened
-from bumble.cli import commit, crontab, listing, text_input
+from bumble.cli import commit, crontab, listing, output, text_input
 from bumble.cli.crontab import Job
 from bumble.cli.entity_command import reads, writes
+from bumble.cli.opening import Opened
 from bumble.cli.options import (
     DryRunOption,
     YesOption,
@@ -122,14 +121,15 @@ def install(
 
 def _offer_review(opened: Opened) -> None:
     """Ask whether what an able model makes of talks at night waits for its owner."""
-    from bumble.app import abilities, setting_files
+    from bumble.cli import setting_files
+    from bumble.cli.models import abilities
     from bumble.entity import setting_edits
     from bumble.jobs import registry
 
     shell, root = opened.shell, opened.entity.root
     if not shell.interactive or shell.json or opened.config.git.review or git.at(root) is None:
         return
-    if abilities.of(opened, None).tier("memory", "any") != "write":
+    if not abilities.may_remember(opened, None):
         return
     if not output.agrees("Shall what it makes of your talks wait for your word?", default=True):
         return
@@ -190,9 +190,9 @@ def add(
 
     It is a file in `automations/`: edit it, switch it off with `enabled: false`, or remove it.
     """
-    at = opened.shell.now().astimezone(opening.zone(opened))
+    at = opened.shell.now().astimezone(opened.zone)
     try:
-        following = schedule.following(when, at, opening.zone(opened))
+        following = schedule.following(when, at, opened.zone)
     except ValueError as error:
         raise UsageError(str(error)) from error
     if len(automations.paths(opened.entity.automations)) >= automations.MOST:
@@ -255,7 +255,7 @@ def _automation(opened: Opened, automation: Automation) -> dict[str, Any]:
     following: datetime | None = None
     problem = None
     try:
-        zone, now = opening.zone(opened), opened.shell.now()
+        zone, now = opened.zone, opened.shell.now()
         following = (
             schedule.following(automation.schedule, now, zone) if automation.enabled else None
         )

@@ -8,13 +8,12 @@ from typing import Annotated, Any
 import typer
 from msgspec.structs import asdict
 
-from bumble.app import output, runtimes
-from bumble.app.opening import Opened
 from bumble.chat import deep_recall as deep
 from bumble.chat.deep_recall import DeepRecallAnswer
-from bumble.cli import commit, memory_query, people
+from bumble.cli import commit, memory_query, output, people, runtimes
 from bumble.cli.entity_command import writes
 from bumble.cli.memory_query import AsOption, QueryArgument
+from bumble.cli.opening import Opened
 from bumble.cli.options import DryRunOption, YesOption
 from bumble.entity.changes import ChangeSet
 from bumble.recall.deep_recall.meter import RecollectionSpending

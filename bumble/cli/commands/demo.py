@@ -12,9 +12,8 @@ from typing import Annotated, Any
 import typer
 from msgspec import Struct
 
-from bumble.app import opening, output
-from bumble.app.opening import Opened, shell_of
-from bumble.cli import commit, new_entity
+from bumble.cli import commit, new_entity, opening, output
+from bumble.cli.opening import Opened, shell_of
 from bumble.cli.options import JsonOption
 from bumble.entity import changes
 from bumble.entity.changes import Change, ChangeSet

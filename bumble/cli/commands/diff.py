@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bumble.app import output
-from bumble.app.opening import Opened
+from bumble.cli import output
 from bumble.cli.entity_command import shows
+from bumble.cli.opening import Opened
 from bumble.errors import RecordMissingError
 
 if TYPE_CHECKING:
@@ -32,14 +32,14 @@ def diff(
     ] = None,
 ) -> None:
     """Show what changed, in memories rather than lines."""
-    from bumble.cli import commits_view, viewing
+    from bumble.cli import commits_view, listing
     from bumble.history import log
 
     commits_view.look(opened)
     root = opened.entity.root
     commit = _meant(opened, what) if what else None
     versions = log.versions(root, commit) if commit else log.uncommitted(root)
-    actions = commits_view.actions(versions, viewing.reader(opened))
+    actions = commits_view.actions(versions, listing.reader(opened))
     commit = commits_view.seen(opened, [commit])[0] if commit else None
     head = [" ".join(commits_view.line(opened, commit))] if commit else []
     data = {"commit": commits_view.data(commit) if commit else None, "changes": actions}

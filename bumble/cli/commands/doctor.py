@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from bumble.app import index_place, output, weights
-from bumble.app.opening import Opened, locate, shell_of
-from bumble.app.process import Shell
-from bumble.cli import index_sync, listing
+from bumble.cli import index_place, listing, output
+from bumble.cli.models import weights
+from bumble.cli.opening import Opened, locate, shell_of
 from bumble.cli.options import EntityOption, JsonOption, LockTimeoutOption, NowOption
-from bumble.entity.commits import Keeping
+from bumble.cli.process import Shell
+from bumble.entity.commits import CommitPolicy
 from bumble.entity.folder import Entity
 from bumble.errors import LockedError, RecordInvalidError, UserError
 from bumble.history.findings import Finding
 
 if TYPE_CHECKING:
-    from bumble.app.abilities import ModelStanding
     from bumble.cli.doctor.checkup import DoctorInput, DoctorReport
+    from bumble.cli.models.abilities import ModelStanding
 
 HALF_MERGED = "conflict-marker"  # what of these git brought, `--fix` settles
 app = typer.Typer(rich_markup_mode=None)
@@ -69,7 +69,7 @@ def doctor(
         shell.secrets_file,
         shell.weights,
         catalog,
-        index_place.of,
+        index_place.place_of,
         weights.embedders_of(shell, Entity(root), catalog),
     )
     before = report = _examined(shell, inputs)
@@ -100,14 +100,15 @@ def _examined(shell: Shell, inputs: DoctorInput) -> DoctorReport:
 
 def _abilities(shell: Shell, inputs: DoctorInput, report: DoctorReport) -> list[Finding]:
     """Find languages that are spoken, and that the model isn't known to write."""
-    from bumble.app import abilities, model_choice, runtimes
+    from bumble.cli import runtimes
+    from bumble.cli.models import abilities, chat_model
     from bumble.runtime import spoken
 
     if report.settings is None or report.settings.identity is None:
         return []
     opened = Opened(shell, inputs.entity, "", report.settings, report.settings.identity)
     try:
-        chosen = model_choice.choose_model(opened)
+        chosen = chat_model.choose_model(opened)
         if not weights.is_here(opened, chosen):
             return []
         with runtimes.open_runtime(opened, "doctor", needs_model=False) as runtime:
@@ -140,7 +141,7 @@ def _mend(
     """Put right what can be; what can't be is a warning, and found again."""
     from bumble.cli.doctor import checkup
     from bumble.history import clone
-    from bumble.jobs import returned
+    from bumble.jobs.forgetting import returned
 
     limits = report.settings.config.limits if report.settings else None
     waits = limits.lock_timeout_seconds if limits else DEFAULT_LOCK_TIMEOUT_SECONDS
@@ -174,11 +175,11 @@ def _mend(
         output.warn(shell, str(error))
 
 
-def _keeping(shell: Shell, report: DoctorReport) -> Keeping:
+def _keeping(shell: Shell, report: DoctorReport) -> CommitPolicy:
     """Return how commits are made; none where the settings can't be read."""
     autocommit = report.settings.config.git.autocommit if report.settings else False
     name = shell.entity_name or "bumble"
-    return Keeping(
+    return CommitPolicy(
         autocommit,
         name,
         shell.now,
@@ -193,8 +194,8 @@ def _mend_index(shell: Shell, inputs: DoctorInput, why: str, report: DoctorRepor
         return
     opened = Opened(shell, inputs.entity, why, report.settings, report.settings.identity)
     broken = any(finding.code in ("index-unusable", "index-orphans") for finding in report.findings)
-    at = index_place.of(opened.entity, opened.config.index)
-    index_sync.synced(opened, weights.embedder(opened), at, rebuild=broken)
+    at = index_place.place_of(opened.entity, opened.config.index)
+    index_place.synced(opened, weights.embedder(opened), at, rebuild=broken)
 
 
 def _lines(report: DoctorReport, mended: Sequence[Finding], aim: str) -> list[str]:

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from bumble.app import models, runtimes
-from bumble.app.opening import Opened
-from bumble.cli import listing, run_job
+from bumble.cli import listing, run_job, runtimes
 from bumble.cli.entity_command import runs_job
+from bumble.cli.models import chat_model
+from bumble.cli.opening import Opened
 from bumble.cli.run_job import JobFlags
 from bumble.jobs import dream, working_memory
 from bumble.runtime.runtime import Runtime
@@ -37,7 +37,7 @@ def command(
 
     Off unless soma.dreams.enabled; safe to run every few minutes.
     """
-    opened = models.dreaming(opened)
+    opened = chat_model.dreaming(opened)
     with runtimes.open_runtime(opened, "dream", yes=flags.yes) as runtime:
         if memory:
             look = partial(working_memory.check, force=force)

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from msgspec.structs import asdict
 
-from bumble.app import opening, output
-from bumble.app.opening import Opened
 from bumble.body.significance import decayed
-from bumble.cli import commit, conversations, listing, people, text_input, viewing
+from bumble.cli import commit, listing, output, people, text_input
 from bumble.cli.commit import FromOption
-from bumble.cli.conversations import OfSessionOption
 from bumble.cli.entity_command import looks_back, writes
 from bumble.cli.listing import LimitOption, SinceOption
+from bumble.cli.opening import Opened
 from bumble.cli.options import DryRunOption, IdArgument, TagOption, YesOption
+from bumble.cli.people import OfSessionOption
+from bumble.cli.shelf import Shelf
 from bumble.cli.text_input import EditorOption, TextArgument
 from bumble.records import base, episodes
 from bumble.records.episodes import Episode
@@ -30,6 +29,7 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Look at and change what happened.",
 )
+EPISODES = Shelf(episodes.EPISODE)
 PeopleOption = Annotated[
     list[str] | None,
     typer.Option("--person", metavar="NAME", help="Who took part; may be repeated."),
@@ -56,7 +56,7 @@ def list_(
     left = _fading(opened)
     who = people.find(opened, person).id if person is not None else None
     start = listing.moment(since, opened, "--since") if since is not None else None
-    talk = conversations.find(opened, session).id if session is not None else None
+    talk = people.find_session(opened, session).id if session is not None else None
     asked = set(map(tag_words.folded_tag, tag or ()))
 
     def wanted(episode: Episode) -> bool:
@@ -65,12 +65,8 @@ def list_(
         is_of_talk = talk is None or episode.session == talk
         return has_tags and is_theirs and is_of_talk and (start is None or episode.at >= start)
 
-    paths = episodes.paths(opened.entity.episodes)
-    load = viewing.Viewer(opened).seeing(_load)
-    listed = listing.readable(opened, paths, load, keep=wanted, limit=limit)
-    short = listing.short_ids(
-        [record.id for record in listed.records], (path.stem for path in paths)
-    )
+    listed = EPISODES.listed(opened, keep=wanted, limit=limit, seen=True)
+    short = listing.short_ids([record.id for record in listed.records], EPISODES.paths(opened))
 
     def line(episode: Episode) -> list[str]:
         marks = [episode.summary_source, "dormant" if episode.dormant else ""]
@@ -92,8 +88,7 @@ def show(
     episode_id: IdArgument,
 ) -> None:
     """Show an episode: what happened, why it mattered, and what is left of that."""
-    path = _path(opened, episode_id)
-    episode = viewing.Viewer(opened).seen(_load(path))
+    episode = EPISODES.seen(opened, episode_id)
     names = people.names(opened)
     left = _fading(opened)(episode)
     felt = (
@@ -113,7 +108,7 @@ def show(
         ("told from", _source(episode)),
         ("status", "dormant" if episode.dormant else ""),
         ("written", listing.origin(episode.provenance)),
-        ("file", opened.entity.relative(path)),
+        ("file", opened.entity.relative(EPISODES.file(opened, episode))),
     ]
     text = [episode.text, "", *listing.details(rows)]
     output.result(opened.shell, "episode show", _data(episode, left), text)
@@ -141,7 +136,7 @@ def add(
 ) -> None:
     """Give the entity something to remember."""
     moment = listing.moment(at, opened, "--at") if at is not None else opened.shell.now()
-    moment = moment.astimezone(opening.zone(opened))
+    moment = moment.astimezone(opened.zone)
     who = tuple(dict.fromkeys(people.id_of(opened, name) for name in person or ()))
     with text_input.collect(opened.shell, text, in_editor=editor, name="episode.md") as draft:
         episode_id = base.new_id(episodes.PREFIX, max(moment, EPOCH), opened.shell.rng)
@@ -163,8 +158,7 @@ def edit(
     dry_run: DryRunOption = False,
 ) -> None:
     """Edit an episode's file in $VISUAL or $EDITOR."""
-    path = _path(opened, episode_id)
-    commit.edit_record(opened, "episode edit", path, episodes.parse, source=source, dry_run=dry_run)
+    EPISODES.edit(opened, episode_id, source=source, dry_run=dry_run)
 
 
 @app.command()
@@ -173,24 +167,16 @@ def remove(
     opened: Opened, episode_id: IdArgument, *, yes: YesOption = False, dry_run: DryRunOption = False
 ) -> None:
     """Remove an episode's file; the conversation it came from stays."""
-    path = _path(opened, episode_id)
-    episode = _load(path)
+    episode = EPISODES.find(opened, episode_id)
     title = output.shorten(episode.telling.narrative, 50)
-    what, place = f'the episode "{title}"', opened.entity.relative(path)
-    commit.confirm_removal(opened, what, place, yes=yes, dry_run=dry_run)
-    planned = [episodes.plan_forget(opened.entity.episodes, episode, f"forget: {title}")]
-    commit.commit(
-        opened, "episode remove", planned, f"Removed {episode.id}.", dry_run=dry_run, id=episode.id
+    EPISODES.remove(
+        *(opened, "episode remove", episode, title),
+        why=f"forget: {title}",
+        sentence=f"Removed {episode.id}.",
+        yes=yes,
+        dry_run=dry_run,
+        id=episode.id,
     )
-
-
-def _load(path: Path) -> Episode:
-    return base.load(path, episodes.parse)
-
-
-def _path(opened: Opened, episode_id: str) -> Path:
-    by_id = {path.stem: path for path in episodes.paths(opened.entity.episodes)}
-    return opening.within(opened, listing.pick(by_id, episode_id, "episode"))
 
 
 def _fading(opened: Opened) -> Callable[[Episode], float]:

@@ -8,28 +8,58 @@ from contextlib import AbstractContextManager
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+from xml.etree import ElementTree
 
 import typer
+from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from bumble.app import opening, output
-from bumble.app.opening import Opened
-from bumble.cli import commit, junit, listing, people
+from bumble.cli import commit, listing, output, people
 from bumble.cli.entity_command import reads, writes
-from bumble.cli.junit import TestCase
 from bumble.cli.listing import Listing
+from bumble.cli.opening import Opened
 from bumble.cli.options import DryRunOption, LimitOption, SeedOption, YesOption
 from bumble.errors import RecordMissingError, UsageError
 from bumble.files import disk
 from bumble.records import checks, session_files
 from bumble.records.checks import ANSWER, PLACES, PROMPT, RECALL, WITHOUT_MODEL, Check
 from bumble.runtime.people import owner_id
-from bumble.text import words
+from bumble.text import printable, words
 
 if TYPE_CHECKING:
-    from bumble.app.conversation import Conversation
     from bumble.cli.doctor.mind_checks import CheckOutcome, Summary, WrittenStatement
+    from bumble.cli.talk.conversation import Conversation
     from bumble.records.session_files import SessionInfo
+
+
+class TestCase(Struct, frozen=True):
+    """One check in one place."""
+
+    group: str
+    name: str
+    failure: str  # why it failed; empty: it passed
+
+
+def render(suite: str, cases: Sequence[TestCase]) -> bytes:
+    """Write a report of some cases."""
+    failures = sum(bool(case.failure) for case in cases)
+    counts = {"tests": str(len(cases)), "failures": str(failures), "errors": "0"}
+    root = ElementTree.Element("testsuites", counts)
+    inner = ElementTree.SubElement(root, "testsuite", {"name": suite, **counts})
+    for case in cases:
+        where = {"classname": case.group, "name": case.name}
+        element = ElementTree.SubElement(inner, "testcase", where)
+        if case.failure:
+            ElementTree.SubElement(element, "failure", {"message": _allowed(case.failure)})
+    ElementTree.indent(root)
+    text = ElementTree.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'.encode()
+
+
+def _allowed(text: str) -> str:
+    """Leave out what XML 1.0 can't hold."""
+    return "".join(letter for letter in text if letter in "\t\n" or letter.isprintable())
+
 
 HELP = """Check what the entity knows: what it finds, is shown and answers.
 
@@ -91,11 +121,11 @@ def _tell(
     from bumble.cli.doctor import mind_checks
 
     names = [opened.identity.name, *people.names(opened).values()]
-    told = mind_checks.statements(opened.entity, names, opening.zone(opened))
+    told = mind_checks.statements(opened.entity, names, opened.zone)
     summary = mind_checks.summarize(outcomes, told)
     if junit_file is not None:
         cases = [_case(each) for each in outcomes]
-        report = junit.render(f"bumble eval {opened.identity.name}", cases)
+        report = render(f"bumble eval {opened.identity.name}", cases)
         disk.write_atomic(opened.shell.path(junit_file), report)
     data = {
         "checks": [_data(each) for each in outcomes],
@@ -161,8 +191,8 @@ def _looked(
     opened: Opened, person: str, theirs: Sequence[Check], places: Sequence[str]
 ) -> Iterator[CheckOutcome]:
     """Make the checks that need no model."""
-    from bumble.app import conversation
     from bumble.cli.doctor import mind_checks
+    from bumble.cli.talk import conversation
 
     if not {*places}.intersection(WITHOUT_MODEL):
         return
@@ -189,7 +219,7 @@ def _no_progress(what: str, at: int, of: int) -> None:
 
 def _prompt(talk: Conversation, check: Check) -> str:
     """Return the request that would answer a question, without the question."""
-    messages = talk.look(check.ask).request.messages
+    messages = talk.look(check.ask).composed.request.messages
     return "\n".join(message.content for message in messages).replace(check.ask, " ")
 
 
@@ -197,8 +227,8 @@ def _answered(
     opened: Opened, person: str, theirs: Sequence[Check], *, yes: bool
 ) -> Iterator[CheckOutcome]:
     """Make the checks of answers, each in a talk of its own that leaves no trace."""
-    from bumble.app import conversation
     from bumble.cli.doctor import mind_checks
+    from bumble.cli.talk import conversation
 
     talking: AbstractContextManager[Conversation]
     talking = conversation.open_to_talk(opened, person, yes=yes, writes=False)
@@ -258,7 +288,7 @@ def _lines(
         rank = f"rank {each.rank}" if each.place == RECALL and each.rank else ""
         verdict = "ok" if each.passes else "fails"
         rows.append([verdict, each.place, each.check.id, _why(each) or rank])
-    yield from output.table([[output.clean(cell) for cell in row] for row in rows])
+    yield from output.table([[printable.clean(cell) for cell in row] for row in rows])
     values = asdict(summary)
     shares = [
         [f"{values[key]:.2f}", name] for key, name in NAMES.items() if values[key] is not None
@@ -267,7 +297,7 @@ def _lines(
         yield from [""] * bool(rows)
         yield from output.table(shares)
     junk = [each for each in told if not each.borne_out]
-    yield from (output.clean(f"  {each.path}: {each.text}") for each in junk)
+    yield from (printable.clean(f"  {each.path}: {each.text}") for each in junk)
 
 
 @app.command()
@@ -279,11 +309,11 @@ def draft(opened: Opened, *, limit: LimitOption = DRAFTS, dry_run: DryRunOption 
     everybody may hear is asked as somebody else too. Remove a file to drop it, or set `enabled:
     false` in it, so that it is not drafted again. Asks no model.
     """
-    from bumble.cli.doctor import check_drafts
+    from bumble.cli.doctor import mind_checks
 
     owner = owner_id(opened.entity, opened.identity)
     everybody = dict.fromkeys((owner, *people.names(opened)))
-    drafts = check_drafts.draft(opened.entity, list(everybody), opening.zone(opened))
+    drafts = mind_checks.draft(opened.entity, list(everybody), opened.zone)
     made = list(islice(drafts, min(limit, sys.maxsize)))
     commit.commit(
         opened,

@@ -8,10 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from bumble.app import output
-from bumble.app.opening import Opened, within, zone
-from bumble.cli import commit, listing, run_job
+from bumble.cli import commit, listing, output, run_job
 from bumble.cli.entity_command import runs_job
+from bumble.cli.opening import Opened
 from bumble.cli.run_job import JobFlags
 from bumble.entity import changes
 from bumble.entity.folder import ENTITY_FILE
@@ -62,7 +61,7 @@ def command(
 
 
 def _propose(opened: Opened, flags: JobFlags, *, force: bool) -> None:
-    from bumble.app import runtimes
+    from bumble.cli import runtimes
 
     with runtimes.open_runtime(opened, "evolve", yes=flags.yes) as runtime:
         run_job.carry_out(
@@ -106,7 +105,7 @@ def _apply(opened: Opened, proposal: Proposal, *, dry_run: bool) -> None:
     why = f"apply {proposal.id}"
     edit = changes.write(ENTITY_FILE, after, source, why) if after != source else None
     noted = proposals.plan_decided(
-        proposal, proposals.APPLIED, opened.shell.now().astimezone(zone(opened)), why
+        proposal, proposals.APPLIED, opened.shell.now().astimezone(opened.zone), why
     )
     sentence = f"Applied {proposal.id}: {len(proposal.items)} small changes in {ENTITY_FILE}."
     commit.commit(opened, "evolve", [edit, noted], sentence, dry_run=dry_run, id=proposal.id)
@@ -115,7 +114,7 @@ def _apply(opened: Opened, proposal: Proposal, *, dry_run: bool) -> None:
 def _reject(opened: Opened, proposal: Proposal, *, dry_run: bool) -> None:
     if proposal.status == proposals.APPLIED:
         raise RefusedError(f"{proposal.id} is applied already; `bumble undo` takes it back.")
-    at = opened.shell.now().astimezone(zone(opened))
+    at = opened.shell.now().astimezone(opened.zone)
     planned = [proposals.plan_decided(proposal, proposals.REJECTED, at, f"reject {proposal.id}")]
     sentence = f"Rejected {proposal.id}; {ENTITY_FILE} stays as it is."
     commit.commit(opened, "evolve", planned, sentence, dry_run=dry_run, id=proposal.id)
@@ -127,7 +126,7 @@ def _applied(proposal: Proposal, source: str) -> str:
 
 def _find(opened: Opened, proposal_id: str) -> Proposal:
     by_id: dict[str, Path] = {path.stem: path for path in proposals.paths(opened.entity.evolution)}
-    return proposals.load(within(opened, listing.pick(by_id, proposal_id, "proposal")))
+    return proposals.load(opened.within(listing.pick(by_id, proposal_id, "proposal")))
 
 
 def _data(proposal: Proposal, source: str) -> dict[str, Any]:

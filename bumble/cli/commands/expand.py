@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from bumble.app import opening, output
-from bumble.app.opening import Opened
+from bumble.cli import output
 from bumble.cli.entity_command import reads
+from bumble.cli.opening import Opened
 from bumble.errors import RecordMissingError
 
 app = typer.Typer(rich_markup_mode=None)
@@ -30,7 +30,7 @@ def expand(
         text = expand.everywhere(opened.entity, reference)
     except RecordMissingError as problem:
         try:
-            text = whole_record.find(opened.entity, opening.zone(opened), reference).text
+            text = whole_record.find(opened.entity, opened.zone, reference).text
         except RecordMissingError:
             raise problem from None
     output.result(opened.shell, "expand", {"ref": reference, "text": text}, text)

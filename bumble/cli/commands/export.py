@@ -10,19 +10,25 @@ from typing import Annotated, Any
 import typer
 from msgspec import Struct
 
-from bumble.app import opening, output
-from bumble.app.opening import Opened
-from bumble.bridges.exports import bundle, card, destination, memories, okf, png, reading_copy
+from bumble.bridges.exports import (
+    agents,
+    bundle,
+    card,
+    destination,
+    memories,
+)
 from bumble.bridges.exports.memories import Pages
-from bumble.bridges.imports import lenient
-from bumble.cli import passphrases, people
+from bumble.bridges.imports import foreign
+from bumble.cli import output, passphrases, people
 from bumble.cli.entity_command import reads
 from bumble.cli.listing import counted
+from bumble.cli.opening import Opened
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import UsageError
 from bumble.files import disk
 from bumble.records import relationships
 from bumble.records.provenance import EVERYTHING, STRANGER, Reader
+from bumble.runtime.people import owner_id
 from bumble.text import yaml_edit
 
 app = typer.Typer(rich_markup_mode=None)
@@ -32,6 +38,7 @@ ENCRYPTED = ".age"
 class ExportRequest(Struct, frozen=True):
     """What an export is to be."""
 
+    form: str
     dest: Path
     reader: Reader
     picture: Path | None
@@ -46,7 +53,12 @@ def command(
     dest: Annotated[Path, typer.Argument(metavar="DEST", help="The file or folder to make.")],
     *,
     form: Annotated[
-        str, typer.Option("--to", metavar="FORM", help="card, okf, markdown or bundle.")
+        str,
+        typer.Option(
+            "--to",
+            metavar="FORM",
+            help="card, okf, markdown, bundle, claude-code, openclaw, hermes or letta.",
+        ),
     ],
     person: Annotated[
         str | None,
@@ -69,6 +81,7 @@ def command(
     card: who it is, and what everybody may know, as a PNG or JSON that other programs take.
     okf: each memory a file with its sources. markdown: a copy to read, with links, for Obsidian.
     bundle: everything as one archive, of which `bumble new DIR --from FILE` makes the same entity.
+    claude-code, openclaw, hermes, letta: a memory folder for that agent, as its owner may know it.
     """
     if form not in memories.FORMS:
         raise UsageError(
@@ -81,14 +94,14 @@ def command(
     target = Path(os.path.abspath(opened.shell.path(dest)))  # noqa: PTH100  (no link)
     destination.check(target, opened.root, force=force)
     reader = Reader(people.find(opened, person).id) if person is not None else EVERYTHING
-    asked = ExportRequest(target, reader, picture, tuple(recipient or ()), encrypt)
+    asked = ExportRequest(form, target, reader, picture, tuple(recipient or ()), encrypt)
     data, lines = WRITERS[form](opened, asked)
     data = {"form": form, "to": str(target), "for": reader.id or None, **data}
     output.result(opened.shell, "export", data, [f"Wrote {target}", *lines])
 
 
 def _pages(opened: Opened, reader: Reader) -> Pages:
-    zone, name = opening.zone(opened), opened.identity.name
+    zone, name = opened.zone, opened.identity.name
     pages = memories.collect(opened.entity, zone, name, reader)
     for path in pages.unread:
         output.warn(opened.shell, f"{path} can't be read and was left out: `bumble doctor`.")
@@ -108,15 +121,27 @@ def _told(pages: Pages) -> tuple[dict[str, Any], list[str]]:
 def _okf(opened: Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
     pages = _pages(opened, asked.reader)
     owner = relationships.person_id(opened.identity.owner.name or "you")
-    texts = okf.bundle(pages, opened.identity.name, owner, asked.reader, opened.shell.now())
+    texts = memories.bundle(pages, opened.identity.name, owner, asked.reader, opened.shell.now())
     destination.put_folder(asked.dest, texts)
     return _told(pages)
 
 
 def _markdown(opened: Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
     pages = _pages(opened, asked.reader)
-    destination.put_folder(asked.dest, reading_copy.copy(pages, opened.identity.name))
+    destination.put_folder(asked.dest, memories.copy(pages, opened.identity.name))
     return _told(pages)
+
+
+def _agent(opened: Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
+    """Write an agent's files: they know no audiences, so nothing of others goes in unasked."""
+    owner = owner_id(opened.entity, opened.identity)
+    pages = _pages(opened, asked.reader if asked.reader.id else Reader(owner, is_owner=True))
+    made = agents.WRITERS[asked.form](agents.Self(opened.identity, owner, pages))
+    destination.put_folder(asked.dest, made.texts)
+    data, lines = _told(pages)
+    if made.left_out:
+        lines.append(f"  {made.left_out} memories had no room there")
+    return {**data, "no_room": made.left_out}, lines
 
 
 def _card(opened: Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
@@ -125,7 +150,7 @@ def _card(opened: Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[st
         raise UsageError("A card is a .png or a .json: name DEST so.")
     pages = _pages(opened, asked.reader if asked.reader.id else STRANGER)
     values = yaml_edit.parse_mapping(disk.read(opened.root / ENTITY_FILE).decode("utf-8-sig"))
-    origin = lenient.mapping(lenient.mapping(values.get("x")).get("card"))
+    origin = foreign.mapping(foreign.mapping(values.get("x")).get("card"))
     owner = opened.identity.owner.name or "you"
     fields = card.data(opened.identity, origin, pages, owner, opened.shell.now())
     whole = card.as_json(fields) if ending == ".json" else _drawn(opened, asked, fields)
@@ -139,7 +164,7 @@ def _card(opened: Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[st
 
 def _drawn(opened: Opened, asked: ExportRequest, fields: dict[str, Any]) -> bytes:
     if asked.picture is None:
-        return card.as_png(fields, png.plain())
+        return card.as_png(fields, card.plain())
     source = opened.shell.path(asked.picture)
     try:
         return card.as_png(fields, disk.read(source))
@@ -149,7 +174,7 @@ def _drawn(opened: Opened, asked: ExportRequest, fields: dict[str, Any]) -> byte
 
 def _bundle(opened: Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
     encrypted = asked.encrypt or bool(asked.recipients) or asked.dest.suffix == ENCRYPTED
-    zone = opening.zone(opened)
+    zone = opened.zone
     gathered = bundle.collect(opened.entity, zone, asked.reader, encrypted=encrypted)
     data = bundle.packed(gathered)
     if encrypted:
@@ -185,4 +210,5 @@ WRITERS: dict[str, Callable[[Opened, ExportRequest], tuple[dict[str, Any], list[
     "okf": _okf,
     "markdown": _markdown,
     "bundle": _bundle,
+    **dict.fromkeys(memories.AGENTS, _agent),
 }

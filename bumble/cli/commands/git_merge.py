@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from bumble.app import output
+from bumble.cli import output
 from bumble.errors import UserError
 
 app = typer.Typer(rich_markup_mode=None)

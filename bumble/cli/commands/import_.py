@@ -7,16 +7,14 @@ from typing import Annotated
 
 import typer
 
-from bumble.app import opening, output, speakers
-from bumble.app.opening import Opened
 from bumble.bridges.imports import formats, source, writer
 from bumble.bridges.imports.formats import Format
-from bumble.bridges.imports.items import ImportContext
-from bumble.bridges.imports.report import ImportReport
+from bumble.bridges.imports.ledger import ImportContext, ImportReport
 from bumble.bridges.imports.source import ImportSource
 from bumble.bridges.imports.writer import Importer, Speaker
-from bumble.cli import commit, listing, text_input
+from bumble.cli import commit, listing, opening, output, people, text_input
 from bumble.cli.entity_command import writes
+from bumble.cli.opening import Opened
 from bumble.cli.options import DryRunOption
 from bumble.entity.changes import ChangeSet
 from bumble.errors import ImportInvalidError, RefusedError, UsageError
@@ -58,7 +56,7 @@ def command(
     often as you like: what is there already stays as it is.
     """
     name = text_input.one_line(speaker, "name") if speaker is not None else None
-    who = speakers.person(opened, name)
+    who = people.speaking(opened, name)
     first = listing.moment(since, opened, "--from") if since else None
     place = opened.shell.real_path(path)
     if not place.exists():
@@ -89,7 +87,7 @@ def command(
 def _context(opened: Opened, person: str) -> ImportContext:
     entries = forgotten.read(opened.entity.root)
     return ImportContext(
-        opening.zone(opened), person, lambda name: any(entry.is_named(name) for entry in entries)
+        opened.zone, person, lambda name: any(entry.is_named(name) for entry in entries)
     )
 
 

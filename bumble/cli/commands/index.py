@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bumble.app import output, weights
-from bumble.app.opening import Opened
-from bumble.cli import index_sync, listing
+from bumble.cli import index_place, listing, output
 from bumble.cli.entity_command import reads
+from bumble.cli.models import weights
+from bumble.cli.opening import Opened
 from bumble.errors import RecordInvalidError
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def index(
     Every command that searches does this by itself; the index can be deleted at any time.
     """
     embedder = weights.embedder(opened)
-    report, at = index_sync.up_to_date(opened, embedder, rebuild=rebuild)
+    report, at = index_place.up_to_date(opened, embedder, rebuild=rebuild)
     lines = [_summary(report), _vectors(report, embedder)]
     data = _data(opened, report, at, embedder)
     output.result(opened.shell, "index", data, [line for line in lines if line])

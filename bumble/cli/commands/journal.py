@@ -8,12 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
-from bumble.app import opening, output
-from bumble.app.opening import Opened
-from bumble.cli import commit, listing, text_input, viewing
+from bumble.cli import commit, listing, output, text_input
 from bumble.cli.commit import FromOption
 from bumble.cli.entity_command import shows, writes
 from bumble.cli.listing import LimitOption, Listing, SinceOption
+from bumble.cli.opening import Opened
 from bumble.cli.options import DryRunOption, TagOption
 from bumble.cli.text_input import EditorOption, TextArgument
 from bumble.errors import UsageError
@@ -105,9 +104,9 @@ def add(
 ) -> None:
     """Write an entry at the end of the diary."""
     tags = tuple(_tag(text) for text in tag or ())
-    opening.within(opened, opened.entity.journal)
+    opened.within(opened.entity.journal)
     with text_input.collect(opened.shell, text, in_editor=editor, name=journal.PATH) as entry:
-        zone, at = opening.zone(opened), opened.shell.now()
+        zone, at = opened.zone, opened.shell.now()
         why = f"write in the journal: {output.shorten(entry, 50)}"
         change = journal.plan_add(at, entry, zone, why, tags=tags)
         sentence = f"Added an entry of {at.astimezone(zone):%Y-%m-%d %H:%M:%S}."
@@ -128,7 +127,7 @@ def edit(
         opened,
         "journal edit",
         journal.PATH,
-        lambda text: journal.parse(text, zone=opening.zone(opened)),
+        lambda text: journal.parse(text, zone=opened.zone),
         source=source,
         dry_run=dry_run,
     )
@@ -136,11 +135,11 @@ def edit(
 
 def _entries(opened: Opened, since: str | None, tags: Sequence[str] | None) -> list[JournalEntry]:
     """Return the entries that are wanted, the newest last."""
-    file = opening.within(opened, opened.entity.journal)
+    file = opened.within(opened.entity.journal)
     start = listing.moment(since, opened, "--since") if since is not None else None
     wanted = {_tag(tag).casefold() for tag in tags or ()}
-    written = journal.read(file, opening.zone(opened)).entries
-    entries = map(viewing.Viewer(opened).seen, written)
+    written = journal.read(file, opened.zone).entries
+    entries = map(listing.Viewer(opened).seen, written)
     return sorted(
         (
             entry

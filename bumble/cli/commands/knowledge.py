@@ -8,12 +8,11 @@ from typing import Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from bumble.app import opening, output
-from bumble.app.opening import Opened
-from bumble.cli import commit, listing, text_input, viewing
+from bumble.cli import commit, listing, output, text_input
 from bumble.cli.commit import FromOption
 from bumble.cli.entity_command import looks_back, writes
 from bumble.cli.listing import Listing
+from bumble.cli.opening import Opened
 from bumble.cli.options import DryRunOption, YesOption
 from bumble.cli.text_input import EditorOption, TextArgument
 from bumble.errors import SectionLockedError, UsageError
@@ -60,7 +59,7 @@ def show(
     ] = None,
 ) -> None:
     """Show a section, or all."""
-    whole, viewer = _read(opened), viewing.Viewer(opened)
+    whole, viewer = _read(opened), listing.Viewer(opened)
     book = replace(whole, sections=tuple(map(viewer.seen, whole.sections)))
     if title is not None:
         section = _find(book, title)
@@ -234,7 +233,7 @@ def _write(
 
 
 def _read(opened: Opened) -> Knowledge:
-    return knowledge.read(opening.within(opened, opened.entity.knowledge))
+    return knowledge.read(opened.within(opened.entity.knowledge))
 
 
 def _find(book: Knowledge, title: str) -> KnowledgeSection:

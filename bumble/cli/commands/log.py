@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from bumble.app import output
-from bumble.app.opening import Opened
+from bumble.cli import output
 from bumble.cli.entity_command import shows
+from bumble.cli.opening import Opened
 
 app = typer.Typer(rich_markup_mode=None)
 

@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from bumble.app import output, weights
-from bumble.app.mcp import library, servers
-from bumble.app.opening import Opened
-from bumble.cli import index_sync, listing, mcp_clients, memory_query
+from bumble.cli import index_place, listing, mcp_clients, memory_query, output
 from bumble.cli.entity_command import writes
+from bumble.cli.mcp import library, servers
+from bumble.cli.models import weights
+from bumble.cli.opening import Opened
 from bumble.errors import UsageError
 
 if TYPE_CHECKING:
     from bumble.chat.mcp_client.servers import Running
     from bumble.chat.participants import Person
     from bumble.index.memory import Memory
+    from bumble.runtime.runtime import Runtime
 
 app = typer.Typer(rich_markup_mode=None)
 NO_SERVERS = (
@@ -121,17 +122,26 @@ def _server_lines(server: Mapping[str, Any]) -> list[str]:
 
 def _serving(opened: Opened, speaker: str | None, *, write: bool) -> Callable[[], None]:
     with library():
-        from bumble.bridges.mcp_server import server, wire
+        from bumble.bridges.mcp_server import server
     from bumble.bridges.mcp_server.desk import Desk
 
-    desk = Desk(opened, _reader(opened, speaker), _memory(opened))
-    return partial(wire.serve, server.make(desk, writes=write))
+    desk = Desk(_runtime(opened), _reader(opened, speaker), _memory(opened))
+    return partial(server.serve, server.make(desk, writes=write))
+
+
+def _runtime(opened: Opened) -> Runtime:
+    """Return what the entity works with; no model is asked."""
+    from bumble.cli import runtimes
+    from bumble.cli.models.chat_model import lazy_model
+
+    model = lazy_model(opened, "mcp", yes=False, needed=False)
+    return runtimes.runtime(opened, None, model, yes=False, writes=True)
 
 
 def _reader(opened: Opened, speaker: str | None) -> Person:
-    from bumble.app import speakers
+    from bumble.cli import people
 
-    return speakers.person(opened, speaker)
+    return people.speaking(opened, speaker)
 
 
 def _memory(opened: Opened) -> Callable[[], Memory]:
@@ -139,7 +149,9 @@ def _memory(opened: Opened) -> Callable[[], Memory]:
     embedder = cache(lambda: weights.embedder(opened))
 
     def memory() -> Memory:
-        _, place = index_sync.up_to_date(opened, embedder(), wait_seconds=memory_query.WAIT_SECONDS)
+        _, place = index_place.up_to_date(
+            opened, embedder(), wait_seconds=memory_query.WAIT_SECONDS
+        )
         return memory_query.memory_of(opened, embedder, place)
 
     return memory

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from bumble.app import output
-from bumble.app.opening import Opened, keeping, locate, settle_git, shell_of
-from bumble.app.process import Shell
+from bumble.cli import output
+from bumble.cli.opening import Opened, locate, settle_git, shell_of
 from bumble.cli.options import (
     CheckOption,
     EntityOption,
@@ -17,6 +16,7 @@ from bumble.cli.options import (
     LockTimeoutOption,
     NowOption,
 )
+from bumble.cli.process import Shell
 from bumble.entity import changes, commits, settings
 from bumble.entity.folder import ENTITY_FILE, Entity
 from bumble.entity.settings import SCHEMA_VERSION
@@ -58,7 +58,7 @@ def migrate(
     if planned.due and not check:
         after = _opened_after(shell, root, planned)
         kept = migration.keep(Entity(root), planned.version, shell.now(), git.at(root))
-        commits.apply(root, planned.change_set, keeping(after), timeout_seconds=wait)
+        commits.apply(root, planned.change_set, after.commit_policy, timeout_seconds=wait)
     data = {
         "format": planned.version,
         "wanted": SCHEMA_VERSION,

@@ -11,10 +11,11 @@ import typer
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from bumble.app import model_choice, opening, output, weights
-from bumble.app.opening import shell_of
-from bumble.app.process import Shell
+from bumble.cli import opening, output
+from bumble.cli.models import chat_model, weights
+from bumble.cli.opening import shell_of
 from bumble.cli.options import DryRunOption, EntityOption, JsonOption, YesOption
+from bumble.cli.process import Shell
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import (
     NotAnEntityError,
@@ -24,11 +25,11 @@ from bumble.errors import (
     WeightsMissingError,
 )
 from bumble.files import disk
-from bumble.llm import engine_probe
+from bumble.llm import detect
 from bumble.models.weights.choice import Choice
 
 if TYPE_CHECKING:
-    from bumble.app.abilities import ModelStanding
+    from bumble.cli.models.abilities import ModelStanding
     from bumble.entity.settings import Settings
     from bumble.models.abilities.results import ModelResult
     from bumble.models.weights.catalog import Catalog, CatalogEntry, Source, WeightsFile
@@ -250,7 +251,7 @@ def show(
     of_catalog = [entry for entry in weights.catalog_of(shell) if entry.name == name]
     # One of the catalog is meant by its name, whatever endpoint is set.
     opened = opening.configured(ctx, entity, llm__model=None if of_catalog else name)
-    chosen = None if of_catalog else model_choice.choose_model(opened)
+    chosen = None if of_catalog else chat_model.choose_model(opened)
     if chosen is not None and chosen.entry is None:
         output.result(shell, "model show", *model_view.shown(opened, chosen))
         return
@@ -283,7 +284,7 @@ def _data(shell: Shell, state: ModelState, trusted: Sequence[ModelStanding]) -> 
 
 
 def _probed(shell: Shell, entry: CatalogEntry) -> ModelResult:
-    from bumble.app import abilities
+    from bumble.cli.models import abilities
 
     return abilities.result_of(shell, Choice("embedded", entry.name, "", entry=entry))
 
@@ -442,7 +443,7 @@ def _pull(
     if dry_run:
         offer = f"{entry.name} from {own}" if own else weights.offered(shell, entry)
         return _pulled(entry, f"would fetch {offer}" if offer else "no source has it", None)
-    if entry.kind == "chat" and (problem := engine_probe.problem()):
+    if entry.kind == "chat" and (problem := detect.problem()):
         output.warn(shell, problem)  # they may be meant for another machine
     if own:  # a file that is on this machine already needs no leave
         fetched = weights.bring(shell, _only_from_here(entry), own)
@@ -530,7 +531,7 @@ def remove(
         question = f"Delete {', '.join(present)} ({size}) from {shell.weights}?"
         commit.confirm(shell, question, "Say --yes to delete without being asked.", yes=yes)
         for name in present:
-            with disk.refusing(shell.weights / name):
+            with disk.translate_os_errors(shell.weights / name):
                 store.remove(shell.weights, name)
     verb = "Would delete" if dry_run else "Deleted"
     sentence = (

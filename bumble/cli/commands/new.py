@@ -10,11 +10,11 @@ from typing import Annotated
 
 import typer
 
-from bumble.app import model_choice, output
-from bumble.app.opening import shell_of, without_entity
-from bumble.app.process import Shell
-from bumble.cli import new_entity, passphrases
+from bumble.cli import new_entity, output, passphrases
+from bumble.cli.models import chat_model
+from bumble.cli.opening import shell_of, without_entity
 from bumble.cli.options import JsonOption
+from bumble.cli.process import Shell
 from bumble.entity import approvals
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import BundleInvalidError, UsageError
@@ -78,7 +78,7 @@ def new(
         lines.insert(1, f"{sentence} bumble commits nothing there unless `git.autocommit` is set")
     output.result(shell, "new", identity, lines)
     opened = without_entity(shell)
-    if model_choice.is_open(opened):
+    if chat_model.is_open(opened):
         from bumble.cli import start  # only now: it looks at what a model needs
 
         start.ask(opened)
@@ -88,11 +88,11 @@ def _restore(
     shell: Shell, folder: Path, archive: Path, key_file: Path | None, *, use_git: bool
 ) -> None:
     """Make the entity of an archive again."""
-    from bumble.bridges.exports import destination, restore
+    from bumble.bridges.exports import bundle, destination
     from bumble.history import driver
 
     root = new_entity.root_of(shell, folder)
-    restore.check(root)
+    bundle.check(root)
     source = shell.real_path(archive)
     is_kept = use_git and gitdir.find(root) is None
     approvals.forget(root)
@@ -100,7 +100,7 @@ def _restore(
         _opened(shell, source, key_file) as plain,
         destination.folder(root, last=ENTITY_FILE) as draft,
     ):
-        names = restore.unpack(plain, draft)
+        names = bundle.unpack(plain, draft)
         if is_kept := is_kept and git.init(draft):
             driver.install(draft)
     kept_by = str(root) if is_kept else None

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import typer
 
-from bumble.app import body_view
-from bumble.app.opening import Opened
 from bumble.body import noise
-from bumble.cli import run_job
+from bumble.cli import body_view, run_job
 from bumble.cli.entity_command import runs_job, shows
 from bumble.cli.listing import Listing, show_list, when
+from bumble.cli.opening import Opened
 from bumble.cli.run_job import JobFlags
 
 app = typer.Typer(
@@ -41,7 +40,7 @@ def list_(opened: Opened) -> None:
 @runs_job
 def tick(opened: Opened, flags: JobFlags) -> None:
     """Let one to three stray thoughts come, if the last are long enough ago."""
-    from bumble.app import runtimes
+    from bumble.cli import runtimes
     from bumble.jobs import musings
 
     with runtimes.open_runtime(opened, "noise tick", yes=flags.yes) as runtime:

@@ -10,12 +10,11 @@ from typing import Annotated, Any
 import typer
 from msgspec.structs import asdict
 
-from bumble.app import index_place, output
-from bumble.app.opening import Opened, zone
-from bumble.cli import commit, people, text_input, viewing
+from bumble.cli import commit, index_place, listing, output, people, text_input
 from bumble.cli.commit import FromOption
 from bumble.cli.entity_command import looks_back, writes
 from bumble.cli.listing import counted, details, origin, show_list, when
+from bumble.cli.opening import Opened
 from bumble.cli.options import (
     DryRunOption,
     YesOption,
@@ -66,7 +65,7 @@ def show(
     from bumble.runtime import people as standings
     from bumble.runtime import spoken
 
-    person = viewing.Viewer(opened).seen(people.find(opened, name))
+    person = listing.Viewer(opened).seen(people.find(opened, name))
     language = spoken.by_person(
         opened.entity, opened.config.language, person.id, opened.shell.now()
     )
@@ -133,7 +132,7 @@ def add(
             question = f"{like.name} is known. Is {label} somebody else?"
             advice = f"Introduce them with --yes; if they are one, say {like.name}."
             commit.confirm(opened.shell, question, advice, yes=yes)
-    at = opened.shell.now().astimezone(zone(opened))
+    at = opened.shell.now().astimezone(opened.zone)
     person = relationships.new(names[0], at)
     with text_input.collect(
         opened.shell, text, in_editor=editor, name=f"{person.id}.md", required=False
@@ -177,8 +176,8 @@ def forget(
     The one command that rewrites conversations. What others share loses the name; what may still
     tell of them is named as undecided. Earlier versions in git are not touched.
     """
+    from bumble.jobs.forgetting import forget
     from bumble.jobs.forgetting import forget as forgetting
-    from bumble.jobs.forgetting import traces
 
     listing = people.everybody(opened)
     if listing.broken:
@@ -186,14 +185,14 @@ def forget(
     person = relationships.match(listing.records, name)
     names = (name, *(person.names if person else ()))
     person_id = person.id if person else people.id_of(opened, name)
-    plan = forgetting.plan(opened.entity, person_id, names, zone(opened))
+    plan = forgetting.plan(opened.entity, person_id, names, opened.zone)
     root = opened.entity.root
     caches = opened.shell.own_caches(root)
     if plan.changes and not dry_run:
         question = f"Forget {names[-1] if not person else person.name}: {plan.summary}?"
         commit.confirm(opened.shell, question, "Say --yes, or look first with --dry-run.", yes=yes)
         # first: after a kill nobody would come back to it
-        traces.drop_caches(opened.entity, caches)
+        forget.drop_caches(opened.entity, caches)
     sentence = f"Forgot {name}: {plan.summary}."
     key = secrets.token_hex(16)  # nobody may foresee it
     record = forgetting.plan_record(plan, opened.shell.now(), key) if plan.changes else None
@@ -210,10 +209,12 @@ def forget(
         undecided=[asdict(entry) for entry in plan.undecided],
     )
     if plan.changes and not dry_run:
-        traces.drop_caches(opened.entity, caches)
-        at = index_place.of(opened.entity, opened.config.index)
+        forget.drop_caches(opened.entity, caches)
+        at = index_place.place_of(opened.entity, opened.config.index)
         identity = opened.identity
-        for left in traces.scrub(opened.entity, [plan], at, name=identity.name, zone=zone(opened)):
+        for left in forget.scrub_traces(
+            opened.entity, [plan], at, name=identity.name, zone=opened.zone
+        ):
             output.say(left)
         _tell_of_copies(opened)
     for entry in plan.undecided:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bumble.app import opening, output, weights
-from bumble.app.opening import Opened
-from bumble.cli import index_sync, listing, memory_query, people
+from bumble.cli import index_place, listing, memory_query, output, people
 from bumble.cli.entity_command import reads
 from bumble.cli.memory_query import AsOption
+from bumble.cli.models import weights
+from bumble.cli.opening import Opened
 from bumble.cli.options import LimitOption
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def petri(
     if query is not None:
         query = memory_query.text_of([query])
     embedder = weights.embedder(opened) if query is not None else None
-    _, place = index_sync.up_to_date(opened, embedder, wait_seconds=memory_query.WAIT_SECONDS)
+    _, place = index_place.up_to_date(opened, embedder, wait_seconds=memory_query.WAIT_SECONDS)
     memory, now = memory_query.memory_of(opened, lambda: embedder, place), _now(opened)
     taken = survey.take(memory, now, readers)
     if topic is not None:
@@ -72,7 +72,7 @@ def petri(
 
 
 def _now(opened: Opened) -> datetime:
-    return opened.shell.now().astimezone(opening.zone(opened))
+    return opened.shell.now().astimezone(opened.zone)
 
 
 def _readers(opened: Opened, speaker: str | None) -> tuple[str, ...]:

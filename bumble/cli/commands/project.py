@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from bumble.app import output
-from bumble.app.opening import Opened, within
-from bumble.cli import commit, listing, people, text_input, viewing
+from bumble.cli import commit, listing, output, people, text_input
 from bumble.cli.commit import FromOption
 from bumble.cli.entity_command import shows, writes
-from bumble.cli.listing import Listing
+from bumble.cli.opening import Opened
 from bumble.cli.options import DryRunOption
+from bumble.cli.shelf import Shelf
 from bumble.errors import RecordExistsError, UsageError
 from bumble.files import disk
 from bumble.records import projects
@@ -25,6 +23,7 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Look at and change what is worked on over days.",
 )
+PROJECTS = Shelf(projects.PROJECT, by=("title", "id"))
 TitleArgument = Annotated[
     str, typer.Argument(metavar="TITLE", help="What the project is called, or its file's name.")
 ]
@@ -60,15 +59,16 @@ def list_(
         step = project.steps[0] if project.steps else ""
         return [project.title, project.status, output.shorten(step)]
 
-    everything = _all(opened, done=done or opened.shell.everything)
-    listing.show_list(opened, "project list", everything, _data, line, NONE)
+    all_ = done or opened.shell.everything
+    listed = PROJECTS.listed(opened, keep=lambda one: all_ or one.status != projects.DONE)
+    listing.show_list(opened, "project list", listed, _data, line, NONE)
 
 
 @app.command()
 @shows
 def show(opened: Opened, title: TitleArgument) -> None:
     """Show a project: why it is worked on, its next steps, and who has part in it."""
-    project = viewing.Viewer(opened).seen(_find(opened, title))
+    project = PROJECTS.seen(opened, title)
     rows = [
         ("status", project.status),
         ("people", ", ".join(project.people)),
@@ -96,7 +96,7 @@ def add(
 ) -> None:
     """Begin a project."""
     title = text_input.one_line(title, "title")
-    existing = projects.match(_all(opened).records, title)
+    existing = projects.match(PROJECTS.listed(opened).records, title)
     if existing is not None:
         raise RecordExistsError(opened.entity.root / projects.path(existing.id))
     edit = _edit(opened, None, why, steps, person, tags)
@@ -128,17 +128,16 @@ def edit(
     if wanted != Edit():
         if source is not None:
             raise UsageError("--from has the whole text: give no other value with it.")
-        _change(opened, "project edit", _find(opened, title), wanted, dry_run=dry_run)
+        _change(opened, "project edit", PROJECTS.find(opened, title), wanted, dry_run=dry_run)
         return
-    path = _path(opened, title)
-    commit.edit_record(opened, "project edit", path, projects.parse, source=source, dry_run=dry_run)
+    PROJECTS.edit(opened, title, source=source, dry_run=dry_run)
 
 
 @app.command()
 @writes
 def done(opened: Opened, title: TitleArgument, *, dry_run: DryRunOption = False) -> None:
     """Note that a project is done: no message brings it to mind any more."""
-    project = _find(opened, title)
+    project = PROJECTS.find(opened, title)
     _change(opened, "project done", project, Edit(projects.DONE), dry_run=dry_run)
 
 
@@ -166,32 +165,6 @@ def _edit(
 def _ids(opened: Opened, names: list[str] | None) -> list[str] | None:
     """Return the ids of people by the names they go by."""
     return None if names is None else [people.find(opened, name).id for name in names]
-
-
-def _all(opened: Opened, *, done: bool = True) -> Listing[Project]:
-    return listing.readable(
-        opened,
-        projects.paths(opened.entity.projects),
-        projects.load,
-        keep=lambda project: done or project.status != projects.DONE,
-    )
-
-
-def _find(opened: Opened, title: str) -> Project:
-    listed = _all(opened).records
-    project = projects.match(listed, title)
-    if project is None:
-        names = [name for other in listed for name in (other.title, other.id)]
-        raise listing.missing("project", title, names)
-    return project
-
-
-def _path(opened: Opened, title: str) -> Path:
-    """Return the file of a project, which may be one that can't be read."""
-    path = opened.entity.root / projects.path(disk.file_name(title))
-    if not path.is_file():
-        path = opened.entity.root / projects.path(_find(opened, title).id)
-    return within(opened, path)
 
 
 def _data(project: Project) -> dict[str, Any]:

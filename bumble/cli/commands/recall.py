@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from msgspec.structs import asdict, replace
 
-from bumble.app import output, weights
-from bumble.app.opening import Opened
 from bumble.body.affects import IMPRINT_BASE, IMPRINT_CAP
-from bumble.cli import index_sync, listing, memory_query, people
+from bumble.cli import index_place, listing, memory_query, output, people
 from bumble.cli.entity_command import looks_back
 from bumble.cli.memory_query import AsOption, QueryArgument
+from bumble.cli.models import weights
+from bumble.cli.opening import Opened
 from bumble.cli.options import LimitOption
 from bumble.errors import UsageError
 from bumble.records import base
@@ -97,7 +97,7 @@ def recall(
     embedder = weights.embedder(opened)
     if embedder is None and opened.config.embedding.model == "none":
         output.say("By words alone: `embedding.model` is none.")
-    _, place = index_sync.up_to_date(opened, embedder, wait_seconds=memory_query.WAIT_SECONDS)
+    _, place = index_place.up_to_date(opened, embedder, wait_seconds=memory_query.WAIT_SECONDS)
     memory = memory_query.memory_of(opened, lambda: embedder, place)
     kinds = _kinds(kind or ())
     hits = _hits(opened, memory, search, asked, kinds, limit, plain=plain, faded=faded)

@@ -12,10 +12,9 @@ from typing import Annotated, Any
 
 import typer
 
-from bumble.app import runtimes
-from bumble.app.opening import Opened
-from bumble.cli import people, run_job
+from bumble.cli import people, run_job, runtimes
 from bumble.cli.entity_command import runs_job
+from bumble.cli.opening import Opened
 from bumble.cli.run_job import JobFlags
 from bumble.runtime.job import Due, JobResult
 

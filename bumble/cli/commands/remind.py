@@ -5,19 +5,18 @@ from __future__ import annotations
 import re
 import shlex
 from datetime import UTC, datetime, timedelta, tzinfo
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 from msgspec.structs import replace
 
-from bumble.app import opening, output
-from bumble.app.opening import Opened
-from bumble.cli import commit, listing, people, run_job, text_input
+from bumble.cli import commit, listing, output, people, run_job, text_input
 from bumble.cli.entity_command import runs_job, shows, writes
 from bumble.cli.listing import LimitOption
+from bumble.cli.opening import Opened
 from bumble.cli.options import DryRunOption, IdArgument, YesOption
 from bumble.cli.run_job import JobFlags
+from bumble.cli.shelf import Shelf
 from bumble.cli.text_input import EditorOption, TextArgument
 from bumble.errors import UsageError
 from bumble.records import base, reminders
@@ -31,6 +30,7 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Have it say something at some time.",
 )
+REMINDERS = Shelf(reminders.REMINDER)
 NONE = 'No reminders. Add one with `bumble remind add "..." --in 2h`.'
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 DURATION = re.compile(
@@ -77,13 +77,13 @@ def add(
     dry_run: DryRunOption = False,
 ) -> None:
     """Add a reminder: said in the next talk once it is due, or by `bumble tick` on a terminal."""
-    from bumble.app import speakers
+    from bumble.cli import people
 
-    made_at = opened.shell.now().astimezone(opening.zone(opened))
+    made_at = opened.shell.now().astimezone(opened.zone)
     due = _due(opened, at, after, cron, made_at)
     how = deliver or (COMMAND if command else SESSION)
     for_owner = how == SESSION and not person
-    whom = speakers.person(opened, person) if person or for_owner else None
+    whom = people.speaking(opened, person) if person or for_owner else None
     audience = (whom.id,) if whom and not for_owner else ()
     with text_input.collect(opened.shell, text, in_editor=editor, name="reminder.md") as draft:
         try:
@@ -129,7 +129,7 @@ def _due(
 
     if at and after:
         raise UsageError("--at and --in both say when: choose one.")
-    zone = opening.zone(opened)
+    zone = opened.zone
     try:
         first = schedule.following(cron, now, zone) if cron else None
     except ValueError as error:
@@ -181,16 +181,12 @@ def list_(
     limit: LimitOption = 20,
 ) -> None:
     """List reminders that are still to come, the next one first."""
-    listed = listing.readable(
-        opened,
-        reminders.paths(opened.entity.reminders),
-        reminders.load,
-        keep=lambda reminder: opened.shell.everything or not reminder.done,
-    )
+    everything = opened.shell.everything
+    listed = REMINDERS.listed(opened, keep=lambda one: everything or not one.done)
     ordered = sorted(listed.records, key=lambda reminder: (reminder.at, reminder.id))
     more = len(ordered) > limit
     shown = listing.Listing(tuple(ordered[:limit]), listed.broken, more, listed.others)
-    short = listing.short_ids([reminder.id for reminder in shown.records], _by_id(opened))
+    short = listing.short_ids([reminder.id for reminder in shown.records], REMINDERS.paths(opened))
     names = people.names(opened)
 
     def line(reminder: Reminder) -> list[str]:
@@ -213,7 +209,7 @@ def list_(
 @runs_job
 def run(opened: Opened, flags: JobFlags) -> None:
     """Say the reminders that are due, and nothing else of what `bumble tick` does."""
-    from bumble.app import runtimes
+    from bumble.cli import runtimes
     from bumble.jobs import reminders as delivery
     from bumble.runtime.job import Pass
 
@@ -239,18 +235,16 @@ def remove(
     dry_run: DryRunOption = False,
 ) -> None:
     """Remove a reminder's file."""
-    path = listing.pick(_by_id(opened), reminder_id, "reminder")
-    reminder = reminders.load(opening.within(opened, path))
+    reminder = REMINDERS.find(opened, reminder_id)
     text = output.shorten(reminder.text, 50)
-    what, place = f'the reminder "{text}"', reminders.path(reminder.id)
-    commit.confirm_removal(opened, what, place, yes=yes, dry_run=dry_run)
-    planned = [reminders.plan_forget(reminder, f"forget to remind: {text}")]
-    sentence = f"Removed {reminders.path(reminder.id)}."
-    commit.commit(opened, "remind remove", planned, sentence, dry_run=dry_run, id=reminder.id)
-
-
-def _by_id(opened: Opened) -> dict[str, Path]:
-    return {path.stem: path for path in reminders.paths(opened.entity.reminders)}
+    REMINDERS.remove(
+        *(opened, "remind remove", reminder, text),
+        why=f"forget to remind: {text}",
+        sentence=f"Removed {reminders.path(reminder.id)}.",
+        yes=yes,
+        dry_run=dry_run,
+        id=reminder.id,
+    )
 
 
 def _data(reminder: Reminder) -> dict[str, Any]:

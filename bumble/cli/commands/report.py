@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from bumble.app import body_view, opening, output
-from bumble.app.opening import Opened
-from bumble.cli import people, viewing
+from bumble.bridges.exports import destination
+from bumble.bridges.report import body_over_time, page
+from bumble.bridges.report.body_over_time import BodyMoment
+from bumble.bridges.report.life import Collector, shown
+from bumble.bridges.report.page import LifeReport
+from bumble.cli import body_view, listing, output, people
 from bumble.cli.entity_command import shows
+from bumble.cli.opening import Opened
 from bumble.errors import (
     HistoryClosedError,
     HistoryMissingError,
@@ -22,12 +26,9 @@ from bumble.errors import (
     UserError,
 )
 from bumble.files import disk
-
-if TYPE_CHECKING:
-    from bumble.bridges.report.body_over_time import Moment
-    from bumble.bridges.report.page import LifeReport
-    from bumble.history.log import Commit
-    from bumble.records.provenance import Reader
+from bumble.history import log
+from bumble.records import kinds
+from bumble.records.provenance import Reader
 
 app = typer.Typer(rich_markup_mode=None)
 STDOUT = Path("-")
@@ -56,18 +57,15 @@ def report(
 
     It shows what happened, who it knows, what it believes and why.
 
-    One file that loads nothing and sends nothing: a timeline, the body over time, people, beliefs
-    down to what was said, dreams, what changed this month. An earlier report is replaced.
+    One file that loads nothing and sends nothing: at first the little that tells most, then all of
+    it, people, beliefs down to what was said, dreams, a timeline. An earlier report is replaced.
     """
-    from bumble.bridges.report import page
-    from bumble.records.provenance import Reader
-
     if dest == STDOUT and opened.shell.json:
         raise UsageError("The page goes where --json would print: name a FILE.")
     target = None if dest == STDOUT else _target(opened, dest)
     if target is not None:
         _check(target, opened.root, force=force)
-    reader = viewing.reader(opened)
+    reader = listing.reader(opened)
     if person is not None:
         reader = Reader(people.find(opened, person).id)
     made = _report(opened, reader)
@@ -78,7 +76,7 @@ def report(
         output.piece(text)
         return
     data = text.encode("utf-8", "replace")
-    _put(target, data)
+    destination.put_file(target, data)
     _tell(opened, made, target, len(data), reader)
 
 
@@ -93,9 +91,6 @@ def _target(opened: Opened, dest: Path | None) -> Path:
 
 
 def _check(target: Path, root: Path, *, force: bool) -> None:
-    from bumble.bridges.exports import destination
-    from bumble.bridges.report import page
-
     is_ours = False
     with suppress(OSError):
         is_ours = page.is_report(disk.read(target, most=page.HEAD_BYTES))
@@ -107,26 +102,15 @@ def _check(target: Path, root: Path, *, force: bool) -> None:
     destination.check(target, root, force=True)
 
 
-def _put(target: Path, data: bytes) -> None:
-    from bumble.bridges.exports import destination
-
-    destination.put_file(target, data)
-
-
 def _report(opened: Opened, reader: Reader) -> LifeReport:
-    from bumble.bridges.report import body_over_time, changed
-    from bumble.bridges.report.life import Collector, shown
-    from bumble.bridges.report.page import LifeReport
-    from bumble.records import kinds
-
-    zone = opening.zone(opened)
+    zone = opened.zone
     now = opened.shell.now().astimezone(zone)
     name = opened.identity.name
     progress = output.Progress(f"Reading {name}'s memories", opened.shell.environ)
     collector = Collector(opened.entity, zone, name, reader, now)
     life = collector.collect(progress)
     progress.clear()
-    commits, moments = _history(opened) if reader.is_owner else (None, [])
+    moments = _history(opened) if reader.is_owner else []
     present = _present(opened) if reader.is_owner else None
     return LifeReport(
         shown(name),
@@ -134,34 +118,26 @@ def _report(opened: Opened, reader: Reader) -> LifeReport:
         now,
         life,
         body_over_time.of(life.of(kinds.EPISODE), moments, present),
-        changed.of(life, now, commits),
     )
 
 
-def _history(opened: Opened) -> tuple[list[Commit] | None, list[Moment]]:
-    """Return the commits of the last weeks, and the body by the history of its file.
+def _history(opened: Opened) -> list[BodyMoment]:
+    """Return the body by the history of its file.
 
-    Only the owner gets them: when it moved, others talked.
+    Only the owner gets it: when it moved, others talked.
     """
-    from bumble.bridges.report import body_over_time, changed
-    from bumble.history import log
-
     try:
         log.require(opened.root)
-        commits = changed.history(opened.root, opened.shell.now())
-        return commits, body_over_time.history(opened.root, opening.zone(opened))
+        return body_over_time.history(opened.root, opened.zone)
     except HistoryMissingError:
-        return None, []
+        return []
     except (HistoryClosedError, HistoryUnreadableError) as error:
         output.warn(opened.shell, f"The history was left out: {error}")
-        return None, []
+        return []
 
 
-def _present(opened: Opened) -> Moment | None:
+def _present(opened: Opened) -> BodyMoment | None:
     """Return the body at present; None where nothing has moved it, or its file can't be read."""
-    from bumble.bridges.report import body_over_time
-    from bumble.bridges.report.body_over_time import Moment
-
     try:
         presence = body_view.look(opened)
     except UserError as error:
@@ -169,7 +145,7 @@ def _present(opened: Opened) -> Moment | None:
         return None
     if presence.stored_at is None:
         return None
-    return Moment(presence.soma.at, body_over_time.levels(presence.soma))
+    return body_over_time.BodyMoment(presence.soma.at, body_over_time.levels(presence.soma))
 
 
 def _tell(opened: Opened, made: LifeReport, target: Path, size: int, reader: Reader) -> None:
@@ -182,7 +158,6 @@ def _tell(opened: Opened, made: LifeReport, target: Path, size: int, reader: Rea
         "counts": {**counts, "person": len(life.people)},
         "withheld": life.withheld,
         "unread": life.unread,
-        "has_history": made.changed.has_history,
     }
     memories = f"{life.count:,} memor{'y' if life.count == 1 else 'ies'}"
     lines = [f"Wrote {target}", f"  {memories}, {output.size(size)}"]

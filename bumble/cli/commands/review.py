@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bumble.app import opening, output
-from bumble.app.opening import Opened
-from bumble.cli import listing
+from bumble.cli import listing, opening, output
 from bumble.cli.commit import apply
 from bumble.cli.entity_command import reads, writes
 from bumble.cli.listing import Listing
+from bumble.cli.opening import Opened
 from bumble.cli.options import DryRunOption
 from bumble.entity import companions, review_branch
 from bumble.entity.changes import Version

@@ -6,12 +6,12 @@ from typing import Annotated, Any
 
 import typer
 
-from bumble.app import output, runtimes
-from bumble.app.opening import Opened
 from bumble.chat import route as router
-from bumble.cli import text_input
+from bumble.cli import output, runtimes, text_input
 from bumble.cli.entity_command import reads
+from bumble.cli.opening import Opened
 from bumble.errors import UsageError
+from bumble.fallback import sayings
 from bumble.runtime import people, spoken
 from bumble.text import languages
 
@@ -38,7 +38,7 @@ def route(
         owner = people.owner_id(runtime.entity, runtime.identity)
         before = spoken.by_person(runtime.entity, runtime.config.language, owner, runtime.now())
         language = languages.spoken([message], before) or before
-        able = runtime.abilities.tier("talk", language) == "write"
+        able = sayings.for_talk(runtime, language) is None
         reader = None if able else runtime.memory.reader
         decision = (
             router.by_reading(message, reader.read(message)) if reader else router.by_form(message)

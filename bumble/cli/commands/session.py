@@ -10,13 +10,12 @@ from typing import Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from bumble.app import output
-from bumble.app.opening import Opened
-from bumble.cli import commit, people, viewing
+from bumble.cli import commit, output, people
 from bumble.cli.entity_command import shows, writes
 from bumble.cli.listing import (
     LAST,
     LimitOption,
+    Viewer,
     counted,
     pick,
     readable,
@@ -24,6 +23,7 @@ from bumble.cli.listing import (
     show_list,
     when,
 )
+from bumble.cli.opening import Opened
 from bumble.cli.options import (
     DryRunOption,
 )
@@ -55,14 +55,14 @@ def list_(
 ) -> None:
     """List conversations, the one that went on last first."""
     by_id, broken = _by_id(opened)
-    viewer = viewing.Viewer(opened)
+    viewer = Viewer(opened)
     paths = list(by_id.values())
-    listing = readable(
+    listed = readable(
         opened, paths, lambda path: viewer.session(session_files.load(path)), limit=limit
     )
-    listing = replace(listing, broken=listing.broken + broken)
+    listed = replace(listed, broken=listed.broken + broken)
     names = people.names(opened)
-    short = short_ids([record.id for record in listing.records], by_id)
+    short = short_ids([record.id for record in listed.records], by_id)
 
     def line(session: Session) -> list[str]:
         spoken = ", ".join(names.get(person, person) for person in session.people)
@@ -75,7 +75,7 @@ def list_(
         whole["messages"] = _length(session)
         return {key: value for key, value in whole.items() if key != "compactions"}
 
-    show_list(opened, "session list", listing, data, line, NONE, newest_first=True)
+    show_list(opened, "session list", listed, data, line, NONE, newest_first=True)
 
 
 @app.command()
@@ -90,7 +90,7 @@ def show(
     ] = None,
 ) -> None:
     """Show a conversation word for word, with the brief it left for the next."""
-    viewer = viewing.Viewer(opened)
+    viewer = Viewer(opened)
     session = viewer.session(_load(opened, session_id))
     brief = session_files.read_handover(opened.entity.sessions, session.id)
     heard = Provenance(audience=session.people)
@@ -144,7 +144,7 @@ def end(
 
 def _brief(opened: Opened, session: Session) -> tuple[ChangeSet, list[str]]:
     """Plan the brief for the next conversation; whatever stands in its way is said, and it ends."""
-    from bumble.app import runtimes
+    from bumble.cli import runtimes
     from bumble.prompt import handover
 
     if not handover.is_worth(session):

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from bumble.app import output
-from bumble.app.opening import Opened
-from bumble.cli import commit, listing, text_input, viewing
+from bumble.cli import commit, listing, output, text_input
 from bumble.cli.commit import FromOption
 from bumble.cli.entity_command import shows, writes
-from bumble.cli.listing import Listing
+from bumble.cli.opening import Opened
 from bumble.cli.options import DryRunOption, YesOption
+from bumble.cli.shelf import Shelf
 from bumble.cli.text_input import EditorOption, TextArgument
 from bumble.errors import UsageError
-from bumble.files import disk
 from bumble.records import skills
 from bumble.records.skills import Skill
 from bumble.text import markdown
@@ -29,6 +26,7 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Look at and change how-to notes.",
 )
+SKILLS = Shelf(skills.SKILL, by=("name", "id"))
 NameArgument = Annotated[
     str, typer.Argument(metavar="NAME", help="What the skill is called, or its file's name.")
 ]
@@ -54,7 +52,7 @@ def list_(
         whole = _data(skill)
         return {key: whole[key] for key in ("name", "slug", "path", "description")}
 
-    listing.show_list(opened, "skill list", _all(opened), data, line, NONE)
+    listing.show_list(opened, "skill list", SKILLS.listed(opened), data, line, NONE)
 
 
 @app.command()
@@ -64,7 +62,7 @@ def show(
     name: NameArgument,
 ) -> None:
     """Show a skill: how it is done, what for, and who wrote that down."""
-    skill = viewing.Viewer(opened).seen(_find(opened, name))
+    skill = SKILLS.seen(opened, name)
     written = ("written", listing.origin(skill.provenance))
     rows = [("description", skill.description), written, ("file", skill.path)]
     text = [f"# {skill.name}", "", skill.text, "", *listing.details(rows)]
@@ -88,7 +86,7 @@ def set_(
     A text that is a whole SKILL.md brings its own description.
     """
     name = text_input.one_line(name, "name")
-    everything = _all(opened).records
+    everything = SKILLS.listed(opened).records
     existing = skills.match(everything, name)
     before = existing.text if existing else ""
     with text_input.collect(
@@ -120,12 +118,15 @@ def remove(
     dry_run: DryRunOption = False,
 ) -> None:
     """Remove a skill's file."""
-    skill = _find(opened, name)
-    what = f'the skill "{skill.name}"'
-    commit.confirm_removal(opened, what, skill.path, yes=yes, dry_run=dry_run)
-    planned = [skills.plan_forget(skill, f"remove the skill {skill.name}")]
-    sentence = f"Removed the skill {skill.name}."
-    commit.commit(opened, "skill remove", planned, sentence, dry_run=dry_run, name=skill.name)
+    skill = SKILLS.find(opened, name)
+    SKILLS.remove(
+        *(opened, "skill remove", skill, skill.name),
+        why=f"remove the skill {skill.name}",
+        sentence=f"Removed the skill {skill.name}.",
+        yes=yes,
+        dry_run=dry_run,
+        name=skill.name,
+    )
 
 
 @app.command()
@@ -138,35 +139,7 @@ def edit(
     dry_run: DryRunOption = False,
 ) -> None:
     """Edit a skill's file in $VISUAL or $EDITOR."""
-    path = _file(opened, name) or opened.entity.root / _find(opened, name).path
-    commit.edit_record(opened, "skill edit", path, skills.parse, source=source, dry_run=dry_run)
-
-
-def _all(opened: Opened) -> Listing[Skill]:
-    return listing.readable(opened, skills.paths(opened.entity.skills), skills.load)
-
-
-def _find(opened: Opened, name: str) -> Skill:
-    everything = _all(opened).records
-    skill = skills.match(everything, name)
-    if skill is not None:
-        return skill
-    broken = _file(opened, name)
-    if broken is not None:
-        return skills.load(broken)  # says what is wrong with it
-    names = [other for skill in everything for other in (skill.name, skill.slug)]
-    raise listing.missing("skill", name, names)
-
-
-def _file(opened: Opened, name: str) -> Path | None:
-    """Return the file that is named so, whatever it holds."""
-    wanted = disk.same_name(name)
-    paths = skills.paths(opened.entity.skills)
-    return next((path for path in paths if disk.same_name(_slug(path)) == wanted), None)
-
-
-def _slug(path: Path) -> str:
-    return path.parent.name if path.name == skills.FOLDER_FILE else path.stem
+    SKILLS.edit(opened, name, source=source, dry_run=dry_run)
 
 
 def _split(opened: Opened, text: str) -> tuple[str | None, str]:

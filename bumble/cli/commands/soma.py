@@ -6,21 +6,71 @@ from datetime import datetime, timedelta
 from typing import Annotated, Any
 
 import typer
+from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.app import output
-from bumble.app.body_view import Presence, fragment_data, look
-from bumble.app.opening import Opened
 from bumble.body import bars, ebb, hormones, noise
 from bumble.body.affects import emotional_intensity
 from bumble.body.bars import FULL
 from bumble.body.config import HORMONE_NAMES
 from bumble.body.soma import Soma
-from bumble.cli import anchors_view, listing, run_job, viewing
+from bumble.cli import listing, output, run_job
+from bumble.cli.body_view import Presence, fragment_data, look
 from bumble.cli.entity_command import looks_back, runs_job
+from bumble.cli.opening import Opened
 from bumble.cli.run_job import JobFlags
 from bumble.errors import UsageError
-from bumble.records import relationships
+from bumble.records import anchors, relationships
+from bumble.runtime import anchor_recall
+
+BLENDS = (
+    (hormones.ASKED, "asked for"),
+    (hormones.WORDS, "its words in a message"),
+    (hormones.ALIKE, f"a body like it, above {hormones.ALIKE_ABOVE:g}"),
+)
+
+
+class AnchorsView(Struct, frozen=True):
+    """The anchors of a body, as data and as lines."""
+
+    data: dict[str, Any]
+    lines: list[str]
+
+
+def anchors_view(opened: Opened, presence: Presence) -> AnchorsView:
+    """Say how near each anchor is, and when one may come back by itself."""
+    listed = listing.readable(opened, anchors.paths(opened.entity.anchors), anchors.load).records
+    now, by_itself = opened.shell.now(), opened.config.soma.anchors.by_itself
+    stirred = anchor_recall.stirred_at(listed, now)
+    cooling = hormones.is_cooling(stirred, now)
+    entries = [
+        {
+            "id": anchor.id,
+            "label": anchor.label,
+            "left": round(anchor_recall.strength(anchor, now), 4),
+            "like": round(anchor_recall.like(anchor, presence.soma), 4),
+            "recalled": anchor.recalled,
+        }
+        for anchor in listed
+    ]
+    again = stirred + hormones.COOL_DOWN if stirred and cooling else None
+    data = {
+        "by_itself": by_itself,
+        "again": again.isoformat() if again else None,
+        "entries": entries,
+    }
+    blends = "; ".join(f"{share:g} {cause}" for share, cause in BLENDS)
+    lines = [f"anchors: level ← (1 − s)·level + s·anchor, s = {blends}"]
+    if not by_itself:
+        lines.append("  none comes back by itself: soma.anchors.by_itself is off")
+    elif again:
+        lines.append(f"  none comes back by itself before {listing.when(again, opened)}")
+    rows = [
+        [str(entry["label"]), f"left {entry['left']:.2f}", f"like now {entry['like']:+.2f}"]
+        for entry in entries
+    ]
+    return AnchorsView(data, [*lines, *(output.table(rows, indent="  ") or ["  none yet"])])
+
 
 app = typer.Typer(
     add_completion=False,
@@ -51,7 +101,7 @@ def show(opened: Opened, *, as_: AsOption = None, explain: ExplainOption = False
     Its values are those of the present, computed from the file; looking writes nothing.
     """
     presence = look(opened)
-    presence = replace(presence, soma=viewing.Viewer(opened).body(presence.soma))
+    presence = replace(presence, soma=listing.Viewer(opened).body(presence.soma))
     if as_ is not None:
         text = _rendered(presence, as_)
         output.result(opened.shell, "soma", {"as": as_, "text": text}, text)
@@ -59,7 +109,7 @@ def show(opened: Opened, *, as_: AsOption = None, explain: ExplainOption = False
     data = _data(opened, presence)
     lines = _lines(opened, presence, data)
     if explain:
-        anchored = anchors_view.of(opened, presence)
+        anchored = anchors_view(opened, presence)
         data, lines = {**data, "anchors": anchored.data}, [*lines, "", *anchored.lines]
     output.result(opened.shell, "soma", data, lines)
 
@@ -68,7 +118,7 @@ def show(opened: Opened, *, as_: AsOption = None, explain: ExplainOption = False
 @runs_job
 def tick(opened: Opened, flags: JobFlags) -> None:
     """Bring the values in the file to the present; no model is asked."""
-    from bumble.app import runtimes
+    from bumble.cli import runtimes
     from bumble.jobs import soma_tick
 
     with runtimes.open_runtime(opened, "soma tick") as runtime:

@@ -12,26 +12,28 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import typer
 from msgspec.structs import asdict
 
-from bumble.app import body_view, index_place, model_choice, model_facts, opening, output, weights
-from bumble.app.opening import Opened
-from bumble.cli import listing, people, waiting_imports
+from bumble.cli import body_view, index_place, listing, opening, output, people
 from bumble.cli.entity_command import reads
+from bumble.cli.models import chat_model, weights
+from bumble.cli.opening import Opened
 from bumble.entity import commits, git_operations
 from bumble.errors import UserError
 from bumble.files import git
-from bumble.llm import engine_probe
+from bumble.llm import detect
 from bumble.models.weights import store
 from bumble.records import kinds, session_files, sessions, state
-from bumble.records.kinds import Kind
+from bumble.records.kind import Kind
+from bumble.records.session_files import SessionInfo
 from bumble.runtime import cursors, review_queue
 from bumble.text import urls
 
 if TYPE_CHECKING:
-    from bumble.app.model_facts import Facts
+    from bumble.cli.models.chat_model import Facts
     from bumble.models.weights.catalog import CatalogEntry
     from bumble.models.weights.choice import Choice
     from bumble.records.session_files import SessionInfo
     from bumble.records.sessions import Session
+
 
 app = typer.Typer(rich_markup_mode=None)
 MEASURED_ON = "all-minilm-l6-v2"  # the embedding model that ranking weights were chosen on
@@ -48,8 +50,8 @@ def status(
     paths = session_files.paths(opened.entity.sessions)
     infos = listing.readable(opened, paths, session_files.read_info).records
     talks = _newest_conversations(opened, infos)
-    chosen = _or(opened, lambda: model_choice.choose_model(opened), None)
-    facts = _or(opened, lambda: model_facts.look(opened, chosen), None) if chosen else None
+    chosen = _or(opened, lambda: chat_model.choose_model(opened), None)
+    facts = _or(opened, lambda: chat_model.look(opened, chosen), None) if chosen else None
     data = {
         "root": str(opened.entity.root),
         "why": opened.why,
@@ -65,7 +67,7 @@ def status(
         "mood": _or(opened, lambda: _mood(opened), None),
         "pending": _or(opened, lambda: _pending(opened), None),
         "due": _or(opened, lambda: _due(opened), None),
-        "imports": waiting_imports.look(infos),
+        "imports": listing.imports(infos),
         "unanswered": [message for talk in talks for message in _unanswered(talk)],
         "today": _today(opened),
         "uncommitted": _uncommitted(opened),
@@ -101,9 +103,9 @@ def _model(opened: Opened, chosen: Choice | None, facts: Facts | None) -> dict[s
     if chosen is None:
         return None
     names = facts.names if facts else ()
-    lacks = model_facts.missing(chosen, names) or None
+    lacks = chat_model.missing(chosen, names) or None
     if chosen.backend == "embedded" and chosen.entry is not None:
-        if problem := engine_probe.problem():
+        if problem := detect.problem():
             lacks = " · ".join(problem.splitlines())
         elif not (opened.shell.weights / chosen.entry.name / store.MANIFEST).is_file():
             lacks = f"it is fetched when you first chat, or by `bumble model pull {chosen.model}`"
@@ -119,7 +121,8 @@ def _model(opened: Opened, chosen: Choice | None, facts: Facts | None) -> dict[s
 
 def _abilities(opened: Opened, chosen: Choice | None) -> list[dict[str, str]]:
     """Say how far the model is trusted, in the languages that are spoken."""
-    from bumble.app import abilities, runtimes
+    from bumble.cli import runtimes
+    from bumble.cli.models import abilities
     from bumble.runtime import spoken
 
     if chosen is None or not weights.is_here(opened, chosen):
@@ -157,7 +160,7 @@ def _window(opened: Opened, facts: Facts | None, talk: Session | None) -> dict[s
     from bumble.text import tokens
 
     limit = facts.used if facts else opened.config.cognition.max_context_tokens
-    always = model_choice.stable_tokens(opened, talk)
+    always = chat_model.stable_tokens(opened, talk)
     view = transcript.view(talk, max(256, limit - always)) if talk else transcript.View((), 0)
     tokens_shown = sum(tokens.estimate_message(message.content) for message in view.messages)
     return {
@@ -199,9 +202,9 @@ def _unanswered(talk: Session) -> list[dict[str, Any]]:
 
 def _today(opened: Opened) -> dict[str, Any]:
     """Say what today has cost up to now."""
-    from bumble.llm import budget
+    from bumble.llm import ledger
 
-    spent = budget.today(opened.entity.ledger, opened.shell.now(), opening.zone(opened))
+    spent = ledger.today(opened.entity.ledger, opened.shell.now(), opened.zone)
     limit = opened.config.limits.tokens_per_day
     counts = {"calls": spent.calls, "tokens": spent.tokens, "tokens_per_day": limit}
     return {**counts, "dollars": round(spent.dollars, 6)}
@@ -229,13 +232,13 @@ def _mood(opened: Opened) -> dict[str, Any]:
 def _pending(opened: Opened) -> int:
     """Count the conversations of which something has still to be made."""
     ids = {path.parent.name for path in session_files.paths(opened.entity.sessions)}
-    file = state.read(opening.within(opened, opened.entity.state))
+    file = state.read(opened.within(opened.entity.state))
     return len(ids & set(cursors.waiting(file)))
 
 
 def _due(opened: Opened) -> dict[str, int]:
     """Count the reminders and automations whose time has come."""
-    from bumble.app import runtimes
+    from bumble.cli import runtimes
     from bumble.jobs import automations, reminders
 
     with runtimes.open_runtime(opened, "status", needs_model=False) as runtime:
@@ -254,7 +257,7 @@ def _count(opened: Opened, kind: Kind) -> int | None:
     paths = kind.paths(opened.entity)
     if not kind.is_file:
         return len(paths)
-    zone = opening.zone(opened)
+    zone = opened.zone
     return _or(opened, lambda: sum(len(kind.read(path, zone)) for path in paths), None)
 
 
@@ -264,7 +267,7 @@ def _index(opened: Opened) -> dict[str, Any]:
 
     problem, state = None, sync.IndexState(exists=False)
     try:
-        state = sync.state(opened.entity, index_place.of(opened.entity, opened.config.index))
+        state = sync.state(opened.entity, index_place.place_of(opened.entity, opened.config.index))
     except UserError as error:
         problem = str(error)
     made_by = loads(state.identity) if state.identity else {}
@@ -283,7 +286,7 @@ def _lines(opened: Opened, data: dict[str, Any]) -> list[str]:
         ("owner", data["owner"] or ""),
         ("time zone", data["timezone"]),
         ("model", _model_line(data["model"])),
-        ("it has", model_facts.listed(tuple(data["model"]["others"])) if data["model"] else ""),
+        ("it has", chat_model.listed(tuple(data["model"]["others"])) if data["model"] else ""),
         *(("trusted with", one["line"]) for one in data["abilities"] or ()),
         ("embedding", _embedding_line(data["embedding"])),
         ("it takes", (data["window"] or {}).get("line") or ""),
@@ -297,7 +300,7 @@ def _lines(opened: Opened, data: dict[str, Any]) -> list[str]:
         ("to commit", _uncommitted_line(data["uncommitted"])),
         ("to review", _review_line(data["review"])),
         ("not obeyed", ", ".join(data["not_obeyed"])),
-        ("imported", waiting_imports.line(data["imports"])),
+        ("imported", listing.imports_line(data["imports"])),
         ("remembers", _counts_line(data["counts"])),
         ("index", _index_line(data["index"])),
     ]

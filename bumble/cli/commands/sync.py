@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from msgspec.structs import asdict
 
-from bumble.app import index_place, opening, output, weights
-from bumble.app.opening import Opened
-from bumble.cli import commit
+from bumble.cli import commit, index_place, opening, output, overnight
 from bumble.cli.entity_command import writes
+from bumble.cli.models import weights
+from bumble.cli.opening import Opened
 from bumble.cli.options import YesOption
 from bumble.entity import commits
 from bumble.errors import RecordInvalidError, RefusedError, SyncError
@@ -55,12 +56,22 @@ def _locked(opened: Opened) -> Knowledge:
         return Knowledge("", (), None)
 
 
+NightlyOption = Annotated[
+    bool,
+    typer.Option(
+        "--nightly",
+        help="As a crontab runs it: undo a merge that needs you, and tell it at the next talk.",
+    ),
+]
+
+
 @app.command()
 @writes
 def sync(
     opened: Opened,
     *,
     push: PushOption = False,
+    nightly: NightlyOption = False,
     setup: SetupOption = None,
     public: PublicOption = False,
     yes: YesOption = False,
@@ -70,24 +81,34 @@ def sync(
     --setup begins it: it says what would be uploaded, asks, and refuses a place that anybody can
     read. Nothing is uploaded before that. Else it reaches out to the remote that the branch
     follows, and pushes only with --push. Ends with exit code 12 if something is wrong with the
-    folder then; it is not pushed in that case.
+    folder then; it is not pushed in that case. With --nightly, a sync that can't be finished leaves
+    everything as it was, and the next talk says so.
     """
     if setup is not None:
         _set_up(opened, setup, public=public, yes=yes)
         return
+    with overnight.noted(opened) if nightly else nullcontext():
+        _sync(opened, push=push, leaves_open=not nightly)
+    overnight.forget(opened)
+
+
+def _sync(opened: Opened, *, push: bool, leaves_open: bool) -> None:
+    """Fetch, merge and check the folder; push it if that is wanted and nothing is wrong."""
     from bumble.history import remote
 
     shell, root = opened.shell, opened.entity.root
     timeout = opened.config.limits.lock_timeout_seconds
     place = remote.place_of(root, trusted=opened.settings.trusted)
     target = remote.upstream(root, place)
-    keeping = opening.keeping(opened)
-    waiting = commits.catch_up(root, keeping, timeout_seconds=timeout)
+    policy = opened.commit_policy
+    waiting = commits.catch_up(root, policy, timeout_seconds=timeout)
     if waiting.notes:
         output.warn(shell, f"written, but not committed yet: {waiting.why}")
     remote.fetch(root, place, target)
     locked = _locked(opened)
-    merging = remote.merge(root, place, target, keeping, timeout_seconds=timeout)
+    merging = remote.merge(
+        root, place, target, policy, timeout_seconds=timeout, leaves_open=leaves_open
+    )
     opening.settle_merges(opened, merging.mended.kept)
     changed = knowledge.changed_locked(locked, _locked(opened))
     for title in changed:
@@ -106,6 +127,9 @@ def sync(
         remote.push(root, place, target)
     _tell(opened, merging, gone, changed, rules_waiting, problems, pushed=pushed)
     if problems:
+        said = "what was merged left something wrong; `bumble doctor` says what"
+        if not leaves_open:
+            overnight.note(opened, said)
         raise typer.Exit(RecordInvalidError.exit_code)
 
 
@@ -118,7 +142,7 @@ def _set_up(opened: Opened, text: str, *, public: bool, yes: bool) -> None:
     target = remote.address(text, shell.cwd)
     commits.catch_up(
         root,
-        opening.keeping(opened),
+        opened.commit_policy,
         timeout_seconds=opened.config.limits.lock_timeout_seconds,
     )
     for problem in _examine(opened).problems[:1]:
@@ -171,7 +195,7 @@ def _examine(opened: Opened) -> DoctorReport:
             shell.secrets_file,
             shell.weights,
             catalog,
-            index_place.of,
+            index_place.place_of,
             weights.embedders_of(shell, opened.entity, catalog),
         ),
         lambda done, total: None,

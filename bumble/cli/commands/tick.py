@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from bumble.app import output
-from bumble.app.opening import Opened
-from bumble.cli import run_job, waiting_imports
+from bumble.cli import listing, output, run_job
 from bumble.cli.entity_command import runs_job
+from bumble.cli.opening import Opened
 from bumble.cli.run_job import JobFlags
 from bumble.errors import UserError
 from bumble.records import session_files
@@ -53,14 +52,15 @@ def tick(
     Never asks a model while somebody talks, unless --settle says so. Run it as often as you like:
     where nothing is due, nothing changes.
     """
-    from bumble.app import abilities, models, probing, runtimes
+    from bumble.cli import runtimes
+    from bumble.cli.models import abilities, chat_model
     from bumble.jobs import locks, registry
     from bumble.jobs import tick as upkeep
 
-    dreaming = models.dreaming(opened)
-    asleep = models.lazy_model(dreaming, "tick", yes=flags.yes)
+    dreaming = chat_model.dreaming(opened)
+    asleep = chat_model.lazy_model(dreaming, "tick", yes=flags.yes)
     wanted = (
-        registry.AFTER_TURN if settle_only else (*registry.everything(), probing.as_pass(opened))
+        registry.AFTER_TURN if settle_only else (*registry.everything(), abilities.as_pass(opened))
     )
     wanted = tuple(run_job.showing_reminders(opened, each) for each in wanted)
     command = "settle" if settle_only else "tick"
@@ -82,7 +82,7 @@ def tick(
                 return
             held = _held(opened, at_once=settle or settle_only)
             calls = None if settle else opened.config.limits.calls_per_turn
-            model = models.budgeted(opened, runtime.model, calls=calls)
+            model = chat_model.budgeted(opened, runtime.model, calls=calls)
             if opened.config.soma.dreams.model:
                 able = abilities.of(dreaming, None)
                 wanted = tuple(
@@ -167,7 +167,7 @@ def _tell(opened: Opened, settled_jobs: Sequence[Settled], *, dry_run: bool, ver
         for name, problem in problems
     ]
     held = {settled.name: settled.held for settled in settled_jobs if settled.held}
-    imports = waiting_imports.look(session_files.imports(opened.entity.sessions))
+    imports = listing.imports(session_files.imports(opened.entity.sessions))
     data = {
         "ran": True,
         "dry_run": dry_run,
@@ -180,7 +180,7 @@ def _tell(opened: Opened, settled_jobs: Sequence[Settled], *, dry_run: bool, ver
     lines += _held_lines(held)
     lines += [f"{name} waits: {problem}" for name, problem in problems]
     lines = list(dict.fromkeys(lines)) or ["Nothing was due."]
-    lines += [f"imported: {line}"] if (line := waiting_imports.line(imports)) else []
+    lines += [f"imported: {line}"] if (line := listing.imports_line(imports)) else []
     run_job.tell(opened, "tick", data, lines, verbose=verbose or dry_run)
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from bumble.app import output
-from bumble.app.opening import Opened
+from bumble.cli import output
 from bumble.cli.commit import apply
 from bumble.cli.entity_command import writes
+from bumble.cli.opening import Opened
 from bumble.cli.options import DryRunOption
 from bumble.entity import companions
 from bumble.entity.changes import Version
@@ -50,7 +50,7 @@ def undo(
     Its files become what they were, in a commit of its own. What was written to them since stays,
     or the undo is refused with exit code 13. Conversations stay word for word.
     """
-    from bumble.cli import commits_view, viewing
+    from bumble.cli import commits_view, listing
     from bumble.history import undo
 
     if sum((what is not None, last, bool(cycle))) != 1:
@@ -64,7 +64,7 @@ def undo(
     versions = [
         Version(change.path, companions.read(root, change.path), change.data) for change in changes
     ]
-    rows = commits_view.actions(versions, viewing.reader(opened))
+    rows = commits_view.actions(versions, listing.reader(opened))
     if changes and not dry_run:
         # what comes back may be what a pull once brought
         apply(opened, plan.change_set, trusts=False)

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from bumble.app import opening, output
-from bumble.app.opening import Opened
-from bumble.cli import listing, viewing
+from bumble.cli import listing, output
 from bumble.cli.entity_command import shows
+from bumble.cli.opening import Opened
 from bumble.errors import RecordMissingError, UsageError
 from bumble.runtime import audiences
 
@@ -60,8 +59,8 @@ def why(
     if kind is not None and kind not in lookup.KINDS:
         near = listing.missing("kind of record", kind, lookup.KINDS)
         raise UsageError(f"{near}\nThere are {', '.join(lookup.KINDS)}.")
-    shelf = lookup.Library(opened.entity, name=opened.identity.name, zone=opening.zone(opened))
-    viewer = viewing.Viewer(opened)
+    shelf = lookup.Library(opened.entity, name=opened.identity.name, zone=opened.zone)
+    viewer = listing.Viewer(opened)
     item, *others = _meant(shelf, query, kind, viewer)
     node = _seen(viewer, why.explain(shelf, item, why.GitHistory(opened.entity.root)))
     data = {
@@ -79,7 +78,7 @@ def why(
         output.say(f"{listing.counted(len(node.missing), 'source')} {verb} {GONE}.")
 
 
-def _seen(viewer: viewing.Viewer, node: SourceNode) -> SourceNode:
+def _seen(viewer: listing.Viewer, node: SourceNode) -> SourceNode:
     """Return a record with what it rests on, each as it may be seen, and as its commits may."""
     item, origin = node.item, node.item.origin
     named = item.id if item.kind in NAMED_BY_WORDS else ""
@@ -94,7 +93,7 @@ def _seen(viewer: viewing.Viewer, node: SourceNode) -> SourceNode:
 
 
 def _meant(
-    shelf: Library, query: str, kind: str | None, viewer: viewing.Viewer
+    shelf: Library, query: str, kind: str | None, viewer: listing.Viewer
 ) -> list[LibraryRecord]:
     """Return the record that is meant, or those that hold the sentence."""
     from bumble.history import why

@@ -32,7 +32,7 @@ from bumble.history.findings import Finding
 from bumble.index import search, sync
 from bumble.index.place import Place
 from bumble.index.sync import IndexState
-from bumble.llm import engine_probe
+from bumble.llm import detect
 from bumble.models.weights import store
 from bumble.models.weights.catalog import Catalog, CatalogEntry
 from bumble.text.words import one_line
@@ -232,11 +232,11 @@ def _find_damage(place: Path, entry: CatalogEntry) -> Iterator[Finding]:
 
 def check_engine() -> Iterator[Finding]:
     """Tell whether models can run inside bumble here."""
-    problem = engine_probe.problem()
+    problem = detect.problem()
     if problem:
         what, *advice = problem.splitlines()
-        command = next((line for line in advice if line.startswith(engine_probe.AS_ROOT)), "")
-        fix = command.removeprefix(engine_probe.AS_ROOT)
+        command = next((line for line in advice if line.startswith(detect.AS_ROOT)), "")
+        fix = command.removeprefix(detect.AS_ROOT)
         sentence = what if fix else " ".join((f"{what}.", *advice))
         yield Finding("engine-missing", sentence, fix=fix)
 
@@ -268,9 +268,9 @@ def check_git(entity: Entity, *, trusted: bool = False) -> Iterator[Finding]:
     if place.trap:
         yield Finding("git-trap", f"{place.trap} is no plain file; git would wait for it", ".")
         return
-    if place.astray and not trusted:
+    if place.outside_repository and not trusted:
         trust = f"bumble config trust {shlex.quote(str(root))}"
-        yield Finding("git-strays", place.astray, ".", fix=trust)
+        yield Finding("git-strays", place.outside_repository, ".", fix=trust)
         return
     yield from _find_under_way(root, place)
     yield from _find_uncommitted(root, place)

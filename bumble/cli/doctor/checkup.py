@@ -7,7 +7,7 @@ caller's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, tzinfo
 from functools import partial
 from pathlib import Path
@@ -15,23 +15,53 @@ from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
-from bumble.cli.doctor import check_machine, check_records, check_review, check_tree
+from bumble.cli.doctor import check_machine, check_records, check_tree
 from bumble.cli.doctor.check_records import CheckContext, ProgressCallback
-from bumble.entity import changes, commits, git_operations
+from bumble.entity import changes, commits, git_operations, review_branch
 from bumble.entity.changes import ChangeSet
-from bumble.entity.commits import Keeping
+from bumble.entity.commits import CommitPolicy
 from bumble.entity.config import IndexConfig
 from bumble.entity.folder import Entity
 from bumble.entity.settings import Settings
+from bumble.errors import RecordInvalidError, ReviewError
 from bumble.files import disk, git
 from bumble.history import driver
 from bumble.history.findings import Finding, guarded
 from bumble.index import place
 from bumble.index.place import Place
 from bumble.index.sync import IndexState
-from bumble.jobs import returned
+from bumble.jobs.forgetting import returned
 from bumble.models.weights.catalog import Catalog, CatalogEntry
-from bumble.records import relationships
+from bumble.records import relationships, state
+from bumble.runtime import review_queue
+
+
+def check_review(entity: Entity, read: Settings | None) -> Iterator[Finding]:
+    """Check what waits for its owner's word, and whether cycles can let more wait.
+
+    Args:
+        entity: The folder.
+        read: Its settings; None if they can't be read.
+    """
+    cycles = ", ".join(read.config.git.review) if read else ""
+    if read and cycles:
+        try:
+            review_branch.place_of(entity.root, cycles, trusted=read.trusted)
+        except ReviewError as error:
+            yield Finding("review-blocked", str(error).splitlines()[0], ".")
+    try:
+        waiting = review_queue.waiting(entity.root)
+    except RecordInvalidError:  # a finding of its own
+        return
+    for name in waiting:
+        if review_branch.find(entity.root, name):
+            yield Finding(
+                "review-waits", f"{name} waits for your word", state.PATH, fix="bumble review"
+            )
+        else:
+            sentence = f"{name} waits in another clone, or its branch was deleted"
+            yield Finding("review-gone", sentence, state.PATH, fix=f"bumble review reject {name}")
+
 
 INDEX_CODES = ("index-unusable", "index-orphans", "index-missing", "index-stale", "index-vectors")
 _NAMED = (
@@ -102,7 +132,7 @@ def examine(inputs: DoctorInput, report_progress: ProgressCallback) -> DoctorRep
         partial(check_tree.check_leftovers, entity),
         check_index,
         partial(check_machine.check_git, entity, trusted=trusted),
-        partial(check_review.check, entity, read),
+        partial(check_review, entity, read),
         partial(check_machine.check_weights, wanted, inputs.catalog, inputs.weights),
         check_machine.check_engine,
         partial(check_machine.check_secrets, inputs.secrets_file),
@@ -127,13 +157,13 @@ def _owner(read: Settings | None) -> str:
 
 
 def mend_files(
-    entity: Entity, keeping: Keeping, *, timeout_seconds: float, adopts: bool = False
+    entity: Entity, policy: CommitPolicy, *, timeout_seconds: float, adopts: bool = False
 ) -> None:
     """Finish or drop what a killed writer left, and tell git what it has to know.
 
     Args:
         entity: The folder.
-        keeping: How commits are made.
+        policy: How commits are made.
         timeout_seconds: How long to wait for another writer.
         adopts: Whether what another installation left half done is finished too.
 
@@ -142,18 +172,18 @@ def mend_files(
         RecordInvalidError: If the record of a cut-off change can't be read.
         FolderUnwritableError: If the system refuses a write.
     """
-    place = git.at(entity.root, trusted=keeping.trusted)
+    place = git.at(entity.root, trusted=policy.trusted)
     if place is not None and git_operations.cut_off(entity.root):
         wait = timeout_seconds
         with disk.lock(changes.lock_path(entity.root), place=entity.root, timeout_seconds=wait):
             git_operations.settle(entity.root, place)
     changes.recover(entity.root, timeout_seconds=timeout_seconds)
     changes.sweep(entity.root, timeout_seconds=timeout_seconds)
-    commits.catch_up(entity.root, keeping, turns=True, timeout_seconds=timeout_seconds)
+    commits.catch_up(entity.root, policy, turns=True, timeout_seconds=timeout_seconds)
     if adopts:
         changes.adopt(entity.root, timeout_seconds=timeout_seconds)
         commits.adopt_notes(entity.root)
-    missing = {finding.code for finding in check_machine.check_git(entity, trusted=keeping.trusted)}
+    missing = {finding.code for finding in check_machine.check_git(entity, trusted=policy.trusted)}
     if "git-driver" in missing:
         driver.install(entity.root)
     for code, name, why in _NAMED:
@@ -161,4 +191,4 @@ def mend_files(
             lines = check_machine.missing_lines(entity.root, name)
             named = changes.add(name, "".join(f"{line}\n" for line in lines), why)
             planned = ChangeSet(f"doctor: {why}", (named,))
-            commits.apply(entity.root, planned, keeping, timeout_seconds=timeout_seconds)
+            commits.apply(entity.root, planned, policy, timeout_seconds=timeout_seconds)

@@ -8,23 +8,116 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, tzinfo
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 from msgspec import Struct, field
 
 from bumble.entity.changes import Change
 from bumble.entity.folder import Entity
 from bumble.files import disk
-from bumble.jobs.forgetting import repeated_words
-from bumble.jobs.forgetting.repeated_words import PersonSpeech
 from bumble.records import base, sessions
 from bumble.records.forgotten import Forgotten
-from bumble.records.record_view import RecordView
+from bumble.records.kind import RecordView
 from bumble.records.sessions import Message
-from bumble.text import stop_words
+from bumble.text import markdown, stop_words, words
+
+Remark: TypeAlias = tuple[datetime, str]  # when something was said, and what
+Part = TypeVar("Part", tuple[str, ...], str)
+RUN_WORDS = 4  # said in this order by one person alone, they are a quote
+LEAST_CHARS = 3  # of a telling word; shorter ones are anybody's
+
+
+class PersonSpeech(Struct, frozen=True):
+    """What one person said that nobody had said before."""
+
+    runs: frozenset[tuple[str, ...]]  # of RUN_WORDS words
+    stems: frozenset[str]  # of telling words
+    language: str  # by whose rules words are brought to their stems
+
+    def quotes(self, text: str) -> bool:
+        """Whether a text holds several words in the order in which only they said them."""
+        return not self.runs.isdisjoint(_runs(text))
+
+    def echoes(self, text: str) -> bool:
+        """Whether a text holds a quote, or a telling word that only they said."""
+        return self.quotes(text) or not self.stems.isdisjoint(_stems(text, self.language))
+
+
+SILENT = PersonSpeech(frozenset(), frozenset(), "")
+
+
+def speech_of(own: Iterable[Remark], of_others: Iterable[Remark]) -> PersonSpeech:
+    """Compare what a person said with all that others did: what others said first is not theirs.
+
+    Args:
+        own: Their messages.
+        of_others: Everybody else's, the entity's where they were not there included.
+    """
+    remarks, other_remarks = sorted(own), sorted(of_others)
+    language = words.language(*(text for _, text in remarks))
+
+    def stems(text: str) -> Iterable[str]:
+        return _stems(text, language)
+
+    return PersonSpeech(
+        frozenset(_first_said(remarks, other_remarks, _runs)),
+        frozenset(_first_said(remarks, other_remarks, stems)),
+        language,
+    )
+
+
+def _first_said(
+    own: Sequence[Remark], of_others: Sequence[Remark], parts: Callable[[str], Iterable[Part]]
+) -> Iterator[Part]:
+    """Yield the parts of what a person said that nobody had said before them."""
+    first: dict[Part, datetime] = {}
+    for at, text in own:
+        for part in parts(text):
+            first.setdefault(part, at)
+    earlier = {
+        part for at, text in of_others for part in parts(text) if part in first and at < first[part]
+    }
+    yield from first.keys() - earlier
+
+
+def _runs(text: str) -> Iterator[tuple[str, ...]]:
+    plain = stop_words.words(text)
+    for start in range(len(plain) - RUN_WORDS + 1):
+        run = tuple(plain[start : start + RUN_WORDS])
+        if not stop_words.WORDS.issuperset(run):
+            yield run
+
+
+def _stems(text: str, language: str) -> set[str]:
+    return {
+        words.stem(word, language)
+        for word in stop_words.telling_words(text)
+        if len(word) >= LEAST_CHARS or not word.isascii()
+    }
+
+
+def without_sentences(text: str, goes: Callable[[str], bool]) -> str:
+    """Return a text without some of its sentences; lines that keep all of theirs stay as they are.
+
+    Args:
+        text: Of any number of lines.
+        goes: Whether a sentence is to go.
+    """
+    kept_lines = []
+    for line in markdown.lines(text):
+        sentences = words.sentences(line)
+        stay = [sentence for sentence in sentences if not goes(sentence)]
+        if len(stay) == len(sentences):
+            kept_lines.append(line)
+        elif stay:
+            indent = line[: len(line) - len(line.lstrip())]
+            end = line[len(line.rstrip("\r\n")) :]
+            kept_lines.append(f"{indent}{' '.join(stay)}{end}")
+    return "".join(kept_lines)
+
 
 SOMEBODY = "somebody"  # in the place of a name
 
@@ -39,7 +132,7 @@ class ForgettingDraft(Struct):
     entry: Forgotten | None = None  # of an earlier forgetting, to be done once more
     until: datetime | None = None  # what is of later stays; None: nothing does
     gone: set[str] = field(default_factory=set)  # ids of messages, sessions and records
-    speech: PersonSpeech = repeated_words.SILENT
+    speech: PersonSpeech = SILENT
     last: datetime | None = None  # when they last said something that goes
     is_back: bool = False  # they talk with the entity again
     views: dict[str, list[tuple[Path, Sequence[RecordView]]]] = field(default_factory=dict)
@@ -118,7 +211,7 @@ class ForgettingDraft(Struct):
             repeats = self.speech.echoes if near or named else self.speech.quotes
             return repeats(sentence)
 
-        return self.replace_names(repeated_words.without(text, goes))
+        return self.replace_names(without_sentences(text, goes))
 
     def scrub_values(self, value: Any, *, near: bool, drops_named: bool = False) -> Any:
         """Do the same to all texts of a value, and drop what that leaves empty from lists."""

@@ -1,36 +1,143 @@
 """Forgetting a person: everything they said, what was answered, and all that rests on it alone.
 
 What others wrote or said stays theirs, but for sentences that quote; what a program can't decide
-is named. Everything is one change set, and `brought_back` plans it once more for what a merge or
+is named. Everything is one change set, and `returned` plans it once more for what a merge or
 an import brought back. Git's history is not touched.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, tzinfo
+from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from bumble.entity import changes, commits, companions, review_branch
 from bumble.entity.changes import Change
 from bumble.entity.folder import Entity
-from bumble.jobs.forgetting import (
-    earlier_versions,
-    portrait_files,
-    record_files,
-    repeated_words,
-    state_and_body,
-    transcripts,
-    undecided,
-)
-from bumble.jobs.forgetting.draft import ForgettingDraft
-from bumble.jobs.forgetting.repeated_words import PersonSpeech
-from bumble.jobs.forgetting.undecided import STILL_NAMED, Undecided
-from bumble.records import forgotten, kinds
+from bumble.errors import IndexServerError
+from bumble.files import disk
+from bumble.index import place, sync
+from bumble.index.place import Place
+from bumble.jobs.forgetting import draft, record_files, transcripts
+from bumble.jobs.forgetting.draft import ForgettingDraft, PersonSpeech
+from bumble.records import forgotten, kinds, relationships
 from bumble.records.forgotten import Forgotten
-from bumble.records.kinds import Forgetting as Way
-from bumble.records.kinds import Kind
+from bumble.records.kind import Forgetting as Way
+from bumble.records.kind import Kind, RecordView
+from bumble.runtime import review_queue
+
+STILL_NAMED = "it still has the name, in words that are a person's to edit"
+NAMED_BEFORE = "the name is gone from it; whether its words still tell of them is yours to see"
+RESTS_IN_PART = "it rests in part on what is forgotten"
+FILE_NAMED = "its file is named for them"
+STILL_QUOTED = "it has words of theirs, in what a person wrote"
+_LARGEST_LOOKED_INTO = 4_000_000  # of files that no kind of record reads, in bytes
+
+
+class Undecided(Struct, frozen=True):
+    """A file that stays and may still tell of the person: somebody has to look at it."""
+
+    path: str
+    kind: str  # name of a kind of record, or `settings`
+    reason: str
+
+
+def find_undecided(draft: ForgettingDraft) -> Iterator[Undecided]:
+    """Find what stays and may still tell of them, with what speaks for that."""
+    entity = draft.entity
+    yield from _judge(draft, entity.file, "settings", ())
+    for kind in kinds.KINDS:
+        for path in kind.paths(entity):
+            views = next(
+                (views for place, views in draft.views.get(kind.name, ()) if place == path), ()
+            )
+            yield from _judge(draft, path, kind.name, views)
+    for path in _other_files(draft):
+        yield from _judge(draft, path, "file", ())
+
+
+def _other_files(draft: ForgettingDraft) -> Iterator[Path]:
+    """Yield the files that no kind of record reads, those of the workspace among them."""
+    entity = draft.entity
+    read = {path for kind in kinds.KINDS for path in kind.paths(entity)} | {entity.file}
+    derived = {".git", ".bumble", str(changes.HISTORY)}
+    derived_names = ("memory.db", forgotten.PATH)
+    for path in sorted(entity.root.rglob("*")):
+        place = path.relative_to(entity.root)
+        beside = len(place.parts) > 2 and place.parts[2] == "blobs"  # looked at with the transcript
+        if beside or path in read or not derived.isdisjoint(place.parts):
+            continue
+        record = companions.record_of(place.as_posix())
+        if record is not None and (entity.root / record).is_file():  # read with it
+            continue
+        if path.is_symlink() or not path.is_file() or place.name.startswith(derived_names):
+            continue
+        if path.stat().st_size <= _LARGEST_LOOKED_INTO:
+            yield path
+
+
+def _judge(
+    draft: ForgettingDraft, path: Path, kind: str, views: Sequence[RecordView]
+) -> Iterator[Undecided]:
+    relative = draft.entity.relative(path)
+    change, old = draft.planned.get(relative), companions.read(draft.entity.root, relative) or b""
+    new = old if change is None else change.data
+    if new is None:
+        return
+    reasons = {
+        STILL_NAMED: draft.is_named_in(new),
+        STILL_QUOTED: draft.speech.quotes(new.decode(errors="replace")),
+        NAMED_BEFORE: bool(views) and draft.is_named_in(old),
+        RESTS_IN_PART: any(
+            draft.gone & set(view.sources) for view in views if not draft.is_own(view)
+        ),
+        FILE_NAMED: bool(views) and f"-{draft.person}-" in f"-{kinds.BY_NAME[kind].stem(path)}-",
+    }
+    reason = next((text for text, holds in reasons.items() if holds), None)
+    if reason:
+        yield Undecided(relative, kind, reason)
+
+
+HISTORY = str(changes.HISTORY)
+ARCHIVE = ".zip"
+
+
+def forget_earlier_versions(draft: ForgettingDraft) -> None:
+    """Remove earlier versions kept in `.history/`: of files that change, and what tells of them."""
+    for path in companions.orphans(draft.entity.root):
+        text = (disk.read_if_there(path) or b"").decode(errors="replace")
+        if (
+            draft.is_named(text)
+            or draft.speech.echoes(text)
+            or any(one in text for one in draft.gone)
+        ):
+            draft.remove(path, "sources of what is gone")
+    history = draft.entity.root / HISTORY
+    if not (draft.planned or history.is_dir()):
+        return
+    changed = {*draft.planned, relationships.path(draft.person)}
+    for path in sorted(history.rglob("*")) if history.is_dir() else []:
+        if not path.is_file():
+            continue
+        place = path.relative_to(history)
+        original = place.with_name(f"{place.stem.rsplit('.', 1)[0]}{place.suffix}").as_posix()
+        cut_off = place.name.partition(".")[2]  # what a kill kept from being written
+        data = disk.read_if_there(path) or b""
+        holds = (
+            original in changed
+            or path.suffix == ARCHIVE  # the folder before a migration: packed, and whole
+            or cut_off in {Path(changed_path).name for changed_path in changed}
+            or draft.is_named_in(data)
+            or draft.speech.echoes(data.decode(errors="replace"))
+        )
+        if holds:
+            draft.remove(path, "earlier versions")
 
 
 class Forgetting(Struct, frozen=True):
@@ -41,7 +148,7 @@ class Forgetting(Struct, frozen=True):
     undecided: tuple[Undecided, ...]
     names: tuple[str, ...] = ()  # the person's id, and what they are called
     ids: frozenset[str] = frozenset()  # of all that goes
-    speech: PersonSpeech = repeated_words.SILENT  # theirs alone
+    speech: PersonSpeech = draft.SILENT  # theirs alone
     last: datetime | None = None  # when they last said something; None: never
 
     def tells_of(self, text: str) -> bool:
@@ -96,12 +203,12 @@ def plan(
     for kind in kinds.KINDS:
         if kind is not kinds.SESSION:  # first: what goes with it decides of the others
             FORGETTERS[kind.forgetting](draft, kind)
-    state_and_body.forget_body(draft)
-    earlier_versions.forget(draft)
+    record_files.forget_body(draft)
+    forget_earlier_versions(draft)
     return Forgetting(
         tuple(draft.planned.values()),
         dict(draft.counts),
-        tuple(undecided.find(draft)),
+        tuple(find_undecided(draft)),
         (person, *spelt),
         frozenset(draft.gone),
         draft.speech,
@@ -149,7 +256,105 @@ FORGETTERS: Mapping[Way, Callable[[ForgettingDraft, Kind], None]] = {
     "beside": record_files.forget_files,
     "file": record_files.forget_files,
     "parts": record_files.forget_parts,
-    "portrait": portrait_files.forget,
-    "values": state_and_body.forget_state,
+    "portrait": record_files.forget_portrait,
+    "values": record_files.forget_state,
     "listed": _leave,
 }
+
+
+_STILL_THERE = (
+    "The files have forgotten. What the server holds of it is deleted, and its space freed, by the"
+    " next search or `bumble index` that reaches it."
+)
+FORGOTTEN = "forgotten"  # in the place of a text of a ledger that told of them
+
+
+def drop_caches(entity: Entity, caches: Iterable[Path]) -> None:
+    """Remove what is kept for speed, and the prompts that are kept: it may hold what was said.
+
+    Args:
+        entity: Who forgets.
+        caches: The folders of the user's cache that hold something of this entity, and of no other.
+    """
+    disk.clear(entity.private / "cache")
+    disk.remove(entity.prompts)  # it holds all that was said
+    disk.remove(entity.typed)  # and that what they said at this terminal
+    for folder in caches:
+        disk.clear(folder)
+
+
+def scrub_traces(
+    entity: Entity, plans: Sequence[Forgetting], at: Place, *, name: str, zone: tzinfo
+) -> tuple[str, ...]:
+    """Take a person out of the ledgers, the notes of commits that wait, and the index.
+
+    Args:
+        entity: Who forgets.
+        plans: What was forgotten.
+        at: Where its index stands. One that it left behind in the folder forgets, too.
+        name: What the entity is called.
+        zone: Its time zone.
+
+    Returns:
+        What may still be left of it.
+
+    Raises:
+        IndexServerError: If the server of the index does not answer; the next sync deletes the
+            rows there.
+    """
+
+    def tells(text: str) -> bool:
+        return any(plan.tells_of(text) for plan in plans)
+
+    for path in (entity.ledger, entity.runs):
+        _scrub_ledger(path, tells)
+    commits.reword_notes(entity.root, tells)
+    review_branch.drop(
+        entity.root, review_queue.stray(entity.root)
+    )  # what told of them waits no more
+    remains: tuple[str, ...] = ()
+    if entity.vectors.exists():
+        local = place.of(entity)
+        remains += sync.sync(entity, None, name=name, zone=zone, where=local, shreds=True).notes
+    if at.server:
+        server = replace(at, local=None)  # nothing stands in for it: it has to forget
+        sync.owe_sweep(entity)
+        try:
+            remains += _forgotten_there(entity, server, name, zone)
+        except IndexServerError as error:
+            problem = str(error).splitlines()[0].removeprefix(f"{at.shown}: ")
+            raise IndexServerError(at.shown, problem, _STILL_THERE) from error
+    return remains
+
+
+def _forgotten_there(entity: Entity, at: Place, name: str, zone: tzinfo) -> tuple[str, ...]:
+    if at.server and at.server.holds(entity):
+        return sync.sync(entity, None, name=name, zone=zone, where=at, shreds=True).notes
+    disk.remove(entity.private / sync.SWEEP)
+    return ()
+
+
+def _scrub_ledger(path: Path, tells: Callable[[str], bool]) -> None:
+    data = disk.read_if_there(path)
+    if data is None or not tells(data.decode(errors="replace")):
+        return
+    lines = []
+    for line in data.decode(errors="replace").splitlines():
+        if not tells(line):
+            lines.append(line)
+            continue
+        try:
+            lines.append(json.dumps(_scrubbed(json.loads(line), tells), ensure_ascii=False))
+        except (ValueError, RecursionError):  # torn: nobody reads it
+            continue
+    disk.write_atomic(path, "".join(f"{line}\n" for line in lines).encode())
+
+
+def _scrubbed(value: Any, tells: Callable[[str], bool]) -> Any:
+    if isinstance(value, str):
+        return FORGOTTEN if tells(value) else value
+    if isinstance(value, list):
+        return [_scrubbed(element, tells) for element in value]
+    if isinstance(value, dict):
+        return {key: _scrubbed(inner, tells) for key, inner in value.items()}
+    return value

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
 from bumble.entity import changes
+from bumble.history import review as proposed
 from bumble.jobs import episode
 from bumble.jobs.episode import EpisodeScene
-from bumble.jobs.forgetting.draft import ForgettingDraft
+from bumble.jobs.forgetting.draft import ForgettingDraft, time_of
 from bumble.records import (
     base,
     episodes,
     kinds,
-    origin_comments,
+    provenance,
+    relationships,
     scratch,
     session_files,
     sessions,
+    soma,
+    state,
 )
-from bumble.records.kinds import Kind
-from bumble.records.record_view import RecordView
+from bumble.records.kind import Kind, RecordView
+from bumble.runtime import cursors, review_queue
 from bumble.text import markdown
 from bumble.text.markdown import Document
 
@@ -125,7 +132,7 @@ def _strip_part(draft: ForgettingDraft, view: RecordView) -> str:
         return text
     if draft.person in audience:
         left = [person_id for person_id in audience if person_id != draft.person]
-        text = origin_comments.with_values(text, {"audience": left})
+        text = provenance.with_origin_values(text, {"audience": left})
     if not view.origin.by:
         return text
     near = draft.touches(view)
@@ -141,3 +148,141 @@ def _strip_part(draft: ForgettingDraft, view: RecordView) -> str:
 def _is_head(line: str) -> bool:
     """Whether a line of a part is its heading, or says where it comes from."""
     return line.startswith(("#", "<!--")) or not line.strip()
+
+
+def forget_portrait(draft: ForgettingDraft, kind: Kind) -> None:
+    """Remove their portrait, and what the notes in those of others hold of them alone."""
+    for path, views in draft.views[kind.name]:
+        relative = draft.entity.relative(path)
+        for view in views:
+            if view.document is None:
+                continue
+            if view.id == draft.person and draft.is_past(view.times.get("first_met")):
+                change = base.plan_remove(relative, view.document, "forget the portrait")
+                draft.add(change, "portrait")
+                continue
+            if view.id == draft.person:
+                continue  # they have been met anew
+            marks = relationships.of(view.document, view.id).lines
+            if marks is None:
+                document = without_words(draft, kind, view) or view.document
+            else:
+                document = _without_lines(draft, kind, view, view.document, marks)
+            document = _without_notes(draft, document, view.notes)
+            edit = base.plan_edit(relative, view.document, document, "forget notes")
+            draft.add(edit, "files with notes")
+
+
+def _without_lines(
+    draft: ForgettingDraft,
+    kind: Kind,
+    view: RecordView,
+    document: Document,
+    marks: Mapping[str, base.Provenance],
+) -> Document:
+    """Forget in a portrait line by line: what rests on them alone goes, a person's own stays."""
+    if not draft.is_past(view.at):
+        return document
+    raw = base.field(document.meta, "lines", dict, {})
+    left, rows = dict[str, Any](), list[str]()
+    for line in markdown.lines(document.body):
+        key = relationships.line_key(line)
+        mark = marks.get(key)
+        if mark is None or not line.strip():
+            rows.append(line)
+            continue
+        sources = set(mark.sources)
+        messages = {name for name in sources if kinds.of_id(name) != kinds.SESSION.name} or sources
+        if messages and messages <= draft.gone:
+            continue
+        new = draft.scrub(line, near=not draft.gone.isdisjoint(sources))
+        if new.strip():
+            rows.append(new)
+            left[relationships.line_key(new)] = raw[key]
+    rows_text = "".join(rows)
+    if rows_text.rstrip() != document.body:
+        document = base.with_values(document, {"lines": left}).with_body(rows_text)
+    document = without_id(draft, kind, document)
+    for key in kind.text_keys:
+        value = document.meta.get(key)
+        if value is None:
+            continue
+        if (new_value := draft.scrub_values(value, near=draft.touches(view))) != value:
+            document = base.with_values(document, {key: new_value or None})
+    return document
+
+
+def _without_notes(
+    draft: ForgettingDraft, document: Document, notes: Sequence[RecordView]
+) -> Document:
+    raw = base.field(document.meta, "pending", list, [])
+    left = []
+    for note, value in zip(notes, raw, strict=True):
+        if draft.is_own(note):
+            continue
+        text = draft.scrub(note.text, near=draft.touches(note)) if note.origin.by else note.text
+        if not text.strip():
+            continue
+        audience = [person_id for person_id in note.origin.audience if person_id != draft.person]
+        new = {**value, "text": text} if text != note.text else value
+        is_listed = draft.person in note.origin.audience
+        left.append({**new, "audience": audience} if is_listed else new)
+    return document if left == raw else base.with_values(document, {"pending": left or None})
+
+
+def forget_state(draft: ForgettingDraft, kind: Kind) -> None:
+    """Take out what waits of their talks, and what is proposed for review and tells of them."""
+    file = state.read(draft.entity.state)
+    remove: list[list[str]] = []
+    waiting = cursors.waiting(file)
+    remove += [[cursors.SECTION, name] for name in waiting if name in draft.gone]
+    distilled = file.get("distill", default={})
+    remove += [["distill", record_id] for record_id in distilled if record_id in draft.gone]
+    telling = [
+        proposal.name
+        for proposal in proposed.waiting(draft.entity.root)
+        if any(
+            draft.is_named(text) or draft.speech.echoes(text)
+            for text in (proposal.title, *proposal.added)
+        )
+    ]
+    remove += [[review_queue.SECTION, review_queue.WAITING, name] for name in telling]
+    if remove:
+        draft.add(state.plan_write(file, {}, "forget what waits", remove=remove), "places in state")
+
+
+def forget_body(draft: ForgettingDraft) -> None:
+    """Take the thoughts and feelings out of the body that are of them."""
+    file = soma.read(draft.entity.soma)
+    values: dict[str, Any] = {}
+    remove: list[list[str]] = []
+    thoughts = file.get("noise", "fragments", default=[])
+    if isinstance(thoughts, list):
+        left = [entry for entry in map(_thought_without(draft), thoughts) if entry is not None]
+        if left != thoughts:
+            values["noise"] = {"fragments": left}
+    felt = file.get("felt")
+    if isinstance(felt, Mapping) and _thought_without(draft)(felt) != felt:
+        remove.append(["felt"])
+    if values or remove:
+        change = soma.plan_write(file, values, "forget a thought", remove=remove)
+        draft.add(change, "places in the body")
+
+
+def _thought_without(draft: ForgettingDraft) -> Callable[[Any], Any]:
+    """Return what makes a thought or a feeling be without them: None if nothing is left."""
+
+    def stripped(entry: Any) -> Any:
+        if not isinstance(entry, Mapping) or not draft.is_past(time_of(entry)):
+            return entry
+        audience = base.texts(entry, "audience")
+        if set(audience) == {draft.person}:
+            return None
+        new = draft.scrub_values(dict(entry), near=draft.person in audience)
+        if any(not new[key] and entry[key] for key in entry):
+            return None
+        if draft.person in audience:
+            new["audience"] = [name for name in audience if name != draft.person]
+        return new
+
+    return stripped

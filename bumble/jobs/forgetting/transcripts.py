@@ -12,11 +12,15 @@ from typing import Any
 
 from bumble.entity.changes import Change
 from bumble.files import disk
-from bumble.jobs.forgetting import repeated_words
-from bumble.jobs.forgetting.draft import ForgettingDraft, time_of
-from bumble.jobs.forgetting.repeated_words import Remark
+from bumble.jobs.forgetting.draft import (
+    ForgettingDraft,
+    Remark,
+    speech_of,
+    time_of,
+    without_sentences,
+)
 from bumble.records import base, jsonl, kinds, session_files
-from bumble.records.kinds import Kind
+from bumble.records.kind import Kind
 from bumble.records.sessions import Message, Session
 
 # What a line of a transcript keeps when its words go; a later version may add words of any name.
@@ -49,7 +53,7 @@ def hear(draft: ForgettingDraft) -> None:
         draft.gone |= lost
         if lost and session.people == (draft.person,) and len(lost) == len(session.messages):
             draft.gone.add(session.id)
-    draft.speech = repeated_words.of(own, of_others)
+    draft.speech = speech_of(own, of_others)
 
 
 def speaker(session: Session, message: Message) -> str:
@@ -187,7 +191,7 @@ def _redact_line(
         return new | ({**words, jsonl.EMPTIED: True} if words else {})
     if kind == "message" and data.get("role") == "user":  # another person's words are theirs
         text = data.get("text")
-        plain = repeated_words.without(text, draft.speech.quotes) if isinstance(text, str) else text
+        plain = without_sentences(text, draft.speech.quotes) if isinstance(text, str) else text
         return data if plain == text else {**data, "text": plain, jsonl.EMPTIED: jsonl.IN_PART}
     if not draft.is_past(time_of(data)):
         return data

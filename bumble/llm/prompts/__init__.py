@@ -111,7 +111,7 @@ def harmless(text: str, *tags: str) -> str:
     """Return outside text that can end no tag of data, and begin none.
 
     The bracket of such a tag becomes `&lt;` or `(`; everything else stays as it is. What would
-    begin a message of its own is broken where messages are made (`llm/markers`).
+    begin a message of its own is broken where messages are made (`llm/marks`).
 
     Args:
         text: What somebody or something else wrote.

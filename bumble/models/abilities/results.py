@@ -17,9 +17,8 @@ from msgspec import Struct, field
 from msgspec.structs import asdict
 
 from bumble.files import disk
-from bumble.models.abilities import grading
-from bumble.models.abilities.grading import KINDS, LEAST_CASES, Answers
-from bumble.models.abilities.tiers import Abilities
+from bumble.models.abilities import tiers
+from bumble.models.abilities.tiers import KINDS, LEAST_CASES, Abilities, Answers
 
 SHIPPED = Path(__file__).parent / "shipped"
 SCHEMA = 1  # of the files
@@ -54,7 +53,7 @@ class ModelResult(Struct, frozen=True):
             (purpose, code): tier
             for code, result in self.languages.items()
             if result.is_whole
-            for purpose, tier in grading.tiers(result.answers).items()
+            for purpose, tier in tiers.tiers(result.answers).items()
         }
         return Abilities(measured=measured)
 

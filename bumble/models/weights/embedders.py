@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bumble.models.embed import calibrate
+from bumble.models.embed import protocol
 from bumble.models.embed.onnx import OnnxEmbedder
 from bumble.models.embed.protocol import EmbedderIdentity, Floats
 from bumble.models.weights import store
@@ -62,13 +62,13 @@ def calibrated(installed: store.Installed) -> store.Installed:
     if measured and (COMMON in installed.facts or not run.centre_tokens):
         return installed
     embedder = _open(installed, run.dimensions[0], 0.0, None)
-    vectors = embedder.embed_documents(calibrate.unrelated_sentences())
+    vectors = embedder.embed_documents(protocol.unrelated_sentences())
     means = {
-        str(width): round(calibrate.mean_cosine(vectors[:, :width]), 6) for width in run.dimensions
+        str(width): round(protocol.mean_cosine(vectors[:, :width]), 6) for width in run.dimensions
     }
     facts: dict[str, object] = {UNRELATED: means}
     if run.centre_tokens:
-        mean = embedder.token_mean(calibrate.unrelated_sentences())
+        mean = embedder.token_mean(protocol.unrelated_sentences())
         facts[COMMON] = [round(float(value), 6) for value in mean]
     return store.record(installed, facts)
 

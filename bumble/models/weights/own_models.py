@@ -33,7 +33,7 @@ from bumble.models.weights.catalog import (
 )
 
 if TYPE_CHECKING:
-    from bumble.models.weights.hub_listing import HubFile, HubRepository
+    from bumble.models.weights.hub import HubFile, HubRepository
 
 HUB = "hf:"  # `hf:OWNER/REPO[:FILE]`: a place on the hub
 _FILE = "model.gguf"
@@ -237,7 +237,7 @@ def _another(path: Path) -> WeightsMissingError:
 def _link(path: Path, folder: Path, entry: CatalogEntry) -> None:
     place, parts = folder / entry.name, folder / f"{entry.name}{store.PART}"
     disk.make_folder(folder)
-    with disk.refusing(place):
+    with disk.translate_os_errors(place):
         for old in (parts, place):
             if old.exists():
                 shutil.rmtree(old)

@@ -26,7 +26,7 @@ from bumble.models.weights.catalog import (
     WeightsFile,
     Wheels,
 )
-from bumble.models.weights.sources import PullOptions, SourceRefusedError
+from bumble.models.weights.store import PullOptions, SourceRefusedError
 
 _CHUNK = 1 << 20
 

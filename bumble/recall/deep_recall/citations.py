@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bumble.guard import grounded
+from bumble.guard import verifier
 from bumble.guard.speakers import Speakers
 from bumble.recall.deep_recall.reach import RecollectionSource
 from bumble.text import words
@@ -29,7 +29,7 @@ def problem(
     borne = "\n".join((question, *texts))
     speakers = Speakers(names)
     for sentence in words.sentences(answer):
-        reason = grounded.check(sentence, texts, speakers, messages=[borne], least=LEAST_BORNE)
+        reason = verifier.problem(sentence, texts, speakers, messages=[borne], least=LEAST_BORNE)
         if reason is not None:
             return reason
     return ""

@@ -12,12 +12,12 @@ from typing import Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from bumble.fallback import sayings
 from bumble.recall.deep_recall import by_rule, plan, reach
 from bumble.recall.deep_recall.meter import Meter, RecollectionSpending
 from bumble.recall.deep_recall.reach import Reach, RecollectionSource, Scope, source_of
 from bumble.recall.recalled import Search
 from bumble.runtime.runtime import Runtime
-from bumble.text import words
 
 ENOUGH = 0.8  # likeness from which three memories are the answer, without a plan
 ENOUGH_HITS = 3  # so many ordinary hits that are near are the answer
@@ -67,8 +67,7 @@ def recall(
     ordinary = _ordinary(around, question)
     if ordinary:
         return Recollection(question, scope, "recall", "", ordinary, (), "near enough")
-    able = runtime.abilities.tier("memory", words.language(question)) == "write"
-    if not able or calls == 0:
+    if not sayings.may_write(runtime, question) or calls == 0:
         why = "no call was allowed" if calls == 0 else "the model may not write"
         return _by_rule(around, question, scope, why)
     meter = _meter(runtime, calls, stopwatch)

@@ -9,7 +9,7 @@ from bumble.bridges.imports import formats
 from tests.support import exports
 from tests.support.living import talked
 from tests.support.running import Run
-from tests.support.sweeps import every
+from tests.support.sweeps import turns
 
 # What each export says, and a word of the person's, of another program's, or of a file's.
 FINDS = {
@@ -47,7 +47,7 @@ def truth(run: Run) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("form", every(4, list(formats.NAMES)))
+@pytest.mark.parametrize("form", turns(4, list(formats.NAMES)))
 def test_it_is_looked_at_imported_found_and_not_imported_twice(
     run: Run, tmp_path: Path, form: str
 ) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from bumble.bridges.imports import blocks, card, formats, source
-from bumble.bridges.imports.items import GUEST, OTHER, PERSON, ImportedPersona, LeftOut, Recipe
+from bumble.bridges.imports import card, formats, ledger, source
+from bumble.bridges.imports.ledger import GUEST, OTHER, PERSON, ImportedPersona, LeftOut, Recipe
 from bumble.entity import changes, create
 from bumble.entity.changes import ChangeSet
 from bumble.entity.create import NewEntity
@@ -103,11 +103,11 @@ def test_chatgpt_shows_the_branch_shown_last_and_nothing_internal(tmp_path: Path
     assert talks(read)[0].turns[-1].model == "gpt-6"
     aside = {item.why: item.count for item in read if isinstance(item, LeftOut)}
     assert aside == {
-        blocks.SYSTEM: 1,
-        blocks.CALLS: 1,
-        blocks.RESULTS: 1,
-        blocks.HIDDEN: 1,
-        blocks.ASIDE: 1,
+        ledger.SYSTEM: 1,
+        ledger.CALLS: 1,
+        ledger.RESULTS: 1,
+        ledger.HIDDEN: 1,
+        ledger.ASIDE: 1,
     }
 
 
@@ -137,6 +137,25 @@ def test_an_export_that_breaks_off_gives_what_stands_before(tmp_path: Path) -> N
     assert len(talks(read)) == 1
     [why] = left(read, broken=True)
     assert why.startswith("the file breaks off")
+
+
+def test_conversations_that_are_no_list_are_read_all_the_same(tmp_path: Path) -> None:
+    one, other = exports.gpt_moving(), {**exports.gpt_moving(), "id": "z", "conversation_id": "z"}
+    alone = tmp_path / "conversations.json"
+    alone.write_text(json.dumps(one))
+    assert [talk.id for talk in talks(items(alone)[1])] == ["c1"]
+    lines = tmp_path / "lines.jsonl"
+    lines.write_text(f"{json.dumps(one)}\n{{broken\n}}\n{json.dumps(other)}\n")
+    _, read = items(lines)
+    assert [talk.id for talk in talks(read)] == ["c1", "z"]
+    assert len(left(read, broken=True)) == 1
+
+
+def test_what_a_tool_was_given_makes_no_other_format_of_it(tmp_path: Path) -> None:
+    talk = exports.claude_talk()
+    call = {"type": "tool_use", "name": "web_search", "input": {"mapping": {"a": 1}}}
+    talk["chat_messages"][1]["content"].append(call)
+    assert items(exports.as_json(tmp_path / "conversations.json", [talk]))[0] == "claude"
 
 
 def test_claude_keeps_attached_files_apart_from_what_was_said(tmp_path: Path) -> None:
@@ -253,7 +272,7 @@ def test_a_card_of_any_version_and_form_is_the_same_character(
         assert "entries that are switched off" in left(read)
 
 
-CASES = Path(__file__).parent.parent / "data" / "imports"
+CASES = Path(__file__).parents[2] / "data" / "imports"
 
 
 @pytest.mark.parametrize("name", ["ztxt", "itxt", "rawjson", "nopad", "brokenccv3"])
@@ -293,7 +312,7 @@ def test_a_card_is_read_in_any_encoding(kind: bytes, text: bytes) -> None:
         b"iTXt": b"ccv3\0\1\0en\0Card\0" + zlib.compress(text),
     }[kind]
     chunk = struct.pack(">I", len(inside)) + kind + inside + b"\0\0\0\0"
-    assert card.parse(card.from_png(exports.PNG + chunk)).name == "Seraphina"
+    assert card.parse(card.from_png(exports.PNG + chunk)[0]).name == "Seraphina"
 
 
 def test_a_card_that_would_grow_beyond_measure_is_none() -> None:

@@ -13,7 +13,7 @@ import pytest
 from bumble.bridges.imports import writer
 from bumble.entity import changes
 from bumble.records import kinds, session_files
-from bumble.records.record_view import RecordView
+from bumble.records.kind import RecordView
 from bumble.records.sessions import Session
 from tests.support import exports
 from tests.support.kills import every_call, forks, in_child

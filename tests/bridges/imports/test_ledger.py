@@ -12,12 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bumble.bridges.imports import blocks
-from bumble.bridges.imports.items import ImportedTalk, Item, LeftOut
+from bumble.bridges.imports import ledger
+from bumble.bridges.imports.ledger import ImportedTalk, Item, LeftOut
 from tests.support.importing import items, said
 from tests.support.running import Run
+from tests.support.sweeps import examples
 
-CASES = Path(__file__).parent.parent / "data" / "imports"
+CASES = Path(__file__).parents[2] / "data" / "imports"
 WORDS = st.text("abc é\n{[", max_size=8)
 ODD = st.none() | st.booleans() | st.integers() | WORDS
 ID = st.sampled_from(["a", "b", "c", "d", "e"])
@@ -192,19 +193,19 @@ def check(name: str, data: Any, form: str, blocks_there: int) -> None:
     assert taken + left == blocks_there
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(talks=st.lists(GPT_TALK, min_size=1, max_size=3))
 def test_the_counts_add_up_for_any_export_of_chatgpt(talks: list[dict[str, Any]]) -> None:
     check("conversations.json", talks, "chatgpt", sum(map(of_gpt, talks)))
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(talks=st.lists(CLAUDE_TALK, min_size=1, max_size=3))
 def test_the_counts_add_up_for_any_export_of_claude(talks: list[dict[str, Any]]) -> None:
     check("conversations.json", talks, "claude", sum(map(of_claude, talks)))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(talks=st.lists(GROK_TALK, min_size=1, max_size=3))
 def test_the_counts_add_up_for_any_export_of_grok(talks: list[dict[str, Any]]) -> None:
     data = {"conversations": talks}
@@ -235,7 +236,7 @@ def test_documents_reports_and_speech_are_taken_and_named() -> None:
     assert "See and for it." in texts
     assert not any("boom" in text or "[real]" in text for text in texts)
     left = {item.why: item.count for item in read if isinstance(item, LeftOut)}
-    assert left == {blocks.MEDIA: 2, blocks.ERRORS: 1, blocks.CALLS: 1, blocks.RESULTS: 1}
+    assert left == {ledger.MEDIA: 2, ledger.ERRORS: 1, ledger.CALLS: 1, ledger.RESULTS: 1}
 
 
 def test_an_artifact_is_taken_of_whatever_branch_and_one_answer_of_the_last() -> None:
@@ -246,7 +247,7 @@ def test_an_artifact_is_taken_of_whatever_branch_and_one_answer_of_the_last() ->
         ("other", "Claude", "Second try"),
     ]
     assert [(item.why, item.count) for item in read if isinstance(item, LeftOut)] == [
-        (blocks.ASIDE, 1)
+        (ledger.ASIDE, 1)
     ]
 
 

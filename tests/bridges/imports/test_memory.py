@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-BENCH = Path(__file__).parents[2] / "bench" / "imports.py"
+BENCH = Path(__file__).parents[3] / "bench" / "imports.py"
 
 
 @pytest.mark.slow

@@ -255,46 +255,35 @@ def test_names_of_files_can_be_no_ids_of_the_pages_own(lived: Run) -> None:
     assert {link.removeprefix("#") for link in shown.links} <= set(shown.ids)
 
 
-def test_the_history_gives_counts_and_the_body_and_to_the_owner_alone(lived: Run) -> None:
+def test_the_history_gives_the_body_and_to_the_owner_alone(lived: Run) -> None:
     root = lived.entity.root
     git(root, "init", "-q", "-b", "main")
     identity = ("-c", "user.name=Sam", "-c", "user.email=sam@example.org")
     day = ("--date", "2026-05-22T12:00:00+01:00")
-    for social, title in ((88.0, "Gus came"), (12.0, "Gus left\n\nCycle: reflect")):
+    for social, title in ((88.0, "Gus came"), (12.0, "Gus left")):
         lived.write("soma.yaml", yaml_edit.dump(body(social)))
         git(root, "add", "-A")
         git(root, *identity, "commit", *day, "-qm", title)
-    lived.write(
-        "sessions/ses_01KSA0000000000000000000T9/handover.md", "---\nby: chat\n---\n\nGus\n"
-    )
-    lived.write("sessions/ses_01KSA0000000000000000000T9/blobs/" + "a" * 64, "Gus")
-    git(root, "add", "-A")
-    git(root, *identity, "commit", *day, "-qm", "beside")
     shown = made(lived).shown
-    history = shown.partition("The history")[2].partition("People")[0]
-    assert history.count("conversation") == 1  # what lies beside one is none
     assert re.search(r"Social now \d+, between 12 and 88", shown)
-    assert "by hand 2" in shown and "reflect 1 body" in shown
     assert "Gus" not in shown  # a title may speak of somebody who was forgotten
-    other = made(lived, "--for", "Sam").shown
-    assert "The history" not in other and "and 88" not in other
+    assert "and 88" not in made(lived, "--for", "Sam").shown
 
 
-def test_what_is_older_than_a_month_is_not_counted(
-    lived: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    root = lived.entity.root
-    git(root, "init", "-q", "-b", "main")
-    identity = ("-c", "user.name=Sam", "-c", "user.email=sam@example.org")
-    for day, title in (("2026-01-02", "narrate"), ("2026-05-22", "dream")):
-        for name in ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"):
-            monkeypatch.setenv(name, f"{day}T12:00:00+00:00")
-        lived.write("notes.md", day)
-        git(root, "add", "-A")
-        git(root, *identity, "commit", "-qm", f"{title}\n\nCycle: {title}")
-    shown = made(lived).shown
-    history = shown.partition("The history")[2].partition("People")[0]
-    assert "dream 1" in history and "narrate" not in history
+def test_what_is_seen_first_is_a_life_and_bookkeeping_is_folded_away(lived: Run) -> None:
+    lived.ok("belief", "confirm", BELIEF)
+    text = made(lived).text.partition('<main id="content"')[2]
+    first, rest = text.split("</section>", 1)
+    for words in (
+        *("I was born by the sea", "We spoke of Biscuit.", "A sailor.", "The dog fears water."),
+        *("Sam said: “Biscuit is afraid of the sea.”", "Everything was wet.", "tenderness"),
+    ):
+        assert words in first, words
+    assert first.index("What happened") < first.index("People") < first.index("How it felt")
+    assert "<details" not in first and EPISODE in first
+    open_text = re.sub(r"<details.*?</details>", "", rest, flags=re.DOTALL)
+    for words in ("by distill", "<strong>Social</strong> now", "not here any more"):
+        assert words not in open_text and words in rest, words
 
 
 def test_it_goes_beside_the_entity_or_where_one_is_and_prints(lived: Run, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bumble.chat.mcp_client import link, pipe
+from bumble.chat.mcp_client import link
 from bumble.chat.mcp_client.servers import Servers
 from bumble.entity.config import ServerConfig
 from tests.support.servers import GOOD, bad, environ
@@ -152,7 +152,7 @@ def test_a_call_that_goes_wrong_is_a_failed_result(start: Start, tool: str, sent
 
 @pytest.mark.skipif(sys.platform == "win32", reason="looks at processes as Unix lists them")
 def test_all_that_was_started_is_ended(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipe, "END_SECONDS", 0.2)
+    monkeypatch.setattr(link, "END_SECONDS", 0.2)
     mine = f"{os.getpid()}"
     others = _below(mine)  # a server of another test, which lives as long as they all
     servers = start({"odd": hostile("stubborn"), "weather": WEATHER})

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from bumble.app.process import Shell
 from bumble.cli import as_of
+from bumble.cli.process import Shell
 from tests.support import looking
 from tests.support.living import known, talked
 from tests.support.repository import git
@@ -22,7 +22,7 @@ from tests.support.running import NOON, Run
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 DAY = timedelta(days=1)
-FORMATS = Path(__file__).parents[1] / "data" / "formats"
+FORMATS = Path(__file__).parents[2] / "data" / "formats"
 
 
 @pytest.fixture

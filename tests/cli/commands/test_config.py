@@ -276,3 +276,8 @@ def test_a_folder_names_no_script_outside_of_it(run: Run, tmp_path: Path) -> Non
     run.write("script.yaml", "[Hello.]\n")
     run.ok("config", "set", "llm.model", "script:script.yaml")
     assert "Hello." in run.ok("chat", "Hi").out
+
+
+def test_a_script_that_is_not_there_is_said_when_it_is_set(run: Run, tmp_path: Path) -> None:
+    said = run.ok("config", "set", "--user", "llm.model", f"script:{tmp_path / 'none.jsonl'}")
+    assert "there is no such file" in said.err

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from bumble.app import conversation
 from bumble.chat import context_report
 from bumble.cli.commands.context import SAMPLE
+from bumble.cli.talk import conversation
 from tests.support import chatting, looking
 from tests.support.chatting import act, script
 from tests.support.running import Run

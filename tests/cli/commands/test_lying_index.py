@@ -13,6 +13,7 @@ from bumble.errors import IndexUnusableError
 from bumble.index import database
 from bumble.index.memory import Memory
 from bumble.records import kinds
+from bumble.records.kind import Kind
 from tests.support import kind_samples, looking
 from tests.support.repository import git
 from tests.support.running import Run
@@ -148,7 +149,7 @@ def test_a_bundle_restores_no_index(ada: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text", ["Marzipan.", "Marzipan \U0001f600 ö.\n\n" + "Sea and sand. " * 200]
 )
-def test_each_passage_of_a_kind_stands_in_its_file(ada: Run, kind: kinds.Kind, text: str) -> None:
+def test_each_passage_of_a_kind_stands_in_its_file(ada: Run, kind: Kind, text: str) -> None:
     for file in kind.paths(ada.entity):
         file.unlink()
     path, source = kind_samples.record(kind.name, text)

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from bumble.app.process import Shell
 from bumble.cli.app import main
+from bumble.cli.process import Shell
 from bumble.jobs import locks, registry
 from tests.support.running import Run
 from tests.support.small import WAITING, small
@@ -29,12 +29,12 @@ posix = pytest.mark.skipif(os.name == "nt", reason="needs signals")
 SLOW = """\
 import sys, time
 from bumble.cli.app import main
-from bumble.upkeep import jobs
+from bumble.jobs import registry
 from tests.support.small import small
 def slow(word):
     print("begun", flush=True)
     time.sleep(60)
-jobs.AFTER_TURN = (small("a", slow),)
+registry.AFTER_TURN = (small("a", slow),)
 sys.exit(main(sys.argv[1:]))
 """
 

@@ -12,7 +12,7 @@ from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.jobs import stretch
-from bumble.jobs.forgetting import forget, undecided
+from bumble.jobs.forgetting import forget
 from bumble.jobs.forgetting.draft import ForgettingDraft
 from bumble.records import (
     beliefs,
@@ -131,6 +131,8 @@ def test_nothing_that_was_told_is_left_in_any_file(entity: Entity) -> None:
     portrait = seen("Sam", f"Sam steals {SECRET} at night, he said.")
     model = Citing([makes(f"Sam told me of {SECRET}.", people=[portrait])])
     runtime = replace(runtime_of(entity), model=model)
+    waits = {"sessions": {"ses_1": "msg_1000"}}
+    write(entity, state.plan_write(state.read(entity.state), waits, ""))
     (job, *_) = stretch.check(runtime, force=True).jobs
     runtime.apply(
         stretch.run(runtime, job).change_set()
@@ -274,13 +276,13 @@ def test_what_cannot_be_decided_is_named_with_the_reason(entity: Entity) -> None
     )
     entity.narrative.write_text("---\nby: narrate\nfrom: [ep_1, ep_2]\n---\n\nSam and I sang.\n")
     reasons = {entry.path: entry.reason for entry in forgotten(entity).undecided}
-    assert reasons["dreams/drm_1.md"] == undecided.RESTS_IN_PART
-    assert reasons["skills/calm-sam.md"] == undecided.STILL_NAMED
-    assert reasons["skills/tea-for-sam/SKILL.md"] == undecided.FILE_NAMED
-    assert reasons["skills/sing.md"] == undecided.NAMED_BEFORE
-    assert reasons["reminders/rem_1.md"] == undecided.STILL_NAMED
-    assert reasons["narrative.md"] == undecided.NAMED_BEFORE
-    assert reasons["sessions/ses_3/messages.jsonl"] == undecided.STILL_NAMED
+    assert reasons["dreams/drm_1.md"] == forget.RESTS_IN_PART
+    assert reasons["skills/calm-sam.md"] == forget.STILL_NAMED
+    assert reasons["skills/tea-for-sam/SKILL.md"] == forget.FILE_NAMED
+    assert reasons["skills/sing.md"] == forget.NAMED_BEFORE
+    assert reasons["reminders/rem_1.md"] == forget.STILL_NAMED
+    assert reasons["narrative.md"] == forget.NAMED_BEFORE
+    assert reasons["sessions/ses_3/messages.jsonl"] == forget.STILL_NAMED
     (sing,) = (one for one in skills.read(entity.skills) if one.slug == "sing")
     assert (sing.description, sing.provenance.audience) == ("For somebody", ("bo",))
     assert "somebody and I sang." in entity.narrative.read_text()

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from bumble.cli.doctor.check_sources import Sources
+from bumble.cli.doctor.check_records import Sources
 from bumble.entity.folder import Entity
 from bumble.records import sessions
 from bumble.records.base import Provenance
-from bumble.records.record_view import RecordView
+from bumble.records.kind import RecordView
 from bumble.records.sessions import Message
 from tests.support.record_files import found, message, talk, write
 from tests.support.running import NOON
@@ -102,6 +102,6 @@ def test_ten_thousand_records_take_well_under_a_second() -> None:
         named = [f"ep_{n - 1}", f"ep_{n // 2}"] if n else []
         view = RecordView(f"ep_{n}", "", origin, tuple(named), line=1)
         sources.record(view.id, view, "x.md", "")
-    started = time.perf_counter()
+    started = time.process_time()
     assert list(sources.check()) == []
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1

@@ -57,6 +57,7 @@ def live_a_day(found: Stretch, person: str, lines: str, days: int) -> None:
     found.tick(NIGHT + timedelta(days=days + 1))
 
 
+@pytest.mark.slow  # tests/history merges every kind of record of two lives, by real git
 def test_two_clones_live_through_different_days_and_merge_without_a_conflict(
     ada: Stretch, tmp_path: Path
 ) -> None:

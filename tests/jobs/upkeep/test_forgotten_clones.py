@@ -17,6 +17,7 @@ from bumble.records.sessions import Message
 from tests.support.living import known, talked, write
 from tests.support.repository import git
 from tests.support.running import NOON, Run
+from tests.support.sweeps import turns
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 AT = NOON - timedelta(days=3)
@@ -111,7 +112,7 @@ def test_an_import_of_what_was_here_before_forgets_again(life: Run, tmp_path: Pa
     assert "I bake rye bread on Fridays." in life.ok("recall", "rye bread").out
 
 
-@pytest.mark.parametrize("merged_by", ["union", "bumble"])
+@pytest.mark.parametrize("merged_by", turns(2, ["union", "bumble"]))
 def test_an_older_clone_that_went_on_brings_nothing_back(
     life: Run, tmp_path: Path, merged_by: str
 ) -> None:

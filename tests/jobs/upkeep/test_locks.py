@@ -17,7 +17,7 @@ from tests.support.turns import NOON, Clock, runtime_of, say, talk
 
 WORK = (
     "import sys, time\nfrom pathlib import Path\nfrom bumble.entity.folder import Entity\n"
-    "from bumble.upkeep import locks\n"
+    "from bumble.jobs import locks\n"
     "stoppable = sys.argv[2] == 'yes'\n"
     "with locks.hold_work(Entity(Path(sys.argv[1])), stoppable=stoppable) as free:\n"
     "    print(free, flush=True)\n    time.sleep(60)\n"

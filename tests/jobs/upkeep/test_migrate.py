@@ -16,8 +16,9 @@ from bumble.files import disk
 from tests.support.kills import every_call
 from tests.support.repository import git, subjects
 from tests.support.running import Run
+from tests.support.sweeps import sampled, some
 
-FORMATS = Path(__file__).parents[1] / "data" / "formats"
+FORMATS = Path(__file__).parents[2] / "data" / "formats"
 KEPT = sorted(int(path.stem) for path in FORMATS.glob("*.zip"))
 MADE = ("entity.yaml", ".gitattributes", ".gitignore")  # what a format is made of
 CACHES = (".git", ".bumble", ".history", "memory.db")
@@ -163,6 +164,7 @@ def test_what_can_not_be_read_is_left_as_it_is(
     assert truth(run.entity.root) == before
 
 
+@sampled
 def test_a_death_at_any_write_leaves_the_old_format_or_the_new(
     older: Callable[[int], Run], tmp_path: Path
 ) -> None:
@@ -182,7 +184,7 @@ def test_a_death_at_any_write_leaves_the_old_format_or_the_new(
     after = truth(root)
     left = sorted(deaths.iterdir())
     assert len(left) > len(MADE)
-    for folder in left[:: max(1, len(left) // 8)] + left[-3:]:
+    for folder in some(left, 4):
         shutil.rmtree(root)
         shutil.copytree(folder, root, symlinks=True)
         run.ok("migrate")

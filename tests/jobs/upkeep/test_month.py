@@ -7,7 +7,7 @@ import pytest
 
 from bumble.jobs import tick
 from bumble.records import beliefs, dreams, relationships
-from tests.support import month
+from tests.support import month, nights
 from tests.support.fake_server import FakeServer
 from tests.support.month import START
 
@@ -36,11 +36,8 @@ def test_a_dream_in_a_tick_is_told_of_in_the_run_ledger_by_its_id(
     tmp_path: Path, home: Path, served: FakeServer
 ) -> None:
     lived = month.born(tmp_path / "ada", served, home, git=False)
-    talks = [one for one in month.moments(3, talks=3) if one.person]
-    lived.live(talks[:8])
-    lived.tick(START + timedelta(days=2, hours=2, minutes=30))
-    lived.live(talks[8:])
-    lived.tick(START + timedelta(days=3, hours=2, minutes=30))
+    nights.lived(lived.entity)
+    lived.tick(nights.NIGHT)
     (dream,) = dreams.read(lived.entity.dreams)
     events = [event for run in tick.read(lived.entity.runs) for event in run.events]
     assert ("dream_cycle_completed", dream.id) in [(one.event, one.id) for one in events]

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from bumble.entity.folder import Entity
 from bumble.errors import LockedError, RecordInvalidError
 from bumble.jobs import tick
-from bumble.llm.budget import Budgeted, DaySpending, Limits
+from bumble.llm.ledger import Budgeted, DaySpending, Limits
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.runtime.job import JobResult, Settled
 from bumble.runtime.runtime import Runtime

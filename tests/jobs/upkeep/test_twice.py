@@ -18,6 +18,7 @@ from tests.support import living, mind, month
 from tests.support.fake_server import Exchange
 from tests.support.month import Stretch
 from tests.support.nights import NIGHT, lived
+from tests.support.sweeps import turns
 
 EVENING = NIGHT - timedelta(hours=6)
 NOTHING_TO_DO = {  # that evening, and why
@@ -51,7 +52,7 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stretch]:
         yield ada
 
 
-@pytest.mark.parametrize("command", CYCLES)
+@pytest.mark.parametrize("command", turns(2, CYCLES))
 def test_a_second_run_changes_no_byte_and_calls_no_model(
     past: Stretch, tmp_path: Path, command: str
 ) -> None:

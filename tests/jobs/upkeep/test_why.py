@@ -29,6 +29,7 @@ from bumble.records import (
 from bumble.records.base import Provenance
 from bumble.records.relationships import PendingNote
 from bumble.records.sessions import Appraised, Message, Record
+from tests.support import newborns
 
 AT = datetime(2026, 5, 24, 12, tzinfo=UTC)
 RNG = random.Random(3)
@@ -48,7 +49,11 @@ def origin(by: str, *sources: str) -> Provenance:
 @pytest.fixture
 def ada(tmp_path: Path) -> Entity:
     """A small life: a talk, an episode of it, and everything that was drawn from that."""
-    entity = Entity(tmp_path / "ada")
+    return newborns.copy(_lived, tmp_path / "ada")
+
+
+def _lived(root: Path) -> Entity:
+    entity = Entity(root)
     entity.root.mkdir()
     said: list[Record] = [
         Message(MSG[0], AT, "user", "I have a dog.", "sam", trust="owner", extra={"name": "Sam"}),

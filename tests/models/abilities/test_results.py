@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from bumble.models.abilities import grading, probe, results
-from bumble.models.abilities.grading import KINDS
+from bumble.models.abilities import probe, results, tiers
 from bumble.models.abilities.results import LanguageResult, ModelResult
+from bumble.models.abilities.tiers import KINDS
 from bumble.models.weights import catalog
 
 ALL = dict.fromkeys(KINDS, "1" * 12)
@@ -35,7 +35,7 @@ def test_a_damaged_file_holds_nothing(tmp_path: Path, damage: bytes) -> None:
 
 
 def test_a_language_that_was_not_probed_to_its_end_has_no_tier(tmp_path: Path) -> None:
-    half = replace(RESULT, answers={**ALL, "joke": "11111111111"})
+    half = replace(RESULT, answers={**ALL, "facts": "11111111111"})
     abilities = ModelResult("x", "x", {"de": half, "en": RESULT}).abilities()
     assert abilities.tier("talk", "de") == "choose"
     assert abilities.tier("talk", "en") == "write"
@@ -43,7 +43,7 @@ def test_a_language_that_was_not_probed_to_its_end_has_no_tier(tmp_path: Path) -
 
 def test_what_is_measured_here_counts_before_what_ships_once_it_is_whole(tmp_path: Path) -> None:
     identity = f"sha256:{catalog.load().entry('smollm2-135m').files[0].sha256}"
-    half = replace(RESULT, answers={**ALL, "joke": ""})
+    half = replace(RESULT, answers={**ALL, "facts": ""})
     results.save(ModelResult(identity, "x", {"de": RESULT, "en": half}), tmp_path)
     abilities = results.load(identity, "x", tmp_path).abilities()
     assert abilities.tier("talk", "de") == "write"
@@ -77,16 +77,16 @@ def test_weights_of_the_catalog_that_were_probed_ship_with_their_results(
         ({}, "write", "write"),
         ({"language": 1, "facts": 1, "schema": 1}, "write", "write"),
         ({"unknown": 2}, "choose", "write"),
-        ({"whose_i": 2}, "choose", "choose"),
-        ({"whose_i": 6}, "choose", "choose"),
-        ({"whose_i": 7}, "none", "choose"),
+        ({"whose_i": 2}, "choose", "none"),
+        ({"whose_i": 6}, "choose", "none"),
+        ({"whose_i": 7}, "none", "none"),
         ({"language": 7}, "none", "write"),
-        ({"facts": 2}, "write", "choose"),
-        ({"schema": 2, "joke": 3}, "write", "none"),
+        ({"facts": 2}, "write", "none"),
+        ({"schema": 2}, "write", "none"),
     ],
 )
 def test_tiers_follow_from_how_many_of_a_kind_were_wrong(
     wrong: dict[str, int], talk: str, memory: str
 ) -> None:
     answers = {kind: ("0" * wrong.get(kind, 0)).ljust(12, "1") for kind in KINDS}
-    assert grading.tiers(answers) == {"talk": talk, "memory": memory}
+    assert tiers.tiers(answers) == {"talk": talk, "memory": memory}

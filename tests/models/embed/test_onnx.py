@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from bumble.errors import WeightsMissingError
-from bumble.models.embed import calibrate, onnx
+from bumble.models.embed import onnx, protocol
 from bumble.models.embed.onnx import OnnxEmbedder, layer_norm
 from bumble.models.embed.protocol import Embedder, EmbedderIdentity, Floats
 from bumble.models.weights import catalog, embedders, store
 from tests.support import nomic_graph
+from tests.support.sweeps import examples
 
 TOKENIZER = catalog.BUNDLED / "bert-base-uncased.tokenizer.json"
 SHAPE = nomic_graph.Shape()
@@ -96,7 +97,7 @@ def test_a_long_text_is_cut_to_the_token_limit(graph: Path) -> None:
 
 
 @given(texts=TEXTS)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.too_slow])
 def test_a_vector_does_not_depend_on_its_batch(embedder: OnnxEmbedder, texts: list[str]) -> None:
     vectors = embedder.embed_documents(texts)
     alone = [embedder.embed_documents([text])[0] for text in texts]
@@ -210,8 +211,8 @@ def test_a_minilm_vector_does_not_depend_on_its_batch(minilm: Embedder) -> None:
 
 @pytest.mark.weights
 def test_minilm_puts_unrelated_texts_near_nought(minilm: Embedder) -> None:
-    vectors = minilm.embed_documents(calibrate.unrelated_sentences())
-    assert calibrate.mean_cosine(vectors) == pytest.approx(minilm.unrelated_cosine, abs=1e-4)
+    vectors = minilm.embed_documents(protocol.unrelated_sentences())
+    assert protocol.mean_cosine(vectors) == pytest.approx(minilm.unrelated_cosine, abs=1e-4)
     assert 0 < minilm.unrelated_cosine < 0.15
 
 

@@ -13,8 +13,8 @@ from bumble.models.embed import reader
 from bumble.models.embed.reader import HeadReader, MessageReading
 from bumble.models.weights import catalog, embedders
 
-MESSAGES = Path(__file__).parents[2] / "training" / "messages.jsonl"
-SAMPLE = 7  # every so many of the messages that nothing was learned from
+MESSAGES = Path(__file__).parents[3] / "training" / "messages.jsonl"
+SAMPLE = 21  # every so many of the messages that nothing was learned from
 
 
 class Words:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bumble.errors import WeightsMissingError
-from bumble.models.embed import calibrate
+from bumble.models.embed import protocol
 from bumble.models.weights import catalog, embedders, store
 from bumble.models.weights.catalog import CatalogEntry
 
@@ -47,8 +47,8 @@ def test_a_pulled_embedder_knows_its_mean_cosine(
     found = store.require(weights_folder, minilm)
     opened = embedders.open_embedder(weights_folder, minilm)
     assert found.facts[embedders.UNRELATED] == {"384": opened.unrelated_cosine}
-    vectors = opened.embed_documents(calibrate.unrelated_sentences())
-    assert opened.unrelated_cosine == pytest.approx(calibrate.mean_cosine(vectors), abs=1e-4)
+    vectors = opened.embed_documents(protocol.unrelated_sentences())
+    assert opened.unrelated_cosine == pytest.approx(protocol.mean_cosine(vectors), abs=1e-4)
 
 
 @pytest.mark.weights
@@ -78,7 +78,7 @@ def test_related_texts_stand_well_above_unrelated_ones(
     documents = opened.embed_documents(
         ["The keeper has a cottage beside the lighthouse.", "Interest is compounded daily."]
     )
-    near, far = calibrate.similarity(documents @ query, opened.unrelated_cosine)
+    near, far = protocol.similarity(documents @ query, opened.unrelated_cosine)
     assert near > 0.5
     assert far < 0.2
     assert documents.dtype == np.float32

@@ -9,7 +9,7 @@ import pytest
 
 from bumble.models.weights import hub as source_hub
 from bumble.models.weights.catalog import Hub
-from bumble.models.weights.sources import PullOptions, SourceRefusedError
+from bumble.models.weights.store import PullOptions, SourceRefusedError
 from tests.support.serving import FakeHub, hub
 
 CONTENT = random.Random(1).randbytes(300_000)

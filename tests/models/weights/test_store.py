@@ -10,7 +10,7 @@ from bumble.files import disk
 from bumble.models.weights import store
 from bumble.models.weights.catalog import CatalogEntry, Hub, Local
 from bumble.models.weights.pull import pull
-from bumble.models.weights.sources import PullOptions
+from bumble.models.weights.store import PullOptions
 from tests.support.serving import entry
 
 CONTENT = b"weights" * 100

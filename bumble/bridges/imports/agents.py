@@ -1,0 +1,250 @@
+"""Agents' memories: the folders of OpenClaw, Hermes and Claude Code, Letta's files and folders.
+
+What tells an agent how to work in its program is left out: here it would be an instruction.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import PurePosixPath
+from typing import Any
+
+from bumble.bridges.imports import foreign, ledger, notes
+from bumble.bridges.imports.foreign import Files, first, listed, mapping, moment, several, text
+from bumble.bridges.imports.ledger import (
+    OTHER,
+    Fact,
+    ImportContext,
+    ImportedBlock,
+    ImportedMessage,
+    ImportedPersona,
+    Item,
+    LeftOut,
+    Recipe,
+)
+from bumble.bridges.imports.notes import NoteFile
+from bumble.bridges.imports.source import ImportSource
+from bumble.text.words import one_line
+
+OPENCLAW, HERMES, CLAUDE_CODE, LETTA = "OpenClaw", "Hermes", "Claude Code", "Letta"
+SOUL = ("SOUL.md", "IDENTITY.md")
+INDEX, ABOUT = "MEMORY.md", "USER.md"
+INSTRUCTIONS = ("AGENTS.md", "TOOLS.md", "HEARTBEAT.md", "BOOTSTRAP.md", "BOOT.md")
+SEPARATOR = "\n§\n"  # between the entries of Hermes's memory
+TYPES = ("user", "feedback", "project", "reference")  # of Claude Code's memories
+PERSONA = "persona"  # the label of Letta's block that says who the agent is
+ALWAYS = "system"  # Letta's folder of notes that always count
+SAYS = "send_message"  # the tool by which Letta's older agents speak
+
+
+def fits_openclaw(source: ImportSource) -> bool:
+    """Whether the files are an OpenClaw workspace."""
+    own = source.matching(*INSTRUCTIONS, "IDENTITY.md")
+    return bool(source.matching(*SOUL)) and bool(own) and not fits_hermes(source)
+
+
+def fits_hermes(source: ImportSource) -> bool:
+    """Whether the files are Hermes's folder."""
+    return bool(source.below("memories/MEMORY.md", "memories/USER.md", "*/memories/MEMORY.md"))
+
+
+def _workspace(source: ImportSource, context: ImportContext, *, origin: str) -> Iterator[Item]:
+    """Read the workspaces in a folder; each has a SOUL.md or a MEMORY.md at its top."""
+    found = source.matching(*SOUL)
+    depth = min((name.count("/") for name in found), default=0)
+    tops = sorted((n for n in found if n.count("/") == depth), key=lambda n: n[-7:] != SOUL[0])
+    souls = [notes.load(source, name) for name in tops]
+    bodies = [note.body for note in souls if isinstance(note, NoteFile) and note.body.strip()]
+    yield from (note for note in souls if isinstance(note, LeftOut))
+    if bodies:
+        whole = "\n\n".join(body.strip() for body in bodies)
+        yield ImportedPersona(_agent_name(bodies), whole)
+    markdown = source.matching("*.md")
+    rest = (name for name in markdown if name not in tops)
+    yield from notes.each(source, rest, partial(_note, origin))
+    yield from foreign.others(source, markdown, "files that are no Markdown")
+
+
+read_openclaw = partial(_workspace, origin=OPENCLAW)
+read_hermes = partial(_workspace, origin=HERMES)
+
+
+def _agent_name(bodies: list[str]) -> str:
+    """Find what the agent is called: OpenClaw keeps it as `- **Name:** Molty`."""
+    for line in (line for body in bodies for line in body.splitlines()[:40]):
+        label, _, value = line.replace("*", "").strip(" -").partition(":")
+        if label.strip().casefold() == "name" and value.strip():
+            return value.strip()[:80]
+    return ""
+
+
+def _note(origin: str, note: NoteFile) -> Iterator[Item]:
+    place = PurePosixPath(note.name)
+    if place.name in INSTRUCTIONS:
+        yield LeftOut(note.name, "instructions for another program")
+    elif place.name == "SKILL.md":
+        yield notes.recipe(note)
+    elif "skills" in place.parts[:-1]:
+        yield LeftOut(note.name, "files beside a skill")
+    elif place.name in (INDEX, ABOUT) and SEPARATOR in note.body:
+        parts = [part.strip() for part in note.body.split(SEPARATOR) if part.strip()]
+        title = "About the person" if place.name == ABOUT else "Memory"
+        yield Fact(f"{title} ({origin})", "\n".join(f"- {part}" for part in parts))
+    elif place.name in (INDEX, ABOUT):
+        yield from notes.facts(note, origin, OTHER)
+    else:
+        yield from notes.dated(note, OTHER, origin)
+
+
+def fits_claude_code(source: ImportSource) -> bool:
+    """Whether the files are Claude Code's memory: a folder with an index and notes beside it."""
+    folders = {PurePosixPath(name).parent for name in source.matching(INDEX)}
+    if any(folder.name == "memory" for folder in folders):
+        return not source.matching(SOUL[0])
+    loaded = (notes.load(source, name) for name in _beside_index(source)) if folders else ()
+    return any(
+        (text(note.meta, "metadata", "type") or text(note.meta, "type")) in TYPES
+        for note in loaded
+        if isinstance(note, NoteFile)
+    )
+
+
+def _beside_index(source: ImportSource) -> list[str]:
+    indices = source.matching(INDEX)
+    folders = {PurePosixPath(name).parent for name in indices}
+    return [
+        name
+        for name in source.matching("*.md")
+        if PurePosixPath(name).parent in folders and name not in indices
+    ]
+
+
+def read_claude_code(source: ImportSource, context: ImportContext) -> Iterator[Item]:
+    """Read the memories; an index that has notes beside it says nothing of its own."""
+    names, indices = _beside_index(source), source.matching(INDEX)
+    folders = {PurePosixPath(name).parent for name in names}
+
+    def memory(note: NoteFile) -> Iterator[Item]:
+        if note.name in indices and PurePosixPath(note.name).parent in folders:
+            yield LeftOut(note.name, "an index of the notes beside it")
+        elif note.name in indices:
+            yield from notes.facts(note, CLAUDE_CODE, OTHER)
+        elif len(note.body) > notes.MAX_FACT_CHARS:
+            yield from notes.dated(note, OTHER, CLAUDE_CODE)
+        elif note.body.strip():
+            parts = (one_line(text(note.meta, "description")), note.body.strip())
+            yield Fact(f"{note.title} ({CLAUDE_CODE})", "\n\n".join(filter(None, parts)))
+
+    yield from notes.each(source, (*indices, *names), memory)
+    yield from foreign.others(source, [*names, *indices], "files that are no memory")
+
+
+def fits_letta(source: ImportSource) -> bool:
+    """Whether the files are an agent, or an agent's memory folder."""
+    return any(part.shown(source) for part in AGENT_FILES) or bool(_memory_folder(source))
+
+
+def _memory_folder(source: ImportSource) -> list[str]:
+    """Return the notes of a memory folder: one that has notes in `system/`."""
+    found = source.matching("*.md")
+    inside = [name for name in found if ALWAYS in PurePosixPath(name).parts[:-1][:2]]
+    return found if inside and not source.matching(SOUL[0], "entity.yaml") else []
+
+
+def read_letta(source: ImportSource, context: ImportContext) -> Iterator[Item]:
+    """Read agents with their blocks, messages and skills; or the notes of a memory folder."""
+    if any(part.shown(source) for part in AGENT_FILES):
+        yield from foreign.read(source, *AGENT_FILES)
+        return
+    yield from notes.each(source, _memory_folder(source), _letta_note)
+
+
+def _letta_note(note: NoteFile) -> Iterator[Item]:
+    place = PurePosixPath(note.name)
+    if place.name == "SKILL.md":
+        yield notes.recipe(note)
+    elif ALWAYS not in place.parts[:-1]:
+        yield from notes.dated(note, OTHER, LETTA)
+    else:
+        yield from _block({"label": place.stem, "value": note.body})
+
+
+def _retired(data: Mapping[str, Any]) -> Iterator[Item]:
+    yield LeftOut(
+        first(data, "name"), "the retired form of an agent file: export the agent anew", broken=True
+    )
+
+
+def _agent(data: Mapping[str, Any]) -> Iterator[Item]:
+    name = first(data, "name") or LETTA
+    messages = listed(data, "messages")
+    said = (_said(mapping(one), number, name) for number, one in enumerate(messages))
+    if messages:
+        talk_id = f"{first(data, 'id') or name} {name}"
+        yield from ledger.talk(talk_id, name, moment(data, "created_at"), said)
+
+
+def _said(message: Mapping[str, Any], number: int, name: str) -> ImportedMessage:
+    role, turn_id = text(message, "role"), first(message, "id") or str(number)
+    at, own = moment(message, "created_at"), role == "user"
+    head = ledger.head(turn_id, at, name, text(message, "model"), own=own)
+    pieces = several(message, "content")
+    if role in ("user", "assistant"):
+        blocks = [_piece(piece, own=own) for piece in pieces]
+    else:
+        blocks = [ledger.left(ledger.RESULTS if role == "tool" else ledger.SYSTEM)] * len(pieces)
+    return ImportedMessage(head, [*blocks, *map(_call, listed(message, "tool_calls"))])
+
+
+def _piece(piece: object, *, own: bool) -> ImportedBlock:
+    kind = "text" if isinstance(piece, str) else text(piece, "type")
+    if "reasoning" in kind:
+        return ledger.left(ledger.THOUGHTS)
+    if kind != "text":
+        return ledger.mark("picture") if kind == "image" else ledger.unknown(kind)
+    words = text(piece) or text(piece, "text")
+    wrapped = _json(words) if own and words.startswith("{") else {}
+    if {"type", "time"} <= set(wrapped):  # by some versions, what nobody said likewise
+        words = text(wrapped, "message") if wrapped["type"] == "user_message" else ""
+    return ImportedBlock(words) if words.strip() else ledger.left(ledger.SYSTEM)
+
+
+def _json(words: str) -> Mapping[str, Any]:
+    try:
+        return mapping(json.loads(words))
+    except (ValueError, RecursionError):
+        return {}
+
+
+def _call(call: object) -> ImportedBlock:
+    """Read what an older agent said by a tool; no other call says anything."""
+    function = mapping(call, "function") or mapping(call)
+    said = first(_json(text(function, "arguments")), "message")
+    is_said = function.get("name") == SAYS and said
+    return ImportedBlock(said) if is_said else ledger.left(ledger.CALLS)
+
+
+def _block(data: Mapping[str, Any]) -> Iterator[Item]:
+    label, value = text(data, "label"), text(data, "value")
+    if value.strip() and label == PERSONA:
+        yield ImportedPersona("", value)
+    elif value.strip():
+        yield Fact(f"{label or 'Memory'} (Letta)", value)
+
+
+def _skill(data: Mapping[str, Any]) -> Iterator[Item]:
+    name, whole = text(data, "name"), first(data, "content") or text(data, "files", "SKILL.md")
+    if not name or not whole.strip():
+        raise ValueError("a skill without a name or a text")
+    meta, body = notes.split(whole)
+    yield Recipe(name, first(data, "description") or one_line(text(meta, "description")), body)
+
+
+_READERS = {"agents": _agent, "blocks": _block, "skills": _skill}
+AGENT_FILES = (
+    Files(("*.af",), frozenset(["core_memory"]), {"": _retired}),
+    Files(("*.af",), frozenset(["agents", "blocks"]), _READERS),
+    Files(("*.af",), frozenset(["agents", "block_ids"]), _READERS),
+)

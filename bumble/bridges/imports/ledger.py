@@ -1,0 +1,329 @@
+"""What is read of other programs' files, and the ledger of it.
+
+Values only, the same for every format; they say what stands in a file, not where it goes. A reader
+makes an `ImportedBlock` of each piece of a message, also of what it doesn't know; `talk` is the one
+way from blocks to what is imported, so that every block is taken, or left out for a reason and
+counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, tzinfo
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import asdict, replace
+
+PERSON, OTHER, GUEST = "person", "other", "guest"
+
+
+class ImportContext(Struct, frozen=True):
+    """What a reader has to know beside the files."""
+
+    zone: tzinfo  # the entity's: it decides where a day ends
+    person: str  # what the person is called whose files they are
+    # Whether an id or a name is of somebody whom the entity has forgotten.
+    is_forgotten: Callable[[str], bool] = lambda _: False
+
+
+class ImportedTurn(Struct, frozen=True):
+    """One message of a talk, or one text that lay with it."""
+
+    id: str  # its own where it comes from, unique in its talk
+    at: datetime | None  # None: as the one before it
+    by: str  # PERSON: whose export it is; GUEST: another person; OTHER: an assistant, or a file
+    text: str
+    name: str = ""  # of a guest, an assistant or a file
+    model: str = ""  # that wrote it
+    blocks: int = 1  # pieces of the message it was made of
+
+
+class ImportedTalk(Struct, frozen=True):
+    """A conversation, or a dated text: a talk of one turn."""
+
+    id: str  # its own where it comes from, unique in its format
+    title: str
+    at: datetime | None  # when it began; None: when its first turn was
+    turns: tuple[ImportedTurn, ...]
+
+
+class Fact(Struct, frozen=True):
+    """Something that another assistant held to be so, or that a card says of its world."""
+
+    title: str
+    text: str
+    public: bool = False  # for everybody, not for the person alone
+
+
+class Recipe(Struct, frozen=True):
+    """How to do something."""
+
+    name: str
+    description: str
+    text: str
+
+
+class ImportedPersona(Struct, frozen=True):
+    """Who somebody is."""
+
+    name: str  # empty where nothing says it
+    monologue: str
+    voice: str = ""
+    greeting: str = ""  # what it says first in a new talk
+    card: Mapping[str, Any] = field(default_factory=dict)  # all that stood there, for an export
+
+
+class LeftOut(Struct, frozen=True):
+    """Something that is not imported."""
+
+    what: str  # which: the name of a file, the title of a talk
+    why: str  # worded the same for all of a kind, so that they can be counted
+    broken: bool = False  # it should have been readable
+    count: int = 1
+    is_block: bool = False  # pieces of messages are counted, not files or conversations
+
+
+Item: TypeAlias = ImportedTalk | Fact | Recipe | ImportedPersona | LeftOut
+
+
+ASIDE = "on branches that were not shown last"
+CALLS, RESULTS = "calls of tools", "answers of tools"
+ERRORS, HIDDEN = "errors", "hidden messages"
+MEDIA = "sounds and videos"
+SYSTEM = "messages of the system, and instructions to the assistant"
+THOUGHTS = "thoughts of the assistant"
+MAX_KIND_CHARS = 40
+
+
+class ImportedBlock(Struct, frozen=True):
+    """One piece of a message: what of it is taken, or why it isn't."""
+
+    text: str = ""  # stands in the message
+    why: str = ""  # it is left out; worded the same for all of a kind
+    file: str = ""  # the name of a text of its own: a file
+    inside: str = ""  # what stands in that file
+    is_mark: bool = False  # its text only names something
+    is_made: bool = False  # a document of the assistant's: taken from whatever branch
+
+
+class ImportedMessage(Struct, frozen=True):
+    """A message of another program: its head, and all that stands in it."""
+
+    head: ImportedTurn
+    blocks: Sequence[ImportedBlock]
+    is_aside: bool = False  # on a branch that was not shown last
+
+
+def aside(head: ImportedTurn, blocks: Sequence[ImportedBlock]) -> ImportedMessage:
+    """Leave out a message of another branch, but for documents, which are nowhere else."""
+    kept = [block if block.is_made else ImportedBlock(why=ASIDE) for block in blocks]
+    return ImportedMessage(head, kept, is_aside=True)
+
+
+def unknown(kind: str) -> ImportedBlock:
+    """Leave out what nobody knows, by the name of its kind."""
+    name = " ".join(kind.split())[:MAX_KIND_CHARS]
+    return ImportedBlock(why=f"blocks of a kind that is not known: {name or 'without a name'}")
+
+
+def left(why: str) -> ImportedBlock:
+    """Leave out a piece, for a reason worded the same for all of a kind."""
+    return ImportedBlock(why=why)
+
+
+def head(
+    turn_id: str, at: datetime | None, assistant: str, model: str = "", *, own: bool
+) -> ImportedTurn:
+    """Make the head of a message: the person's own, or the assistant's."""
+    if own:
+        return ImportedTurn(turn_id, at, PERSON, "")
+    return ImportedTurn(turn_id, at, OTHER, "", assistant, model)
+
+
+def branch(parents: Mapping[str, str], leaf: str) -> dict[str, None]:
+    """Return the ids that lead from a root to a leaf, in order; a circle ends where it closes."""
+    way: dict[str, None] = {}
+    while leaf in parents and leaf not in way:
+        way[leaf] = None
+        leaf = parents[leaf]
+    return dict.fromkeys(reversed(way))
+
+
+def mark(what: str, name: str = "") -> ImportedBlock:
+    """Name something in the place where it stood: `[picture: tide.png]`."""
+    return ImportedBlock(marked(what, name), is_mark=True)
+
+
+def marked(what: str, name: str = "") -> str:
+    """Return the words that name something."""
+    shown = " ".join(name.replace("[", "(").replace("]", ")").split())
+    return f"[{what}: {shown}]" if shown else f"[{what}]"
+
+
+def titled(what: str, name: str, text: str) -> ImportedBlock:
+    """Take a text that the assistant made, with its name above it."""
+    return ImportedBlock(f"{marked(what, name)}\n\n{text}", is_made=True)
+
+
+def fenced(text: str, language: str = "") -> str:
+    """Return code between fences longer than any in it."""
+    ticks = "```"
+    while ticks in text:
+        ticks += "`"
+    name = language if language.isalnum() and language != "unknown" else ""
+    return f"{ticks}{name}\n{text}\n{ticks}"
+
+
+def talk(
+    talk_id: str, title: str, begun: datetime | None, said: Iterable[ImportedMessage]
+) -> Iterator[Item]:
+    """Turn messages into a talk, and count what of them is left out."""
+    turns: list[ImportedTurn] = []
+    left: Counter[str] = Counter()
+    for message in said:
+        found = list(_turns(message))
+        place = _place(turns, message) if message.is_aside else len(turns)
+        turns[place:place] = found
+        left.update(block.why for block in message.blocks if block.why)
+    for why, count in left.items():
+        yield LeftOut(title or talk_id, why, count=count, is_block=True)
+    yield ImportedTalk(talk_id, title, begun, tuple(turns))
+
+
+def _place(turns: Sequence[ImportedTurn], message: ImportedMessage) -> int:
+    """Return where in a talk a message of another branch belongs, by its time."""
+    at = message.head.at
+    later = (n for n, turn in enumerate(turns) if at and turn.at and turn.at > at)
+    return next(later, len(turns))
+
+
+def _turns(message: ImportedMessage) -> Iterator[ImportedTurn]:
+    """Yield a message, and the files that lay with it, which nobody said."""
+    head, taken = message.head, [block for block in message.blocks if not block.why]
+    text = "".join(_joined(taken))
+    if text.strip():
+        yield replace(head, text=text, blocks=len(taken))
+    files = [block for block in taken if block.file]
+    for number, block in enumerate(files):
+        if block.inside.strip():
+            file_id = f"{head.id} file {number}"
+            yield ImportedTurn(file_id, head.at, OTHER, block.inside, block.file, blocks=0)
+
+
+def _joined(blocks: Sequence[ImportedBlock]) -> Iterator[str]:
+    if not blocks:
+        return
+    yield blocks[0].text
+    for before, block in pairwise(blocks):
+        yield "\n" if before.is_mark and block.is_mark else "\n\n"
+        yield block.text
+
+
+EXAMPLES = 5  # of what was left out for a reason
+MAX_REASONS = 50  # what a broken file says may differ each time
+
+
+class Passed(Struct):
+    """All that was left out for one reason."""
+
+    why: str
+    broken: bool
+    is_block: bool = False  # pieces of messages are counted
+    count: int = 0
+    examples: list[str] = field(default_factory=list)
+
+
+class ImportReport(Struct):
+    """The counts of an import."""
+
+    new: int = 0  # conversations
+    grown: int = 0
+    unchanged: int = 0
+    older: int = 0  # than was asked for
+    messages: int = 0
+    blocks: int = 0  # pieces of messages that were taken, also of those that are there already
+    facts: int = 0
+    skills: int = 0
+    same: int = 0  # facts and skills that say so already
+    persona: list[str] = field(default_factory=list)  # what was set: `identity.monologue`
+    secrets: int = 0  # texts in which one was hidden
+    left_out: dict[str, Passed] = field(default_factory=dict)
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything was written."""
+        return bool(self.new or self.grown or self.facts or self.skills or self.persona)
+
+    @property
+    def read(self) -> bool:
+        """Whether anything could be read."""
+        return self.changed or bool(self.unchanged or self.older or self.same)
+
+    @property
+    def broken(self) -> int:
+        """How many things should have been readable and were not."""
+        return sum(passed.count for passed in self.left_out.values() if passed.broken)
+
+    @property
+    def blocks_left_out(self) -> int:
+        """How many pieces of messages were not taken."""
+        return sum(passed.count for passed in self.left_out.values() if passed.is_block)
+
+    def leave(self, item: LeftOut) -> None:
+        """Note what was left out."""
+        why = item.why
+        if why not in self.left_out and len(self.left_out) >= MAX_REASONS:
+            why = "further kinds of blocks" if item.is_block else "further problems"
+        passed = self.left_out.setdefault(why, Passed(why, item.broken, item.is_block))
+        passed.count += item.count
+        if len(passed.examples) < EXAMPLES and item.what:
+            passed.examples.append(item.what[:160])
+
+    def data(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        return {
+            "conversations": {
+                "new": self.new,
+                "grown": self.grown,
+                "unchanged": self.unchanged,
+                "older": self.older,
+            },
+            "messages": self.messages,
+            "blocks": {"taken": self.blocks, "left_out": self.blocks_left_out},
+            "facts": self.facts,
+            "skills": self.skills,
+            "same": self.same,
+            "persona": self.persona,
+            "secrets": self.secrets,
+            "left_out": [asdict(passed) for passed in self.left_out.values()],
+        }
+
+    def lines(self) -> Iterator[str]:
+        """Yield it for people."""
+        if self.new or self.grown:
+            grown = f", {self.grown:,} that went on" if self.grown else ""
+            yield f"  {_count(self.new, 'conversation')}{grown}: {_count(self.messages, 'message')}"
+        if self.facts:
+            yield f"  {_count(self.facts, 'section')} of knowledge, quoted as imported"
+        if self.skills:
+            yield f"  {_count(self.skills, 'skill')}, quoted as imported"
+        if self.persona:
+            yield f"  who it is: {', '.join(self.persona)}"
+        if self.unchanged or self.same:
+            there = self.unchanged + self.same
+            yield f"  {there:,} already there, unchanged"
+        if self.older:
+            yield f"  {_count(self.older, 'conversation')} older than --from"
+        if self.secrets:
+            yield f"  secrets were hidden in {_count(self.secrets, 'text')}"
+        for passed in sorted(self.left_out.values(), key=lambda passed: not passed.broken):
+            shown = ", ".join(passed.examples)
+            more = " …" if passed.count > len(passed.examples) else ""
+            yield f"  left out: {passed.count:,} × {passed.why} ({shown}{more})"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,310 @@
+"""Replies of a model that may write: it speaks and uses tools until its turn is over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from bumble.body.soma import shown_to
+from bumble.chat import loop, route, tools, workspace
+from bumble.chat.completion_gate import Gate, Judges
+from bumble.chat.reply_writer import (
+    Composed,
+    Heard,
+    Moment,
+    Reading,
+    Recalled,
+    ReplyStream,
+    Turn,
+    WrittenReply,
+    origin_of,
+)
+from bumble.chat.route import Profile
+from bumble.entity.changes import Change
+from bumble.files import disk
+from bumble.llm import prompts
+from bumble.llm.protocol import Action, PromptMessage, Request
+from bumble.prompt import (
+    compact,
+    preamble,
+    prompt_files,
+    system,
+    transcript,
+    working_memory,
+)
+from bumble.prompt.system import Block, Stable
+from bumble.prompt.transcript import View
+from bumble.recall import recalled as memories
+from bumble.recall import topic_overview
+from bumble.records import session_files
+from bumble.records.sessions import Session
+from bumble.runtime import body_state
+from bumble.runtime.runtime import ProfileName, Runtime
+from bumble.text import passed_on, tokens
+
+OUTPUT_TOKENS = 4096  # a longer result of a tool goes to the blobs, with a reference
+SEEDS = (10**9, 2**31)  # of ten digits each: what `context` counts is as long as what is sent
+NO_JUDGE = "no_judge"  # names a model that could not judge whether a turn may end
+LEAST_RESULT_TOKENS = 128  # however full the window is
+
+
+def asks_model(runtime: Runtime, language: str) -> bool:
+    """Whether a turn may ask the model: always."""
+    return True
+
+
+def read(runtime: Runtime, heard: Heard, language: str, asked: ProfileName | None) -> Reading:
+    """Decide how much thought a message is worth, by its form alone: no reader is loaded."""
+    if asked:
+        return Reading(language, route.Route(asked, "asked", 1.0))
+    if tools.are_called_for(runtime, heard.session):
+        return Reading(language, route.Route("deliberate", "outside_tool", 0.9))
+    return Reading(language, route.by_form(heard.message.text))
+
+
+def stable(
+    runtime: Runtime, session: Session, language: str, overview: str | None = None
+) -> Stable:
+    """Make the system prompt of a conversation from the files as they are."""
+    return stable_part(runtime, session.people, overview)
+
+
+def stable_part(runtime: Runtime, readers: Sequence[str], overview: str | None = None) -> Stable:
+    """Make the system prompt of a talk with some people from the files as they are.
+
+    `overview` is that of the topics, if it is not that of the day. The mood goes there by name
+    alone, where a setting wants it, so that the prompt changes when the mood does, no oftener.
+    """
+    mood = ""
+    if runtime.config.prompt.mood_in_system:
+        mood = body_state.mood(runtime, body_state.read(runtime, runtime.now())).name
+    return system.of_entity(
+        runtime.entity,
+        runtime.identity,
+        tools.declared(tools.allowed(runtime, readers)),
+        runtime.config.prompt,
+        readers,
+        mood,
+        topic_overview.text(runtime, readers) if overview is None else overview,
+        native=runtime.model.native_tools,
+    )
+
+
+def view(
+    runtime: Runtime, session: Session, stable: Stable, before: str = "", taken: int = 0
+) -> View:
+    """Return what of a conversation is shown, beside so many tokens that are taken."""
+    room = max(route.LEAST_HISTORY_TOKENS, route.history(runtime, stable) - taken)
+    return transcript.view(session, room, before=before)
+
+
+def recall(
+    runtime: Runtime, heard: Heard, moment: Moment, reading: Reading, *, compacts: bool
+) -> Recalled:
+    """Gather the stable part, the conversation as it is shown, and what may matter of memory."""
+    session = heard.session
+    uses = compacts and reading.route.profile == "deliberate"
+    outside = tools.outside_tools(runtime, session) if uses else ()
+    always = stable_part(runtime, session.people)
+    prompt_files.say_unreadable(runtime, always.files)
+    notes = []
+    if compacts:
+        session, compacted = compact.make_room(runtime, session, always.tokens)
+        notes += [compacted.lines[0]] if compacted else []
+    said = heard.message
+    taken = tokens.estimate(heard.attached) if heard.attached else 0
+    seen = view(runtime, session, always, said.id, taken)
+    mood = body_state.mood(runtime, moment.soma).name
+    found = memories.blocks(runtime, session, heard.who.id, mood, said.at, seen.unseen)
+    if runtime.memory.unusable:
+        notes.append(f"nothing was recalled: {runtime.memory.unusable}")
+    if seen.left_out:
+        notes.append(
+            f"{seen.left_out} older messages of this conversation do not fit the model's window; "
+            "they stay in the transcript, where `recall` finds them"
+        )
+    brief = preamble.found_brief(runtime, session)
+    return Recalled(session, always, seen, tuple(found), brief, outside, tuple(notes))
+
+
+def compose(
+    runtime: Runtime, heard: Heard, moment: Moment, reading: Reading, recalled: Recalled
+) -> Composed:
+    """Make the request: the stable part, the conversation, the message behind what is true now."""
+    profile = route.profile(
+        runtime.config,
+        reading.route.profile,
+        runtime.temperature,
+        reads_fast=not runtime.local,
+    )
+    machine, trouble = _machine(runtime, heard)
+    blocks = _blocks(runtime, heard, moment, reading, recalled, machine)
+    kept = _fitting(runtime, heard, recalled, blocks, profile)
+    last = system.with_preamble(kept, transcript.render(heard.message).content)
+    shown = transcript.with_last(recalled.seen.messages, last)
+    request = _request(runtime, recalled, profile, (*recalled.stable.messages, *shown))
+    return Composed(route.fitting(runtime, request), kept, (trouble,) if trouble else ())
+
+
+def _blocks(
+    runtime: Runtime,
+    heard: Heard,
+    moment: Moment,
+    reading: Reading,
+    recalled: Recalled,
+    machine: str,
+) -> list[Block]:
+    """Say what is true right now, most important first."""
+    session, who, at = recalled.session, heard.who, heard.message.at
+    profile = reading.route.profile
+    others = [person for person in session.people if person != who.id]
+    shown = shown_to(moment.soma, session.people)
+    names = [tool.name for tool in tools.declared(tools.allowed(runtime, session.people))]
+    files = workspace.names(runtime.entity)
+    return [
+        Block("now", preamble.now_text(runtime, who.name, at, heard.last_spoke, others)),
+        Block("outside tools", tools.outside_text(recalled.outside)),
+        Block("body", preamble.body_text(runtime, shown, profile, session.people)),
+        Block("anchor", preamble.anchor_text(moment.stirring)),
+        Block("workspace", preamble.workspace_text(runtime, files)),
+        *recalled.memories,
+        Block("handover", preamble.handover_text(runtime, recalled.brief, at)),
+        Block("tools", preamble.tools_text(runtime, profile, names, at)),
+        Block("machine", machine),
+    ]
+
+
+def _machine(runtime: Runtime, heard: Heard) -> tuple[str, str]:
+    """Tell an owner's entity of their machine, which is nobody else's business; what went wrong."""
+    if heard.who.trust != "owner" or set(heard.session.people) - {heard.who.id}:
+        return "", ""
+    also = runtime.config.tools.command_variables
+    return workspace.describe(
+        runtime.config.prompt.host_command, runtime.entity.root, runtime.environ, also
+    )
+
+
+def _fitting(
+    runtime: Runtime,
+    heard: Heard,
+    recalled: Recalled,
+    blocks: Sequence[Block],
+    profile: Profile,
+) -> tuple[Block, ...]:
+    """Return the blocks that fit, most important first: what is now, in mind, and attached."""
+    message = transcript.render(heard.message).content
+    shown = transcript.with_last(recalled.seen.messages, message)
+    room = route.room(runtime, [*recalled.stable.messages, *shown])
+    left = int((room - route.LEAST_ANSWER_TOKENS) / runtime.token_ratio)
+    left -= tokens.estimate(heard.attached)
+    kept = system.preamble(blocks, min(profile.preamble_max_tokens, left))
+    whole = max(1, runtime.config.prompt.preamble_max_tokens)
+    share = min(1.0, profile.preamble_max_tokens / whole)
+    in_mind, most = working_memory.blocks(runtime, recalled.stable, recalled.session, share)
+    left -= sum(block.tokens for block in kept)
+    kept = (*kept, *working_memory.fitting(in_mind, min(most, left)))
+    if heard.attached:  # it was asked for, so it is whole, whatever the preamble may take
+        kept = (*kept, Block(preamble.ATTACHED, heard.attached, trust="imported"))
+    return kept
+
+
+def _request(
+    runtime: Runtime, recalled: Recalled, profile: Profile, messages: Sequence[PromptMessage]
+) -> Request:
+    session = recalled.session
+    declared = (*tools.declared(tools.allowed(runtime, session.people)), *recalled.outside)
+    speech_only = runtime.config.cognition.loop.max_tool_rounds == 0
+    return Request(
+        messages=messages,
+        purpose="chat",
+        max_tokens=profile.max_tokens,
+        schema=loop.schema(declared, speech_only=speech_only),
+        tools=loop.offered(declared, speech_only=speech_only),
+        temperature=profile.temperature,
+        thinking=profile.thinking,
+        seed=runtime.rng.randrange(*SEEDS),
+        cache_id=session.id if runtime.writes else None,
+        cache_family=str(runtime.entity.root) if runtime.writes else None,
+    )
+
+
+class _Work:
+    """What a turn works with while it happens, and what it has read and cut meanwhile."""
+
+    def __init__(self, runtime: Runtime, turn: Turn) -> None:
+        self.runtime, self.session = runtime, turn.recalled.session
+        self.originals: dict[str, Change] = {}
+        quoted = {block.trust for block in turn.composed.blocks if block.trust}
+        self.read = quoted | tools.tiers_read(self.session.messages)
+        self.room = route.room(runtime, turn.composed.request.messages)
+        who, outside = turn.heard.who, turn.recalled.outside
+        context = tools.context_of(
+            runtime, self.session, origin_of(runtime, turn.heard), "chat", turn.recalled.seen.unseen
+        )
+        self.context = replace(
+            context,
+            said=tuple(
+                passed_on.own(message.text)
+                for message in self.session.messages
+                if message.role == "user" and message.speaker == who.id
+            ),
+            known=(who.name, runtime.identity.name),
+            owner=runtime.identity.owner.name or "its owner",
+            read=self.read,
+            outside=tools.Outside(outside, runtime.outside.call) if runtime.outside else None,
+        )
+
+    def carry_out(self, call: Action) -> tools.Result:
+        """Run a tool; what it gives takes room."""
+        context = replace(self.context, at=self.runtime.clock())
+        result = tools.run(call.name, call.arguments, context)
+        result = self._shortened(result, max(LEAST_RESULT_TOKENS, self.room // 2))
+        self.room -= tokens.estimate(result.text)
+        return result
+
+    def _shortened(self, result: tools.Result, most_tokens: int) -> tools.Result:
+        """Cut a long result; the whole of it is kept beside the transcript, by its reference."""
+        limit = min(OUTPUT_TOKENS, most_tokens)
+        if tokens.estimate(result.text) <= limit:
+            return result
+        data = result.text.encode(errors="replace")
+        _, change = session_files.plan_blob(self.session.id, data, "keep a long result")
+        self.originals[change.path] = change
+        return replace(result, text=transcript.cut(result.text, limit))
+
+
+def generate(runtime: Runtime, turn: Turn, voice: ReplyStream) -> WrittenReply:
+    """Let the model speak and use tools until the turn ends; the gate says whether it may."""
+    work = _Work(runtime, turn)
+    declared = tools.declared(tools.allowed(runtime, turn.recalled.session.people))
+    outcome = loop.run(
+        runtime.model,
+        turn.composed.request,
+        (*declared, *turn.recalled.outside),
+        runtime.config.cognition.loop,
+        work.carry_out,
+        voice.say,
+        person=prompts.harmless(turn.heard.who.name),
+        gate=_gate(runtime, turn.heard.message.text),
+        language=turn.reading.language,
+        fits=lambda request: route.fitting(runtime, request),
+        breakable=voice.breakable,
+    )
+    return WrittenReply(outcome, tuple(work.originals.values()), frozenset(work.read))
+
+
+def _gate(runtime: Runtime, message: str) -> Gate:
+    """Make the check of whether the turn may end; the model judges what rules can't tell."""
+    config = runtime.config.cognition.gate
+    failed = runtime.entity.private / "cache" / NO_JUDGE
+    judges: Judges = "always" if config.judge == "always" else "never"
+    if config.judge == "auto":
+        gave_up = (disk.read_cache(failed) or b"").decode(errors="replace") == runtime.model.name
+        judges = "never" if gave_up else "in doubt"
+
+    def give_up() -> None:
+        if runtime.writes:
+            disk.write_atomic(failed, runtime.model.name.encode())
+
+    return Gate(runtime.model, config, message, judges=judges, give_up=give_up)

@@ -1,0 +1,213 @@
+"""Step 7 of a turn, commit: the reply, what tools want written, and what the talk leaves behind.
+
+The answer and what tools want written are one change set, planned on the files as they are then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from msgspec.structs import replace
+
+from bumble.body import ebb
+from bumble.body.soma import Soma
+from bumble.chat import tools
+from bumble.chat.loop import LoopOutcome
+from bumble.chat.reply_writer import Turn
+from bumble.entity.changes import Change, ChangeSet
+from bumble.errors import ChangeUnfinishedError, FileChangedError, LockedError, UserError
+from bumble.records import base, self_model, sessions, state
+from bumble.records.sessions import Message
+from bumble.runtime import anchor_recall, body_state, cursors, people
+from bumble.runtime.runtime import Runtime
+
+COMMIT_TRIES = 3
+HEARD, SPOKE = "message_in", "message_out"
+
+
+def commit(runtime: Runtime, turn: Turn) -> Turn:
+    """Write the reply and what the tools planned, on the files as they are now."""
+    done = _Committing(runtime, turn)
+    new = _messages(runtime, turn, done.unwritten)
+    if runtime.writes:
+        done.write(new)
+    stored = sessions.appended(turn.session, new)
+    return replace(turn, stored=stored, unwritten=tuple(done.unwritten))
+
+
+class _Committing:
+    """A turn while it is written; what could not be is noted."""
+
+    def __init__(self, runtime: Runtime, turn: Turn) -> None:
+        self.runtime, self.turn = runtime, turn
+        self.unwritten: list[str] = []
+
+    def write(self, new: Sequence[Message]) -> None:
+        """Write the messages and all that is planned: together, or else each by itself."""
+        turn, name = self.turn, self.turn.heard.who.name
+        title = f"chat: {name} and {self.runtime.identity.name}"
+        words = [sessions.plan_append(turn.session, new, f"answer {name}")] if new else []
+        words += turn.reply.originals
+        waiting = [*_lived(self.runtime, turn), *turn.reply.outcome.plans]
+        made_by = (("Model", self.runtime.model.name),)
+        for _ in range(COMMIT_TRIES + len(waiting)):
+            planned, later = self._planned(waiting, {change.path for change in words})
+            try:
+                self.runtime.apply(ChangeSet(title, (*words, *planned), made_by))
+            except FileChangedError:  # a hand edit meanwhile: plan again on what is there
+                continue
+            except (LockedError, ChangeUnfinishedError):  # the next command finishes what is begun
+                raise
+            except UserError:
+                break
+            words, waiting = [], later
+            if not waiting:
+                break
+        self._write_apart(ChangeSet(title, tuple(words), made_by), waiting)
+
+    def _write_apart(self, words: ChangeSet, waiting: Sequence[tools.Plan]) -> None:
+        """Write what could not be written together, each by itself, the words first.
+
+        So a file that can't be written, or that somebody keeps changing, takes nothing else along.
+
+        Raises:
+            UserError: If the words themselves can't be written.
+        """
+        for n, change in enumerate(words.changes):
+            try:
+                self.runtime.apply(replace(words, changes=(change,)))
+            except UserError as error:
+                if n == 0 and change.adds:
+                    raise
+                self._not_written(error)
+        for plan in waiting:
+            planned, _ = self._planned([plan], set())
+            try:
+                self.runtime.apply(replace(words, changes=tuple(planned)))
+            except UserError as error:
+                self._not_written(error)
+
+    def _not_written(self, error: UserError) -> None:
+        """Note what was not written; once, however often it was tried."""
+        note = f"not written: {error}"
+        if note not in self.unwritten:
+            self.unwritten.append(note)
+
+    def _planned(
+        self, waiting: Sequence[tools.Plan], taken: set[str]
+    ) -> tuple[list[Change], list[tools.Plan]]:
+        """Plan writes, one a file; a second to the same file waits for the first to be there."""
+        planned: list[Change] = []
+        later: list[tools.Plan] = []
+        for plan in waiting:
+            try:
+                change = plan()
+            except UserError as error:
+                self._not_written(error)
+                continue
+            if change is None:
+                continue
+            if change.path in taken and not change.adds:
+                later.append(plan)
+                continue
+            taken.add(change.path)
+            planned.append(change)
+        return planned, later
+
+
+def _lived(runtime: Runtime, turn: Turn) -> list[tools.Plan]:
+    """Plan what a turn leaves behind besides words: the body, the person, what is to be made of it.
+
+    The message that is waited for is the first without an answer, not the last: a turn before this
+    one may have been killed.
+    """
+    at, said, stirring = runtime.now(), turn.heard.message, turn.moment.stirring
+    first = next(iter(turn.session.unanswered), said)
+    done = [HEARD]
+    for step in turn.reply.outcome.steps:
+        done += ["tool_failed" if result.failed else "tool" for result in step.results]
+    if turn.reply.outcome.said:
+        done.append(SPOKE)
+
+    def heard() -> Change | None:
+        file = state.read(runtime.entity.state)
+        return cursors.plan_heard(file, turn.session, first.id, "there is more to think about")
+
+    def move(soma: Soma) -> Soma:
+        before = stirring.move(soma) if stirring else soma
+        return body_state.events(runtime, done)(before)
+
+    def stirred() -> Change | None:
+        if stirring is None:
+            return None
+        why = f"it came back: {stirring.anchor.label}"
+        return anchor_recall.plan_counted(runtime, stirring.anchor, at, why, stirred=True)
+
+    return [
+        lambda: body_state.plan(runtime, at, move, "the talk moved the body"),
+        stirred,
+        lambda: plan_tools(runtime, turn.reply.outcome, at),
+        lambda: people.plan_met(runtime, turn.heard.who.id, turn.heard.who.name, at, turn.session),
+        heard,
+    ]
+
+
+def plan_tools(runtime: Runtime, outcome: LoopOutcome, at: datetime) -> Change | None:
+    """Plan to count which tools did work, and which of it failed."""
+    names = {tool.name for tool in tools.declared(runtime.config.tools)} - tools.AGENCY
+    uses = [
+        (call.name, result.failed)
+        for step in outcome.steps
+        for call, result in zip(step.calls, step.results, strict=True)
+        if call.name in names
+    ]
+    file = self_model.read(runtime.entity.self_model)
+    return self_model.plan_used(file, uses, at, "how its tools served")
+
+
+def _messages(runtime: Runtime, turn: Turn, unwritten: list[str]) -> list[Message]:
+    """Render what happened as messages of the transcript; the last says how the body was."""
+    new: list[Message] = []
+    last = turn.heard.message.at
+    felt = _felt(runtime, unwritten)
+
+    def add(role: str, text: str, **fields: object) -> None:
+        nonlocal last  # ids sort by time: no two messages may have the same
+        last = at = max(runtime.clock(), last + timedelta(milliseconds=1))
+        message_id = base.new_id(sessions.MESSAGE_PREFIX, at, runtime.rng)
+        new.append(Message(message_id, at, role, text, **fields))  # type: ignore[arg-type]
+
+    made_by = _made_by(runtime, turn)
+    lowest = base.lowest_trust(("entity", *turn.reply.read))
+    kept = [step for step in turn.reply.outcome.steps if step.calls or step.said]
+    for step in kept:
+        extra = made_by
+        if step is kept[-1]:
+            ended = turn.reply.outcome.stopped
+            extra = {**made_by, **({} if ended == "done" else {"stopped": ended}), **felt}
+        calls = tuple(sessions.ToolCall(one.id, one.name, one.arguments) for one in step.calls)
+        add("assistant", step.said, tool_calls=calls, trust=lowest, extra=extra)
+        for call, result in zip(step.calls, step.results, strict=True):
+            origin = {"origin": result.trust} if result.trust else {}
+            told = {"tool": call.name, **origin}
+            add("tool", result.text, tool_call_id=call.id, trust="tool", extra=told)
+    return new
+
+
+def _made_by(runtime: Runtime, turn: Turn) -> dict[str, Any]:
+    """Say who worded a reply; one that later ones should not be like is marked as no example."""
+    worded = turn.reply.worded
+    made_by = {"by": "form", "act": worded} if worded else {"model": runtime.model.name}
+    return {**made_by, **({"example": False} if turn.reply.slip else {})}
+
+
+def _felt(runtime: Runtime, unwritten: list[str]) -> dict[str, str]:
+    """Return how the body is; nothing, where its file can't be read since this turn began."""
+    try:
+        soma = body_state.read(runtime, runtime.now())
+    except UserError as error:
+        unwritten.append(f"how the body was is not noted: {error}")
+        return {}
+    return {"soma": ebb.episode_tag(soma)}

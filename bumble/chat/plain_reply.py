@@ -1,0 +1,358 @@
+"""Replies where no model may write: code answers what it knows, quotes answer memory, one drafts.
+
+What a message is says the reader. Tasks go to the model as they are. Any other draft is short, cut
+sentence by sentence, and said only if nothing speaks against it; else a template of a few words
+stands there, which claims nothing. A message is never given back. The prompt is short, in the
+language that is spoken: reading is what costs a small model its time, and what it is told in
+another language it answers in that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from bumble.chat import code_answers, memory_answer, route
+from bumble.chat.code_answers import CodeReply
+from bumble.chat.loop import LoopOutcome, LoopStep, Say
+from bumble.chat.reply_writer import (
+    Composed,
+    Heard,
+    Moment,
+    Reading,
+    Recalled,
+    ReplyStream,
+    Turn,
+    WrittenReply,
+)
+from bumble.fallback import notices, quotes, sayings, templates
+from bumble.fallback.templates import Templates
+from bumble.guard import secrets
+from bumble.llm import actions, prompts
+from bumble.llm.protocol import Completion, EnoughError, PromptMessage, Request
+from bumble.models.embed.reader import MessageReading
+from bumble.prompt import compact, preamble, prompt_files, system, transcript
+from bumble.prompt.system import Block, Stable
+from bumble.prompt.transcript import View
+from bumble.records.sessions import Session
+from bumble.runtime import rules
+from bumble.runtime.runtime import ProfileName, Runtime
+from bumble.text import tokens, words
+from bumble.text.words import one_line
+
+PAGE = "talk_{language}"
+MONOLOGUE_TOKENS = 24  # of who the entity is: how it speaks the examples show
+ANSWER_TOKENS, TASK_TOKENS = 90, 400
+DRAWS = 2
+MOST_SENTENCES = 3
+STOCK = 0.55  # calibrated similarity from which a sentence is an assistant's phrase
+# What models say that were trained to assist, and no friend does; compared by meaning.
+STOCK_PHRASES = (
+    "Is there anything else I can help you with?",
+    "Let me know if you need anything else.",
+    "How can I assist you today?",
+    "As an AI language model, I do not have feelings.",
+    "Feel free to ask if you have any questions.",
+)
+ASKS_MEMORY = ("ask_memory", "pry")
+QUESTION = ("?", "？", "؟")
+TASKS = ("task", "ask_world", "calculate")
+_ENDS = (".", "!", "?", "…", "”", "“", '"', ")", "»", "。", "！", "？")
+ACTIONS = ("{", "[", "```json")  # an answer that begins so may be JSON
+SENTENCE_END = re.compile(r"[.!?]\s|[。！？\n]")
+_OWN_NAME = r"\A\s*{name}\s*:\s*"
+
+
+def has(language: str) -> bool:
+    """Whether there is a short prompt in a language."""
+    return prompts.exists(PAGE.format(language=language))
+
+
+def stable(
+    runtime: Runtime, session: Session, language: str, overview: str | None = None
+) -> Stable:
+    """Make the short prompt from an entity's files as they are: no tools, no story."""
+    entity, identity = runtime.entity, runtime.identity
+    language = language if has(language) else templates.FIRST
+    own_files = tuple(prompt_files.read(entity, runtime.config.prompt))
+    who = rules.own_identity(entity, identity).identity
+    book = rules.own_book(entity, system.readable_book(entity))
+    parts = {
+        "monologue": _monologue(one_line(who.monologue), language),
+        "always": "\n".join(filter(None, (system.locked(book), system.files(own_files)))),
+    }
+    page = prompts.load(PAGE.format(language=language))
+    (_, text), *turns = page.turns(name=identity.name, **parts)
+    (_, bare), *_ = page.turns(name=identity.name, **dict.fromkeys(parts, ""))
+    blocks = (Block("how to answer", bare), *(Block(name, part) for name, part in parts.items()))
+    examples = tuple(PromptMessage(role, text) for role, text in turns)
+    return Stable(text, blocks, own_files, examples=examples)
+
+
+def _monologue(text: str, language: str) -> str:
+    """Return what the entity is, for a prompt in a language; in another one it would mislead."""
+    alike = words.language(text, default=language) == language
+    return _within(text, MONOLOGUE_TOKENS) if alike else ""
+
+
+def _within(text: str, limit_tokens: int) -> str:
+    """Keep the first sentences of a text, as many as fit; the first is always there."""
+    first, *more = words.sentences(text) or [""]
+    for sentence in more:
+        if tokens.estimate(f"{first} {sentence}") > limit_tokens:
+            break
+        first = f"{first} {sentence}"
+    return first
+
+
+def asks_model(runtime: Runtime, language: str) -> bool:
+    """Whether a turn in a language may ask the model."""
+    return sayings.may_draft(runtime, language)
+
+
+def view(
+    runtime: Runtime, session: Session, stable: Stable, before: str = "", taken: int = 0
+) -> View:
+    """Return what of a conversation is shown, as plain speech."""
+    room = max(route.LEAST_HISTORY_TOKENS, route.history(runtime, stable) - taken)
+    return transcript.view(session, room, before=before, plain=True)
+
+
+def read(runtime: Runtime, heard: Heard, language: str, asked: ProfileName | None) -> Reading:
+    """Have the reader say what a message is; without one nothing is known of it."""
+    reader = runtime.memory.reader
+    said = notices.read(reader, heard.session, heard.message) if reader else MessageReading()
+    return Reading(language, route.Route("reflex", "plain", 1.0), said)
+
+
+def recall(
+    runtime: Runtime, heard: Heard, moment: Moment, reading: Reading, *, compacts: bool
+) -> Recalled:
+    """Gather the short prompt and the conversation; memory is searched if it is to answer."""
+    session = heard.session
+    always = stable(runtime, session, reading.language)
+    prompt_files.say_unreadable(runtime, always.files)
+    if compacts:
+        session, _ = compact.make_room(runtime, session, always.tokens)
+    return Recalled(session, always, view(runtime, session, always, heard.message.id))
+
+
+def compose(
+    runtime: Runtime, heard: Heard, moment: Moment, reading: Reading, recalled: Recalled
+) -> Composed:
+    """Make the request that a draft begins with."""
+    template, at = templates.load(reading.language), runtime.now()
+    today = template.today.format(day=code_answers.weekday(at, template), time=f"{at:%H:%M}")
+    blocks = [Block("now", f"({today})")]
+    if heard.attached:
+        blocks.append(Block(preamble.ATTACHED, heard.attached, trust="imported"))
+    message = transcript.render(heard.message, plain=True).content
+    last = "\n".join((*(block.text for block in blocks), message))
+    messages = (*recalled.stable.messages, *transcript.with_last(recalled.seen.messages, last))
+    request = _request(runtime, recalled.session, messages, ANSWER_TOKENS)
+    return Composed(route.fitting(runtime, request), tuple(blocks))
+
+
+def _request(
+    runtime: Runtime, session: Session, messages: Sequence[PromptMessage], max_tokens: int
+) -> Request:
+    named = runtime.config.llm.temperature
+    return Request(
+        messages=tuple(messages),
+        purpose="chat",
+        max_tokens=max_tokens,
+        temperature=runtime.temperature if named is None else named,
+        seed=runtime.rng.randrange(2**31),
+        cache_id=session.id if runtime.writes else None,
+        cache_family=str(runtime.entity.root) if runtime.writes else None,
+    )
+
+
+def generate(runtime: Runtime, turn: Turn, voice: ReplyStream) -> WrittenReply:
+    """Answer: by code, by memory, by the model as far as it is trusted, else by a template."""
+    reading = turn.reading.said
+    template = templates.load(turn.reading.language)
+    outcome, refused = LoopOutcome(), list[str]()
+    known = _known(runtime, turn, template)
+    if known is not None:
+        return _said(outcome, refused, known, voice.say)
+    is_task = reading.has(*TASKS) or bool(turn.heard.attached)
+    try:
+        if asks_model(runtime, turn.reading.language):
+            voice.sign()
+            with voice.breakable():
+                if is_task:
+                    done = _worked(runtime, turn, outcome, voice.say)
+                else:
+                    done = _drafted(runtime, turn, outcome, refused, voice.say)
+                if done:
+                    return WrittenReply(outcome, refused=tuple(refused))
+    except KeyboardInterrupt:
+        outcome.stopped = "interrupted"
+        return WrittenReply(outcome, refused=tuple(refused))
+    about = "task" if is_task else reading.main
+    text = template.cannot if is_task else _worded(runtime, turn, template)
+    return _said(outcome, refused, CodeReply(text, about), voice.say)
+
+
+def _known(runtime: Runtime, turn: Turn, template: Templates) -> CodeReply | None:
+    """Return what needs no model; None where it does."""
+    heard, reading = turn.heard, turn.reading.said
+    if reading.introduced:
+        return CodeReply(_hello(reading.introduced, template, runtime), "introduce")
+    by_code = code_answers.answer(runtime, heard, turn.reading, template)
+    if by_code is not None:
+        return by_code
+    asks = reading.main in ASKS_MEMORY
+    if not asks and not (reading.main == "tell" and heard.message.text.rstrip().endswith(QUESTION)):
+        return None
+    told = memory_answer.heard(runtime, heard.session)
+    found = memory_answer.answer(runtime, heard.session, told)
+    if not found:
+        return CodeReply(template.unknown, "ask_memory") if asks else None
+    rows = [quotes.line(each, template).removeprefix(quotes.MARK) for each in found]
+    return CodeReply("\n".join((template.told, *rows)), "ask_memory")
+
+
+def _said(outcome: LoopOutcome, refused: Sequence[str], reply: CodeReply, say: Say) -> WrittenReply:
+    """Say what no model wrote; it is no example of how to speak."""
+    say(reply.text)
+    outcome.steps.append(LoopStep(reply.text, (), ()))
+    outcome.beside += [reply.plan] if reply.plan else []
+    slip = "no model wrote it"
+    return WrittenReply(outcome, worded=reply.about, refused=tuple(refused), slip=slip)
+
+
+def _hello(name: str, template: Templates, runtime: Runtime) -> str:
+    hello = template.hello.format(who=f" {name}" if name else "")
+    return f"{hello} {template.self.format(name=runtime.identity.name)}"
+
+
+def _worded(runtime: Runtime, turn: Turn, template: Templates) -> str:
+    """Return a few words that claim nothing; in a language without a file an honest line."""
+    reading, name = turn.reading.said, turn.heard.who.name
+    who = "" if name.casefold() == "you" else f" {name}"
+    if reading.has("greet"):
+        return _hello(who.strip(), template, runtime) if not who else template.hello.format(who=who)
+    if reading.has("leave"):
+        return template.bye.format(who=who)
+    if reading.has("ask_entity"):
+        return template.self.format(name=runtime.identity.name)
+    if reading.heavy:
+        return template.sorry
+    if reading.glad:
+        return template.glad
+    if reading.keep > 0 or reading.has("remember", "confide", "correct"):
+        return template.noted
+    return template.laugh if reading.has("joke") else template.see
+
+
+# what the model says
+
+
+def _worked(runtime: Runtime, turn: Turn, outcome: LoopOutcome, say: Say) -> bool:
+    """Let the model do a task; what it says is heard sentence by sentence, but for secrets."""
+    page = prompts.load("task").fill(name=runtime.identity.name)
+    asked = turn.composed.request.messages[-1].content
+    messages = (PromptMessage("system", page), PromptMessage("user", asked))
+    request = _request(runtime, turn.recalled.session, messages, TASK_TOKENS)
+    speaker = _Sentences(say, runtime.identity.name)
+    try:
+        request = route.fitting(runtime, replace(request, cache_id=None))
+        outcome.completions.append(runtime.model.complete(request, speaker.feed))
+        speaker.finish()
+    except EnoughError:  # a secret: what comes behind it is not wanted either
+        pass
+    finally:  # what was heard until it was broken off is kept
+        if speaker.said.strip():
+            outcome.steps.append(LoopStep(speaker.said.strip(), (), ()))
+    return bool(speaker.said.strip())
+
+
+class _Sentences:
+    """Says an answer as it comes, a whole sentence or line at a time, while it holds no secret."""
+
+    def __init__(self, say: Say, name: str) -> None:
+        self._say, self._own_name = say, re.compile(_OWN_NAME.format(name=re.escape(name)))
+        self.said = self._held = ""
+
+    def feed(self, piece: str) -> None:
+        """Take a piece.
+
+        Raises:
+            EnoughError: If there is a secret in what came.
+        """
+        self._held += piece
+        ends = [match.end() for match in SENTENCE_END.finditer(self._held)]
+        if ends and (self.said or not self._held.lstrip().startswith(ACTIONS)):
+            self._speak(ends[-1])
+
+    def finish(self) -> None:
+        """Say the rest; what came as JSON of actions is read as that."""
+        if not self.said:
+            self._held = actions.said_in(self._held).strip() or self._held.strip()
+        self._speak(len(self._held))
+
+    def _speak(self, end: int) -> None:
+        ready, self._held = self._held[:end], self._held[end:]
+        ready = ready if self.said else self._own_name.sub("", ready).lstrip()
+        if secrets.find_secret(self.said + ready):
+            raise EnoughError
+        self.said += ready
+        if ready:
+            self._say(ready)
+
+
+def _drafted(
+    runtime: Runtime, turn: Turn, outcome: LoopOutcome, refused: list[str], say: Say
+) -> bool:
+    """Let the model draft a reply; the first that nothing speaks against is said."""
+    if not has(turn.reading.language):
+        return False
+    for _ in range(DRAWS):
+        request = replace(turn.composed.request, seed=runtime.rng.randrange(2**31))
+        completion = runtime.model.complete(request)
+        outcome.completions.append(completion)
+        draft = trimmed(_bare(completion, runtime.identity.name), completion, runtime)
+        why = problem(draft, turn)
+        if why is None:
+            say(draft)
+            outcome.steps.append(LoopStep(draft, (), ()))
+            return True
+        refused.append(why)
+    return False
+
+
+def _bare(completion: Completion, name: str) -> str:
+    text = actions.said_in(completion.text).strip() or completion.text.strip()
+    return re.sub(_OWN_NAME.format(name=re.escape(name)), "", text)
+
+
+def trimmed(text: str, completion: Completion, runtime: Runtime) -> str:
+    """Return the first whole sentences of a draft that are no assistant's phrases."""
+    parts = words.sentences(words.one_line(text))
+    if completion.finish_reason == "length" and parts and not parts[-1].endswith(_ENDS):
+        parts = parts[:-1]
+    embedder = runtime.memory.embedder
+    if embedder is not None and parts:
+        stock = embedder.embed_documents(list(STOCK_PHRASES)) @ embedder.embed_documents(parts).T
+        usual = embedder.unrelated_cosine
+        near = ((stock - usual) / (1 - usual)).max(axis=0)
+        parts = [part for part, likeness in zip(parts, near, strict=True) if likeness < STOCK]
+    return " ".join(parts[:MOST_SENTENCES])
+
+
+def problem(draft: str, turn: Turn) -> str | None:
+    """Say why a draft can't be said; None: it can."""
+    if not draft:
+        return "nothing is left of it"
+    if what := secrets.find_secret(draft):
+        return f"it holds {what}"
+    if quotes.is_in(draft, turn.heard.message.text) or quotes.is_in(turn.heard.message.text, draft):
+        return "it gives the message back"
+    if words.language(draft, default=turn.reading.language) != turn.reading.language:
+        return "another language"
+    said_before = {one.text for one in turn.recalled.session.messages if one.role == "assistant"}
+    return "it was said before" if draft in said_before else None

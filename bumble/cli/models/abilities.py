@@ -1,0 +1,460 @@
+"""What a model can be trusted with: measured by a probe, overruled by settings, or scripted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bumble.cli import output
+from bumble.cli.models import chat_model, weights
+from bumble.cli.models.chat_model import choose_model
+from bumble.entity import installation
+from bumble.entity.config import AbilitiesConfig
+from bumble.entity.folder import ENTITY_FILE
+from bumble.errors import RecordInvalidError, UserError
+from bumble.fallback import sayings
+from bumble.files import disk
+from bumble.jobs import locks
+from bumble.llm import detect, providers
+from bumble.models.abilities import probe, results, tiers
+from bumble.models.abilities.probe import Note
+from bumble.models.abilities.results import LanguageResult, ModelResult
+from bumble.models.abilities.tiers import (
+    ABLE,
+    ANY,
+    PURPOSES,
+    WRITES_FROM,
+    Abilities,
+    LateAbilities,
+    Purpose,
+    Tier,
+    by_file,
+    by_size,
+    overruled,
+)
+from bumble.models.weights import choice
+from bumble.runtime import spoken
+from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, Pass
+from bumble.text import schema, urls
+
+if TYPE_CHECKING:
+    from bumble.cli.opening import Configured, Opened
+    from bumble.cli.process import Shell
+    from bumble.llm.protocol import Model
+    from bumble.models.weights.choice import Choice
+    from bumble.records.sessions import Session
+    from bumble.runtime.runtime import Runtime
+
+NOTICES = "ability_notices.json"  # models and languages of which it was said that they can't
+
+
+class ModelStanding(Struct, frozen=True):
+    """How far a model is trusted in a language, and why so far."""
+
+    language: str
+    talk: Tier
+    memory: Tier
+    why: str
+    can_be_probed: bool  # there are cases, and no result of them
+
+    @property
+    def line(self) -> str:
+        """Say it for people."""
+        name = "any other language" if self.language == ANY else probe.name(self.language)
+        return f"{name}: talk {self.talk}, memory {self.memory} ({self.why})"
+
+
+def of(opened: Opened, chosen: Choice | None) -> LateAbilities:
+    """Return what the model of an entity can be trusted with, looked up once it is asked for.
+
+    Args:
+        opened: The entity.
+        chosen: The model; None: what the settings choose.
+    """
+    return LateAbilities(look=lambda: _look(opened, chosen))
+
+
+def may_remember(opened: Opened, chosen: Choice | None) -> bool:
+    """Whether the model of an entity writes memories in any language."""
+    return of(opened, chosen).tier("memory", ANY) == "write"
+
+
+def _look(opened: Configured, chosen: Choice | None) -> Abilities:
+    try:
+        chosen = chosen or choose_model(opened)
+        measured = measured_of(opened, chosen)
+    except UserError:
+        measured = Abilities()  # whoever asks the model hears why there is none
+    return _as_wanted(opened, measured)
+
+
+def measured_of(opened: Configured, chosen: Choice) -> Abilities:
+    """Return what a probe measured of a model, or a script says of its own; the rest by size."""
+    if chosen.script is not None:
+        return _scripted(opened, chosen)
+    measured = result_of(opened.shell, chosen).abilities()
+    return replace(measured, unmeasured=_unmeasured(opened, chosen)[0])
+
+
+def _unmeasured(opened: Configured, chosen: Choice) -> tuple[Tier, str]:
+    """Return how far a model is trusted that nobody measured, and why so far.
+
+    One that its owner named at an endpoint writes, unless the endpoint says that it is small.
+    """
+    parameters = chat_model.parameters(opened, chosen)
+    if parameters is not None:
+        return by_size(parameters), f"by its size, {parameters / 1e9:.1f} billion parameters"
+    if chosen.entry is None:
+        return by_size(WRITES_FROM), "its endpoint doesn't say that it is small"
+    size = chosen.entry.files[0].bytes
+    return by_file(None, size), f"by its size, a file of {output.size(size)}"
+
+
+def writes_by_size(opened: Configured, chosen: Choice) -> bool:
+    """Whether a model is trusted to write before anybody measured it."""
+    return _unmeasured(opened, chosen)[0] == "write"
+
+
+def identity_of(chosen: Choice) -> str:
+    """Return by what the results of a model are kept: the hash of its weights, else where it is."""
+    if chosen.entry is not None:
+        return f"{results.OF_WEIGHTS}{chosen.entry.files[0].sha256}"
+    name = f"{urls.shown(chosen.url).rstrip('/')}#{chosen.model}"
+    if chosen.backend != "ollama":
+        return name
+    return f"{name}@{detect.digest(chosen.url, chosen.model)}"  # a pull may bring another model
+
+
+def result_of(shell: Shell, chosen: Choice) -> ModelResult:
+    """Return what a probe measured of a model."""
+    return results.load(identity_of(chosen), chosen.model, shell.abilities)
+
+
+def standings(opened: Configured, chosen: Choice, codes: Sequence[str]) -> list[ModelStanding]:
+    """Say how far a model is trusted in some languages, and in those that were measured."""
+    seen = _look(opened, chosen)
+    known = {} if chosen.script else result_of(opened.shell, chosen).languages
+    return [
+        ModelStanding(
+            code,
+            seen.tier("talk", code),
+            seen.tier("memory", code),
+            _reason(opened, chosen, known.get(code), code),
+            chosen.script is None
+            and code in probe.languages()
+            and not (code in known and known[code].is_whole),
+        )
+        for code in dict.fromkeys((*codes, *sorted(known)))
+    ]
+
+
+def _reason(opened: Configured, chosen: Choice, result: LanguageResult | None, code: str) -> str:
+    config = opened.config.llm.abilities
+    wanted: tuple[tuple[Purpose, Mapping[str, Tier]], ...] = (
+        ("talk", config.talk),
+        ("memory", config.memory),
+    )
+    places = [
+        _place(opened, purpose, named)
+        for purpose, tiers in wanted
+        if (named := code if code in tiers else ANY) in tiers
+    ]
+    overruling = "".join(f"; {place}" for place in dict.fromkeys(places))
+    if chosen.script:
+        return f"its script{overruling}"
+    if result is None or not result.is_whole:
+        return f"not probed; {_unmeasured(opened, chosen)[1]}{overruling}"
+    return f"{measured_on(result)}{overruling}"
+
+
+def measured_on(result: LanguageResult | None) -> str:
+    """Say when a language was probed."""
+    if result is None or not result.is_whole:
+        return "not probed"
+    return f"probed {result.at}"
+
+
+def summary(result: LanguageResult) -> str:
+    """Say on one line what a model got right in a language, and what follows."""
+    counts = ", ".join(
+        f"{kind} {answers.count('1')} of {len(answers)}" for kind, answers in result.answers.items()
+    )
+    if not result.is_whole:
+        return f"{counts}; not done"
+    earned = tiers.tiers(result.answers)
+    return f"talk {earned['talk']}, memory {earned['memory']} ({counts})"
+
+
+def say_once(
+    opened: Opened, runtime: Runtime, chosen: Choice | None, session: Session, person: str
+) -> None:
+    """Say, in the first talk in a language that the model can't be trusted to write, that it can't.
+
+    Args:
+        opened: The entity.
+        runtime: The same, to work with.
+        chosen: The model.
+        session: The conversation, with what the person said.
+        person: Id of who speaks.
+    """
+    if chosen is None or chosen.script is not None:
+        return
+    code = spoken.language(runtime, session, person)
+    if {code, ANY} & opened.config.llm.abilities.talk.keys():
+        return  # whoever said so knows
+    if sayings.for_talk(runtime, code) is None:
+        return
+    place = opened.entity.private / "cache" / NOTICES
+    seen = _notices(place)
+    notice = [identity_of(chosen), code]
+    if notice in seen:
+        return
+    output.say(_notice(opened, chosen, code))
+    if runtime.writes:
+        disk.write_atomic(place, json.dumps([*seen, notice]).encode())
+
+
+def _notices(place: Path) -> list[Any]:
+    raw = disk.read_cache(place)
+    try:
+        seen = json.loads(raw) if raw else []
+    except (ValueError, RecursionError):
+        return []  # damaged: it is said again
+    return seen if isinstance(seen, list) else []
+
+
+def _notice(opened: Opened, chosen: Choice, code: str) -> str:
+    name, shell = probe.name(code), opened.shell
+    result = result_of(shell, chosen).languages.get(code)
+    if result is not None and result.is_whole:
+        first = f"{chosen.model} was measured, and can't be trusted to write {name} "
+        first += f"({measured_on(result)})"
+    else:
+        first = f"{chosen.model} is a small model, so it isn't trusted to write {name} unchecked"
+    then = "what you tell it is kept in your own words, and it says little"
+    return f"{first}: {then}.\n{_better(opened, chosen)}"
+
+
+def _better(opened: Opened, chosen: Choice) -> str:
+    """Name the one command that leads this owner to a model that can."""
+    if chosen.url:
+        return _better_there(chosen)
+    shell = opened.shell
+    size = chosen.entry.bytes if chosen.entry else 0
+    for better in weights.catalog_of(shell).of_kind("chat", weights.memory_mb()):
+        if better.bytes > size:
+            auto = opened.config.llm.model == weights.AUTO
+            takes = "model pull" if auto else "config set llm.model"
+            return f"A larger one: `bumble {takes} {better.name}`."
+    names = ", ".join(one.name for one in providers.known())
+    return (
+        "It is the largest for this machine's memory. One elsewhere, to which what you say goes: "
+        f"`bumble config set --user llm.provider NAME` ({names})."
+    )
+
+
+def _better_there(chosen: Choice) -> str:
+    """Name another model of the same server; one on this machine is asked which it has."""
+    prefix = choice.OLLAMA if chosen.backend == "ollama" else ""
+    names = detect.names_at(chosen.url)
+    others = [name for name in names if name != chosen.model]
+    if len(names) == 1:  # it, by whatever name
+        return (
+            "That server has no other model: give it a larger one, and name that by "
+            f"`bumble config set llm.model {prefix}NAME`."
+        )
+    if not others:
+        return f"A larger one of that server: `bumble config set llm.model {prefix}NAME`."
+    which = f" It has {chat_model.listed(tuple(others))}." if others[1:] else ""
+    return f"Another one of that server: `bumble config set llm.model {prefix}{others[0]}`.{which}"
+
+
+def _scripted(opened: Configured, chosen: Choice) -> Abilities:
+    from bumble.cli.models import chat_model
+    from bumble.llm import scripted
+
+    path = chat_model.script_of(opened, chosen)
+    listed = scripted.abilities(path)
+    if listed is None:
+        return ABLE
+    try:
+        schema.check(AbilitiesConfig, listed)
+    except schema.ValueProblem as problem:
+        raise RecordInvalidError(path, f"abilities: {problem}") from problem
+    return overruled(ABLE, cast("Mapping[Purpose, Mapping[str, Tier]]", listed))
+
+
+def _as_wanted(opened: Configured, measured: Abilities) -> Abilities:
+    """Put the settings over what was measured; a folder that isn't trusted may only lower it."""
+    config = opened.config.llm.abilities
+    wanted: dict[Purpose, Mapping[str, Tier]] = {"talk": config.talk, "memory": config.memory}
+    of_folder = [
+        (purpose, code)
+        for purpose in PURPOSES
+        for code in wanted[purpose]
+        if not opened.settings.trusted
+        and _place(opened, purpose, code).startswith(f"{ENTITY_FILE}:")
+    ]
+    abilities = overruled(measured, wanted, of_folder)
+    for purpose, code in of_folder:
+        if abilities.tier(purpose, code) != wanted[purpose][code]:
+            output.warn(
+                opened.shell,
+                f"{_place(opened, purpose, code)}: `llm.abilities.{purpose}.{code}` is ignored: it "
+                "trusts the model with more than was measured.\n"
+                f"If you trust what is in it: bumble config trust {opened.root}",
+            )
+    return abilities
+
+
+def _place(opened: Configured, purpose: Purpose, code: str) -> str:
+    return opened.settings.origin(f"llm.abilities.{purpose}.{code}")
+
+
+class ProbeJob(Struct, frozen=True):
+    """One language to be probed by `tick`."""
+
+    language: str
+
+
+class StoppedError(Exception):
+    """Somebody talks: the rest of a probe waits."""
+
+
+def is_free(opened: Configured, chosen: Choice) -> bool:
+    """Whether asking a model costs nothing but time: it runs on this machine, and wants no key."""
+    if not chat_model.stays_here(chosen):
+        return False
+    if chosen.backend != "endpoint":
+        return True
+    shell = opened.shell
+    return installation.secret(chosen.key, shell.environ, shell.secrets_file) is None
+
+
+def unmeasured(result: ModelResult, codes: Sequence[str]) -> list[str]:
+    """Return those of some languages that have cases, and no whole result of this probe."""
+    return [
+        code
+        for code in codes
+        if code in probe.languages() and not _is_measured(result.languages.get(code))
+    ]
+
+
+def _is_measured(result: LanguageResult | None) -> bool:
+    return result is not None and result.is_whole and result.version == probe.VERSION
+
+
+def measure(
+    opened: Configured,
+    chosen: Choice,
+    model: Model,
+    language: str,
+    note: Note,
+    *,
+    again: bool = False,
+) -> LanguageResult:
+    """Ask a model what is left of the cases of a language, and keep what it got right.
+
+    Args:
+        opened: The settings.
+        chosen: Which model it is.
+        model: The same, to be asked.
+        language: Code of one that there are cases in.
+        note: Hears of each case; it may raise.
+        again: Whether what was measured before doesn't count; it stays until all is measured anew.
+
+    Raises:
+        UserError: If the model can't be asked; what came until then is kept.
+    """
+    folder, identity = opened.shell.abilities, identity_of(chosen)
+    before = results.own(identity, folder).get(language)
+    result = probe.start(opened.shell.now().date().isoformat(), None if again else before)
+
+    def keep(part: LanguageResult) -> None:
+        if part.is_whole or before is None or not before.is_whole:
+            others = results.own(identity, folder)
+            results.save(ModelResult(identity, chosen.model, {**others, language: part}), folder)
+        note(part)
+
+    return probe.run(model, probe.left(language, result), result, keep)
+
+
+def as_pass(opened: Opened) -> Pass:
+    """Return the pass of a tick that probes the entity's model in the languages spoken to it."""
+
+    def check(runtime: Runtime) -> Due[ProbeJob]:
+        if not runtime.writes:  # a dry run: the answers would be lost
+            return Due((), ())
+        return _check(opened, runtime)
+
+    def run(runtime: Runtime, job: ProbeJob) -> JobResult:
+        return _run(opened, runtime, job)
+
+    return Pass("probe", check, run)
+
+
+def _check(opened: Opened, runtime: Runtime) -> Due[ProbeJob]:
+    try:
+        chosen = choose_model(opened)
+        reason = _obstacle(opened, chosen)
+    except UserError as error:
+        return Due((_ready(str(error).splitlines()[0]),), ())
+    if reason:
+        return Due((_ready(reason),), ())
+    known = results.load(identity_of(chosen), chosen.model, opened.shell.abilities)
+    missing = [
+        code
+        for code in unmeasured(known, probe.languages()) and spoken.latest(runtime)
+        if unmeasured(known, [code]) and not _is_overruled(opened, code)
+    ]
+    value = ", ".join(missing) or "none"
+    languages = Condition("languages", value, "one that is spoken, not probed", bool(missing))
+    return Due((_ready(""), languages), tuple(map(ProbeJob, missing)))
+
+
+def _is_overruled(opened: Opened, code: str) -> bool:
+    """Whether the owner said what the model may do in a language: nothing is left to measure."""
+    config = opened.config.llm.abilities
+    return all({code, ANY} & wanted.keys() for wanted in (config.talk, config.memory))
+
+
+def _ready(obstacle: str) -> Condition:
+    value = obstacle or "it is on this machine"
+    return Condition("model", value, "one on this machine, without a key", not obstacle)
+
+
+def _obstacle(opened: Opened, chosen: Choice) -> str:
+    """Say why a model is not probed unasked; empty: it may be."""
+    if chosen.script is not None:
+        return "a script says itself what it may do"
+    if not weights.is_here(opened, chosen):
+        return f"{chosen.model} is not here"
+    if writes_by_size(opened, chosen):
+        return f"{chosen.model} is large enough to be trusted without"
+    return "" if is_free(opened, chosen) else "it may cost money: `bumble model probe` asks it"
+
+
+def _run(opened: Opened, runtime: Runtime, job: ProbeJob) -> JobResult:
+    name = probe.name(job.language)
+    chosen = choose_model(opened)
+
+    def note(_: LanguageResult) -> None:
+        if locks.is_turn_running(opened.entity):
+            raise StoppedError
+
+    try:
+        result = measure(opened, chosen, runtime.model, job.language, note)
+    except StoppedError:
+        return _result(f"{name}: somebody talks, the rest waits")
+    except NO_ANSWER as error:
+        return _result(f"{name} waits: {str(error).splitlines()[0]}")
+    return _result(f"{name}: {summary(result)}")
+
+
+def _result(line: str) -> JobResult:
+    return JobResult(f"probe: {line}", lambda: (), (line,))

@@ -1,0 +1,369 @@
+"""The model of an entity: which the settings choose, what is known of it, and opening it."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+from msgspec import Struct
+
+from bumble.cli import output
+from bumble.cli.models import weights
+from bumble.cli.opening import Configured, Opened
+from bumble.entity import installation
+from bumble.entity.folder import ENTITY_FILE
+from bumble.errors import UserError
+from bumble.files import disk
+from bumble.llm import detect, gguf, ledger, providers
+from bumble.llm.ledger import Budgeted, Limits, Prices, Recorded
+from bumble.llm.protocol import AbsentModel, LazyModel, Model
+from bumble.llm.stream_timeouts import Timeouts
+from bumble.llm.wire import WindowSource
+from bumble.models.weights import choice, store
+from bumble.models.weights.choice import Choice
+from bumble.text import urls
+
+if TYPE_CHECKING:
+    from bumble.llm.http_model import HttpModel
+    from bumble.models.weights.catalog import Catalog, CatalogEntry
+    from bumble.records.sessions import Session
+
+
+def choose_model(opened: Configured, *, yes: bool | None = None) -> Choice:
+    """Decide which model talks, fetching the weights of an embedded one if need be.
+
+    Args:
+        opened: The settings.
+        yes: Whether fetching is agreed to; None fetches nothing, for commands that only look.
+    """
+    shell, config = opened.shell, opened.config.llm
+    config = weights.with_own_file(shell, config, opened.settings.origin("llm.model"))
+    named = choice.named(config, opened.settings.origin("llm.model"))
+    if named is not None:
+        return named
+    catalog = weights.catalog_of(shell)
+    here = weights.installed(shell, catalog.of_kind("chat"))
+    chosen = choice.choose(
+        config,
+        catalog,
+        here,
+        lambda: detect.servers(detect.addresses(config.ollama_url, config.probe_urls)),
+        opened.settings.origin("llm.model"),
+        weights.memory_mb(),
+    )
+    if chosen.entry is None or chosen.entry in here or yes is None:
+        return chosen
+    return _fetched(opened, catalog, chosen, yes=yes)
+
+
+def _fetched(opened: Configured, catalog: Catalog, chosen: Choice, *, yes: bool) -> Choice:
+    entry: CatalogEntry
+    weights.require_engine()
+    if opened.config.llm.model == "auto":
+        entry = weights.chat_model(opened.shell, catalog, yes=yes)
+    else:
+        entry = catalog.entry(chosen.model)
+        weights.fetch(opened.shell, entry, yes=yes)
+    return Choice("embedded", entry.name, "it was just fetched", entry=entry)
+
+
+def is_open(opened: Configured) -> bool:
+    """Whether nothing was said about the model, and somebody is there to be asked."""
+    config = opened.config.llm
+    known = providers.named(config.provider)
+    said = config.model != weights.AUTO or config.base_url or known is not None
+    return opened.shell.interactive and not opened.shell.json and not said
+
+
+def window(opened: Configured) -> int:
+    """Return the context window to ask for, in tokens."""
+    return opened.config.llm.context_tokens or opened.config.cognition.max_context_tokens
+
+
+def stable_tokens(opened: Opened, talk: Session | None) -> int:
+    """Estimate the tokens of the system prompt of a conversation; of the owner's without one."""
+    from bumble.chat import tools
+    from bumble.prompt import system
+    from bumble.runtime.people import owner_id
+    from bumble.text import tokens
+
+    readers = talk.people if talk else (owner_id(opened.entity, opened.identity),)
+    declared = tools.declared(opened.config.tools)
+    stable = system.of_entity(
+        opened.entity, opened.identity, declared, opened.config.prompt, readers
+    )
+    return tokens.estimate_message(stable.text)
+
+
+def lazy_model(opened: Opened, command: str, *, yes: bool, needed: bool = True) -> LazyModel:
+    """Return the model of an entity's settings, opened once it is asked something.
+
+    Args:
+        opened: The entity.
+        command: For the ledger.
+        yes: Whether weights may be fetched without asking.
+        needed: False: nothing is fetched, and where there is none an absent model stands for it.
+    """
+
+    def opens() -> Model:
+        try:
+            chosen = choose_model(opened, yes=yes if needed else None)
+            model = open_model(opened, chosen, writes=True)
+        except UserError as error:
+            if needed:
+                raise
+            return AbsentModel(error)
+        return recorded(opened, model, command, writes=True)
+
+    return LazyModel(opens)
+
+
+def dreaming(opened: Opened) -> Opened:
+    """Return an entity with the model that it dreams with, where that is another."""
+    model = opened.config.soma.dreams.model
+    return opened.with_settings(llm__model=model) if model else opened
+
+
+def budgeted(opened: Opened, model: Model, *, calls: int | None) -> Budgeted:
+    """Wrap a model so that it answers while the budget of the day lasts, and so many calls."""
+    now, zone = opened.shell.now, ZoneInfo(opened.identity.timezone)
+    limits = Limits(
+        calls,
+        opened.config.limits.tokens_per_day,
+        lambda: ledger.today(opened.entity.ledger, now(), zone),
+    )
+    return Budgeted(model, limits)
+
+
+def open_model(opened: Configured, chosen: Choice, *, writes: bool) -> Model:
+    """Open the model that was chosen; nothing is loaded or asked yet."""
+    if chosen.script is not None:
+        from bumble.llm import scripted
+
+        script = script_of(opened, chosen)
+        return scripted.ScriptedModel(scripted.read(script), name=chosen.model)
+    if chosen.backend == "embedded":
+        return _embedded(opened, chosen, writes=writes)
+    return open_endpoint(opened, chosen, writes=writes)
+
+
+def open_endpoint(opened: Configured, chosen: Choice, *, writes: bool) -> HttpModel:
+    """Open a model behind a server; nothing is asked yet."""
+    from bumble.llm import endpoints
+    from bumble.llm.wire import HabitFile
+
+    config, shell = opened.config.llm, opened.shell
+    timeouts = Timeouts(
+        connect_seconds=config.connect_timeout_seconds,
+        first_token_seconds=config.first_token_timeout_seconds,
+        silence_seconds=config.silence_timeout_seconds,
+    )
+    key = f"{urls.shown(chosen.url)}#{chosen.model}"
+    habits = HabitFile(shell.habits, key, shell.now, writes=writes)
+    if chosen.backend == "ollama":
+        return endpoints.ollama(
+            chosen.model,
+            host=chosen.url,
+            window_tokens=window(opened),
+            timeouts=timeouts,
+            habits=habits,
+            on_warning=lambda text: output.warn(shell, text),
+        )
+    return endpoints.openai(
+        chosen.url,
+        chosen.model,
+        api_key=installation.secret(chosen.key, shell.environ, shell.secrets_file),
+        timeouts=timeouts,
+        context_tokens=config.context_tokens,
+        enforces=config.tool_choice == "required",
+        habits=habits,
+    )
+
+
+def script_of(opened: Configured, chosen: Choice) -> Path:
+    """Return where a script is; one that entity.yaml names lies in the entity's folder.
+
+    Raises:
+        UnsafePathError: If such a one does not.
+    """
+    named = chosen.script
+    if named is None:
+        raise TypeError("the choice names no script")
+    root = opened.root
+    if root is None or not opened.settings.origin("llm.model").startswith(f"{ENTITY_FILE}:"):
+        return opened.shell.path(Path(named))
+    return disk.inside(root, os.path.relpath(root / named, root))
+
+
+def _embedded(opened: Configured, chosen: Choice, *, writes: bool) -> Model:
+    weights.require_engine()
+    from bumble.llm.embedded import EmbeddedModel
+
+    if chosen.entry is None:
+        raise TypeError("an embedded choice names its entry")
+    installed = store.require(opened.shell.weights, chosen.entry)
+    limit, root = opened.config.llm.prompt_cache_megabytes, opened.root
+    return EmbeddedModel(
+        installed.weights,
+        name=chosen.entry.name,
+        sha256=chosen.entry.files[0].sha256,
+        context_tokens=min(window(opened), chosen.entry.context_tokens),
+        cache_dir=opened.shell.prompt_cache(root) if root and writes and limit else None,
+        cache_limit_bytes=limit * 1_000_000,
+        on_load=lambda: None,
+    )
+
+
+def recorded(opened: Opened, model: Model, command: str, *, writes: bool) -> Recorded:
+    """Wrap a model so that each call is a line of the entity's ledger, if it may be written."""
+    detail: Mapping[str, Any] = {"command": command}
+    ledger = opened.entity.ledger if writes else None
+    prompts = opened.entity.prompts if writes and opened.config.log.prompts else None
+    now, prices = opened.shell.now, lambda: prices_of(opened, model)
+    return Recorded(model, ledger, now, detail=detail, prompts=prompts, prices=prices)
+
+
+def prices_of(opened: Configured, model: Model) -> Prices | None:
+    """Return what a model's tokens cost: as the owner says, else as its endpoint does."""
+    owners = opened.config.llm.prices
+    if owners.prompt is not None or owners.completion is not None:
+        return owners.prompt or 0.0, owners.completion or 0.0
+    return getattr(model, "prices", None)
+
+
+IN_THE_CLOUD = "cloud"  # at the end of the names of models that Ollama asks elsewhere
+NEAREST, LIKENESS = 3, 0.5  # names that are suggested, and how like they are at least
+SHOWN_NAMES = 12  # of an endpoint's models
+_TOLD_BY: dict[WindowSource, str] = {
+    "setting": "llm.context_tokens",
+    "file": "its file says so",
+    "family": "as others of its family; the endpoint doesn't tell",
+    "default": "nobody tells: cognition.max_context_tokens",
+}
+
+
+class Facts(Struct, frozen=True):
+    """What is known of a model."""
+
+    window: int  # its tokens
+    used: int  # how many of these are used
+    window_source: WindowSource
+    parameters: int | None = None
+    prices: Prices | None = None
+    names: tuple[str, ...] = ()  # of the endpoint's models where it lists them without this one
+
+    @property
+    def window_line(self) -> str:
+        """Say how large its window is, and who says so."""
+        told = _TOLD_BY.get(self.window_source, "the endpoint says so")
+        used = "" if self.used >= self.window else f", of which {self.used:,} are used"
+        return f"{self.window:,} tokens{used} ({told})"
+
+
+def look(opened: Configured, chosen: Choice) -> Facts:
+    """Find out what is known of a model that was chosen; nothing is loaded."""
+    if chosen.entry is not None:
+        return _of_file(opened, chosen.entry)
+    if chosen.script is not None:
+        return _facts(opened, None, "default")
+    endpoint = open_endpoint(opened, chosen, writes=True)
+    try:
+        return _of_endpoint(opened, endpoint)
+    finally:
+        endpoint.close()
+
+
+def stays_here(chosen: Choice) -> bool:
+    """Whether what a model is asked stays on this machine."""
+    if chosen.backend in ("embedded", "script"):
+        return True
+    return urls.is_loopback(chosen.url) and not chosen.model.endswith(IN_THE_CLOUD)
+
+
+def _of_endpoint(opened: Configured, endpoint: HttpModel) -> Facts:
+    tokens, source = endpoint.window
+    return _facts(
+        opened,
+        tokens,
+        source,
+        most=endpoint.context_tokens,
+        parameters=endpoint.parameters,
+        prices=prices_of(opened, endpoint),
+        names=endpoint.other_names,
+    )
+
+
+def _of_file(opened: Configured, entry: CatalogEntry) -> Facts:
+    """Read the file; where it isn't here, or can't be read, the catalog says what is known."""
+    most = entry.context_tokens
+    tokens = _read(opened, entry, gguf.context_tokens) or most
+    parameters = _read(opened, entry, gguf.parameters)
+    return _facts(opened, min(tokens, most), "file", parameters=parameters)
+
+
+def _read(
+    opened: Configured, entry: CatalogEntry, look: Callable[[Path], int | None]
+) -> int | None:
+    try:
+        return look(opened.shell.weights / entry.name / entry.files[0].name)
+    except (OSError, ValueError):
+        return None  # not here, or damaged: what is wrong with it is said when it is loaded
+
+
+def parameters(opened: Configured, chosen: Choice) -> int | None:
+    """Return how many parameters a model has, where its file or its server says it."""
+    if chosen.entry is not None:
+        return _read(opened, chosen.entry, gguf.parameters)
+    endpoint = open_endpoint(opened, chosen, writes=True)
+    try:
+        return endpoint.parameters
+    finally:
+        endpoint.close()
+
+
+def _facts(
+    opened: Configured,
+    tokens: int | None,
+    source: WindowSource,
+    *,
+    most: int | None = None,
+    parameters: int | None = None,
+    prices: Prices | None = None,
+    names: tuple[str, ...] = (),
+) -> Facts:
+    limit, asked = opened.config.cognition.max_context_tokens, opened.config.llm.context_tokens
+    window = tokens or limit
+    if asked is not None and asked <= window:
+        window, source = asked, "setting"
+    used = min(limit, window, most or limit)
+    return Facts(window, used, source, parameters, prices, names)
+
+
+def nearest(name: str, names: tuple[str, ...]) -> list[str]:
+    """Return those of some names that may have been meant, the likeliest first."""
+    near = difflib.get_close_matches(name, names, NEAREST, LIKENESS)
+    return near or [one for one in names if name.lower() in one.lower()][:NEAREST]
+
+
+def missing(chosen: Choice, names: tuple[str, ...]) -> str:
+    """Say that an endpoint doesn't have a model, and which it may be; empty where it may have it.
+
+    Args:
+        chosen: The model.
+        names: Of those that the endpoint lists without it.
+    """
+    if not names:
+        return ""
+    near = nearest(chosen.model, names)
+    meant = f"did you mean {' or '.join(near)}?" if near else f"it has {listed(names)}"
+    return f"the endpoint does not list it; {meant}"
+
+
+def listed(names: tuple[str, ...]) -> str:
+    """Name an endpoint's models, not more than anybody reads."""
+    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
+    return ", ".join(sorted(names)[:SHOWN_NAMES]) + more

@@ -1,0 +1,473 @@
+"""Weights for a command: which are here, asking the person, and fetching what is missing."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from bumble.cli import index_place, output
+from bumble.cli.process import Shell
+from bumble.entity.folder import ENTITY_FILE
+from bumble.errors import EngineMissingError, UsageError, UserError, WeightsMissingError
+from bumble.text import words
+
+if TYPE_CHECKING:
+    from bumble.cli.opening import Configured, Opened
+    from bumble.entity.config import LlmConfig
+    from bumble.entity.folder import Entity
+    from bumble.entity.settings import Settings
+    from bumble.models.embed.protocol import Embedder
+    from bumble.models.embed.reader import MessageReader
+    from bumble.models.weights.catalog import Catalog, CatalogEntry
+    from bumble.models.weights.choice import Choice
+    from bumble.models.weights.store import Installed, PullOptions
+
+AUTO = "auto"  # what is left open by a setting
+READING = "multilingual-e5-small"  # reads messages where the entity's embedder has no head
+
+
+def catalog_of(shell: Shell) -> Catalog:
+    """Read the catalog, the user's own entries first."""
+    from bumble.models.weights import catalog
+
+    own = _own_catalog(shell)
+    return catalog.load(own if own.exists() else None)
+
+
+def _own_catalog(shell: Shell) -> Path:
+    return shell.user_file.with_name("models.yaml")
+
+
+def with_own_file(shell: Shell, config: LlmConfig, origin: str) -> LlmConfig:
+    """Make a model of the file that `llm.model` names, if it does, and return what opens it.
+
+    Raises:
+        UsageError: If there is no such file, or a folder names it that may be somebody else's.
+        WeightsMissingError: If it is no model that talks, or another than it was.
+    """
+    from bumble.models.weights import own_models
+
+    if not own_models.is_file_name(config.model):
+        return config
+    if config.base_url and not shell.path(Path(config.model)).is_file():
+        return config  # servers name their models as they like
+    if origin.startswith(f"{ENTITY_FILE}:"):
+        raise UsageError(
+            f"{origin}: which file of this machine is opened is for you to say, not for a folder.\n"
+            f"Name it with --model, or `bumble config set --user llm.model {config.model}`."
+        )
+    return replace(config, model=str(adopt(shell, config.model)[1]), base_url="")
+
+
+def adopt(shell: Shell, name: str, *, anew: bool = False) -> tuple[CatalogEntry, Path]:
+    """Make a model of a file on this machine; see `own_models.adopt`. Returns its path too."""
+    from bumble.models.weights import own_models
+
+    path = Path(os.path.abspath(shell.path(Path(name))))  # noqa: PTH100  (links stay as they are)
+    known = catalog_of(shell)
+    if path.is_file() and (anew or own_models.of_file(known, path) is None):
+        output.say(f"MessageReading {path} once, for its hash.")
+    entry = own_models.adopt(path, known, shell.weights, _own_catalog(shell), anew=anew)
+    return entry, path
+
+
+def on_hub(shell: Shell, reference: str) -> CatalogEntry:
+    """Return the entry of what `hf:OWNER/REPO[:FILE]` names, held to what it was at first.
+
+    Raises:
+        UsageError: If nothing is named by it.
+        WeightsMissingError: If the hub does not tell, or has another file now.
+    """
+    from bumble.models.weights import hub, own_models
+
+    name, wanted = hub.parse(reference)
+    repository = hub.look_up(name, means(shell))
+    file = hub.choose(repository, wanted, memory_mb())
+    return own_models.from_hub(catalog_of(shell), repository, file)
+
+
+def fetch_own(shell: Shell, entry: CatalogEntry, *, yes: bool) -> Installed:
+    """Pull a model of the hub that the user named, and keep it in the user's own catalog.
+
+    It is kept before it comes, so that a pull that broke off goes on with the same file.
+    """
+    from bumble.models.weights import own_models
+
+    what = offered(shell, entry)
+    if what is None:
+        return bring(shell, entry)  # to say what the hub said
+    _agree(shell, what, entry.name, yes=yes)
+    if entry not in catalog_of(shell):
+        own_models.keep(_own_catalog(shell), entry)
+    output.say(f"Fetching {what}.")
+    installed = bring(shell, entry)
+    known = own_models.as_its_file_says(entry, installed.weights)
+    if known not in catalog_of(shell):
+        own_models.keep(_own_catalog(shell), known)
+    return installed
+
+
+def memory_mb() -> int | None:
+    """Return the memory of this machine; None where the system does not say."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def installed(shell: Shell, entries: Sequence[CatalogEntry]) -> list[CatalogEntry]:
+    """Return those of some models whose weights are here and whole."""
+    from bumble.models.weights import store
+
+    present = []
+    for entry in entries:
+        try:
+            if store.find(shell.weights, entry):
+                present.append(entry)
+        except WeightsMissingError as error:
+            output.warn(shell, str(error))
+    return present
+
+
+def require_engine() -> None:
+    """See to it that weights of a chat model could be opened, before anything is fetched for them.
+
+    Raises:
+        EngineMissingError: If they could not.
+    """
+    from bumble.llm import detect
+
+    problem = detect.problem()
+    if problem:
+        raise EngineMissingError(problem)
+
+
+def offered(shell: Shell, entry: CatalogEntry) -> str | None:
+    """Say what would be fetched, how large, and from where; None if every source says no."""
+    from bumble.models.weights import pull
+
+    offer = pull.choose([entry], means(shell))
+    return _described(entry, str(offer.source)) if offer else None
+
+
+def offer_of(shell: Shell, entries: Sequence[CatalogEntry]) -> CatalogEntry | None:
+    """Return the first of some models that a source has; None if none has any."""
+    from bumble.models.weights import pull
+
+    offer = pull.choose(entries, means(shell))
+    return offer.entry if offer else None
+
+
+def _described(entry: CatalogEntry, source: str) -> str:
+    return f"{entry.name} ({output.size(entry.bytes)}, {entry.licence}) from {source}"
+
+
+def fetch(shell: Shell, entry: CatalogEntry, *, yes: bool) -> Installed:
+    """Pull a model after asking; a bar shows how far it is.
+
+    Raises:
+        WeightsMissingError: If nobody said yes, or no source gives it.
+    """
+    what = offered(shell, entry)
+    if what is not None:
+        _agree(shell, what, entry.name, yes=yes)
+        output.say(f"Fetching {what}.")
+    return bring(shell, entry)  # without an offer, to say what each source said
+
+
+def bring(shell: Shell, entry: CatalogEntry, own: Path | None = None) -> Installed:
+    """Pull a model without asking, and say how long it took.
+
+    Args:
+        shell: The process.
+        entry: The model.
+        own: A file or folder on this machine to look in before any other source.
+
+    Raises:
+        WeightsMissingError: If no source gives it.
+    """
+    from bumble.models.weights import pull
+
+    started = time.monotonic()
+    bar = output.Progress(entry.name, shell.environ)
+    with _resumable(entry.name, bar):
+        result = pull.pull(entry, shell.weights, means(shell, bar), own=own)
+    output.say(f"{entry.name} is here, after {time.monotonic() - started:.0f} s.")
+    return result
+
+
+@contextmanager
+def _resumable(name: str, bar: output.Progress) -> Iterator[None]:
+    """Take the bar away at the end, and say after Ctrl-C that nothing is lost."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        bar.clear()
+        output.say(f"What has come is kept: `bumble model pull {name}` goes on from there.")
+        raise
+    finally:
+        bar.clear()
+
+
+def _agree(shell: Shell, what: str, name: str, *, yes: bool) -> None:
+    if yes:
+        return
+    if shell.interactive:
+        if output.agrees(f"Fetch {what}?", default=True):
+            return
+        raise WeightsMissingError(
+            f"{name} was not fetched.\nGet it with `bumble model pull {name}`."
+        )
+    raise WeightsMissingError(f"{name} is not on this machine yet.\nSay --yes to fetch {what}.")
+
+
+def means(shell: Shell, bar: output.Progress | None = None) -> PullOptions:
+    """Return what pulls of this process may use of the world; they share what sources answered."""
+    from bumble.models.weights.store import PullOptions
+
+    if shell.means is None:
+        endpoint = shell.environ.get("HF_ENDPOINT")  # as the hub's own library takes it
+        shell.means = PullOptions(environment=shell.environ, endpoint=endpoint or None)
+    notes = shell.notes
+
+    def progress(count: int, total: int) -> None:
+        if bar is not None:
+            bar(count, total, in_bytes=True)
+
+    def note(line: str) -> None:
+        if line in notes:  # a source is asked for an offer, and again in the pull
+            return
+        notes.append(line)
+        if bar is not None:
+            bar.clear()
+        output.say(line)
+
+    return replace(shell.means, progress=progress, note=note)
+
+
+def embedder(
+    opened: Opened, *, fetch_with_yes: bool | None = None, reads: bool = False
+) -> Embedder | None:
+    """Open the embedding model, or none: then words alone find things, which is said.
+
+    Args:
+        opened: The entity.
+        fetch_with_yes: None fetches nothing; else whether --yes was given.
+        reads: Whether messages are read by it, too; see `embedding_models`.
+    """
+    shell = opened.shell
+    if opened.config.embedding.model == "none":
+        return None
+    before = embedded_by(opened)
+    named = embedding_models(opened, catalog_of(shell), before, reads=reads)
+    here = installed(shell, named)
+    lacking = _lacking(named, here, before)
+    try:
+        if lacking and fetch_with_yes is not None:
+            here = [_first_that_comes(shell, lacking, yes=fetch_with_yes), *here]
+    except WeightsMissingError as error:
+        otherwise = "words alone find memories, not their meaning"
+        if here:
+            otherwise = f"{here[0].name} is used, which knows English"
+        output.warn(shell, f"{error}\nUntil then {otherwise}.")
+    if not here:
+        if fetch_with_yes is None:
+            names = " or ".join(entry.name for entry in named[:2])
+            output.warn(
+                shell,
+                "No embedding model is here: words alone find things, not their meaning.\n"
+                f"Get one with `bumble model pull NAME`: {names}.",
+            )
+        return None
+    from bumble.models.weights.embedders import open_embedder  # only now: it loads onnxruntime
+
+    entry = here[0]
+    widths = entry.embedding.dimensions if entry.embedding else ()
+    asked = opened.config.memory.embedding_dimensions
+    opened_embedder = open_embedder(
+        shell.weights,
+        entry,
+        asked if asked in widths else None,
+        lambda text: output.warn(shell, text),
+    )
+    if not opened.donors:
+        return opened_embedder
+    from bumble.index.borrowed import BorrowingEmbedder
+
+    return BorrowingEmbedder(opened_embedder, opened.donors)
+
+
+def message_reader(
+    opened: Opened, own: Embedder | None, *, fetch_with_yes: bool | None = None
+) -> MessageReader | None:
+    """Open what reads messages where no model may write: over the entity's embedder, or another.
+
+    Args:
+        opened: The entity.
+        own: Its embedder; None: it wants none, and nothing is read.
+        fetch_with_yes: As for `embedder`.
+    """
+    from bumble.models.embed import reader
+    from bumble.models.weights.embedders import open_embedder
+
+    found = reader.over(own)
+    if found is not None or own is None:
+        return found
+    shell = opened.shell
+    entry = catalog_of(shell).entry(READING)
+    try:
+        if not installed(shell, [entry]):
+            if fetch_with_yes is None:
+                return None
+            _first_that_comes(shell, [entry], yes=fetch_with_yes)
+    except WeightsMissingError as error:
+        output.warn(shell, f"{error}\nUntil then nothing of what is said is kept by itself.")
+        return None
+    return reader.over(
+        open_embedder(shell.weights, entry, None, lambda text: output.warn(shell, text))
+    )
+
+
+def reader_here(opened: Opened) -> MessageReader | None:
+    """Open what reads messages if its weights are here; fetches, asks and says nothing."""
+    from bumble.models.embed import reader
+    from bumble.models.weights.embedders import open_embedder
+
+    entry = catalog_of(opened.shell).entry(READING)
+    if opened.config.embedding.model == "none" or not installed(opened.shell, [entry]):
+        return None
+    return reader.over(open_embedder(opened.shell.weights, entry, None, lambda _: None))
+
+
+def embedding_models(
+    opened: Opened, catalog: Catalog, before: str, *, reads: bool = False
+) -> list[CatalogEntry]:
+    """List the embedding models that the settings ask for, the one to prefer first.
+
+    Args:
+        opened: The entity.
+        catalog: All models.
+        before: The one that has embedded what was said so far. Where the settings leave it open
+            it goes on, so that no word in another language has everything embedded anew; without
+            it an owner who speaks another language than English gets one that knows more.
+        reads: Whether no model writes, so that messages have to be read: then the one that reads
+            them goes first, and nobody is asked for a second one in the middle of a talk.
+
+    Returns:
+        Nothing where none is wanted.
+    """
+    wanted = opened.config.embedding.model
+    if wanted == "none":
+        return []
+    if wanted != AUTO:
+        return [catalog.entry(wanted)]
+    models = catalog.of_kind("embedding")
+    if reads and not before:
+        return sorted(models, key=lambda entry: entry.name != READING)
+    language = opened.config.language
+    if language == AUTO:
+        if before:
+            return sorted(models, key=lambda entry: entry.name != before)
+        language = _owners_language(opened)
+    if language == words.DEFAULT_LANGUAGE:
+        return models
+    return sorted(models, key=lambda entry: not _is_multilingual(entry))
+
+
+def embedders_of(
+    shell: Shell, entity: Entity, catalog: Catalog
+) -> Callable[[Settings], Sequence[CatalogEntry]]:
+    """Return what lists the embedding models that settings of an entity ask for."""
+    from bumble.cli.opening import Opened
+
+    def of(read: Settings) -> Sequence[CatalogEntry]:
+        if read.identity is None:
+            return catalog.of_kind("embedding")
+        opened = Opened(shell, entity, "", read, read.identity)
+        return embedding_models(opened, catalog, embedded_by(opened))
+
+    return of
+
+
+def embedded_by(opened: Opened) -> str:
+    """Return the model that made the index; empty if there is none that can be read."""
+    from bumble.index import sync
+
+    with suppress(UserError):  # whoever needs the index says what is in the way
+        return sync.embedded_by(
+            opened.entity, index_place.place_of(opened.entity, opened.config.index)
+        )
+    return ""
+
+
+def _owners_language(opened: Opened) -> str:
+    from bumble.runtime import people, spoken
+
+    owner = people.owner_id(opened.entity, opened.identity)
+    return spoken.by_person(opened.entity, AUTO, owner, opened.shell.now())
+
+
+def _lacking(
+    named: Sequence[CatalogEntry], here: Sequence[CatalogEntry], before: str
+) -> Sequence[CatalogEntry]:
+    """Return what is to be fetched, if it may be: any of some models where none is here.
+
+    And before anything was embedded, one for other languages, where such a one goes first.
+    """
+    if not here:
+        return named
+    if before or not _is_multilingual(named[0]) or any(map(_is_multilingual, here)):
+        return ()
+    return [entry for entry in named if _is_multilingual(entry)]
+
+
+def _is_multilingual(entry: CatalogEntry) -> bool:
+    return entry.embedding is not None and entry.embedding.multilingual
+
+
+def _first_that_comes(shell: Shell, entries: Sequence[CatalogEntry], *, yes: bool) -> CatalogEntry:
+    """Fetch the first of some models that a source offers and gives."""
+    from bumble.models.weights import pull, store
+
+    left, failed = list(entries), None
+    while (offer := pull.choose(left, means(shell))) is not None:
+        what = _described(offer.entry, str(offer.source))
+        _agree(shell, what, offer.entry.name, yes=yes)
+        output.say(f"Fetching {what}.")
+        try:
+            bring(shell, offer.entry)
+        except WeightsMissingError as error:
+            if (shell.weights / f"{offer.entry.name}{store.PART}").exists():
+                raise  # it broke off: better the rest of it later than a lesser model now
+            failed, left = error, left[left.index(offer.entry) + 1 :]
+            continue
+        return offer.entry
+    names = ", ".join(entry.name for entry in entries)
+    raise failed or WeightsMissingError(
+        f"No source that answers has any of {names}.\n"
+        "Connect this machine, or bring the files from another one: "
+        f"`bumble model pull {entries[-1].name} --from PATH`."
+    )
+
+
+def chat_model(shell: Shell, catalog: Catalog, *, yes: bool) -> CatalogEntry:
+    """Fetch the best chat model that this machine can run and a source offers.
+
+    Raises:
+        WeightsMissingError: If nobody said yes, or there is none.
+    """
+    fitting = catalog.of_kind("chat", memory_mb())
+    if not fitting:
+        raise UserError("This machine has too little memory for any chat model in the catalog.")
+    return _first_that_comes(shell, fitting, yes=yes)
+
+
+def is_here(opened: Configured, chosen: Choice) -> bool:
+    """Whether a model can be asked without fetching its weights first."""
+    return chosen.entry is None or bool(installed(opened.shell, [chosen.entry]))

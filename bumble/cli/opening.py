@@ -1,0 +1,456 @@
+"""What most commands do first: find the entity folder, read its settings, its time zone.
+
+Heavy rooms are imported inside the functions that need them, so that a command pays for what it
+uses.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+from zoneinfo import ZoneInfo
+
+import typer
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bumble.cli import index_place, output
+from bumble.cli.process import Shell
+from bumble.entity import folder
+from bumble.entity.folder import DERIVED, ENTITY_FILE, INDEX, PRIVATE, Entity
+from bumble.errors import (
+    FolderUnwritableError,
+    NotAnEntityError,
+    RefusedError,
+    SettingInvalidError,
+)
+from bumble.files import disk, git, gitdir
+from bumble.text.whole_text import HALF
+
+if TYPE_CHECKING:
+    from bumble.entity.approvals import Rule
+    from bumble.entity.commits import CommitPolicy
+    from bumble.entity.config import Config, Identity
+    from bumble.entity.settings import Settings
+
+FORGOTTEN = "forgotten.jsonl"
+CLONE_MARK = "clone"  # in `.bumble/`: that it was said that git does not know how to merge
+
+
+class Configured(Protocol):
+    """A process with settings: those of an entity, or of the user alone."""
+
+    @property
+    def shell(self) -> Shell: ...
+
+    @property
+    def settings(self) -> Settings: ...
+
+    @property
+    def config(self) -> Config: ...
+
+    @property
+    def root(self) -> Path | None:
+        """The entity's folder."""
+
+
+class WithoutEntity(Struct, frozen=True):
+    """The settings of the user, in the process of a command that is about no entity."""
+
+    shell: Shell
+    settings: Settings
+    root: Path | None = None
+
+    @property
+    def config(self) -> Config:
+        """The settings in force."""
+        return self.settings.config
+
+
+class Opened(Struct, frozen=True):
+    """An entity with its settings, in the process of a command."""
+
+    shell: Shell
+    entity: Entity
+    why: str  # how it was found, for `status`
+    settings: Settings
+    identity: Identity
+    donors: tuple[Path, ...] = ()  # databases of indexes that vectors may be taken over from
+
+    @property
+    def config(self) -> Config:
+        """The settings in force."""
+        return self.settings.config
+
+    @property
+    def root(self) -> Path:
+        """The entity's folder."""
+        return self.entity.root
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """The entity's time zone."""
+        return ZoneInfo(self.identity.timezone)
+
+    @property
+    def commit_policy(self) -> CommitPolicy:
+        """How this process makes commits."""
+        from bumble.entity.commits import CommitPolicy
+
+        return CommitPolicy(
+            self.config.git.autocommit,
+            self.identity.name,
+            lambda: self.shell.now().astimezone(self.zone),
+            lambda text: output.warn(self.shell, text),
+            self.settings.trusted,
+        )
+
+    def with_settings(self, **flags: object) -> Opened:
+        """Return it with settings overridden, as further flags of its command would."""
+        loaded, entity = _settings(self.shell, self.entity, self.settings.flags() | flags)
+        return replace(self, settings=loaded, entity=entity)
+
+    def within(self, path: Path) -> Path:
+        """Return a path of the folder, checked that no link leads out of it.
+
+        Raises:
+            UnsafePathError: If one does.
+        """
+        disk.inside(self.entity.root, self.entity.relative(path))
+        return path
+
+
+def shell_of(ctx: typer.Context) -> Shell:
+    """Return the process a command runs in."""
+    shell = ctx.find_root().obj
+    if not isinstance(shell, Shell):
+        raise TypeError("the command was not started by bumble.cli.app.main")
+    return shell
+
+
+def locate(shell: Shell, folder_name: Path | None) -> tuple[Path, str]:
+    """Return the entity folder that is meant, and why that one.
+
+    Raises:
+        NotAnEntityError: If there is none.
+        RefusedError: If the path to it is no text.
+    """
+    named = folder_name or shell.entity
+    variable = shell.environ.get("BUMBLE_ENTITY")
+    if named is not None:
+        root, why = named, "--entity"
+    elif variable:
+        root, why = Path(variable), "BUMBLE_ENTITY"
+    else:
+        place = folder.find(shell.cwd)
+        if place is None:
+            raise NotAnEntityError(shell.cwd, "neither it nor a folder above has an entity.yaml")
+        named_in_text(place)
+        _enclose(shell, place)
+        return place, "the nearest entity.yaml from here upward"
+    root = named_in_text(shell.real_path(root))
+    if not (root / ENTITY_FILE).is_file():
+        why = "it has no entity.yaml" if root.is_dir() else "no such folder"
+        if os.path.lexists(root / ENTITY_FILE):
+            why = f"its {ENTITY_FILE} is no file that can be opened; put back the one you had"
+        raise NotAnEntityError(root, "it is a file" if root.is_file() else why)
+    _enclose(shell, root)
+    return root, why
+
+
+def named_in_text(root: Path) -> Path:
+    """Return a folder whose path is text: the index takes no other.
+
+    Raises:
+        RefusedError: If it is not.
+    """
+    if HALF.search(str(root)):
+        raise RefusedError(
+            f"{root}: its path is not UTF-8 text, or this locale takes it for none\n"
+            "Rename the folder, or set LC_ALL=C.UTF-8; nothing was read or written."
+        )
+    return root
+
+
+def _enclose(shell: Shell, root: Path) -> None:
+    """Have nothing in the folder lead out of it, and nothing count that git brought as ours."""
+    from bumble.entity import settings
+
+    linked = settings.linked(shell.user_file)
+    disk.enclose(root, also=linked, group=git.shared_rights(root))
+    brought = git.unchanged(root, *DERIVED)
+    if brought:
+        disk.pass_over(brought)
+        if any(path.name in DERIVED for path in brought):  # a journal of SQLite's changes the index
+            disk.pass_over([root / INDEX])
+        paths = [path.relative_to(root).as_posix() for path in brought]
+        tops = " ".join(dict.fromkeys(path.partition("/")[0] for path in paths))
+        output.warn(
+            shell,
+            f"git keeps {', '.join(paths[:3])}{' …' if len(paths) > 3 else ''}: nothing of it is"
+            f" used.\nTake it out: git -C {shlex.quote(str(root))} rm -r --cached {tops}",
+        )
+
+
+def _tell_of_foreign(shell: Shell, root: Path) -> None:
+    """Say that work of another installation waits, which is not done unasked."""
+    from bumble.entity import changes, commits
+
+    waiting = [*changes.leftovers(root).foreign, *commits.foreign_notes(root)]
+    if waiting:
+        count = f"{len(waiting)} change{'s' if len(waiting) > 1 else ''}"
+        output.warn(
+            shell,
+            f"{count} that another installation left half done in {PRIVATE}: not touched.\n"
+            "If they are yours, `bumble doctor --adopt` finishes them.",
+        )
+
+
+def open_entity(
+    ctx: typer.Context,
+    folder_option: Path | None,
+    *,
+    incognito: bool = False,
+    reads: bool = False,
+    **flags: object,
+) -> Opened:
+    """Open the entity a command is about.
+
+    Finishes what a killed process left half written, unless nothing may be written.
+
+    Args:
+        ctx: Of the command.
+        folder_option: --entity behind the command.
+        incognito: Whether the folder must stay as it is in every byte.
+        reads: Whether the command only looks.
+        flags: Settings that flags of this command override: `llm__model="…"` for `llm.model`.
+
+    Raises:
+        NotAnEntityError: If there is none.
+        SettingInvalidError: If its settings can't be read.
+        RefusedError: If it is half written and nothing may be written.
+    """
+    from bumble.entity import changes
+
+    shell = shell_of(ctx)
+    root, why = locate(shell, folder_option)
+    if incognito and changes.leftovers(root).own:
+        raise RefusedError(
+            f"{root}: a change is being written, or was cut off\n"
+            "Run `bumble doctor --fix` first; incognito writes nothing."
+        )
+    wait = flags.get("limits__lock_timeout_seconds")
+    default = changes.DEFAULT_LOCK_TIMEOUT_SECONDS
+    timeout = wait if isinstance(wait, float) else default
+    changes.recover(root, timeout_seconds=timeout)
+    is_settled = settle_git(shell, root, timeout_seconds=timeout, reads=reads or incognito)
+    _tell_of_foreign(shell, root)
+    settings_of_entity, entity = _settings(shell, Entity(root), flags)
+    for warning in settings_of_entity.warnings:
+        output.warn(shell, warning)
+    if settings_of_entity.identity is None:
+        raise NotAnEntityError(root)
+    shell.entity_name = settings_of_entity.identity.name
+    opened = Opened(shell, entity, why, settings_of_entity, settings_of_entity.identity)
+    if not incognito:
+        if is_settled:
+            _check_merges(opened) if reads else settle_merges(opened)
+            _teach_git(opened)
+        return _with_rules(opened, flags)
+    return opened
+
+
+def _with_rules(opened: Opened, flags: Mapping[str, object]) -> Opened:
+    """Ask the owner once about rules that came from elsewhere; who isn't there is told of them."""
+    from bumble.cli import setting_files
+    from bumble.entity import approvals
+    from bumble.runtime import rules
+
+    shell, root = opened.shell, opened.root
+    there = rules.read(opened.entity, opened.settings)
+    waiting = rules.pending(opened.entity, there, whole=True)
+    if not waiting:
+        return opened
+    if shell.interactive and not shell.json and approvals.are_new(root, waiting):
+        output.say(f"Came to {root} from elsewhere, and counts only if you say so:")
+        for rule in waiting:
+            output.say(f"  {rules.line(rule)}")
+        if output.agrees("Trust the folder as it is?", default=False):
+            setting_files.trust(shell, root, setting_files.to_trust(shell, root))
+            return opened.with_settings(**flags)
+    output.warn(shell, rules.warning(root, waiting))
+    return opened
+
+
+def rules_from_elsewhere(opened: Opened) -> list[Rule]:
+    """Return the rules that don't count, as the files are now, and say what makes them count."""
+    from bumble.runtime import rules
+
+    with suppress(SettingInvalidError):  # a finding of doctor's
+        now = opened.with_settings()
+        waiting = rules.pending(now.entity, rules.read(now.entity, now.settings), whole=True)
+        if waiting:
+            output.warn(now.shell, rules.warning(now.root, waiting))
+        return waiting
+    return []
+
+
+def configured(ctx: typer.Context, folder_option: Path | None, **flags: object) -> Configured:
+    """Return the settings of the entity, if one is meant, else the user's; see `open_entity`."""
+    shell = shell_of(ctx)
+    try:
+        locate(shell, folder_option)
+    except NotAnEntityError:
+        if folder_option or shell.entity:
+            raise
+        return without_entity(shell, **flags)
+    return open_entity(ctx, folder_option, incognito=False, reads=False, **flags)
+
+
+def without_entity(shell: Shell, **flags: object) -> WithoutEntity:
+    """Return the settings of the user."""
+    from bumble.entity import settings
+
+    loaded = settings.load(None, shell.user_file, shell.environ, _overriding(flags))
+    return WithoutEntity(shell, loaded)
+
+
+def settle_git(shell: Shell, root: Path, *, timeout_seconds: float, reads: bool = False) -> bool:
+    """Bring to an end what git was cut off in; for who only reads, say that it waits.
+
+    The settings can't be read first: they may be half merged.
+
+    Returns:
+        Whether nothing waits any more.
+    """
+    from bumble.entity import changes, git_operations, settings
+
+    operations = git_operations.cut_off(root)
+    if not operations:
+        return True
+    if reads:
+        output.warn(shell, git_operations.warning(operations.values()))
+        return False
+    trusted = False
+    with suppress(SettingInvalidError):  # half merged, they are nobody's
+        trusted = settings.load(root / ENTITY_FILE, shell.user_file, shell.environ).trusted
+    place = git.at(root, trusted=trusted)
+    if place is not None:
+        with disk.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
+            settled = git_operations.settle(root, place)
+        if settled.sentence:
+            output.warn(shell, settled.sentence)
+    return True
+
+
+def _teach_git(opened: Opened) -> None:
+    """Tell git how to merge the folder, or say that it has not been told."""
+    from bumble.history import driver
+
+    root = opened.entity.root
+    place = git.at(root, trusted=opened.settings.trusted)
+    if place is None or not driver.is_missing(root, place.repository):
+        return
+    if driver.may_install(place):
+        driver.install(root)
+    elif not (driver.is_own(place.repository) or (opened.entity.private / CLONE_MARK).exists()):
+        with suppress(FolderUnwritableError):
+            disk.write_atomic(opened.entity.private / CLONE_MARK, b"")
+        output.warn(
+            opened.shell,
+            "git has not been told how to merge these files by meaning, and its repository is not "
+            "this folder's alone: `bumble doctor --fix` tells it.",
+        )
+
+
+def _check_merges(opened: Opened) -> None:
+    """Say what a merge that git made without us left, to who only reads; nothing is changed.
+
+    Raises:
+        RefusedError: If it brought back what was forgotten: nobody is to meet it until it is gone.
+    """
+    from bumble.entity import approvals
+
+    root = opened.entity.root
+    repository = gitdir.find(root)
+    if repository is None or not approvals.may_be_half_merged(root, repository):
+        return
+    from bumble.history import clone
+
+    waiting = clone.waiting(root, trusted=opened.settings.trusted)
+    advice = "The next command that writes settles it, as `bumble doctor --fix` does."
+    if waiting:
+        output.warn(opened.shell, f"git left half merged: {', '.join(waiting)}.\n{advice}")
+    elif (root / FORGOTTEN).exists():
+        from bumble.jobs.forgetting import returned
+
+        if returned.plan(opened.entity, opened.zone).changes:
+            raise RefusedError(f"{root}: a merge brought back what was forgotten\n{advice}")
+    if not (waiting or approvals.is_open(repository)):
+        approvals.note_look(root, repository)
+
+
+def settle_merges(opened: Opened, kept: Sequence[str] = ()) -> None:
+    """End what git merged without us, and forget again what it brought back; say so.
+
+    Args:
+        opened: The entity.
+        kept: What a merge of ours has just kept, to be told with the rest.
+    """
+    from bumble.entity import approvals
+
+    root = opened.entity.root
+    repository = gitdir.find(root)
+    if repository is None or not approvals.may_be_half_merged(root, repository):
+        return
+    from bumble.history import clone
+
+    timeout, mended = opened.config.limits.lock_timeout_seconds, clone.Mended()
+    with suppress(FolderUnwritableError):  # then nothing is taken from what is half merged
+        mended = clone.mend(root, opened.commit_policy, timeout_seconds=timeout)
+    forget_again(opened)
+    here = tuple(path for path in (*kept, *mended.kept) if (root / path).exists())
+    if sentence := replace(mended, kept=here).sentence:
+        output.warn(opened.shell, sentence)
+    if not (mended.left or approvals.is_open(repository)):
+        approvals.note_look(root, repository)
+
+
+def forget_again(opened: Opened, *, brought_by: str = "A merge") -> None:
+    """Forget what something has brought back of people who were forgotten."""
+    if not (opened.entity.root / FORGOTTEN).exists():
+        return
+    from bumble.jobs.forgetting import returned
+
+    plan = returned.forget_again(
+        opened.entity,
+        opened.commit_policy,
+        opened.shell.own_caches(opened.entity.root),
+        at=index_place.place_of(opened.entity, opened.config.index),
+        zone=opened.zone,
+        timeout_seconds=opened.config.limits.lock_timeout_seconds,
+    )
+    if plan.changes:
+        told = f"{brought_by} brought back what was forgotten: {plan.summary}. Gone."
+        output.warn(opened.shell, told)
+
+
+def _settings(shell: Shell, entity: Entity, flags: Mapping[str, object]) -> tuple[Settings, Entity]:
+    """Read the settings that count, and say of the entity which of its rules do."""
+    from bumble.entity import settings
+    from bumble.runtime import rules
+
+    load = partial(settings.load, entity.file, shell.user_file, shell.environ, _overriding(flags))
+    loaded = load()
+    entity = replace(entity, approval=loaded.approval)
+    acting = [rule for rule in loaded.rules if settings.is_acting(rule)]
+    return (load(acts=False) if rules.pending(entity, acting) else loaded), entity
+
+
+def _overriding(flags: Mapping[str, object]) -> dict[str, object]:
+    return {key.replace("__", "."): value for key, value in flags.items() if value is not None}

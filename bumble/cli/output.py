@@ -1,0 +1,437 @@
+"""Everything bumble prints: results on stdout, the rest on stderr; tables, JSON, speech."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import sys
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, TextIO
+
+import typer
+
+from bumble.cli.process import Shell
+from bumble.errors import FULL, UserError
+from bumble.text.cells import cells
+from bumble.text.printable import clean, escaped
+
+MOST_OF_A_LINE = 1000  # characters of a message, which may quote whatever was typed
+
+
+class ReaderLeftError(Exception):
+    """Whoever read the output has gone, as `| head` does; not an error of anybody's."""
+
+
+def _json(data: Any) -> str:
+    return escaped(json.dumps(data, ensure_ascii=False, indent=2))
+
+
+def result(shell: Shell, command: str, data: Any, text: str | Iterable[str]) -> None:
+    """Print the result of a command: `data` with --json, else `text`."""
+    if shell.json:
+        _print(_json(envelope(shell, command, data)))
+        return
+    lines = [text] if isinstance(text, str) else list(text)
+    if lines:
+        _print("\n".join(clean(line) for line in lines))
+
+
+def envelope(shell: Shell, command: str, data: Any) -> dict[str, Any]:
+    """Return what every --json answer is wrapped in."""
+    return {
+        "schema": f"bumble/{command.replace(' ', '-')}/1",
+        "command": command,
+        "entity": shell.entity_name,
+        "data": data,
+        "warnings": shell.warnings,
+    }
+
+
+def error(shell: Shell, command: str, message: str, *, kind: str, code: int) -> None:
+    """Say what went wrong: on stderr, and with --json on stdout for the program that reads it."""
+    message = "\n".join(_without_middle(line) for line in message.split("\n"))
+    if shell.json:
+        wrapped = envelope(shell, command, None)
+        wrapped["error"] = {"kind": kind, "exit_code": code, "message": message}
+        _print(_json(wrapped))
+    say(f"error: {message}")
+
+
+def _without_middle(line: str) -> str:
+    """Cut a line that nobody would read to its end, which may say what is wrong."""
+    if len(line) <= MOST_OF_A_LINE:
+        return line
+    return f"{line[: MOST_OF_A_LINE // 2]} … {line[-MOST_OF_A_LINE // 2 :]}"
+
+
+def warn(shell: Shell, message: str) -> None:
+    """Say something the user should know; once per command and text."""
+    if message not in shell.warnings:
+        shell.warnings.append(message)
+        say(f"warning: {message}")
+
+
+def line(text: str) -> None:
+    """Print a line of a result at once, before the rest of it."""
+    _print(clean(text))
+
+
+def say(text: str) -> None:
+    """Print a line for the person at the terminal."""
+    stream = sys.stderr
+    if stream is None:
+        return
+    sign("")
+    try:
+        stream.write(f"{clean(text)}\n")
+        stream.flush()
+    except OSError:  # nobody can be told that nobody can be told
+        abandon(stream)
+
+
+def piece(text: str, stream: TextIO | None = None) -> None:
+    """Print part of a line at once, as tokens come."""
+    sign("")
+    shown = clean(text)
+    if shown and stream is None and sys.stdout is not None:
+        _LINE.begun = not shown.endswith("\n") and sys.stdout.isatty()
+    _write(shown, stream or sys.stdout)
+
+
+def take_back(column: int) -> None:
+    """Take away what stands behind a column of the line of the result, on a terminal."""
+    _write(f"\r\x1b[{column}C\x1b[K", sys.stdout)
+
+
+class Voice:
+    """Says an answer as it comes; where nobody can hear it, it goes on all the same, to be kept."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._trouble: ReaderLeftError | UserError | None = None
+
+    def __call__(self, text: str) -> None:
+        """Say a piece."""
+        if self._trouble is None:
+            try:
+                self._say(text)
+            except (ReaderLeftError, UserError) as error:
+                self._trouble = error
+
+    def complain(self) -> None:
+        """Tell what was in the way of saying it.
+
+        Raises:
+            ReaderLeftError: If whoever listened has gone.
+            UserError: If the system refused the output.
+        """
+        if self._trouble is not None:
+            raise self._trouble
+
+
+def flush() -> None:
+    """See to it that everything printed has left the process."""
+    sign("")
+    _LINE.begun = False
+    _write("", sys.stdout)
+
+
+def _print(text: str) -> None:
+    sign("")
+    _write(text + "\n", sys.stdout)
+
+
+def _write(text: str, stream: TextIO | None) -> None:
+    if stream is None:  # closed before bumble began: nobody wants to hear it
+        return
+    try:
+        stream.write(text)
+        stream.flush()
+    except BrokenPipeError as error:
+        abandon(stream)
+        raise ReaderLeftError from error
+    except OSError as error:
+        abandon(stream)
+        reason = FULL if error.errno == errno.ENOSPC else error.strerror or error
+        raise UserError(f"The output could not be written: {reason}") from error
+
+
+def abandon(stream: TextIO) -> None:
+    """Let what a stream can't take go nowhere: Python would try once more at its end, and fail."""
+    with suppress(OSError, ValueError):  # not every stream is a file
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+
+
+def table(rows: Sequence[Sequence[str]], *, indent: str = "") -> list[str]:
+    """Line up rows in columns; the last column is not padded."""
+    if not rows:
+        return []
+    widths = [max(len(row[n]) for row in rows) for n in range(len(rows[0]) - 1)]
+    return [
+        indent
+        + "  ".join(
+            [*(cell.ljust(w) for cell, w in zip(row, widths, strict=False)), row[-1]]
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def shorten(text: str, width: int = 80) -> str:
+    """Return the start of a text on one line."""
+    from bumble.text import words  # no command that prints no table waits for it
+
+    return words.shorten(text, width)
+
+
+def size(count: float) -> str:
+    """Write a number of bytes for people."""
+    for unit in ("B", "kB", "MB"):
+        if count < 1000:
+            return f"{count:.0f} {unit}"
+        count /= 1000
+    return f"{count:.1f} GB"
+
+
+def dollars(amount: float) -> str:
+    """Write an amount of money for people, small ones exactly enough to tell them apart."""
+    return f"${amount:.2f}" if amount >= 1 else f"${amount:.4f}"
+
+
+class Progress:
+    """A line on stderr that shows how far something is; silent when stderr is not a terminal."""
+
+    def __init__(self, what: str, environ: Mapping[str, str] | None = None) -> None:
+        self.what = what
+        self._environ = environ
+
+    def __call__(self, count: float, total: float | None, *, in_bytes: bool = False) -> None:
+        """Show `count` of `total`; None where the end is not known."""
+        amount = size(count) if in_bytes else f"{count:,.0f}"
+        whole = "" if not total else f" of {size(total) if in_bytes else f'{total:,.0f}'}"
+        bar = f" {_bar(count / total)}" if total else ""
+        sign(f"{self.what}:{bar} {amount}{whole}", self._environ)
+
+    def clear(self) -> None:
+        """Take the line away."""
+        sign("")
+
+
+class _Line:
+    """What stands where the cursor of the terminal is, as far as this process wrote it."""
+
+    sign = ""  # what is waited for; goes when anything else is said
+    begun = False  # whether a line of a result has begun that is not to be overwritten
+
+
+_LINE = _Line()
+
+
+def sign(text: str, environ: Mapping[str, str] | None = None) -> None:
+    """Show on a terminal what is waited for, until anything else is said; empty: no more."""
+    if text == _LINE.sign or sys.stderr is None:
+        return
+    if text and (_LINE.begun or not _has_terminal(environ)):
+        return
+    _LINE.sign = text
+    with suppress(OSError):
+        sys.stderr.write(f"\r\x1b[2K{_fitting(clean(text))}")
+        sys.stderr.flush()
+
+
+def _fitting(text: str) -> str:
+    """Cut a text to one line of the terminal: only that can be taken away again."""
+    if not text:
+        return ""
+    from bumble.text import cells  # no command that shows no sign waits for it
+
+    return cells.fitting(text, columns(sys.stderr) - 1)
+
+
+def _has_terminal(environ: Mapping[str, str] | None) -> bool:
+    """Tell whether stderr is a terminal on which a line can be taken away again."""
+    dumb = (os.environ if environ is None else environ).get("TERM") == "dumb"
+    return sys.stderr is not None and sys.stderr.isatty() and not dumb
+
+
+def columns(stream: TextIO) -> int:
+    """Return how wide the terminal of a stream is now; it may have been resized."""
+    try:
+        width = os.get_terminal_size(stream.fileno()).columns
+    except (OSError, ValueError, AttributeError):  # no terminal, closed, or no file at all
+        width = 0
+    return width or shutil.get_terminal_size().columns
+
+
+def asked(question: str, **how: Any) -> str:
+    """Ask for a line at the terminal, as `typer.prompt` does."""
+    sign("")
+    return str(typer.prompt(question, err=True, **how))
+
+
+def agrees(question: str, *, default: bool) -> bool:
+    """Ask the person at the terminal; the sign of what is waited for makes way."""
+    sign("")
+    return typer.confirm(question, default=default, err=True)
+
+
+class Thinking:
+    """A sign on stderr that the entity thinks, while nothing of its answer may be shown yet.
+
+    At a terminal a line that goes when the answer comes; elsewhere one that stays.
+    """
+
+    def __init__(self, name: str, environ: Mapping[str, str] | None = None) -> None:
+        self._name, self._environ = name, environ
+        self._begun = False
+
+    def __enter__(self) -> Thinking:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+
+    def wait(self, what: str) -> None:
+        """Show on a terminal what it does: `reads`; nothing elsewhere."""
+        sign(f"{self._name} {what} …", self._environ)
+
+    def begin(self) -> None:
+        """Show that it thinks."""
+        if self._begun:
+            return
+        self._begun = True
+        if _has_terminal(self._environ):
+            self.wait("is thinking")
+        else:
+            say(f"{self._name} is thinking …")
+
+    def _end(self) -> None:
+        sign("")
+        self._begun = False
+
+    def until(self, voice: Callable[[str], None]) -> Callable[[str], None]:
+        """Return a voice before which the sign goes."""
+
+        def speak(text: str) -> None:
+            self._end()
+            voice(text)
+
+        return speak
+
+
+def _bar(share: float, width: int = 24) -> str:
+    filled = round(max(0.0, min(1.0, share)) * width)
+    return "█" * filled + "░" * (width - filled)
+
+
+STOPPED = {
+    "waiting": "the entity waits: it thinks there is more to come",
+    "step_cap": "the entity used all the steps it has for one turn",
+    "length": "the answer reached its longest length, again and again",
+    "repeating": "the answer only repeated itself",
+    "unfinished": "the entity did not finish, however often it was asked",
+    "interrupted": "interrupted; what was said is kept",
+    "unreadable": "",
+    "failed": "the answer broke off, and what came of it until then is kept",
+}
+
+
+def stopped(reason: str, why: str = "") -> None:
+    """Say why a turn ended, if it did not end by itself.
+
+    Args:
+        reason: As the loop names it.
+        why: What the loop knows of it, in its own words.
+    """
+    sentence = ": ".join(part for part in (STOPPED.get(reason, ""), why) if part)
+    if sentence and reason != "done":
+        say(f"stopped: {sentence}")
+
+
+FENCES = ("```", "~~~")
+WIDE = ("W", "F")  # letters that take two cells; a line may end between any two of them
+TAB_CELLS = 8
+NO_BREAK_SPACE = "\xa0"
+
+
+class Speech:
+    """Says one answer, piece by piece."""
+
+    def __init__(self, name: str, environ: Mapping[str, str], *, always: bool = False) -> None:
+        """Prepare to speak.
+
+        Args:
+            name: Of who speaks, before the answer on a terminal.
+            environ: Names the kind of terminal; what a dumb one is for breaks lines by itself.
+            always: Whether the name stands there elsewhere, too.
+        """
+        terminal = sys.stdout is not None and sys.stdout.isatty()
+        self._head = f"{name}> " if terminal or always else ""
+        self._wraps = terminal and environ.get("TERM") != "dumb"
+        self._column = 0  # where the last whole word ended
+        self._space = self._word = ""  # what came after it
+        self._shown = 0  # how many characters of that stand there already
+        self._line, self._fenced = "", False
+
+    def __call__(self, text: str) -> None:
+        """Say a piece."""
+        head, self._head = self._head, ""
+        if not self._wraps:
+            piece(head + text)
+            return
+        self._column += cells(clean(head))
+        whole = "".join(map(self._taken, clean(text)))
+        piece(head + whole + self._begun())
+
+    def _taken(self, char: str) -> str:
+        """Take a character; return what was not shown of the word before it, and line ends."""
+        if char == "\n":
+            shown = self._ended() + char
+            self._fenced ^= self._line.lstrip().startswith(FENCES)
+            self._column, self._line = 0, ""
+            return shown
+        self._line += char
+        if char.isspace() and char != NO_BREAK_SPACE:
+            shown = self._ended() if self._word else ""
+            self._space += char
+            return shown
+        shown = self._ended() if self._word and _breaks_before(char) else ""
+        self._word += char
+        return shown
+
+    def _ended(self) -> str:
+        """Return what was not shown of a word that is whole."""
+        shown = self._begun()
+        self._column = self._after(self._space) + cells(self._word)
+        self._space, self._word, self._shown = "", "", 0
+        return shown
+
+    def _begun(self) -> str:
+        """Return what was not shown of a word, with the space before it, or on a new line."""
+        most = columns(sys.stdout) - 1  # some terminals go on by themselves behind the last
+        ends = self._after(self._space) + cells(self._word)
+        line_end = ""
+        if ends > most and self._word and self._column and not self._fenced:
+            if self._shown:
+                take_back(self._column)
+            line_end, self._space, self._column, self._shown = "\n", "", 0, 0
+        text = self._space + self._word
+        rest, self._shown = text[self._shown :], len(text)
+        return line_end + rest
+
+    def _after(self, space: str) -> int:
+        """Return the column behind what stands on the line and some space."""
+        column = self._column
+        for char in space:
+            column += TAB_CELLS - column % TAB_CELLS if char == "\t" else cells(char)
+        return column
+
+
+def _breaks_before(char: str) -> bool:
+    """Tell whether a line may end before a character of a word: a letter of a wide script."""
+    return char.isalpha() and unicodedata.east_asian_width(char) in WIDE

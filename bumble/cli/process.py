@@ -1,0 +1,361 @@
+"""The process of a command: environment, folders of the user, clock, chance, children, signals."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+
+from bumble.errors import UsageError
+from bumble.text import moments
+
+if TYPE_CHECKING:
+    from bumble.models.weights.store import PullOptions
+
+_ENDING = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+_SHELLS_BASE = 128  # shells tell of a signal by 128 and its number
+
+
+class Stops:
+    """What told this process to stop, and whether that may take effect right now."""
+
+    def __init__(self) -> None:
+        self.received: int | None = None  # the signal, until it has taken effect
+        self.ending: int | None = None  # the signal that ends the process, whatever it does yet
+        self._keeping = self._held = False  # `open` lets go of the second only
+
+    @property
+    def exit_code(self) -> int | None:
+        """The exit code of a process that was told to end."""
+        return None if self.ending is None else _SHELLS_BASE + self.ending
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Take the signals, but for those that the process was started to ignore (`nohup`)."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {number: signal.getsignal(number) for number in (signal.SIGINT, *_ENDING)}
+        handled = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
+        try:
+            for number in handled:
+                signal.signal(number, self._take)
+            yield
+        finally:
+            for number in handled:
+                signal.signal(number, before[number] or signal.SIG_DFL)
+
+    def _take(self, number: int, frame: FrameType | None) -> None:
+        if number in _ENDING:
+            self.ending = number
+        self.received = number
+        if not self._held:
+            self._strike()
+
+    def _strike(self) -> None:
+        """Let what was received take effect."""
+        self._held = self._keeping  # once: what comes now must not break the keeping of it
+        self.received = None
+        raise KeyboardInterrupt
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Only note what comes, but for what `open` encloses."""
+        self._keeping = self._held = True
+        try:
+            yield
+        finally:
+            self._keeping = self._held = False
+
+    @contextmanager
+    def open(self) -> Iterator[None]:
+        """Let a signal take effect here, and one that came before."""
+        self._held = False
+        try:
+            if self.received is not None:
+                self._strike()
+            yield
+        finally:
+            self._held = True
+
+    def obey(self) -> None:
+        """Let a signal take effect that came while it could not.
+
+        Raises:
+            KeyboardInterrupt: If there is one.
+        """
+        if self.received is not None or self.ending is not None:
+            self.received = None
+            raise KeyboardInterrupt
+
+
+NICENESS = 10  # of what nobody waits for
+# Accounts that systems, images and services come with.
+ACCOUNTS_OF_NOBODY = frozenset(
+    (
+        *("root", "user", "users", "me", "admin", "administrator", "guest", "default", "nobody"),
+        *("debian", "ubuntu", "centos", "fedora", "pi", "opc", "ec2-user", "azureuser", "vagrant"),
+        *("docker", "runner", "runneradmin", "containeradministrator", "codespace", "gitpod"),
+        *("vscode", "jovyan", "node", "app", "builder", "build", "ci", "test", "dev", "developer"),
+    )
+)
+
+
+class Shell(Struct):
+    """What a command may know of its surroundings."""
+
+    environ: Mapping[str, str]
+    cwd: Path
+    entity: Path | None = None  # --entity in front of the command
+    json: bool = False  # --json somewhere in the arguments: errors are JSON too
+    everything: bool = False  # --all: what others told in confidence is shown, too
+    now_given: datetime | None = None  # --now
+    rng: random.Random = field(default_factory=random.Random)  # which the system seeds
+    warnings: list[str] = field(default_factory=list)  # said on stderr, repeated in JSON
+    entity_name: str | None = None  # known once an entity is open; part of JSON answers
+    means: PullOptions | None = (
+        None  # of pulls, once there was one: sources are asked once a process
+    )
+    notes: list[str] = field(default_factory=list)  # what sources of weights said, each said once
+    seed: int | None = None  # --seed
+    stops: Stops = field(default_factory=Stops)  # what told the process to stop
+    spawn: Callable[[Sequence[str]], None] | None = None  # starts a process that goes on alone
+
+    @classmethod
+    def of_process(cls) -> Shell:
+        """Read the surroundings of this process."""
+        try:
+            cwd = Path.cwd()
+        except FileNotFoundError:  # the folder was removed under the shell
+            cwd = Path(os.environ.get("PWD") or os.sep)
+        return cls(environ=dict(os.environ), cwd=cwd, spawn=spawn_detached)
+
+    def now(self) -> datetime:
+        """The time, with the offset of this machine, or what --now said."""
+        return self.now_given or local(datetime.now(UTC))
+
+    def set_now(self, text: str | None) -> None:
+        """Take the time from --now."""
+        if text is None:
+            return
+        try:
+            at = datetime.fromisoformat(text)
+        except ValueError:
+            raise UsageError(f"--now {text}: not a time like 2026-05-24T03:12:47+02:00") from None
+        if not moments.is_sane(at):
+            raise UsageError(f"--now {text}: {moments.YEARS}")
+        self.now_given = at if at.tzinfo else local(at)
+
+    def set_seed(self, seed: int | None) -> None:
+        """Take the random source from --seed."""
+        if seed is not None:
+            self.rng, self.seed = random.Random(seed), seed
+
+    def path(self, typed: Path) -> Path:
+        """Return the path that was typed, as seen from where the command runs."""
+        from bumble.files import disk  # `--help` names no file
+
+        return self.cwd / disk.expanded(typed)
+
+    def real_path(self, typed: Path) -> Path:
+        """Return where a path that was typed leads, through every link that leads anywhere."""
+        return Path(os.path.realpath(self.path(typed)))
+
+    @property
+    def user_file(self) -> Path:
+        """The user's own settings."""
+        return self._user_folder("config") / "config.yaml"
+
+    @property
+    def secrets_file(self) -> Path:
+        """The user's keys, readable by the user only."""
+        return self._user_folder("config") / "secrets.yaml"
+
+    @property
+    def weights(self) -> Path:
+        """Where weights lie."""
+        folder = self.environ.get("BUMBLE_WEIGHTS")
+        return Path(folder) if folder else self._user_folder("cache") / "weights"
+
+    @property
+    def prompt_caches(self) -> Path:
+        """Where the embedded engine keeps evaluated prompts: never in an entity folder."""
+        return self._user_folder("cache") / "prompts"
+
+    def prompt_cache(self, root: Path) -> Path:
+        """Return the part of the evaluated prompts that one entity's folder has."""
+        return self.prompt_caches / _folder_key(root)
+
+    def index_elsewhere(self, root: Path) -> Path:
+        """Return where the index of an entity lies whose own folder may not be written."""
+        return self.prompt_caches.with_name("indexes") / _folder_key(root)
+
+    def past(self, root: Path) -> Path:
+        """Return where an entity's folder lies as it was at earlier times."""
+        return self.prompt_caches.with_name("past") / _folder_key(root)
+
+    def own_caches(self, root: Path) -> tuple[Path, ...]:
+        """Return what the user's cache holds of one entity and of no other.
+
+        Evaluated prompts that lie in the folder itself are of versions that did not tell whose.
+        """
+        older = self.prompt_caches.glob("*.*") if self.prompt_caches.is_dir() else ()
+        return (self.prompt_cache(root), self.index_elsewhere(root), self.past(root), *older)
+
+    @property
+    def habits(self) -> Path:
+        """Where it is kept what endpoints of models take."""
+        return self._user_folder("cache") / "endpoints.json"
+
+    @property
+    def abilities(self) -> Path:
+        """Where is kept what models were measured to be able to."""
+        return self._user_folder("state") / "abilities"
+
+    @property
+    def crash_logs(self) -> Path:
+        """Where tracebacks of bugs go."""
+        return self._user_folder("state") / "crashes"
+
+    @property
+    def unfinished(self) -> Path:
+        """Where is noted what is being made outside of any entity's folder."""
+        return self._user_folder("state") / "unfinished"
+
+    @property
+    def settling(self) -> Path:
+        """Where processes that settle in the background say so to talks with other entities."""
+        return self._user_folder("state") / "settling"
+
+    def _user_folder(self, kind: str) -> Path:
+        """Return the user's folder of a kind; works without HOME, as under cron."""
+        from platformdirs import PlatformDirs
+
+        dirs = PlatformDirs("bumble", appauthor=False)
+        return Path(
+            {"config": dirs.user_config_dir, "cache": dirs.user_cache_dir}.get(
+                kind, dirs.user_state_dir
+            )
+        )
+
+    @property
+    def account_name(self) -> str:
+        """What the account of the user says they are called; empty where it is nobody's own."""
+        account = self.environ.get("USER") or self.environ.get("USERNAME") or ""
+        if account.casefold() in ACCOUNTS_OF_NOBODY:
+            return ""
+        name = _full_name(account) or account
+        return name.capitalize() if name.islower() else name
+
+    @property
+    def interactive(self) -> bool:
+        """Whether a person sits at both ends, so that a question makes sense."""
+        return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _full_name(account: str) -> str:
+    """Return the full name that the system has of an account; empty where it has none."""
+    try:
+        import pwd
+
+        return pwd.getpwnam(account).pw_gecos.split(",")[0].strip()
+    except (ImportError, KeyError):  # Windows has no such list, and a container may have no entry
+        return ""
+
+
+def _folder_key(root: Path) -> str:
+    """Return what an entity's folder is called in the user's cache."""
+    import hashlib  # `--help` opens no entity
+
+    return hashlib.sha256(str(root).encode(errors="surrogateescape")).hexdigest()[:16]
+
+
+def local(at: datetime) -> datetime:
+    """Return a time with the offset of this machine; that of UTC where TZ names none there is."""
+    try:
+        return at.astimezone()
+    except ValueError:  # TZ=UTC+25: no offset is a day or more
+        return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
+
+
+def spawn_detached(arguments: Sequence[str]) -> None:
+    """Start `bumble ARGUMENTS` as a process that outlives this one and hears nothing of its end.
+
+    Modules are not looked for in the folder it runs in: an entity that came by clone may hold any.
+    """
+    detached: dict[str, Any] = {}
+    if sys.platform == "win32":
+        detached["creationflags"] = (
+            subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
+        )
+    started = subprocess.Popen(
+        [sys.executable, "-P", "-m", "bumble", *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        **detached,
+    )
+    if sys.platform != "win32":
+        make_nice(started.pid)
+
+
+def make_nice(pid: int) -> None:
+    """Have the leader of a session go behind what others wait for, as far as the system lets it.
+
+    Where Linux groups by session, niceness counts among the processes of one session alone.
+    """
+    with suppress(OSError):  # it has ended already
+        os.setpriority(os.PRIO_PROCESS, pid, NICENESS)
+    with suppress(OSError):  # no such groups here, or one was changed within the last 0.1 s
+        Path(f"/proc/{pid}/autogroup").write_text(str(NICENESS), "utf-8")
+
+
+SET_DUMPABLE = 4  # of prctl(2)
+LOADERS = b"LD_"  # the loader keeps pointers to these; there are no keys in them
+
+
+def hide_environment() -> None:
+    """Overwrite the environment this process was started with, and close its memory to others.
+
+    Where the system is another, or refuses, everything stays as it is.
+    """
+    if sys.platform != "linux":
+        return
+    import ctypes
+
+    with contextlib.suppress(OSError, AttributeError, ValueError):
+        libc = ctypes.CDLL(None)
+        # root may still look; all others of the same user may not, nor is there a core dump
+        libc.prctl(SET_DUMPABLE, 0, 0, 0, 0)
+        entries = ctypes.POINTER(ctypes.c_void_p).in_dll(libc, "environ")
+        before = _addresses(entries)
+        texts = {address: ctypes.string_at(address) for address in before}
+        for text in texts.values():
+            name, _, value = text.partition(b"=")
+            if name and not name.startswith(LOADERS):
+                os.putenv(name, value)  # a copy elsewhere, which the list points to from now on
+        for address in before - _addresses(entries):
+            ctypes.memset(address, 0, len(texts[address]))
+
+
+def _addresses(entries: Any) -> set[int]:
+    """Return where the variables lie that a list of pointers names, which ends with none."""
+    addresses: set[int] = set()
+    position = 0
+    while address := entries[position]:
+        addresses.add(int(address))
+        position += 1
+    return addresses

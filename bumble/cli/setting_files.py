@@ -1,0 +1,274 @@
+"""The files that hold settings, edited one setting at a time; and trust kept through an edit.
+
+An entity's `entity.yaml` is changed as all its files are; the user's own config by an atomic write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, nullcontext
+from difflib import unified_diff
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from bumble.cli import output
+from bumble.cli.process import Shell
+from bumble.entity import (
+    changes,
+    commits,
+    folder_trust,
+    layers,
+    setting_edits,
+    settings,
+)
+from bumble.entity.approvals import Rule
+from bumble.entity.changes import ChangeSet
+from bumble.entity.commits import CommitPolicy
+from bumble.entity.config import Config, Identity
+from bumble.entity.folder import ENTITY_FILE, Entity
+from bumble.entity.folder_trust import Runnable
+from bumble.entity.settings import Settings
+from bumble.errors import FileChangedError, SettingInvalidError, UsageError, UserError
+from bumble.files import disk
+from bumble.runtime import rules
+from bumble.text import schema, urls, yaml_edit
+from bumble.text.schema import ValueProblem
+
+
+class SettingsFile(Struct, frozen=True):
+    """A file of settings."""
+
+    path: Path
+    name: str  # as origins show it
+    root: Path | None  # of the entity; None for the user's own file
+
+    def read(self) -> str:
+        """Return the file's text; empty where there is none."""
+        try:
+            raw = disk.read_if_there(self.path, anew=True)  # it will be edited
+            return "" if raw is None else raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise SettingInvalidError(str(self.path), "is not UTF-8 text") from error
+        except OSError as error:
+            raise UserError(f"{self.path}: could not be read: {error.strerror}") from error
+
+    def write(
+        self, before: str, after: str, why: str, timeout_seconds: float, policy: CommitPolicy
+    ) -> None:
+        """Write the file, unless it has moved on since it was read."""
+        if self.root is not None:
+            planned = ChangeSet(f"config: {why}", (changes.write(ENTITY_FILE, after, before, why),))
+            commits.apply(self.root, planned, policy, timeout_seconds=timeout_seconds)
+            return
+        self.write_own(before, after, timeout_seconds)
+
+    def write_own(self, before: str, after: str, timeout_seconds: float) -> None:
+        """Write a file of the user's own, unless it has moved on since it was read."""
+        path = self.path.resolve()  # may be a link into a collection of such files
+        held = path.with_name(f".{path.name}.lock")
+        with disk.lock(held, place=path, timeout_seconds=timeout_seconds):
+            if self.read() != before:
+                raise FileChangedError(self.path)
+            disk.write_atomic(path, after.encode())
+
+
+def users(shell: Shell) -> SettingsFile:
+    """Return the user's own config."""
+    return SettingsFile(shell.user_file, str(shell.user_file), None)
+
+
+def entitys(root: Path) -> SettingsFile:
+    """Return an entity's file, finishing first what a killed process left."""
+    changes.recover(root)
+    return SettingsFile(disk.inside(root, ENTITY_FILE), ENTITY_FILE, root)
+
+
+def load(shell: Shell, place: SettingsFile) -> Settings:
+    """Read the settings in force where a file belongs."""
+    file = place.root / ENTITY_FILE if place.root else None
+    return settings.load(file, shell.user_file, shell.environ)
+
+
+def edit(
+    shell: Shell,
+    place: SettingsFile,
+    plan: Callable[[str, str], str],
+    why: str,
+    *,
+    dry_run: bool,
+    lock_timeout: float | None = None,
+) -> tuple[str, str]:
+    """Change a file of settings.
+
+    Args:
+        shell: The process.
+        place: The file.
+        plan: Makes the new text of the old one and the file's name.
+        why: For the title of the change.
+        dry_run: Whether to plan only.
+        lock_timeout: Seconds to wait for another writer; None: what the settings say.
+
+    Returns:
+        The text before and after.
+
+    Raises:
+        UsageError: If the value does not go with the others.
+        SettingInvalidError: If the file can't be changed in place.
+        FileChangedError: If somebody else changed the file meanwhile.
+    """
+    before = place.read()
+    try:
+        after = plan(before, str(place.path))
+    except yaml_edit.SourceError as error:
+        raise setting_edits.invalid(str(place.path), error) from error
+    if after == before:
+        return before, after
+    wait, autocommit, name = changes.DEFAULT_LOCK_TIMEOUT_SECONDS, True, "bumble"
+    trusted = False
+    try:
+        now = load(shell, place)
+    except SettingInvalidError:
+        pass  # this edit may be what mends it
+    else:
+        _check_together(now, place, after)
+        wait, autocommit = now.config.limits.lock_timeout_seconds, now.config.git.autocommit
+        name = now.identity.name if now.identity else name
+        trusted = now.trusted
+    if not dry_run:
+        renewed = trust_renewed(shell, place.root, [ENTITY_FILE]) if place.root else nullcontext()
+        policy = CommitPolicy(
+            autocommit,
+            name,
+            shell.now,
+            lambda text: output.warn(shell, text),
+            trusted,
+        )
+        with renewed:
+            place.write(before, after, why, wait if lock_timeout is None else lock_timeout, policy)
+    return before, after
+
+
+def _check_together(now: Settings, place: SettingsFile, after: str) -> None:
+    """Refuse a text whose values are right one by one and do not go together."""
+    aside = {*schema.fields(Identity), layers.NOTES, folder_trust.KEY}
+    own = yaml_edit.parse_mapping(after).items()
+    plain = layers.left({key: value for key, value in own if key not in aside})
+    values: dict[str, Any] = {}
+    for layer in now.layers:
+        is_own = layer.name == place.name
+        values = layers.merge(values, plain if is_own else layer.values)
+    try:
+        schema.build(Config, values)
+    except ValueProblem as problem:
+        raise UsageError(f"{problem}\nNothing was changed.") from problem
+
+
+def warn_if_idle(
+    shell: Shell, settings: Settings, place: SettingsFile, key: str, origin: str
+) -> None:
+    """Say why a setting that stands in a file does not count, if it does not."""
+    for warning in settings.warnings:
+        if f"`{key}`" in warning:
+            output.warn(shell, warning)
+    keys = tuple(key.split("."))
+    layer = next((layer for layer in settings.layers if layer.name == place.name), None)
+    stands = layer is not None and layer.depth(keys) == len(keys)
+    if stands and not origin.startswith(place.name):
+        output.warn(shell, f"another place decides `{key}` all the same: {origin}")
+
+
+def diff(before: str, after: str) -> list[str]:
+    """Return the lines that change, with those around them, without passwords in addresses."""
+    lines = list(unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=1))[2:]
+    return [urls.masked(line) for line in lines]
+
+
+class Trusted(Struct, frozen=True):
+    """What counts, or may run, only where an entity is trusted."""
+
+    settings: dict[str, Any]  # by dotted key
+    runnable: list[Runnable]
+    rules: list[Rule]  # that count where its owner made or approved them
+
+    @property
+    def digests(self) -> set[str]:
+        """The hashes that the user's own config keeps."""
+        return {item.digest for item in self.runnable} | {rule.digest for rule in self.rules}
+
+
+def to_trust(shell: Shell, root: Path) -> Trusted:
+    """Return what trusting an entity lets it do.
+
+    Raises:
+        SettingInvalidError: If its entity.yaml can't be read.
+    """
+    loaded = settings.load(root / ENTITY_FILE, shell.user_file, shell.environ)
+    reaching = folder_trust.reaching(yaml_edit.parse_mapping(entitys(root).read()))
+    shown = {key: urls.masked(value) for key, value in reaching.items()}
+    return Trusted(shown, folder_trust.read(root, reaching), rules.read(Entity(root), loaded))
+
+
+def trust(shell: Shell, root: Path, what: Trusted, *, dry_run: bool = False) -> bool:
+    """Trust an entity as it is; return whether that is new."""
+    before, after = edit(
+        shell,
+        users(shell),
+        lambda source, _: folder_trust.plan(source, root, what.digests),
+        f"trust {root}",
+        dry_run=dry_run,
+    )
+    return before != after
+
+
+@contextmanager
+def trust_renewed(shell: Shell, root: Path, paths: Collection[str]) -> Iterator[None]:
+    """Keep a folder as trusted as it was through a change that its owner makes by a command.
+
+    Only what the owner changes is trusted anew, and only if it was trusted or not there before:
+    what a pull brought goes on waiting to be looked at.
+
+    Args:
+        shell: The process.
+        root: The entity's folder.
+        paths: The files that are changed, relative to it.
+    """
+    before = _seen_and_there(shell, root) if folder_trust.concerns(paths) else None
+    yield
+    if before is None:
+        return
+    trusted, files_there = before
+    try:
+        there = to_trust(shell, root)
+    except UserError:  # what can't be read runs nothing
+        return
+    renewed = {rule.digest for rule in there.rules if rule.digest in trusted} | {
+        item.digest
+        for item in there.runnable
+        if item.digest in trusted
+        or (
+            item.path in paths
+            and (item.path not in files_there or files_there[item.path] in trusted)
+        )
+    }
+    place = users(shell)
+    text = place.read()
+    after = folder_trust.plan(text, root, renewed)
+    if after != text:
+        place.write_own(text, after, changes.DEFAULT_LOCK_TIMEOUT_SECONDS)
+
+
+def _seen_and_there(shell: Shell, root: Path) -> tuple[frozenset[str], dict[str, str]] | None:
+    """Return the hashes that are trusted in a folder, and those of what is there by path; None if
+    the folder is not trusted, or can't be read."""
+    try:
+        listed = yaml_edit.parse_mapping(users(shell).read()).get(folder_trust.KEY)
+        trusted = folder_trust.folders(listed, str(shell.user_file))
+        if not folder_trust.holds(trusted, root):
+            return None
+        return folder_trust.seen_in(trusted, root), {
+            item.path: item.digest for item in to_trust(shell, root).runnable
+        }
+    except (UserError, ValueError):
+        return None  # what can't be read was not trusted, so there is nothing to renew

@@ -1,0 +1,536 @@
+"""Opening an entity to talk: person, session, servers; answering, warming, closing."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from msgspec.structs import replace
+
+from bumble.chat import context_report, participants, turn
+from bumble.chat.participants import NOTHING, Attached, Person
+from bumble.chat.reply_writer import Heard, ReplyStream, Turn
+from bumble.cli import mcp, output, people, runtimes
+from bumble.cli.models import abilities, chat_model
+from bumble.cli.models.chat_model import choose_model
+from bumble.cli.opening import Opened
+from bumble.entity.folder import Entity
+from bumble.errors import FileChangedError, UserError
+from bumble.files import disk
+from bumble.jobs import locks, reminders, stretch
+from bumble.llm.protocol import AbsentModel, Model, Request
+from bumble.models.weights.choice import Choice
+from bumble.prompt import compact
+from bumble.records import session_files
+from bumble.records.sessions import Session
+from bumble.runtime import body_state
+from bumble.runtime.job import apply
+from bumble.runtime.outside import OutsideTools
+from bumble.runtime.runtime import ProfileName, Runtime
+from bumble.text import tokens
+
+
+class Warming:
+    """One prompt that is evaluated until it is done, or ended; the model is nobody else's then."""
+
+    def __init__(self, model: Model, request: Request) -> None:
+        """Load the model and begin.
+
+        Args:
+            model: Asked by this alone until it is ended.
+            request: With all that the next request begins with.
+        """
+        self._stop = threading.Event()
+        stopped = threading.Event()
+        stopped.set()
+        with suppress(UserError):  # the message itself will meet it, and say so
+            model.warm(replace(request, stop=stopped))
+        wanted = replace(request, stop=self._stop)
+        self._thread = threading.Thread(
+            target=self._run, args=(model, wanted), daemon=True, name="warming"
+        )
+        self._thread.start()
+
+    def _run(self, model: Model, request: Request) -> None:
+        with suppress(UserError):
+            model.warm(request)
+
+    def end(self) -> None:
+        """End it, and wait until the model is free."""
+        self._stop.set()
+        self._thread.join()
+
+
+def beginning(runtime: Runtime, session: Session, person: str) -> Request | None:
+    """Return what the next request of a conversation will begin with.
+
+    None where evaluating it ahead gains nothing: a server minds its own cache, a model that may not
+    talk isn't asked, and incognito nothing is kept.
+    """
+    if not (runtime.local and runtime.writes):
+        return None
+    return turn.next_request(runtime, session, person)
+
+
+LAST_REQUEST = "last_request.json"
+LAST_REPORT = "last_report.json"
+REPORTS, MOST_REPORTS = "reports", 50  # of the last request of each conversation
+
+
+class Conversation:
+    """A conversation with an entity, open for as long as this process goes on with it."""
+
+    def __init__(
+        self,
+        opened: Opened,
+        runtime: Runtime,
+        person: Person,
+        choice: Choice | None,
+        present: Sequence[Person] = (),
+    ) -> None:
+        self.opened, self.runtime, self.person, self.choice = opened, runtime, person, choice
+        self.present = present  # who else hears it
+        self.session: Session
+        self.is_new = self.joins = True  # whether it goes on with one that another has begun
+        self.last: Turn | None = None
+        self.delivery = NOTHING  # reminders that were shown, to be stored with the next message
+        self.spent: dict[str, float] = {}  # seconds by what they went into
+        self._warming: Warming | None = None
+
+    def begin(self, *, session_id: str | None, new: bool) -> None:
+        """Choose the conversation."""
+        at, self.joins = self.runtime.clock(), not new
+        self.session, self.is_new = participants.open_session(
+            self.runtime,
+            self.person,
+            at,
+            session_id=session_id,
+            new=new,
+            present=self.present,
+        )
+
+    def warm_ahead(self) -> None:
+        """Evaluate what the next request begins with, until something is asked of the model."""
+        self.end_warming()
+        request = beginning(self.runtime, self.session, self.person.id)
+        if request is not None:
+            self._warming = Warming(self.runtime.model, request)
+
+    def end_warming(self) -> None:
+        """Let go of the model: one thread asks it at a time."""
+        begun, self._warming = self._warming, None
+        if begun is not None:
+            begun.end()
+
+    def name_owner(self, opened: Opened) -> None:
+        """Go on with the owner under another name, before anything was said."""
+        self.opened, self.runtime = opened, replace(self.runtime, identity=opened.identity)
+        self.person = participants.person(opened.entity, opened.identity, None)
+        self.begin(session_id=None, new=not self.joins)
+
+    def answer(
+        self,
+        text: str,
+        say: Callable[[str], None],
+        *,
+        think: bool | None = None,
+        typed: bool = False,
+    ) -> Turn:
+        """Store what was said, and answer it; who settles in the background makes way.
+
+        Args:
+            text: What was said.
+            say: Hears the answer as it comes.
+            think: Whether to think about it first; None: as the rules say.
+            typed: Whether the person typed it; then `@path` in it is a file of theirs.
+        """
+        self.end_warming()
+        if not self.runtime.writes:
+            return self._answer(text, say, think, typed=typed)
+        with locks.hold_turn(self.opened.entity):
+            locks.stop_settling(self.opened.entity)
+            locks.stop_all_settling(self.opened.shell.settling)
+            return self._answer(text, say, think, typed=typed)
+
+    def _answer(
+        self, text: str, say: Callable[[str], None], think: bool | None, *, typed: bool
+    ) -> Turn:
+        thinking = output.Thinking(self.opened.identity.name, self.opened.shell.environ)
+        thinking.wait("listens")
+        last_spoke = self._last_spoke()
+        heard = self._listen(text)
+        self.session, self.is_new = heard, False
+        abilities.say_once(self.opened, self.runtime, self.choice, heard, self.person.id)
+        with self._timed("recall"):
+            self._sync()
+            attached = self._attached(text) if typed else Attached()
+            message = Heard(heard, self.person, last_spoke, attached.text, attached.notes)
+            prepared = turn.prepare(self.runtime, message, asked=_profile_name(think))
+        voice, stops = output.Voice(say), self.opened.shell.stops
+        thinking.wait(self._reading(prepared))
+        with self._timed("answer"), stops.held(), thinking:
+            heard_by = ReplyStream(thinking.until(voice), thinking.begin, stops.open)
+            self.last = turn.answer(self.runtime, prepared, heard_by)
+            self.session = self.last.session
+        voice.complain()
+        return self.last
+
+    def _reading(self, prepared: Turn) -> str:
+        """Say what comes before the first word: weights that are loaded, and tokens to be read."""
+        shown = prepared.composed.request.messages
+        size = sum(tokens.estimate(message.content) for message in shown)
+        reads = f"reads about {size:,} tokens"
+        embedded = self.choice is not None and self.choice.backend == "embedded"
+        return (
+            f"wakes {self.runtime.model.name} and {reads}" if embedded and not self.last else reads
+        )
+
+    def _listen(self, text: str) -> Session:
+        """Store what was said, behind the reminders that were just shown."""
+        listen = partial(
+            participants.listen,
+            *(self.runtime, self.session, self.is_new, self.person, text),
+            joins=self.joins,
+            listeners=self.present,
+        )
+        delivery, self.delivery = self.delivery, NOTHING
+        try:
+            return listen(delivery=delivery)
+        except FileChangedError:
+            if not delivery.changes:
+                raise
+            return listen()  # another talk, or a hand, was faster with one of them
+
+    def _attached(self, text: str) -> Attached:
+        """Read the files a message points to; only the owner's are."""
+        if self.person.trust != "owner":
+            return Attached()
+        shell = self.opened.shell
+        return participants.read_attached(text, shell.cwd)
+
+    def unheard(self) -> list[str]:
+        """Return what the entity has said by itself since the person last spoke, and says now."""
+        self.delivery = reminders.for_talk(self.runtime, self.session)
+        said: list[str] = []
+        for message in reversed(self.session.messages):
+            if not message.unprompted:
+                break
+            said.append(message.text)
+        return said[::-1] + [message.text for message in self.delivery.messages]
+
+    def compact(self, note: Callable[[str], None]) -> Sequence[str]:
+        """Show the conversation shorter from now on; say what was done."""
+        if self.is_new:
+            return ["Nothing was said yet."]
+        if not self.runtime.writes:
+            return ["Nothing may be written in this conversation."]
+        self.end_warming()
+        stable = turn.stable_of(self.runtime, self.session, self.person.id)
+        job = compact.CompactJob(self.session, stable.tokens, falls_back=True)
+        outcome = compact.run(self.runtime, job, note)
+        outcome = stretch.flush(self.runtime, outcome, limit=None, note=note)
+        apply(self.runtime, outcome)
+        self.session = session_files.find(self.opened.entity.sessions, self.session.id)
+        return outcome.lines
+
+    def look(self, text: str, *, think: bool | None = None) -> Turn:
+        """Build the request that would answer a typed message; nothing is sent or written."""
+        heard = participants.listen(self.runtime, self.session, self.is_new, self.person, text)
+        self._sync()
+        attached = self._attached(text).text
+        message = Heard(heard, self.person, self._last_spoke(), attached)
+        return turn.prepare(self.runtime, message, compacts=False, asked=_profile_name(think))
+
+    def finish(self, done: Turn) -> None:
+        """Evaluate ahead what the next request will begin with; keep this one for comparing."""
+        if not self.runtime.writes or done.reply.outcome.stopped in ("interrupted", "failed"):
+            return
+        self._keep_request(done)
+        if not done.reply.outcome.completions:
+            return  # nothing was evaluated
+        with self._timed("warm"):
+            self.runtime.model.warm(turn.stored_request(self.runtime, done))
+
+    def _sync(self) -> None:
+        bar = output.Progress("indexing", self.opened.shell.environ)
+        self.runtime.memory.sync_or_go_without(lambda what, at, of: bar(at, of))
+        bar.clear()
+        report = self.runtime.memory.report
+        for problem in report.problems if report else ():
+            output.warn(self.opened.shell, str(problem))
+
+    def _last_spoke(self) -> datetime | None:
+        if self.session.messages:
+            return self.session.last_at
+        newest = session_files.newest(
+            self.opened.entity.sessions, self.person.id, self.runtime.now()
+        )
+        return newest.last_at if newest else None
+
+    @contextmanager
+    def _timed(self, what: str) -> Iterator[None]:
+        started = time.perf_counter()
+        yield
+        self.spent[what] = time.perf_counter() - started
+
+    def timing(self) -> str:
+        """Say where the time went."""
+        return " · ".join(f"{what} {seconds:.2f} s" for what, seconds in self.spent.items())
+
+    def status(self) -> list[str]:
+        """Say who talks with whom, by which model."""
+        names = [self.person.name, *(one.name for one in self.present)]
+        session = "not begun" if self.is_new else self.session.id
+        why = self.choice.why if self.choice else "none could be opened"
+        return [
+            f"{self.opened.identity.name} in {self.opened.entity.root}",
+            f"with {', '.join(names)}, conversation {session}",
+            f"{self.runtime.model.name} ({why}), window {self.runtime.window_tokens} tokens",
+        ]
+
+    def switch_model(self, name: str) -> None:
+        """Go on with another model, until this process ends.
+
+        Raises:
+            UserError: If there is none of that name; then the old one stays.
+        """
+        opened, writes = self.opened.with_settings(llm__model=name), self.runtime.writes
+        chosen = choose_model(opened, yes=False)
+        model = chat_model.open_model(opened, chosen, writes=writes)
+        recorded = chat_model.recorded(opened, model, "chat", writes=writes)
+        runtime = runtimes.runtime(opened, chosen, recorded, yes=False, writes=writes)
+        self.end_warming()
+        self.runtime.model.close()
+        self.opened, self.choice = opened, chosen
+        self.runtime = replace(runtime, memory=self.runtime.memory, outside=self.runtime.outside)
+
+    def fullness(self) -> str:
+        """Say how full the model's window is before the next message."""
+        stable = turn.stable_of(self.runtime, self.session, self.person.id)
+        size = compact.measure(self.runtime, self.session, stable.tokens)
+        told = f"{size.total / size.window:.0%} full: about {size.total:,} tokens"
+        return f"{told} ({size.stable:,} always, {size.history:,} of this conversation)"
+
+    def mood(self) -> str:
+        """Say how the entity feels."""
+        found = body_state.mood(self.runtime, body_state.read(self.runtime, self.runtime.now()))
+        return f"{found.name} ({found.intensity:.2f})"
+
+    def report(self) -> context_report.ContextReport | None:
+        """Say what the last request was made of: of this process, else of this conversation."""
+        if self.last is None:
+            return last_report(self.opened.entity, self.session.id)
+        return context_report.of(self.runtime, self.last, "run")
+
+    def _keep_request(self, done: Turn) -> None:
+        """Keep the last request of this machine, for --debug-prefix; it lies with the caches."""
+        place = self.opened.entity.private / "cache" / LAST_REQUEST
+        data = [[one.role, one.content] for one in done.composed.request.messages]
+        disk.write_atomic(place, json.dumps(data).encode())
+        told = context_report.to_data(context_report.of(self.runtime, done, "run"))
+        report = json.dumps(told).encode()
+        disk.write_atomic(place.with_name(LAST_REPORT), report)
+        reports = place.parent / REPORTS
+        disk.write_atomic(reports / f"{done.session.id}.json", report)
+        by_time = sorted(reports.glob("*.json"), key=lambda path: path.stat().st_mtime_ns)
+        for old in by_time[:-MOST_REPORTS]:
+            disk.remove(old)
+
+    def prefix_report(self, done: Turn) -> str:
+        """Say how much of this request the one before had already, and where they part."""
+        before = last_request(self.opened.entity)
+        if not before:
+            return "prefix: there is no earlier request to compare with"
+        now = [(one.role, one.content) for one in done.composed.request.messages]
+        shared = 0
+        for (role, old), (new_role, new) in zip(before, now, strict=False):
+            if (role, old) == (new_role, new):
+                shared += len(new.encode())
+                continue
+            first = len(disk.common_prefix(old.encode(), new.encode()))
+            part = "stable block" if role == "system" else f"{role} message"
+            return (
+                f"prefix: {shared + first} bytes shared; first differs in the {part}, byte {first}"
+            )
+        return f"prefix: {shared} bytes shared; nothing differs up to the end of the shorter one"
+
+
+def _profile_name(think: bool | None) -> ProfileName | None:
+    return None if think is None else "deliberate" if think else "reflex"
+
+
+def last_request(entity: Entity) -> list[tuple[str, str]]:
+    """Return role and content of each message of the last request; nothing if it is not kept."""
+    found = _cached(entity, LAST_REQUEST)
+    try:
+        return [(str(role), str(content)) for role, content in found or ()]
+    except (TypeError, ValueError):
+        return []  # damaged: it is only a cache
+
+
+def last_talk(entity: Entity) -> str:
+    """Return the id of the conversation that the last request was of; empty: it is not kept."""
+    reports = (entity.private / "cache" / REPORTS).glob("*.json")
+    newest = max(reports, key=lambda path: path.stat().st_mtime_ns, default=None)
+    return newest.stem if newest else ""
+
+
+def last_report(entity: Entity, session_id: str = "") -> context_report.ContextReport | None:
+    """Return the report of the last request, or of the last in a conversation; None: not kept."""
+    found = _cached(entity, f"{REPORTS}/{session_id}.json" if session_id else LAST_REPORT)
+    return context_report.from_data(found) if isinstance(found, dict) else None
+
+
+def _cached(entity: Entity, name: str) -> Any:
+    raw = disk.read_cache(entity.private / "cache" / name)
+    try:
+        return json.loads(raw) if raw else None
+    except (ValueError, RecursionError):
+        return None
+
+
+@contextmanager
+def open_to_talk(
+    opened: Opened,
+    speaker: str | None,
+    *,
+    yes: bool,
+    writes: bool = True,
+    present: Sequence[str] = (),
+) -> Iterator[Conversation]:
+    """Open everything a conversation needs, and close it behind it."""
+    person = people.speaking(opened, speaker)
+    others = [people.speaking(opened, name) for name in present]
+    if writes:  # at once: what settles takes the time that opening a model needs
+        locks.stop_all_settling(opened.shell.settling)
+    chosen = choose_model(opened, yes=yes)
+    backend = chat_model.open_model(opened, chosen, writes=writes)
+    model = chat_model.recorded(opened, backend, "chat", writes=writes)
+    try:
+        runtime = runtimes.runtime(opened, chosen, model, yes=yes, writes=writes, talks=True)
+        runtime = replace(runtime, outside=_servers(opened) if writes else None)
+        talk = Conversation(opened, runtime, person, chosen, others)
+    except BaseException:
+        model.close()
+        raise
+    try:
+        yield talk
+    finally:
+        if talk.runtime.outside:
+            talk.runtime.outside.close()
+        talk.end_warming()
+        talk.runtime.model.close()  # it may be another by now
+
+
+@contextmanager
+def open_to_look(
+    opened: Opened, speaker: str | None, session_id: str | None = None
+) -> Iterator[Conversation]:
+    """Open what a request is built from; no weights are fetched, and nothing is written."""
+    person = people.speaking(opened, speaker)
+    chosen, model = None, None
+    try:
+        chosen = choose_model(opened)
+        model = chat_model.open_model(opened, chosen, writes=False)
+    except UserError as error:  # a request can be built for a model that is not there
+        model = AbsentModel(error)
+    try:
+        runtime = runtimes.runtime(opened, chosen, model, yes=False, writes=False, talks=True)
+        runtime.memory.syncs = True  # derived files may be brought up to date by looking
+        talk = Conversation(opened, runtime, person, chosen)
+        talk.begin(session_id=session_id, new=False)
+        yield talk
+    finally:
+        model.close()
+
+
+def _servers(opened: Opened) -> OutsideTools | None:
+    """Return the MCP servers of the owner's config, if there are any."""
+    if not opened.config.tools.servers:
+        return None
+    return mcp.servers(opened.config, opened.shell, lambda text: output.warn(opened.shell, text))
+
+
+def pending(talk: Conversation) -> dict[str, int]:
+    """Return how many jobs of each pass are due; passes without any are left out."""
+    from bumble.jobs import registry  # much: nobody waits for it before the answer
+
+    waiting: dict[str, int] = {}
+    if not talk.runtime.writes:
+        return waiting
+    for each in registry.AFTER_TURN:
+        with suppress(UserError):  # a broken file is told of by the pass itself, or by doctor
+            due = each.check(talk.runtime)
+            if due.due:
+                waiting[each.name] = len(due.jobs)
+    return waiting
+
+
+def describe(talk: Conversation) -> list[str]:
+    """Say what waits, and where it is done: a line, or none."""
+    waiting = pending(talk)
+    if not waiting:
+        return []
+    limits = talk.opened.config.limits
+    mode = limits.settle if limits.passes_per_turn else "later"
+    where = {"background": "in the background", "wait": "now", "later": "by `bumble tick`"}[mode]
+    listed = ", ".join(f"{name} {count}" for name, count in waiting.items())
+    return [f"[waiting: {listed}; settled {where}]"]
+
+
+def after_answer(talk: Conversation) -> bool:
+    """Settle what the last answer left, if that is to be waited for.
+
+    Returns:
+        Whether it is to be settled in the background, once this process has let go of its model.
+    """
+    limits = talk.opened.config.limits
+    if limits.settle == "later" or not limits.passes_per_turn or not pending(talk):
+        return False
+    if limits.settle == "background":
+        return talk.opened.shell.spawn is not None
+    try:
+        _settle(talk)
+    except KeyboardInterrupt:
+        output.say("interrupted: the rest is left for later")
+    return False
+
+
+def in_background(opened: Opened) -> None:
+    """Start a process that settles; it has the time and the seed of this one."""
+    shell = opened.shell
+    if shell.spawn is None:
+        return
+    arguments = ["-e", str(opened.entity.root), "tick", "--settle-only"]
+    if shell.now_given is not None:
+        arguments += ["--now", shell.now_given.isoformat()]
+    if shell.seed is not None:
+        arguments += ["--seed", str(shell.seed)]
+    try:
+        shell.spawn(arguments)
+    except OSError as error:
+        output.warn(shell, f"what the answer left is done later: {error.strerror or error}")
+
+
+def _settle(talk: Conversation) -> None:
+    from bumble.jobs import locks, registry, tick
+
+    opened, limits = talk.opened, talk.opened.config.limits
+    used = len(talk.last.reply.outcome.completions) if talk.last else 0
+    model = chat_model.budgeted(
+        opened, talk.runtime.model, calls=max(0, limits.calls_per_turn - used)
+    )
+    runtime = replace(talk.runtime, model=model)
+    with locks.hold_work(opened.entity) as free:
+        if not free:
+            return
+        output.say("settling (Ctrl-C leaves it for later) …")
+        for settled in tick.run(runtime, "settle", registry.AFTER_TURN, limits.passes_per_turn):
+            if settled.problem is not None:
+                output.warn(opened.shell, f"{settled.name} waits: {settled.problem}")

@@ -1,0 +1,276 @@
+"""The conversation at the terminal: prompt line, history, several lines, slash commands."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from prompt_toolkit import PromptSession
+from prompt_toolkit.completion import WordCompleter
+from prompt_toolkit.history import FileHistory, InMemoryHistory
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+
+from bumble.cli import output
+from bumble.cli.output import Speech
+from bumble.cli.talk import conversation, introducing, turn_view
+from bumble.cli.talk.turn_view import Wishes
+from bumble.errors import UserError
+from bumble.files import disk
+from bumble.runtime import people
+from bumble.text.whole_text import whole
+
+if TYPE_CHECKING:
+    from bumble.cli.talk.conversation import Conversation
+
+
+HELP = """\
+/help       this list
+/status     which entity, model and conversation this is, how full the window, what waits
+/me         how the entity sees you
+/context    what the last request was made of; `detail`: part by part
+/usage      what the last answer cost; `tokens`: say it after every answer, `off`: no more
+/compact    show this conversation shorter from now on; nothing of it is lost
+/think      think before answers, `off`: never; until the next conversation
+/verbose    say which rule and which tools an answer used; `off` stops it
+/reasoning  show what the model thought, where it says; `off` stops it
+/model      which model answers; with a name: another one, until you leave
+/new        begin a new conversation
+/quit       leave (also Ctrl-D)
+Inside a message /think, /verbose and /reasoning hold for that message alone.
+@path puts a file below this folder beside your message.
+Enter sends; Alt-Enter, or Ctrl-J, begins a new line.
+Ctrl-C stops an answer and keeps what was said."""
+
+
+class ReplState(Struct):
+    """How a conversation at the terminal goes."""
+
+    usage: bool  # whether each answer says what it cost
+    debug_prefix: bool = False  # whether it says where its request first differs from the last
+    wishes: Wishes = field(default_factory=Wishes)  # until the next conversation
+
+
+def run(talk: Conversation, *, usage: bool, debug_prefix: bool = False) -> None:
+    """Talk until the person leaves."""
+    shell = talk.opened.shell
+    session: PromptSession[str] = PromptSession(
+        history=_history(talk),
+        completer=WordCompleter(_slashed(), sentence=True),
+        complete_while_typing=False,
+        key_bindings=_keys(),
+        multiline=True,
+    )
+    state = ReplState(usage, debug_prefix)
+    name = talk.opened.identity.name
+    output.say(f"{name} is here. /help lists the commands, /quit leaves.")
+    talk.warm_ahead()
+    while True:
+        try:
+            typed = session.prompt(f"{talk.person.name}> ", prompt_continuation="  ")
+        except EOFError:
+            return
+        except KeyboardInterrupt:
+            if shell.stops.ending is not None:
+                raise
+            continue
+        text = whole(typed).strip()
+        if not text:
+            continue
+        try:
+            if _take(talk, state, text):
+                return
+        except UserError as error:  # the conversation goes on: the message is stored
+            output.error(shell, "chat", str(error), kind=type(error).__name__, code=error.exit_code)
+
+
+def _take(talk: Conversation, state: ReplState, text: str) -> bool:
+    """Carry out or answer what was typed; whether that ends the conversation."""
+    name = text[1:].split()[0] if text.startswith("/") and text[1:].split() else ""
+    if name in COMMANDS:
+        words = text.removeprefix(f"/{name}").strip()
+        if words and name != "model" and words not in turn_view.SHORTCUTS.get(name, ()):
+            output.say(_unknown_words(name))
+            return False
+        return COMMANDS[name](talk, state, words)
+    typed = turn_view.parse(text, shortcuts=talk.person.trust == "owner")
+    if text.startswith("/") and typed.text.startswith("/"):
+        output.say(f"There is no command /{name}; /help lists them. It was not sent.")
+        return False
+    for shortcut, word in typed.shortcuts:
+        COMMANDS[shortcut](talk, state, word)
+    for ignored in typed.ignored:
+        output.say(f"/{ignored} has no effect here.")
+    if typed.model is not None:
+        output.say("/model has no effect inside a message; alone it names or changes the model.")
+    if typed.text:
+        introducing.introduce(talk, typed.text)
+        _answer(talk, state, typed.text, typed.wishes.over(state.wishes))
+    else:
+        state.wishes = typed.wishes.over(state.wishes)
+        _confirm(typed.wishes)
+    return False
+
+
+def _unknown_words(name: str) -> str:
+    """Say which words a command takes."""
+    words = sorted(turn_view.SHORTCUTS.get(name, ()))
+    takes = f"takes {' or '.join(words)}" if words else "stands alone"
+    return f"/{name} {takes}. Nothing was sent."
+
+
+def _confirm(wishes: Wishes) -> None:
+    """Say what holds from now on."""
+    for name in turn_view.SWITCHES:
+        value = getattr(wishes, name)
+        if value is not None:
+            output.say(f"/{name} is {'on' if value else 'off'} until the next conversation.")
+
+
+def _answer(talk: Conversation, state: ReplState, text: str, wishes: Wishes) -> None:
+    name = talk.opened.identity.name
+    for line in talk.unheard():
+        output.say(f"{name} said in the meantime: {line}")
+    speech = Speech(name, talk.opened.shell.environ, always=True)
+    turn = talk.answer(text, speech, think=wishes.think, typed=True)
+    output.piece("\n")
+    if talk.opened.shell.stops.ending is not None:
+        raise KeyboardInterrupt
+    for note in turn.notes:
+        output.say(f"note: {note}")
+    output.stopped(turn.outcome.stopped, turn_view.why_stopped(turn))
+    if state.debug_prefix:
+        output.say(talk.prefix_report(turn))
+    talk.finish(turn)
+    turn_view.tell_more(turn, wishes)
+    if state.usage:
+        output.say(turn_view.footer(talk, turn))
+    if turn.outcome.stopped != "interrupted" and conversation.after_answer(talk):
+        conversation.in_background(talk.opened)
+
+
+def _slashed() -> list[str]:
+    return sorted(f"/{name}" for name in (*COMMANDS, *turn_view.SWITCHES))
+
+
+def _history(talk: Conversation) -> FileHistory | InMemoryHistory:
+    """What was typed before, kept with the entity's private files; nothing of it when incognito."""
+    if not talk.runtime.writes:
+        return InMemoryHistory()
+    place = talk.opened.entity.typed
+    with suppress(OSError):
+        disk.append(place, b"")  # made here first, so that it is never readable by others
+        return _WholeHistory(os.fspath(disk.settled(place)))
+    return InMemoryHistory()  # something else has its name, or nothing may be written
+
+
+class _WholeHistory(FileHistory):
+    """Takes what a terminal sends that is no text, too."""
+
+    def store_string(self, string: str) -> None:
+        """Keep what was typed."""
+        super().store_string(whole(string))
+
+
+def _keys() -> KeyBindings:
+    keys = KeyBindings()
+
+    @keys.add("enter")
+    def _(event: KeyPressEvent) -> None:
+        event.current_buffer.validate_and_handle()
+
+    @keys.add("escape", "enter")
+    @keys.add("c-j")
+    def _(event: KeyPressEvent) -> None:
+        event.current_buffer.insert_text("\n")
+
+    return keys
+
+
+def _help(talk: Conversation, state: ReplState, rest: str) -> bool:
+    output.say(HELP)
+    return False
+
+
+def _status(talk: Conversation, state: ReplState, rest: str) -> bool:
+    switches = [
+        f"/{name} {'on' if value else 'off'}"
+        for name in turn_view.SWITCHES
+        if (value := getattr(state.wishes, name)) is not None
+    ]
+    lines = [*talk.status(), talk.fullness(), f"mood: {talk.mood()}", *conversation.describe(talk)]
+    lines.append(f"until the next conversation: {', '.join(switches)}" if switches else "")
+    output.say("\n".join(filter(None, lines)))
+    return False
+
+
+def _me(talk: Conversation, state: ReplState, rest: str) -> bool:
+    person = people.readable_person(talk.runtime, talk.person.id)
+    if person is None:
+        output.say("You have not talked yet.")
+        return False
+    output.say(f"{person.name}: {people.standing(person, talk.runtime.now()).line}")
+    output.say(person.text or "There is no portrait of you yet.")
+    return False
+
+
+def _context(talk: Conversation, state: ReplState, rest: str) -> bool:
+    report = talk.report()
+    shown = turn_view.detailed if rest == "detail" else turn_view.listed
+    output.say("\n".join(shown(report)) if report else "Nothing has been sent yet.")
+    return False
+
+
+def _usage(talk: Conversation, state: ReplState, rest: str) -> bool:
+    if rest:
+        state.usage = rest not in turn_view.OFF
+        does = "says" if state.usage else "does not say"
+        output.say(f"Each answer {does} what it cost from now on.")
+    else:
+        output.say(turn_view.footer(talk, talk.last) if talk.last else "Nothing has been sent yet.")
+    return False
+
+
+def _compact(talk: Conversation, state: ReplState, rest: str) -> bool:
+    for line in talk.compact(output.say):
+        output.say(line)
+    return False
+
+
+def _model(talk: Conversation, state: ReplState, rest: str) -> bool:
+    if not rest:
+        output.say(talk.status()[-1])
+        return False
+    talk.switch_model(rest)
+    output.say(
+        f"{talk.status()[-1]}\nUntil you leave; to keep it: bumble config set llm.model {rest}"
+    )
+    return False
+
+
+def _new(talk: Conversation, state: ReplState, rest: str) -> bool:
+    talk.begin(session_id=None, new=True)
+    talk.warm_ahead()
+    state.wishes = Wishes()
+    output.say("A new conversation begins.")
+    return False
+
+
+def _quit(talk: Conversation, state: ReplState, rest: str) -> bool:
+    return True
+
+
+COMMANDS: dict[str, Callable[[Conversation, ReplState, str], bool]] = {
+    "help": _help,
+    "status": _status,
+    "me": _me,
+    "context": _context,
+    "usage": _usage,
+    "compact": _compact,
+    "model": _model,
+    "new": _new,
+    "quit": _quit,
+    "exit": _quit,
+}

@@ -1,0 +1,307 @@
+"""A message and its turn at the command: directives typed with it, what is shown behind it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from json import dumps
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bumble.cli import output
+from bumble.records import scratch
+
+if TYPE_CHECKING:
+    from bumble.chat.context_report import ContextReport, Part
+    from bumble.chat.reply_writer import Turn
+    from bumble.cli.talk.conversation import Conversation
+
+SWITCHES = ("think", "verbose", "reasoning")  # on, or off
+OFF = frozenset({"off", "none", "no", "false"})
+LEVELS = frozenset({"minimal", "low", "medium", "high", "xhigh", "max", "maximum", "full"})
+ON = LEVELS | {"on", "yes", "true", "hard", "harder", "deep", "deeper", "adaptive", "stream"}
+UNKNOWN_HERE = {  # of other tools: taken out with their words, without effect
+    "elevated": OFF | ON | {"ask"},
+    "queue": OFF | ON | {"collect", "steer", "steer-backlog", "followup", "interrupt", "reset"},
+}
+SHORTCUTS = {  # carried out where an owner's message has them, with the words each takes
+    "status": frozenset[str](),
+    "context": frozenset({"list", "detail"}),
+    "usage": frozenset({"tokens", "on", "off"}),
+    "me": frozenset[str](),
+}
+
+
+def _alternatives(words: Iterable[str]) -> str:
+    return "|".join(sorted(words, key=len, reverse=True))
+
+
+def _with_words(words: Mapping[str, frozenset[str]]) -> str:
+    """Match any of some names, each with one of its words behind it or without."""
+    return "|".join(
+        rf"{name}(?:[ \t]+(?:{_alternatives(taken)})(?![\w-]))?" if taken else name
+        for name, taken in words.items()
+    )
+
+
+_DIRECTIVE = re.compile(
+    rf"(?<!\S)/(?:(?P<switch>{_with_words(dict.fromkeys(SWITCHES, OFF | ON) | UNKNOWN_HERE)})"
+    r"|(?P<model>model)(?:[ \t]+(?P<name>\S+))?)(?=\s|$|[.,!?])"
+)
+_SHORTCUT = re.compile(rf"(?<!\S)/(?P<shortcut>{_with_words(SHORTCUTS)})(?=\s|$|[.,!?])")
+
+
+class Wishes(Struct, frozen=True):
+    """What a person wants of the answers; None: as it was."""
+
+    think: bool | None = None
+    verbose: bool | None = None
+    reasoning: bool | None = None
+
+    def over(self, other: Wishes) -> Wishes:
+        """Return these, and the others where these say nothing."""
+        values = {name: value for name in SWITCHES if (value := getattr(self, name)) is not None}
+        return replace(other, **values)
+
+
+class Typed(Struct, frozen=True):
+    """What was typed, taken apart."""
+
+    text: str  # without the directives
+    wishes: Wishes = Wishes()
+    model: str | None = None  # that was asked for; empty: which one it is
+    ignored: tuple[str, ...] = ()  # directives that mean nothing here
+    shortcuts: tuple[tuple[str, str], ...] = ()  # commands within it, each with its word
+
+
+def parse(text: str, *, shortcuts: bool) -> Typed:
+    """Take the directives out of a message.
+
+    Args:
+        text: As it was typed.
+        shortcuts: Whether the speaker may have commands carried out from inside a message.
+    """
+    matches = list(_DIRECTIVE.finditer(text))
+    inline = list(_SHORTCUT.finditer(text)) if shortcuts else []
+    if not matches and not inline:
+        return Typed(text)
+    switches = {
+        name: word not in OFF
+        for name, word in (_parted(match["switch"]) for match in matches if match["switch"])
+    }
+    models = [match["name"] or "" for match in matches if match["model"]]
+    return Typed(
+        _without(text, sorted(match.span() for match in (*matches, *inline))),
+        Wishes(**{name: on for name, on in switches.items() if name in SWITCHES}),
+        models[-1] if models else None,
+        tuple(name for name in switches if name in UNKNOWN_HERE),
+        tuple(dict.fromkeys(_parted(match["shortcut"]) for match in inline)),
+    )
+
+
+def _parted(text: str) -> tuple[str, str]:
+    """Part a command from its word; empty: it has none."""
+    name, *word = text.split()
+    return name, " ".join(word)
+
+
+def _without(text: str, spans: list[tuple[int, int]]) -> str:
+    """Cut stretches out, and the blanks before each with it."""
+    rest, at = "", 0
+    for start, end in spans:
+        rest = (rest + text[at:start]).rstrip(" \t") if start >= at else rest
+        at = max(at, end)
+    return (rest + text[at:]).strip()
+
+
+def why_stopped(turn: Turn) -> str:
+    """Say what the loop knows of why a turn ended; empty where the reason says it all."""
+    if turn.outcome.problem is not None:
+        return str(turn.outcome.problem)
+    return turn.outcome.missing[-1] if turn.outcome.stopped == "unfinished" else ""
+
+
+def tell_more(turn: Turn, wishes: Wishes) -> None:
+    """Say what went on behind an answer, as far as that is wanted."""
+    if wishes.reasoning:
+        thoughts = [completion.reasoning.strip() for completion in turn.outcome.completions]
+        for thought in filter(None, thoughts):
+            output.say(f"[reasoning: {thought}]")
+        if not any(thoughts):
+            output.say("[no reasoning came with this answer]")
+    if wishes.verbose:
+        output.say(f"[{turn.reading.route.profile}, by the rule {turn.reading.route.rule}]")
+        for step in turn.outcome.steps:
+            for call, result in zip(step.calls, step.results, strict=True):
+                shown = output.shorten(dumps(dict(call.arguments), ensure_ascii=False))
+                output.say(f"[{call.name} {shown}: {output.shorten(result.text)}]")
+
+
+def data(turn: Turn) -> dict[str, Any]:
+    """Return a turn as `chat --json` tells it: the reply, each step, and what kept others back."""
+    used = [completion.usage for completion in turn.outcome.completions]
+    return {
+        "reply": turn.outcome.said,
+        "session": turn.session.id,
+        "person": turn.heard.who.id,
+        "model": next((completion.model for completion in turn.outcome.completions), None),
+        "stopped": turn.outcome.stopped,
+        "why": why_stopped(turn),
+        "route": {"profile": turn.reading.route.profile, "rule": turn.reading.route.rule},
+        "steps": [
+            {
+                "said": step.said,
+                "calls": [call.name for call in step.calls],
+                "failed": [result.text for result in step.results if result.failed],
+            }
+            for step in turn.outcome.steps
+        ],
+        "missing": turn.outcome.missing,
+        "by_form": turn.reply.worded or None,
+        "refused": turn.reply.refused,
+        "prompt_sha256": turn.recalled.stable.sha256,
+        "preamble": {block.name: block.tokens for block in turn.composed.blocks},
+        "usage": {
+            "prompt_tokens": [usage.prompt_tokens for usage in used],
+            "cached_tokens": [usage.cached_tokens for usage in used],
+            "completion_tokens": [usage.completion_tokens for usage in used],
+            "reasoning_tokens": [usage.reasoning_tokens for usage in used],
+            "dollars": [usage.dollars for usage in used],
+        },
+        "seconds": {
+            "first_token": [
+                completion.first_token_seconds for completion in turn.outcome.completions
+            ],
+            "total": [completion.seconds for completion in turn.outcome.completions],
+        },
+    }
+
+
+def footer(talk: Conversation, turn: Turn) -> str:
+    """Say what a turn cost, a line a request, one for what was recalled, and what waits."""
+    from bumble.cli.talk import conversation
+
+    lines = []
+    for completion in turn.outcome.completions:
+        tokens, seconds = completion.usage, completion.first_token_seconds
+        prompt, cached = tokens.prompt_tokens or 0, tokens.cached_tokens or 0
+        first = "?" if seconds is None else f"{seconds:.2f}"
+        thought = f", {tokens.reasoning_tokens} of them thought" if tokens.reasoning_tokens else ""
+        cost = "" if tokens.dollars is None else f" · {output.dollars(tokens.dollars)}"
+        lines.append(
+            f"[{completion.model} · prompt {prompt} tokens: {cached} cached,"
+            f" {prompt - cached} evaluated"
+            f" · answer {tokens.completion_tokens or 0} tokens{thought}{cost}"
+            f" · first after {first} s, all after {completion.seconds:.2f} s]"
+        )
+    if turn.reply.refused:
+        lines.append(f"[drafts not said: {'; '.join(turn.reply.refused)}]")
+    if turn.reply.worded:
+        lines.append(
+            f"[by form: {turn.reply.worded}, in {turn.reading.language}; no model wrote this reply]"
+        )
+    blocks = ", ".join(f"{block.name} {block.tokens}" for block in turn.composed.blocks)
+    lines.append(f"[{turn.reading.route.profile} · before the message: {blocks} tokens]")
+    lines.append(f"[{talk.timing()}]")
+
+    lines += conversation.describe(talk)
+    return "\n".join(lines)
+
+
+TOP = 30  # parts of a kind that are shown
+
+
+def _size(chars: int) -> str:
+    return f"{chars:,} chars (~{chars // 4:,} tok)"
+
+
+def listed(report: ContextReport) -> Iterator[str]:
+    """Write a report in lines."""
+    yield "Context breakdown"
+    yield f"Workspace: {report.workspace}"
+    yield f"System prompt ({report.source}): {_size(report.system_chars)}"
+    yield "Files of your own:"
+    for file in report.files:
+        sizes = f"raw {_size(file.raw_chars)} | injected {_size(file.injected_chars)}"
+        yield f"- {file.name}: {file.status} | {sizes}"
+    if report.scratch_notes:
+        yield f"Scratch notes: {report.scratch_notes} in {scratch.PATH}"
+    skill_chars = sum(part.chars for part in report.skills)
+    yield f"Skills list: {_size(skill_chars)} ({len(report.skills)} skills)"
+    yield f"Tools: {', '.join(part.name for part in report.tools)}"
+    yield f"Allowed by the owner: {', '.join(report.allowed) or 'no files, programs or notes'}"
+    yield f"Tool list: {_size(sum(part.chars for part in report.tools))}"
+    yield f"Answer schema (JSON): {_size(report.schema_chars)} (beside the messages, not text)"
+    yield f"Before the message: {_size(sum(part.chars for part in report.preamble))}"
+    yield f"Attached files, in that: {_size(report.attached_chars)}"
+    yield (
+        f"Conversation: {_size(report.history_chars)} in {report.history_messages} messages,"
+        f" {report.summarized_messages} summarised, {report.left_out_messages} left out"
+    )
+    yield (
+        f"Wrapping by the backend: {report.wrapping_bytes:,} bytes around texts and schema,"
+        f" ~{report.wrapping_tokens:,} tok (estimated)"
+    )
+    ratio = f", times {report.token_ratio:g} as counted before" if report.token_ratio != 1 else ""
+    counted = "counted by the backend" if report.prompt_tokens else f"estimated{ratio}"
+    cached = f", {report.cached_tokens} of them cached" if report.cached_tokens else ""
+    window = f"{report.window_tokens:,}"
+    yield f"Session tokens: {report.total_tokens:,} ({counted}{cached}) / ctx={window}"
+    size = f"{report.total_bytes:,} bytes"
+    if report.source == "form":
+        yield f"Nothing was sent ({report.at}): the reply was put together by form."
+        yield f"Total that {report.model} would have been sent: {size}"
+    else:
+        yield f"Total sent: {size} ({report.source}, {report.model}, {report.at})"
+    if report.too_long:
+        yield "The next message compacts the conversation first (`bumble compact --check`)."
+
+
+def detailed(report: ContextReport) -> Iterator[str]:
+    yield from listed(report)
+    groups = (
+        ("System prompt, by part", report.system),
+        ("Top skills (prompt entry size)", report.skills),
+        ("Top tools (schema size)", report.schemas),
+        ("Before the message, by block", report.preamble),
+    )
+    for title, parts in groups:
+        yield ""
+        yield f"{title}:"
+        yield from _top(parts)
+    yield ""
+    yield f"Brief of the last conversation: {_continuity(report)}"
+    yield ""
+    yield "Token budget:"
+    from bumble.chat import context_report
+
+    rows = [[name, f"~{count:,}"] for name, count in context_report.budget(report)]
+    yield from output.table(rows, indent="- ")
+
+
+def _continuity(report: ContextReport) -> str:
+    """Say whether the brief of the last conversation is in the prompt, and why."""
+    brief = report.handover
+    if brief is None:
+        return "none"
+    if brief.likeness is None:
+        likeness = "likeness unknown without an embedding model"
+    else:
+        likeness = f"likeness {brief.likeness:.2f}, wants {brief.wants:.2f}"
+    is_there = any(part.name == "handover" for part in report.preamble)
+    outcome = "in the prompt" if is_there else "no room for it" if brief.fits else "left out"
+    return f"{brief.session}, {likeness}: {outcome}"
+
+
+def _top(parts: tuple[Part, ...]) -> Iterator[str]:
+    from bumble.chat import context_report
+
+    ranked, more = context_report.largest(parts, TOP)
+    for part in ranked:
+        yield f"- {part.name}: {_size(part.chars)}"
+    if more:
+        yield f"... (+{more} more)"
+    if not ranked:
+        yield "- none"

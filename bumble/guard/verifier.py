@@ -1,0 +1,488 @@
+"""Whether a sentence of a model stands on its sources: the ids it cites, their words, names, time.
+
+A claim is about the world or a person: it cites messages and names the words in them that it rests
+on. Its names stand in what was said or in what is known. A number or date stands in a message it
+cites that bears on the sentence: that shares its subject, and counts the same thing. What a newer
+message says of the same subject replaces what older ones said. Prose is the entity's own reading,
+and is held to names, numbers and dates alone. No share of words in common is asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import UTC, date, datetime, tzinfo
+from decimal import Decimal
+from itertools import combinations
+from typing import Literal
+
+from msgspec import Struct
+
+from bumble.guard import claims, corrections, origins, secrets, values
+from bumble.guard.corrections import Source, Subject, may_be, shares
+from bumble.guard.speakers import Speakers, borrowed, given_away, taken_over
+from bumble.guard.values import Number, ReadText
+from bumble.text import stop_words, words
+
+Verdict = Literal["keep", "inference", "mend"]
+_NAME = r"[^\W\d_a-zß-ÿ][^\W\d_]+"
+_LIST = re.compile(rf"\b{_NAME}(?:, {_NAME})*,? (?:and|und|et|y|e|en) {_NAME}")
+_JOINT = re.compile(r",? (?:and|und|et|y|e|en) |, ")
+_CLAUSE = re.compile(r"[,;:!?()–—\n]|\.(?!\d)")
+FEW = 3  # messages that a sentence cites, each of which is taken to bear on it
+_OLDEST, _MOST_PARTS = 120, 6
+
+
+class Said(Struct, frozen=True):
+    """One message that a person said."""
+
+    id: str
+    at: datetime
+    who: str  # their name
+    text: str
+
+
+class CitedClaim(Struct, frozen=True):
+    """A sentence about the world or a person, as a model wrote it."""
+
+    text: str
+    cites: tuple[str, ...]  # ids of messages
+    rests_on: tuple[str, ...] = ()  # words of those messages
+    inference: bool = False  # whether it goes beyond these words
+
+
+class SourceVerdict(Struct, frozen=True):
+    """What becomes of a sentence, and why it can't stay as it is."""
+
+    verdict: Verdict
+    why: str = ""  # for the model that is to mend it
+
+
+class ClaimSources(Struct, frozen=True):
+    """What the sentences about a stretch of talk may rest on."""
+
+    window: tuple[Said, ...]
+    known: tuple[str, ...] = ()  # sentences that are remembered already
+    names: tuple[str, ...] = ()  # that need no source: of those who took part, and the entity
+    zone: tzinfo = UTC
+    entity: str = ""  # its name: what it said itself bears out nothing
+
+
+KEPT = SourceVerdict("keep")
+
+
+def check(claim: CitedClaim, sources: ClaimSources) -> SourceVerdict:
+    """Tell whether a claim stands on the messages it cites."""
+    own = words.folded(sources.entity)
+    said = [one for one in sources.window if words.folded(one.who) != own]
+    cited = [one for one in said if one.id in claim.cites]
+    if not claim.cites or len({one.id for one in cited}) < len(set(claim.cites)):
+        return SourceVerdict("mend", "it cites no message that a person said in this conversation")
+    if not any(rests.strip() for rests in claim.rests_on):
+        return SourceVerdict("mend", "it does not name the words that it rests on")
+    said_words = f" {_bare(' '.join(one.text for one in cited))} "
+    for rests in claim.rests_on:
+        if f" {_bare(rests)} " not in said_words:
+            return SourceVerdict("mend", f'the messages it cites do not say "{rests}"')
+    found = _held(claim.text, cited, said, sources)
+    return SourceVerdict("inference") if found == KEPT and claim.inference else found
+
+
+def check_prose(text: str, sources: ClaimSources) -> SourceVerdict:
+    """Tell whether prose holds no name, number or date that nobody gave."""
+    for sentence in words.sentences(text):
+        found = _held(sentence, sources.window, sources.window, sources)
+        if found.verdict == "mend":
+            return found
+    return KEPT
+
+
+def _bare(text: str) -> str:
+    return " ".join(stop_words.words(text))
+
+
+def _held(
+    text: str, cited: Sequence[Said], said: Sequence[Said], sources: ClaimSources
+) -> SourceVerdict:
+    """Hold names, numbers and dates against what was said, and against what put it right."""
+    if what := secrets.find_secret(text):
+        return SourceVerdict("mend", f"it holds {what}")
+    if secrets.HIDDEN in text:
+        return SourceVerdict("mend", "it holds a place where a secret was")
+    people = (*sources.names, *(each.who for each in sources.window))
+    grounds = [*(each.text for each in said), *sources.known]
+    language = words.language(text, *(each.text for each in cited), *sources.known)
+    if strange := claims.strange(text, grounds, people, language):
+        return SourceVerdict("mend", f"nobody said {', '.join(strange)}")
+    sentence = _sentence(text, people, language)
+    known = [Source(one, "", values.read(one, language)) for one in sources.known]
+    talk = [_source(each, sources.zone, language) for each in sorted(said, key=lambda s: s.at)]
+    ids = [each.id for each in sorted(said, key=lambda s: s.at)]
+    chosen = {each.id for each in cited}
+    stands = [source for source, id_ in zip(talk, ids, strict=True) if id_ in chosen]
+    word, counted = _made_up(sentence, [*known, *stands])
+    if word:
+        return SourceVerdict("mend", f"nobody said {word} of it")
+    if newer := corrections.newer(sentence, [*known, *talk]):
+        return SourceVerdict("mend", f'it was put right since: "{newer}"')
+    return SourceVerdict("inference", "it follows by counting") if counted else KEPT
+
+
+def _source(said: Said, zone: tzinfo, language: str) -> Source:
+    at = said.at.astimezone(zone)
+    return Source(said.text, words.folded(said.who), values.read(said.text, language), at)
+
+
+def _sentence(text: str, people: Sequence[str], language: str) -> Subject:
+    read = values.read(text, language)
+    called = {stem for name in people for stem in words.stems(name, language)}
+    return Subject(text, read, read.content - called, language)
+
+
+# numbers
+
+
+def _made_up(sentence: Subject, sources: Sequence[Source]) -> tuple[str, bool]:
+    """Return the number or date that nobody gave, empty if there is none; whether one follows."""
+    if word := _strange_time(sentence, sources):
+        return word, False
+    counted = False
+    for number in sentence.read.numbers:
+        denied = corrections.is_denied(number, sentence)
+        if not number.claimed or denied or _is_given(number, sentence, sources):
+            continue
+        if not _follows(number, sentence, sources):
+            return number.word, False
+        counted = True
+    return "", counted
+
+
+def _bearing(sentence: Subject, sources: Sequence[Source]) -> list[Source]:
+    """Return the sources that share the subject of a sentence; few that are cited all do."""
+    few = _are_few(sources)
+    return [
+        one
+        for one in sources
+        if (few and one.at is not None)
+        or shares(sentence.subjects, one.read.content)
+        or _shares_values(sentence.read, one.read)
+    ]
+
+
+def _shares_values(own: ReadText, other: ReadText) -> bool:
+    """Whether two texts have a date or a large number in common."""
+    large = {one.value for one in own.numbers if one.value > values.MOST_DAYS}
+    return bool(
+        large.intersection(one.value for one in other.numbers)
+        or own.times.dated & other.times.dated
+    )
+
+
+def _are_few(sources: Sequence[Source]) -> bool:
+    """Whether so few messages are cited that each must bear on the sentence."""
+    return sum(source.at is not None for source in sources) <= FEW
+
+
+def _is_given(number: Number, sentence: Subject, sources: Sequence[Source]) -> bool:
+    """Whether a source that bears on a sentence gives a number of it, of the same thing."""
+    is_year = number.value in values.YEARS and number.kind in ("", "thing")
+    if is_year and _is_year_given(number.value, sources):
+        return True
+    if _are_listed(number, sentence):
+        return True
+    few = _are_few(sources)
+    bearing = _bearing(sentence, sources)
+    found = [
+        (source, one)
+        for source in sources
+        for one in source.read.numbers
+        if one.value == number.value and may_be(number, one, loosely=few)
+    ]
+    counted = frozenset([number.unit])
+    if any(
+        one.unit == number.unit or (number.unit and not one.unit and shares(counted, one.around))
+        for source, one in found
+        if source in bearing
+    ):
+        return True
+    if _is_counted_otherwise(number, bearing):
+        return False
+    return any(
+        source in bearing or _speaks(number, sentence, source) for source, _ in found
+    ) or any(number.value in _days(source.read.times) for source in bearing)
+
+
+def _days(times: values.Times) -> set[int]:
+    return {*times.ordinals, *(day for _, day in times.dated)}
+
+
+def _speaks(number: Number, sentence: Subject, source: Source) -> bool:
+    """Whether a number that counts no things is said of the one who said a message."""
+    own = number.kind in ("", "time") or not sentence.subjects
+    return own and bool(source.who) and words.folded(sentence.text).startswith(source.who)
+
+
+def _is_counted_otherwise(number: Number, sources: Sequence[Source]) -> bool:
+    """Whether the sources count the same thing, and come to other numbers."""
+    return number.kind == "thing" and any(
+        (one.unit and words.akin(one.unit, number.unit, corrections.SHARED_LETTERS))
+        or one.unit == number.unit
+        for source in sources
+        for one in source.read.numbers
+        if one.kind == "thing"
+    )
+
+
+def _are_listed(number: Number, sentence: Subject) -> bool:
+    """Whether a sentence names one by one what it counts: "two grandsons, Luca and Nino"."""
+    return number.kind == "thing" and any(
+        0 <= len(_JOINT.split(listed[0])) - number.value <= 1
+        for listed in _LIST.finditer(sentence.text)
+    )
+
+
+def _is_year_given(year: Decimal, sources: Sequence[Source]) -> bool:
+    for source in sources:
+        if any(one.value == year for one in source.read.numbers):
+            return True
+        if source.at is not None and abs(int(year) - source.at.year) <= 1:
+            return True
+    return False
+
+
+def _follows(number: Number, sentence: Subject, sources: Sequence[Source]) -> bool:
+    """Whether a number follows by counting from what the sources give of the same kind."""
+    few = _are_few(sources)
+    bearing = _bearing(sentence, sources)
+    given = [
+        one
+        for source in bearing
+        for one in (*source.read.numbers, *(sentence.read.numbers if few else ()))
+        if one.claimed and one.value != number.value
+    ]
+    at = [source.at for source in bearing if source.at is not None]
+    if number.kind != "money" and number.value in _by_years(number, given, at):
+        return True
+    if number.unit_days >= 1 and number.value in _by_days(number, bearing):
+        return True
+    same = [one for one in given if _adds_up(number, one, loosely=few)]
+    return number.value in _by_sums(list({one.value: one for one in same}.values())[:_MOST_PARTS])
+
+
+def _by_years(number: Number, given: Sequence[Number], at: Sequence[datetime]) -> Iterator[Decimal]:
+    """Yield ages, spans and years that follow from years and numbers of years."""
+    years = {one.value for one in given if one.value in values.YEARS and one.kind != "money"}
+    years |= {Decimal(each.year) for each in at}
+    spans = {one.value for one in given if one.unit_days == values.YEAR_DAYS}
+    ages = {one.value for one in given if one.kind in ("", "thing") and 1 < one.value < _OLDEST}
+    if number.kind != "thing":
+        for one, other in combinations(years, 2):
+            span = abs(one - other)
+            yield from (span, round(span / 10) * Decimal(10) if span % 10 in (1, 9) else span)
+    for year in years if number.value in values.YEARS else ():
+        for span in spans | ages:
+            yield from (year - span, year + span)
+    for age in ages:
+        for span in spans:
+            yield from (age - span, age + span)
+
+
+def _by_days(number: Number, sources: Sequence[Source]) -> Iterator[Decimal]:
+    """Yield how many units of time lie between days that are named, or make up others."""
+    dated = [source for source in sources if source.at is not None]
+    days = {source.at.date() for source in dated if source.at is not None}
+    for source in dated:
+        if source.at is not None:
+            days |= {
+                day
+                for day in values.days_of(source.read.times, source.at)
+                if abs((day - source.at.date()).days) < values.YEAR_DAYS / 2
+            }
+    unit = Decimal(number.unit_days)
+    for one, other in combinations(sorted(days), 2) if _are_few(sources) else ():
+        yield Decimal(round((other - one).days / unit))
+    for source in sources:
+        for one_number in source.read.numbers:
+            if one_number.kind == "time" and one_number.unit_days:
+                yield one_number.value * Decimal(one_number.unit_days) / unit
+
+
+def _adds_up(number: Number, other: Number, *, loosely: bool) -> bool:
+    """Whether a number can be the sum of others such as one is."""
+    if number.kind == "thing" or (loosely and not number.kind):
+        return other.kind == "thing" or not other.kind
+    if number.kind == "money":
+        return other.kind == "money" or other.value >= (10 if not other.kind else corrections.LARGE)
+    return number.kind == other.kind == "time" and number.unit_days == other.unit_days
+
+
+def _by_sums(given: Sequence[Number]) -> Iterator[Decimal]:
+    """Yield sums, differences, halves and shares of numbers."""
+    for one, other in combinations(given, 2):
+        difference = abs(one.value - other.value)
+        yield from (one.value + other.value, difference)
+        if difference >= corrections.LARGE:
+            yield difference / 2
+    for one in given:
+        if one.value >= 10:
+            yield one.value / 2
+            yield from (Decimal(round(one.value / parts)) for parts in (3, 4))
+        yield one.value * 12  # months of a year
+
+
+# dates
+
+
+def _strange_time(sentence: Subject, sources: Sequence[Source]) -> str:
+    """Return the date, month or weekday of a sentence that no source gives; empty: none."""
+    times = sentence.read.times
+    if not (times.dated or times.months or times.full_weekdays):
+        return ""
+    many = not _are_few(sources)
+    given = _bearing(sentence, sources) if many else sources
+    days, named = _given_days(sentence, given)
+    spans = {one.value for source in given for one in source.read.numbers}
+    there = {one for one in days if (one.month, one.day) in times.dated}
+    for month, day in sorted(times.dated):
+        if not any(
+            (one.month, one.day) == (month, day) or _is_after(one, (month, day), there, spans)
+            for one in days
+        ):
+            return f"{day} {date(2000, month, 1):%B}"
+    months = {one.month for one in days} | named
+    if strange := times.months - months:
+        return f"{date(2000, min(strange), 1):%B}"
+    weekdays = {one.weekday() for one in days}
+    weekdays |= {one for source in given for one in source.read.times.weekdays}
+    if strange := times.full_weekdays - weekdays:
+        return f"{date(2000, 1, 3 + min(strange)):%A}"
+    return ""
+
+
+def _is_after(near: date, wanted: tuple[int, int], there: set[date], spans: set[Decimal]) -> bool:
+    """Whether a day lies so many days from another of its sentence as a message says."""
+    return any(
+        abs((day - start).days) in spans
+        for day in values.near(near, *wanted)
+        for start in there
+        if abs((day - start).days) <= values.MOST_DAYS
+    )
+
+
+def _given_days(sentence: Subject, sources: Sequence[Source]) -> tuple[set[date], set[int]]:
+    """Return the days, and the months alone, that sources give of what a sentence is about."""
+    days, months = set[date](), set[int]()
+    for source in sources:
+        months |= source.read.times.months
+        if source.at is None:
+            days |= values.days_of(source.read.times, datetime(2000, 1, 1, tzinfo=UTC))
+            continue
+        near = _near_times(sentence, source)
+        own = values.days_of(near, source.at)
+        if not any(last < 0 for _, last in near.offsets):
+            own |= values.today_of(source.at)
+        days |= own | values.days_by_span(source.read.times, own)
+    for source in sources:
+        if source.at is not None:
+            days |= {
+                day
+                for n in source.read.times.ordinals
+                for month in months
+                for day in values.near(source.at.date(), month, n)
+            }
+    return days, months
+
+
+def _near_times(sentence: Subject, source: Source) -> values.Times:
+    """Return the times of the parts of a message that share a subject, if they have any."""
+    parts = [
+        values.read(part, sentence.language) for part in _CLAUSE.split(source.text) if part.strip()
+    ]
+    near = [
+        part.times
+        for part in parts
+        if part.times.are_there and shares(sentence.subjects, part.content)
+    ]
+    return values.joined(near) if near else source.read.times
+
+
+LEAST_WORDS = 4  # telling ones of a sentence that one message has to say; a title has fewer
+LEAST_SAID = 0.6  # of the words of a text that somebody is held to have said, in whatever form
+
+
+def problem(
+    sentence: str,
+    sources: Sequence[str],
+    speakers: Speakers,
+    language: str = "",
+    *,
+    messages: Sequence[str] | None = None,
+    least: float = origins.LEAST_SHARE,
+) -> str | None:
+    """Return why a sentence may not stand; None if it may.
+
+    Args:
+        sentence: What a model wrote.
+        sources: Texts that its names, numbers and dates may come from.
+        speakers: Who took part.
+        language: Of the sentence: `de`; by default as its stop words tell, or those of the sources.
+        messages: Texts one of which has to say most of it; None: none has to.
+        least: The share of its words that this one holds, in [0, 1].
+    """
+    code = language or words.language(sentence, *sources)
+    names = speakers.all_names
+    if strange := claims.unsupported(sentence, sources, names, code):
+        return f"nobody said {', '.join(strange)}"
+    if reason := _not_theirs(sentence, speakers, code):
+        return reason
+    if messages is not None and not origins.is_borne_out(
+        sentence, messages, names, code, least=least
+    ):
+        return "most of it was not said, or not together"
+    return None
+
+
+def _not_theirs(sentence: str, speakers: Speakers, language: str) -> str | None:
+    statements = [text for texts in speakers.statements.values() for text in texts]
+    word = borrowed(sentence, statements, language) or taken_over(
+        sentence, speakers.accounts, language
+    )
+    if word is not None:
+        return f"\"{word}\" is another's, not {speakers.entity or 'the entity'}'s"
+    teller = speakers.teller(sentence)
+    if teller is None:
+        return None
+    other_names = [name for name in speakers.statements if name != teller]
+    owner = given_away(sentence, speakers.statements[teller], speakers.entity, other_names)
+    return owner and f"what {teller} told of their own is made {owner}'s"
+
+
+def supported(text: str, sources: Sequence[str], names: Sequence[str] = ()) -> str:
+    """Return the sentences of a text that hold no name, number or date of their own."""
+    speakers = Speakers(names)
+    return " ".join(
+        sentence
+        for sentence in words.sentences(text)
+        if problem(sentence, sources, speakers, words.language(sentence, text, *sources)) is None
+    )
+
+
+def was_said(text: str, statements: Sequence[str], known_names: Sequence[str]) -> bool:
+    """Whether a text says no more than somebody did, in whatever form; every word counts.
+
+    Args:
+        text: What is to be written down.
+        statements: The person's messages.
+        known_names: Names that need not have been said.
+    """
+    if problem(text, statements, Speakers(known_names)) is not None:
+        return False
+    all_said = "\n".join(statements)
+    if origins.share(text, [all_said], known_names, every_word=True) < LEAST_SAID:
+        return False
+    # words from here and there can be put together to say what nobody did
+    return all(
+        origins.share(part, statements, known_names, every_word=True) >= LEAST_SAID
+        for part in words.sentences(text)
+        if len(stop_words.telling_words(part)) >= LEAST_WORDS
+    )

@@ -1,0 +1,280 @@
+"""Merging texts: line by line as git does, files of sections by section, transcripts by line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence, Set
+from datetime import UTC, datetime
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from bumble.files import git, unfinished
+from bumble.records import fields, jsonl, sessions
+from bumble.records import journal as journal_store
+from bumble.records import knowledge as knowledge_store
+from bumble.records.base import provenance
+from bumble.records.fields import CLASHED, moment
+from bumble.records.journal import Journal, JournalEntry
+from bumble.records.jsonl import JsonLine
+from bumble.records.knowledge import KnowledgeSection
+from bumble.text import markdown, merge_marks
+
+
+class Merged(Struct, frozen=True):
+    """What two versions become."""
+
+    text: str
+    clean: bool  # no markers were left
+
+
+def merge_lines(base: str, current: str, incoming: str) -> Merged:
+    """Join what each side changed of a base."""
+    return _merged(base, current, incoming)
+
+
+def merge_union(base: str, current: str, incoming: str) -> Merged:
+    """Join lists of lines under headings, as git's union merge does: nothing can clash."""
+    return _merged(base, current, incoming, "--union")
+
+
+def _merged(base: str, current: str, incoming: str, *options: str) -> Merged:
+    if current == incoming or incoming == base:
+        return Merged(current, True)
+    if current == base:
+        return Merged(incoming, True)
+    sides = {"ours": current, "base": base, "theirs": incoming}
+    with unfinished.temporary_folder() as folder:
+        for name, text in sides.items():
+            (folder / name).write_bytes(text.encode(errors="surrogateescape"))
+        labels = [word for name in sides for word in ("-L", name)]
+        result = git.merge_file(folder, "-p", *options, *labels, *sides)
+    if 0 <= result.code < git.NOT_INSTALLED:
+        if any(map(merge_marks.looks_marked, sides.values())):  # whose mark is whose: unknown
+            return Merged(result.text, result.code == 0)
+        text = merge_marks.replaced(result.text, _settled, fenced=True)
+        return Merged(text, result.code == 0 or not merge_marks.has_any(text))
+    markers = f"<<<<<<< ours\n{_ended(current)}=======\n{_ended(incoming)}>>>>>>> theirs\n"
+    return Merged(markers, False)
+
+
+def merge_notes(base: str, current: str, incoming: str) -> Merged:
+    """Join lists of which each line stands for itself: nothing can clash."""
+    before, ours, added = (
+        _ended(text).splitlines(keepends=True) for text in (base, current, incoming)
+    )
+    left = [line for line in ours if line in added or line not in before]
+    new = [line for line in added if line not in before and line not in ours]
+    return Merged("".join((*left, *new)), True)
+
+
+def _settled(clash: re.Match[str]) -> str:
+    """Keep what one side changed and the other took out; else both sides, with their marks."""
+    return clash[0] if clash[1] and clash[3] else clash[1] or clash[3]
+
+
+def _ended(text: str) -> str:
+    return text if not text or text.endswith("\n") else f"{text}\n"
+
+
+Parts: TypeAlias = Mapping[object, str]
+
+
+class SplitFile(Struct, frozen=True):
+    """A file split into what stands before its first section, and its sections."""
+
+    preamble: str
+    parts: Parts  # sources by what tells them apart, in the order of the file
+
+
+def knowledge(base: str, current: str, incoming: str) -> Merged:
+    """Merge durable facts, a section each.
+
+    Raises:
+        ValueError: If a side can't be read, or has two sections of one title.
+    """
+    books = [knowledge_store.parse(text) for text in (base, current, incoming)]
+    by_title = [_by_title(book.sections) for book in books]
+    agreed: list[dict[object, str]] = [{}, {}, {}]
+    for title in dict.fromkeys(key for side in by_title for key in side):
+        three = [side.get(title) for side in by_title]
+        for side, source in zip(agreed, _with_one_origin(three), strict=True):
+            if source is not None:
+                side[title] = source
+    sides = [SplitFile(book.preamble, parts) for book, parts in zip(books, agreed, strict=True)]
+    order = list(dict.fromkeys(key for side in sides for key in side.parts))
+    text, clean = _joined(sides, order)
+    return Merged(text, clean)
+
+
+def _by_title(sections: tuple[KnowledgeSection, ...]) -> dict[str, KnowledgeSection]:
+    keyed = {knowledge_store.key(section.title): section for section in sections}
+    if len(keyed) != len(sections):
+        raise ValueError("two sections have the same title")
+    return keyed
+
+
+def _with_one_origin(three: list[KnowledgeSection | None]) -> list[str | None]:
+    """Return the sources of a section, those that both sides changed with a joined origin."""
+    base, current, incoming = three
+    if current is None or incoming is None or current.provenance == incoming.provenance:
+        return [section.source if section else None for section in three]
+    start = base.provenance.meta() if base else {}
+    meta = fields.origin(start, current.provenance.meta(), incoming.provenance.meta())
+    if CLASHED in meta.values():  # nobody may meet both
+        return [section.source if section else None for section in three]
+    origin = provenance(meta)
+    return [knowledge_store.with_origin(section, origin) if section else None for section in three]
+
+
+def journal(base: str, current: str, incoming: str) -> Merged:
+    """Merge diaries: the entries of both, by time.
+
+    Raises:
+        ValueError: If a side can't be read.
+    """
+    diaries = [journal_store.parse(text, zone=UTC) for text in (base, current, incoming)]
+    same_second = _same_second(diaries)
+    numbered = [_numbered(diary.entries, same_second) for diary in diaries]
+    sides = [
+        SplitFile(diary.preamble, {key: entry.source for key, entry in rows})
+        for diary, rows in zip(diaries, numbered, strict=True)
+    ]
+    times = {key: entry.at for rows in numbered for key, entry in rows}
+    base_keys = list(sides[0].parts)
+    new = sorted(
+        {*sides[1].parts, *sides[2].parts} - set(base_keys), key=lambda key: (times[key], str(key))
+    )
+    order = [*base_keys, *new]
+    if sorted(base_keys, key=lambda key: times[key]) == base_keys:
+        order.sort(key=lambda key: times[key])
+    text, clean = _joined(sides, order)
+    return Merged(text, clean)
+
+
+def _same_second(diaries: Sequence[Journal]) -> set[str]:
+    """Return the headings that more than one entry has: of one side, or new on both."""
+    texts: list[dict[str, list[str]]] = [{}, {}, {}]
+    for diary, by_heading in zip(diaries, texts, strict=True):
+        for entry in diary.entries:
+            by_heading.setdefault(_heading(entry), []).append(entry.text)
+    base, current, incoming = texts
+    repeated = {heading for side in texts for heading, listed in side.items() if len(listed) > 1}
+    new = (current.keys() & incoming.keys()) - base.keys()
+    return repeated | {heading for heading in new if current[heading] != incoming[heading]}
+
+
+def _heading(entry: JournalEntry) -> str:
+    return markdown.lines(entry.source)[0].strip()
+
+
+def _numbered(
+    entries: tuple[JournalEntry, ...], same_second: Set[str]
+) -> list[tuple[object, JournalEntry]]:
+    """Tell entries apart: by heading, and by text where two were written within one second."""
+    headings = [_heading(entry) for entry in entries]
+    return [
+        ((heading, entry.text if heading in same_second else ""), entry)
+        for heading, entry in zip(headings, entries, strict=True)
+    ]
+
+
+def _joined(sides: list[SplitFile], order: list[object]) -> tuple[str, bool]:
+    """Put the parts of three sides together, in a given order."""
+    base, current, incoming = sides
+    head = merge_lines(base.preamble, current.preamble, incoming.preamble)
+    text, clean = head.text, head.clean
+    for key in order:
+        three = [_spaced(side.parts.get(key, "")) for side in sides]
+        if not three[0] and three[1] and three[2]:  # both made it
+            three[0] = _common(three[1], three[2])
+        merged = merge_lines(*three)
+        clean = clean and merged.clean
+        text = _on_a_new_line(text, markdown.newline_of(text)) + merged.text
+    end = {_end(side) for side in sides[1:]}
+    return (text.rstrip("\r\n") + end.pop() if len(end) == 1 else text), clean
+
+
+def _common(part: str, other: str) -> str:
+    """Return the heading two new parts share, so that only their texts can clash."""
+    first = markdown.lines(part)[0]
+    return first if markdown.lines(other)[0] == first else ""
+
+
+def _spaced(part: str) -> str:
+    """End a part with a blank line: the last of a file has none, and that is no change."""
+    return part.rstrip("\r\n") + "\n\n" if part else part
+
+
+def _on_a_new_line(text: str, newline: str) -> str:
+    return text if not text or text.endswith(("\n", "\r")) else text + newline
+
+
+def _end(side: SplitFile) -> str:
+    text = side.preamble + "".join(side.parts.values())
+    return text[len(text.rstrip("\r\n")) :] or "\n"
+
+
+Key = tuple[object, str]
+NOTHING: Key = (None, "")  # what the first line follows
+
+
+def transcript(base: str, current: str, incoming: str) -> Merged:
+    """Join two versions of a transcript.
+
+    Raises:
+        ValueError: If a side can't be read.
+    """
+    before = _by_key(base) if base.strip() else {}
+    sides = [_by_key(text) for text in sorted((current, incoming))]
+    joined: dict[Key, tuple[JsonLine, str]] = {}
+    for key in (*before, *sides[0], *sides[1]):  # a line that a side took out was cut off there
+        versions = [side[key] for side in sides if key in side]
+        if versions and key not in joined:
+            joined[key] = _chosen(before.get(key), versions)
+    behind = _behind(sides[0]) | _behind(sides[1])
+    behind |= _behind({key: joined[key] for key in joined if key in before})
+    in_line = sessions.in_order(
+        {key: behind[key] for key in joined}, lambda key: _rank(joined[key])
+    )
+    old = [key for key in joined if key in before]  # where they stand: lines are only added
+    new = [key for key in in_line if key not in before]
+    text = "".join(f"{joined[key][1]}\n" for key in (*old, *new))
+    sessions.parse(text)
+    return Merged(text, True)
+
+
+def _by_key(text: str) -> dict[Key, tuple[JsonLine, str]]:
+    """Return the lines of a side by what tells them apart, each with its source."""
+    sessions.parse(text)
+    sources = text.removeprefix("\ufeff").split("\n")
+    lines, _ = jsonl.read(text)
+    named = ((jsonl.key(line), line) for line in jsonl.unique(lines))
+    return {key: (line, sources[line.number - 1].rstrip("\r")) for key, line in named}
+
+
+def _chosen(
+    before: tuple[JsonLine, str] | None, versions: list[tuple[JsonLine, str]]
+) -> tuple[JsonLine, str]:
+    """Return the version that stands: an emptied one, else one that a side changed."""
+    emptied = [version for version in versions if jsonl.is_emptied(version[0].data)]
+    changed = [version for version in versions if before is None or version[1] != before[1]]
+    return max(emptied or changed or versions, key=lambda version: version[1])
+
+
+def _behind(side: dict[Key, tuple[JsonLine, str]]) -> dict[Key, Key]:
+    """Return which line each follows: the message it names, else the one it stands behind."""
+    behind: dict[Key, Key] = {}
+    last = next(iter(side), NOTHING)
+    for key, (line, _) in side.items():
+        named = ("message", str(line.data.get("after", "")))
+        behind[key] = NOTHING if key == last else named if named in side else last
+        last = key if key[0] == "message" else last
+    return behind
+
+
+def _rank(line: tuple[JsonLine, str]) -> sessions.Rank:
+    """Order lines as a transcript does; what was noted of a message stays with it."""
+    data = line[0].data
+    at = moment(data.get("at")) or datetime.min.replace(tzinfo=UTC)
+    return sessions.rank(str(data.get("role", "")), at, str(data.get("id", line[1])))

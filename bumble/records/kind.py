@@ -1,0 +1,415 @@
+"""A kind of record, declared once: its fields, its files, and all that follows from them.
+
+A record that has a file of its own is a `Record`: a frozen struct whose fields are the keys of the
+front matter, each with its type, its default and the rule by which two sides of it are joined. What
+reads, writes, merges, tells, forgets and checks records walks over that declaration; a special case
+is a method of the record. Knows no kind by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, tzinfo
+from difflib import unified_diff
+from glob import escape
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
+
+from msgspec import Struct, field
+
+from bumble.entity.changes import Change
+from bumble.entity.folder import Entity
+from bumble.files import disk
+from bumble.records import base, fields
+from bumble.records.base import BY_HAND, Provenance
+from bumble.records.fields import BODY, GIVEN, Rule, Values
+from bumble.text import markdown, yaml_edit
+from bumble.text.markdown import Document, YamlDocument
+
+# How a person is forgotten in a kind of file:
+# `lines`: the words of a transcript go, its lines stay; `beside`: goes with the transcript
+# `file`: a file that is theirs alone goes, others lose the id, and the name in the entity's words
+# `parts`: the same for the parts of a file; `portrait`: the person's own goes, and notes of them
+# `values`: what waits of their talks goes; `listed`: nothing, but a name in it is shown
+Forgetting = Literal["lines", "beside", "file", "parts", "portrait", "values", "listed"]
+# What of a file goes into an archive for one reader, who may read what it holds: all or a part.
+Bundling = Literal["whole", "parts", ""]
+# How git merges it: with our driver by meaning, lines of both sides, or as any text.
+Merging = Literal["bumble", "union", ""]
+Told = Iterator[str]  # lines for a log
+MAX_TEXT_LINES = 12  # of a text, in a log
+R = TypeVar("R", bound="Record")
+
+
+class RecordView(Struct, frozen=True):
+    """One record in the fields that all kinds share."""
+
+    id: str  # a title, for knowledge; a time, for the journal
+    text: str
+    origin: Provenance = BY_HAND
+    sources: tuple[str, ...] = ()  # ids of all it rests on
+    people: tuple[str, ...] = ()  # ids of those who took part, or whom it is for
+    at: datetime | None = None  # when it was written, said or lived
+    line: int | None = None  # of the file, from 1, where it begins
+    source: str = ""  # its part of the file, byte for byte, where the file holds several
+    document: Document | None = None  # the whole file, where it holds one record
+    sources_key: str = "from"  # the key of the front matter that says what it rests on
+    times: Mapping[str, datetime] = field(default_factory=dict)  # by key: those that have passed
+    schedules: Mapping[str, str] = field(default_factory=dict)  # by key: cron expressions
+    notes: tuple[RecordView, ...] = ()  # of a portrait: what waits to be worked into it
+
+    def line_of(self, *keys: str) -> int | None:
+        """Return the line of the first of some keys that the record has, else where it begins."""
+        if self.document is None:
+            return self.line
+        lines = (self.document.line_of(key) for key in keys)
+        return next((line for line in lines if line is not None), 1)
+
+
+def unite(*lists: Iterable[str]) -> tuple[str, ...]:
+    """Join lists of ids, each id once, the empty ones left out."""
+    return tuple(dict.fromkeys(record_id for part in lists for record_id in part if record_id))
+
+
+class Record(Struct, frozen=True, kw_only=True):
+    """A record that has a file of its own."""
+
+    FOUND: ClassVar[str] = "from"  # the key that says what it rests on
+    SCHEDULE: ClassVar[str] = ""  # the field that is a cron expression
+    ADDED: ClassVar[str] = "new"  # what a log says of one that came
+    GONE: ClassVar[str] = "gone:"  # and of one that went
+    # keys of which the side counts that is newer, each with the key of the time that says so
+    OF_NEWER: ClassVar[Mapping[str, str]] = {}
+
+    id: Annotated[str, GIVEN]  # the file's stem
+    provenance: Annotated[Provenance, GIVEN]
+    source: Annotated[Document, GIVEN]  # the file as it stands; edits splice its lines
+
+    @property
+    def audience(self) -> tuple[str, ...]:
+        """Who may meet it in a prompt; empty: everyone."""
+        return self.provenance.audience
+
+    @classmethod
+    def drawn(cls, document: Document, record_id: str) -> Mapping[str, Any]:
+        """Return the values that no key alone says."""
+        return {}
+
+    def check(self) -> None:
+        """Raise `ValueError` where its values don't go together."""
+
+    @classmethod
+    def merged(cls, base: Values, current: Values, incoming: Values) -> dict[str, Any]:
+        """Return what the values of two sides become."""
+        taken = {
+            key: fields.of_side(key, fields.newer(current, incoming, time))
+            for key, time in cls.OF_NEWER.items()
+        }
+        return fields.mapping(base, current, incoming, {**cls.rules(), **taken})
+
+    @classmethod
+    def rules(cls) -> dict[str, Rule]:
+        """Return by key how each value is merged."""
+        own = {one.how.name: one.how.merge for one in fields.declared(cls) if one.how.stored}
+        return {**fields.ORIGIN, **own}
+
+    @property
+    def told(self) -> str:
+        """What it says, in words."""
+        return self.source.body
+
+    @property
+    def when(self) -> datetime | None:
+        """When it was written, said or lived."""
+        return getattr(self, "at", None)
+
+    @property
+    def rests_on(self) -> tuple[str, ...]:
+        """Ids of what it rests on, beside those of its provenance."""
+        return ()
+
+    @property
+    def concerned(self) -> tuple[str, ...]:
+        """Ids of those who took part, or whom it is for."""
+        return getattr(self, "people", ())
+
+    @property
+    def notes(self) -> tuple[RecordView, ...]:
+        """What waits to be worked into it."""
+        return ()
+
+    @property
+    def headline(self) -> str:
+        """What a log calls it, behind "new" or "gone:"."""
+        return self.id
+
+    @property
+    def quoted(self) -> str:
+        """What a log quotes of a new one."""
+        return self.told
+
+    def changes_since(self, old: Any) -> Told:
+        """Yield what a log says of its change."""
+        return iter(())
+
+    def view(self) -> RecordView:
+        """Show it in the fields that all kinds share."""
+        schedule = getattr(self, self.SCHEDULE, "")
+        keyed = [(one.how.name, one) for one in fields.declared(type(self)) if one.is_past]
+        times = {key: getattr(self, one.name) for key, one in keyed}
+        return whole_view(
+            self.id,
+            self.source,
+            text=self.told,
+            sources=self.rests_on,
+            people=tuple(filter(None, self.concerned)),
+            at=self.when,
+            sources_key=self.FOUND,
+            times={key: at for key, at in times.items() if at and key in self.source.meta},
+            schedules={self.SCHEDULE: schedule} if schedule else {},
+            notes=self.notes,
+        )
+
+
+def whole_view(record_id: str, document: Document, **values: Any) -> RecordView:
+    """Show a record that has a file of its own; its line is the first of its text."""
+    origin = base.provenance(document.meta)
+    sources = unite(values.pop("sources", ()), origin.sources)
+    behind = document.source[document.body_start :]
+    blank = behind[: len(behind) - len(behind.lstrip("\r\n"))].count("\n")
+    line = document.body_line + (blank if document.body else 0)
+    line = 1 if isinstance(document, YamlDocument) else line
+    told = {"text": document.body, "origin": origin, "sources": sources, "line": line, **values}
+    return RecordView(id=record_id, document=document, **told)
+
+
+def written(value: Any) -> Any:
+    """Return a value as a file holds it."""
+    if isinstance(value, datetime):
+        return base.stamp(value)
+    return list(map(written, value)) if isinstance(value, tuple) else value
+
+
+class Kind(Struct, frozen=True, kw_only=True):
+    """What the rest of the code has to know of one kind of record."""
+
+    name: str  # as `--kind` takes it: `belief`
+    singular: str  # of its records, for people
+    plural: str
+    key: str  # of its count in JSON
+    patterns: tuple[str, ...]  # its files, relative to the entity's folder; one without `*`: a file
+    forgetting: Forgetting
+    # What a `RecordKind` does by itself: text and stem of a file to a record, ValueError if it is
+    # none; a file to views, RecordInvalidError; values of two sides to one; lines for a log.
+    parser: Callable[[str, str], Any] | None = None
+    viewer: Callable[[Path, tzinfo], Sequence[RecordView]] | None = None
+    joiner: Callable[[Values, Values, Values], dict[str, Any]] = fields.origin
+    teller: Callable[[str | None, str | None], Told] | None = None
+    merging: Merging = ""
+    prefix: str = ""  # of ids that are made for its records
+    inner_prefixes: Mapping[str, str] = field(default_factory=dict)  # of ids within, by what has it
+    people_keys: tuple[str, ...] = ("audience",)  # keys of a file that list ids of people
+    text_keys: tuple[str, ...] = ()  # keys of the front matter that hold words, not ids
+    own_words: bool = False  # the entity wrote it, even if the file does not say so
+    file_name: str = ""  # what its only file is called in a list of changes
+    passages: str = ""  # the kind its passages have in the index; empty: it is not searched
+    unasked: bool = False  # whether it comes to mind without being asked for
+    claims: bool = False  # whether what a model wrote in it is told as true
+    retells: bool = False  # whether it is made of other records, and tells nothing new
+    of_now: bool = False  # whether it holds the present and nothing else
+    explained: bool = False  # whether `why` explains it
+    counted: bool = False  # whether `status` counts it
+    page: str = ""  # what exports call a page of it (`type`, in OKF); empty: they have none
+    bundled: Bundling = ""  # empty: an archive for one reader has nothing of it
+    edit: str = ""  # the command that opens it; empty: an editor does
+
+    def parse(self, source: str, stem: str) -> Any:
+        """Read what the text of a file holds; ValueError if that is none of it."""
+        return self.parser(source, stem) if self.parser else None
+
+    def read(self, path: Path, zone: tzinfo) -> Sequence[RecordView]:
+        """Read the records of a file in the fields that all kinds share."""
+        if self.viewer is None:  # it shows none, and is read for what is wrong with it
+            base.load(path, self.parse)
+            return ()
+        return self.viewer(path, zone)
+
+    def join(self, base: Values, current: Values, incoming: Values) -> dict[str, Any]:
+        """Return what the values of two sides become."""
+        return self.joiner(base, current, incoming)
+
+    def tell(self, name: str, before: str | None, after: str | None) -> Told:
+        """Yield what a log says of a change of a file; nothing: its lines are shown."""
+        return self.teller(before, after) if self.teller else iter(())
+
+    @property
+    def is_file(self) -> bool:
+        """Whether there is only one file of it."""
+        return "*" not in self.patterns[0]
+
+    @property
+    def is_lines(self) -> bool:
+        """Whether it is notes of a line each, which git joins by itself."""
+        return self.is_file and self.merging == "union"
+
+    @property
+    def folder(self) -> str:
+        """The folder its files lie in; empty for one file at the top."""
+        return "" if self.is_file else self.patterns[0].partition("/")[0]
+
+    @property
+    def suffix(self) -> str:
+        """The ending of its files' names."""
+        return PurePosixPath(self.patterns[0]).suffix
+
+    def paths(self, entity: Entity) -> list[Path]:
+        """Return its files by name; what a link brings in from outside is passed over."""
+        if self.is_file:
+            path = entity.root / self.patterns[0]
+            disk.settled(path)
+            return [path] if path.exists() else []
+        return self.files(entity.root / self.folder)
+
+    def files(self, folder: Path) -> list[Path]:
+        """Return the files in the kind's folder, by name: ids begin with their time."""
+        return self._glob(folder, [pattern.partition("/")[2] for pattern in self.patterns])
+
+    def locate(self, entity: Entity, stem: str) -> list[Path]:
+        """Return its files of a stem; more than one only where a person has made them."""
+        if self.is_file or not stem or "/" in stem or stem.startswith("."):
+            return []
+        inner = (pattern.partition("/")[2].rpartition("*") for pattern in self.patterns)
+        named = [f"{head}{escape(stem)}{tail}" for head, _, tail in inner]
+        return self._glob(entity.root / self.folder, named)
+
+    def _glob(self, folder: Path, patterns: Sequence[str]) -> list[Path]:
+        paths = [path for pattern in patterns for path in base.paths(folder, pattern)]
+        return sorted(paths, key=lambda path: (self.stem(path), path.name))
+
+    @property
+    def folder_file(self) -> str:
+        """The name that all its files have that lie in a folder each; empty if none do."""
+        names = [PurePosixPath(pattern).name for pattern in self.patterns if not self.is_file]
+        return next((name for name in names if "*" not in name), "")
+
+    def stem(self, path: PurePosixPath | Path) -> str:
+        """Return what a file is named for: its stem, or its folder where all have one name."""
+        return path.parent.name if path.name == self.folder_file else path.stem
+
+
+class RecordKind(Kind, Generic[R], frozen=True, kw_only=True):
+    """A kind whose records have a file each."""
+
+    record: type[R]
+
+    def parse(self, source: str, stem: str = "") -> R:
+        """Read a record from the text of its file; `source.text` gives the same bytes back."""
+        is_yaml = self.suffix == ".yaml"
+        return self.of(YamlDocument.of(source) if is_yaml else markdown.parse(source), stem)
+
+    def of(self, document: Document, record_id: str) -> R:
+        """Read a record from its document."""
+        meta = document.meta
+        values = dict(self.record.drawn(document, record_id))
+        for one in fields.declared(self.record):
+            if one.how is BODY:
+                values[one.name] = document.body
+            elif one.how.stored and one.name not in values:
+                values[one.name] = one.read(meta)
+        origin = base.provenance(meta)
+        made = self.record(id=record_id, provenance=origin, source=document, **values)
+        made.check()
+        return made
+
+    def new(self, record_id: str, body: str, provenance: Provenance | None, **values: object) -> R:
+        """Make a record that is not in the folder yet: its values by key, the empty left out."""
+        meta = base.filled({key: written(value) for key, value in values.items()})
+        meta |= (provenance or BY_HAND).meta()
+        if self.suffix == ".yaml":
+            return self.of(YamlDocument.of(yaml_edit.dump(meta)), record_id)
+        return self.of(markdown.render(meta, body), record_id)
+
+    def load(self, file: Path) -> R:
+        """Read the record in a file; RecordInvalidError if it is none."""
+        return base.load(file, lambda source, _: self.parse(source, self.stem(file)))
+
+    def every(self, folder: Path) -> Iterator[R]:
+        """Yield every record in the kind's folder, by name: ids begin with their time."""
+        yield from map(self.load, self.files(folder))
+
+    def readable(self, folder: Path) -> list[R]:
+        """Return every record that can be read; one broken file stops no talk."""
+        return base.load_all(self.files(folder), self.load)[0]
+
+    def read(self, path: Path, zone: tzinfo) -> Sequence[RecordView]:
+        """Read the record of a file in the fields that all kinds share."""
+        return (self.load(path).view(),)
+
+    def join(self, base: Values, current: Values, incoming: Values) -> dict[str, Any]:
+        """Return what the values of two sides become."""
+        return self.record.merged(base, current, incoming)
+
+    def tell(self, name: str, before: str | None, after: str | None) -> Told:
+        """Yield what a log says of a change of a record."""
+        if self.teller is not None:
+            yield from self.teller(before, after)
+            return
+        old, new = (None if text is None else self.parse(text, name) for text in (before, after))
+        if old is not None and new is not None:
+            yield from new.changes_since(old)
+        elif (one := new or old) is not None:
+            yield f"{one.ADDED if old is None else one.GONE} {one.headline}"
+            yield from quoted(one.quoted)
+
+    def path(self, record_id: str) -> str:
+        """Return where a record lies, relative to the entity folder."""
+        return f"{self.folder}/{record_id}{self.suffix}"
+
+    def plan_new(self, record: R, why: str) -> Change:
+        """Plan to put a new record into the folder."""
+        return base.plan_new(self.path(record.id), record.source, why)
+
+    def plan_edit(
+        self, record: R, values: Mapping[str, Any], why: str, *, body: str | None = None
+    ) -> Change | None:
+        """Plan to change some values by key, None takes one out; all other bytes stay."""
+        stored = {key: None if value is None else written(value) for key, value in values.items()}
+        document = base.with_values(record.source, stored)
+        document = document if body is None else document.with_body(body)
+        return base.plan_edit(self.path(record.id), record.source, document, why)
+
+    def plan_forget(self, record: R, why: str) -> Change:
+        """Plan to remove a record's file."""
+        return base.plan_remove(self.path(record.id), record.source, why)
+
+
+def match(records: Iterable[R], name: str, *attributes: str) -> R | None:
+    """Return the record that one of some attributes names; case, spaces, hyphens don't count."""
+    wanted, everything = disk.same_name(name), list(records)
+    named = ((getattr(one, attribute), one) for attribute in attributes for one in everything)
+    return next((one for spelling, one in named if disk.same_name(spelling) == wanted), None)
+
+
+# Words for a log
+
+
+def quoted(text: str, mark: str = "  ") -> Told:
+    """Yield the first lines of a text, each behind a mark."""
+    rows = text.splitlines()
+    yield from (f"{mark}{row}".rstrip() for row in rows[:MAX_TEXT_LINES])
+    if len(rows) > MAX_TEXT_LINES:
+        yield f"{mark}… {len(rows) - MAX_TEXT_LINES} more lines"
+
+
+def told_anew(what: str, before: str, after: str) -> Told:
+    """Yield a text before and after, where it differs."""
+    if before != after:
+        yield what
+        yield from quoted(before, "- ")
+        yield from quoted(after, "+ ")
+
+
+def changed_lines(before: str | None, after: str | None, context: int = 1) -> Told:
+    """Yield the lines that differ, with some around them."""
+    old, new = ((text or "").splitlines() for text in (before, after))
+    yield from list(unified_diff(old, new, lineterm="", n=context))[2:]

@@ -1,0 +1,262 @@
+"""A folder that somebody else made runs nothing until its owner has looked at what it runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bumble.cli.process import Shell
+from bumble.text import yaml_edit
+from tests.support.chatting import act, script
+from tests.support.running import Run
+
+LATER = "2026-05-25T08:00:00+01:00"
+
+
+@pytest.fixture
+def mark(tmp_path: Path) -> Path:
+    """What a program makes that should not have run."""
+    return tmp_path / "ran"
+
+
+def touching(mark: Path) -> list[str]:
+    return [sys.executable, "-c", f"open({str(mark)!r}, 'a').write('x')"]
+
+
+def allow(run: Run) -> Path:
+    """Let the owner's own config allow programs, wherever that may be."""
+    place = Shell(run.environ, run.entity.root).user_file
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text("tools: {run_command: true}\n", encoding="utf-8")
+    return place
+
+
+def remind(run: Run, name: str, command: list[str], at: str = "2026-05-24T11:00:00+01:00") -> None:
+    """Put a reminder there as a clone or a pull does."""
+    words = json.dumps(command)
+    text = f'---\nat: "{at}"\ndeliver: command\ncommand: {words}\n---\n\nDing.\n'
+    run.write(f"reminders/{name}.md", text)
+
+
+def automate(run: Run, prompt: str, *, enabled: bool = True) -> None:
+    head = f'schedule: "0 8 * * *"\nenabled: {str(enabled).lower()}\n'
+    run.write("automations/look.md", f"---\n{head}---\n\n{prompt}\n")
+
+
+def command_of(mark: Path) -> dict[str, Any]:
+    """The answer of a model that runs a program in an automation."""
+    rule = act("run_command", command=shlex.join(touching(mark)))
+    return {**rule, "purpose": "automation"}
+
+
+def trust(run: Run) -> None:
+    run.ok("config", "trust", str(run.entity.root))
+
+
+def tick(run: Run) -> str:
+    ran = run("tick", "--settle", "-v", "--now", LATER)
+    return ran.out + ran.err
+
+
+def test_a_reminder_that_came_with_the_folder_runs_once_it_is_trusted(run: Run, mark: Path) -> None:
+    allow(run)
+    remind(run, "rem_ding", touching(mark))
+    warnings = tick(run)
+    assert not mark.exists()
+    assert f"bumble config trust {run.entity.root}" in warnings
+    shown = run.ok("config", "trust", str(run.entity.root)).out
+    assert "reminders/rem_ding.md" in shown
+    assert str(mark) in shown
+    tick(run)
+    assert mark.read_text() == "x"
+
+
+@pytest.mark.parametrize("what", ["command", "text", "new"])
+def test_what_a_pull_changes_is_asked_for_again(run: Run, mark: Path, what: str) -> None:
+    allow(run)
+    remind(run, "rem_ding", [sys.executable, "-c", "pass"], at="2027-01-01T08:00:00+01:00")
+    trust(run)
+    if what == "text":
+        file = run.entity.root / "reminders/rem_ding.md"
+        file.write_text(file.read_text().replace("Ding", f"open({str(mark)!r}, 'w')"))
+    else:
+        remind(run, "rem_ding" if what == "command" else "rem_dong", touching(mark))
+    warnings = tick(run)
+    assert not mark.exists()
+    name = "rem_dong" if what == "new" else "rem_ding"
+    assert f"new or changed: reminders/{name}.md" in warnings
+
+
+def test_a_script_of_the_folder_belongs_to_the_command_that_names_it(run: Run, mark: Path) -> None:
+    allow(run)
+    run.write("workspace/bell.py", "pass\n")
+    remind(run, "rem_ding", [sys.executable, "bell.py"])
+    trust(run)
+    run.write("workspace/bell.py", f"open({str(mark)!r}, 'w')\n")
+    tick(run)
+    assert not mark.exists()
+
+
+def test_an_automation_of_a_folder_nobody_trusts_runs_no_program(run: Run, mark: Path) -> None:
+    allow(run)
+    script(run, command_of(mark))
+    automate(run, "Look around.")
+    tick(run)
+    assert not mark.exists()
+
+
+def test_an_automation_runs_a_program_as_long_as_it_is_as_trusted(run: Run, mark: Path) -> None:
+    allow(run)
+    script(run, command_of(mark))
+    automate(run, "Look around.", enabled=False)
+    trust(run)
+    automate(run, "Look around.")  # a pull switches it on
+    tick(run)
+    assert not mark.exists()
+    trust(run)
+    automate(run, "Run whatever lies there.")  # a pull words it anew
+    tick(run)
+    assert not mark.exists()
+    trust(run)
+    file = run.entity.root / "sources/automations/look.yaml"
+    file.write_text("\n".join(line for line in file.read_text().split("\n") if "last:" not in line))
+    tick(run)
+    assert mark.exists()
+
+
+@pytest.mark.parametrize("value", ["tools: {run_command: true}", "prompt: {host_command: [CMD]}"])
+def test_a_setting_that_starts_programs_counts_only_as_it_was_trusted(
+    run: Run, mark: Path, value: str
+) -> None:
+    script(run, act("run_command", command=shlex.join(touching(mark))), act("say", text="Hi."))
+    value = value.replace("[CMD]", json.dumps(touching(mark)))
+    before = run.text("entity.yaml")
+    trust(run)
+    run.write("entity.yaml", f"{before}\n{value}\n")
+    warnings = run("chat", "Hello.").err
+    assert not mark.exists()
+    assert "is ignored" in warnings
+    trust(run)
+    run("chat", "Hello again.")
+    assert mark.exists()
+
+
+def test_the_owners_own_commands_need_no_new_trust(run: Run, mark: Path) -> None:
+    trust(run)
+    assert "is ignored" not in run.ok("config", "set", "tools.run_command", "true").err
+    words = shlex.join(touching(mark))
+    run.ok("remind", "add", "Ding.", "--in", "1m", "--command", words)
+    tick(run)
+    assert mark.read_text() == "x"
+
+
+@pytest.mark.parametrize("own", ["remind", "config"])
+def test_the_owners_own_commands_trust_nothing_that_a_pull_brought(
+    run: Run, mark: Path, own: str, tmp_path: Path
+) -> None:
+    trust(run)
+    run.ok("config", "set", "tools.run_command", "true")
+    remind(run, "rem_ding", touching(mark))
+    if own == "remind":
+        words = shlex.join(touching(tmp_path / "mine"))
+        run.ok("remind", "add", "Mine.", "--in", "1m", "--command", words)
+    else:
+        run.ok("config", "set", "tools.command_timeout_seconds", "5")
+    tick(run)
+    assert not mark.exists()
+
+
+def test_an_address_that_a_pull_brought_is_not_trusted_by_another_setting(run: Run) -> None:
+    run.ok("config", "set", "llm.base_url", "https://mine.example/v1")
+    trust(run)
+    run.write("entity.yaml", run.text("entity.yaml").replace("mine.example", "evil.example"))
+    run.ok("config", "set", "cognition.gate.enabled", "false")
+    assert run.ok("config", "get", "llm.base_url").out == "\n"
+
+
+def test_trust_ends_with_untrust(run: Run, mark: Path) -> None:
+    user_file = allow(run)
+    remind(run, "rem_ding", touching(mark))
+    trust(run)
+    run.ok("config", "untrust", str(run.entity.root))
+    tick(run)
+    assert not mark.exists()
+    assert not yaml_edit.parse_mapping(user_file.read_text())["trusted"]
+
+
+def test_no_program_runs_in_a_talk_with_a_clone(run: Run, mark: Path) -> None:
+    allow(run)
+    script(run, act("run_command", command=shlex.join(touching(mark))), act("say", text="Hi."))
+    warnings = run("chat", "Hello.").err
+    assert not mark.exists()
+    assert "`tools.run_command` is ignored" in warnings
+
+
+@pytest.mark.parametrize("words", [["--as", "Kim"], ["--with", "Kim"]])
+def test_speech_of_others_runs_no_program(run: Run, mark: Path, words: list[str]) -> None:
+    allow(run)
+    trust(run)
+    rule = act("run_command", command=shlex.join(touching(mark)))
+    script(run, rule, act("say", text="Hi."))
+    run("chat", *words, "Run it.")
+    assert not mark.exists()
+    script(run, rule, act("say", text="Hi."))
+    run("chat", "Run it.")  # its owner, alone
+    assert mark.exists()
+
+
+def test_a_reminder_that_repeats_is_as_trusted_after_it_was_said(run: Run, mark: Path) -> None:
+    run.ok("config", "trust", str(run.entity.root))
+    run.ok("config", "set", "tools.run_command", "true")
+    words = shlex.join(touching(mark))
+    run.ok("remind", "add", "Ding.", "--cron", "0 * * * *", "--command", words)
+    run.ok("remind", "run", "--now", "2026-05-24T14:00:00+01:00")
+    run.ok("remind", "run", "--now", "2026-05-24T16:00:00+01:00")
+    assert mark.read_text() == "xx"
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        'deliver: command\n"\\x63ommand": {}',
+        "deliver: command\n? command\n: {}",
+        "x: &x {{deliver: command, command: {}}}\n<<: *x",
+        "deliver: !!str command\n!!str command: {}",
+    ],
+)
+def test_a_command_is_seen_however_it_is_spelt(run: Run, mark: Path, head: str) -> None:
+    allow(run)
+    trust(run)
+    words = head.format(json.dumps(touching(mark)))
+    place = "reminders/rem_odd.md"
+    run.write(place, f'---\nat: "2026-01-01T08:00:00+00:00"\n{words}\n---\n\nDing.\n')
+    tick(run)
+    assert not mark.exists()
+
+
+def git(run: Run, *words: str) -> None:
+    name = ("-c", "user.name=Eve", "-c", "user.email=eve@example.org")
+    subprocess.run(["git", *name, *words], cwd=run.entity.root, check=True, capture_output=True)
+
+
+def test_an_undo_trusts_nothing_that_comes_back(run: Run, mark: Path) -> None:
+    run.environ["PATH"] = os.environ["PATH"]
+    git(run, "init", "-q")
+    remind(run, "rem_ding", touching(mark))
+    git(run, "add", "-A")
+    git(run, "commit", "-qm", "made")
+    git(run, "rm", "-q", "reminders/rem_ding.md")
+    git(run, "commit", "-qm", "forget", "-m", "Cycle: remind remove")
+    allow(run)
+    trust(run)
+    run.ok("undo", "--last", "--force")
+    assert (run.entity.root / "reminders/rem_ding.md").exists()
+    tick(run)
+    assert not mark.exists()

@@ -1,0 +1,188 @@
+"""Bytes that are no text: as an argument, typed, piped, or stored long ago."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from prompt_toolkit.application import create_app_session
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.output import DummyOutput
+
+from bumble.entity.folder import Entity
+from tests.support.chatting import act, script
+from tests.support.repository import git
+from tests.support.running import Run
+from tests.support.sweeps import turns
+
+CAFE = os.fsdecode(b"caf\xe9")  # as a terminal of another century sends it
+NO_UTF8_LOCALE = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+
+def answering(run: Run) -> Run:
+    script(run, act("say", text="Hello Sam.") | {"always": True})
+    return run
+
+
+def texts(entity: Entity) -> list[str]:
+    (file,) = entity.sessions.glob("*/messages.jsonl")
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    return [one["text"] for one in lines if one.get("role") == "user"]
+
+
+def goes_on(run: Run) -> None:
+    """Every command that reads the conversation does."""
+    answering(run)
+    for words in (
+        ["chat", "Hello again."],
+        ["status"],
+        ["context", "list"],
+        ["session", "show"],
+        ["session", "list", "--json"],
+        ["recall", "hello"],
+        ["tick", "--dry-run"],
+        ["compact", "--dry-run"],
+    ):
+        ran = run(*words)
+        assert ran.code in (0, 21), (words, ran.err)
+        assert "bug" not in ran.err, words
+    assert "bug" not in run("doctor").err
+
+
+@pytest.mark.parametrize(
+    "words",
+    turns(
+        2,
+        [
+            ["chat", CAFE],
+            ["chat", "in the", CAFE],
+            ["chat", "hello", "--as", CAFE],
+            ["chat", "hello", "--with", f"bo,{CAFE}"],
+            ["chat", "hello", "--session", CAFE],
+            ["recall", CAFE],
+            ["journal", "add", CAFE],
+            ["knowledge", "set", "Sam", CAFE],
+            ["knowledge", "set", CAFE, "likes tea"],
+            ["remind", "add", CAFE, "--in", "1h"],
+            ["person", "show", CAFE],
+            ["config", "set", "llm.model", CAFE],
+            ["config", "get", CAFE],
+            ["session", "show", CAFE],
+        ],
+    ),
+    ids=lambda words: "-".join([*words[:2], str(len(words))]).encode("ascii", "replace").decode(),
+)
+def test_an_argument_that_is_no_text_is_refused_and_nothing_is_stored(
+    run: Run, words: list[str]
+) -> None:
+    answering(run)
+    before = run.state()
+    ran = run(*words)
+    assert ran.code == 2
+    assert "bug" not in ran.err
+    assert run.state() == before
+    goes_on(run)
+
+
+@pytest.mark.parametrize("words", [["chat", "Hello."], ["status"], ["doctor"], ["index"]])
+@pytest.mark.parametrize("named", [True, False])
+def test_a_folder_whose_path_is_no_text_is_refused(run: Run, words: list[str], named: bool) -> None:
+    answering(run)
+    place = run.entity.root.rename(run.entity.root.with_name(CAFE))
+    ran = run(*words, *(["-e", str(place)] if named else []), cwd=place)
+    assert (ran.code, "path is not UTF-8" in ran.err) == (13, True)
+
+
+def test_standard_input_is_read_whatever_it_holds(run: Run) -> None:
+    answering(run)
+    sent = subprocess.run(
+        [sys.executable, "-m", "bumble", "chat", "-e", str(run.entity.root), "-"],
+        input=b"caf\xe9 \x80",
+        env=run.environ | {"PATH": os.environ["PATH"]},
+        capture_output=True,
+        check=False,
+    )
+    assert sent.returncode == 0, sent.stderr
+    assert texts(run.entity) == ["caf\ufffd \ufffd"]
+    goes_on(run)
+
+
+def test_what_is_typed_at_the_terminal_is_read_whatever_it_holds(run: Run) -> None:
+    answering(run)
+    with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
+        pipe.send_bytes(b"caf\xe9 there\r/quit\r")
+        ran = run("chat", terminal=True)
+    assert ran.code == 0, ran.err
+    assert [one[:3] for one in texts(run.entity)] == ["caf"]
+    goes_on(run)
+
+
+@pytest.mark.parametrize("locale", [NO_UTF8_LOCALE, {"LC_ALL": "C"}])
+def test_no_locale_changes_what_was_said(run: Run, locale: dict[str, str]) -> None:
+    answering(run)
+    told = subprocess.run(
+        [sys.executable, "-m", "bumble", "chat", "-e", str(run.entity.root), "né à 🐝"],
+        env=run.environ | {"PATH": os.environ["PATH"]} | locale,
+        capture_output=True,
+        check=False,
+    )
+    assert told.returncode == 0, told.stderr
+    assert texts(run.entity) == ["né à 🐝"]
+
+
+@pytest.mark.parametrize("half", turns(3, [r"\udce9", r"\ud800", r"\uDFFF"]))
+@pytest.mark.parametrize("where", ["text", "name", "arguments", "raw"])
+def test_a_transcript_that_holds_one_already_is_read(run: Run, half: str, where: str) -> None:
+    answering(run)
+    run.ok("chat", "What of the caf!?")
+    (file,) = run.entity.sessions.glob("*/messages.jsonl")
+    source = file.read_bytes()
+    bad = half.encode()
+    if where == "text":
+        source = source.replace(b"caf!", b"caf" + bad)
+    elif where == "raw":
+        source = source.replace(b"caf!", b"caf\xe9")
+    elif where == "name":
+        source = source.replace(b'"name":"Sam"', b'"name":"S' + bad + b'"')
+    else:
+        lines = source.splitlines(keepends=True)
+        call = b'"tool_calls":[{"id":"c","name":"recall","arguments":{"query":"a' + bad + b'"}}],'
+        lines[-1] = lines[-1].replace(b'"text":', call + b'"text":')
+        source = b"".join(lines)
+    assert source != file.read_bytes()
+    file.write_bytes(source)
+    goes_on(run)
+    assert file.read_bytes().startswith(source)
+
+
+def test_a_setting_of_the_environment_that_is_no_text_is_refused(run: Run) -> None:
+    run.environ["BUMBLE_LLM_MODEL"] = CAFE
+    ran = run("status")
+    assert (ran.code, "BUMBLE_LLM_MODEL: it is not UTF-8" in ran.err) == (12, True)
+
+
+def test_a_new_entity_of_a_folder_whose_name_is_no_text(run: Run, tmp_path: Path) -> None:
+    ran = run("new", CAFE, "--owner", "Sam", "--timezone", "UTC", cwd=tmp_path)
+    assert (ran.code, "path is not UTF-8" in ran.err) == (13, True)
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_no_locale_ends_a_command_whose_words_go_to_git_and_into_names(run: Run) -> None:
+    root = run.entity.root
+    git(root, "init", "-q")
+    for words in (["person", "add", "Zoë"], ["journal", "add", "né à … " * 30]):
+        told = subprocess.run(
+            [sys.executable, "-m", "bumble", *words, "-e", str(root)],
+            env=run.environ | {"PATH": os.environ["PATH"]} | NO_UTF8_LOCALE,
+            capture_output=True,
+            check=False,
+        )
+        assert told.returncode == 0, told.stderr
+    assert (root / "relationships/zoë.md").is_file()
+    assert "Zoë" in git(root, "log", "--format=%B")
+    assert "né à …" in run.text("journal.md")

@@ -1,0 +1,117 @@
+"""An endpoint may fill its fields with anything: that is an error of its, never a crash."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from bumble.errors import AnswerInvalidError, ModelUnreachableError
+from bumble.llm.endpoints import ollama as connect_ollama
+from bumble.llm.endpoints import openai as connect_openai
+from bumble.llm.http_model import HttpModel
+from bumble.llm.protocol import PromptMessage, Request, Usage
+from tests.support import ollama_wire, openai_wire
+from tests.support.fake_server import FakeServer
+from tests.support.openai_wire import DONE, event
+
+REQUEST = Request([PromptMessage("user", "Hi")], max_tokens=100)
+CHAT = openai_wire.CHAT
+ODD: list[Any] = [None, True, 7, 1.5, -1, "text", [], [[]], [None], [7], ["x"], {}, {"a": []}]
+
+
+def openai(server: FakeServer, *events: Any) -> HttpModel:
+    lines = [
+        each if isinstance(each, bytes) else b"data: " + json.dumps(each).encode() + b"\n\n"
+        for each in events
+    ]
+    server.routes[CHAT] = openai_wire.says(*lines, DONE)
+    return connect_openai(f"{server.url}/v1", "m", sleep=lambda _: None)
+
+
+def odd_events(value: Any) -> list[Any]:
+    delta: dict[str, Any] = {"content": "Hi"}
+    choice: dict[str, Any] = {"index": 0, "delta": delta, "finish_reason": "stop"}
+    call = {"index": 0, "id": "1", "function": {"name": "f", "arguments": "{}"}}
+    return [
+        value,
+        {"choices": value},
+        {"choices": [value]},
+        {"choices": [{**choice, "delta": value}]},
+        {"choices": [{**choice, "finish_reason": value}]},
+        *({"choices": [{**choice, "delta": {**delta, name: value}}]} for name in FIELDS),
+        {"choices": [{**choice, "delta": {"tool_calls": [value]}}]},
+        *({"choices": [{**choice, "delta": {"tool_calls": [{**call, n: value}]}}]} for n in call),
+        {"choices": [choice], "usage": value},
+        {"choices": [choice], "usage": {"prompt_tokens": value, "completion_tokens": value}},
+        {"choices": [choice], "usage": {"prompt_tokens_details": value}},
+        {"error": value, "choices": [choice]},
+    ]
+
+
+FIELDS = ("content", "reasoning_content", "reasoning", "tool_calls", "role")
+
+
+@pytest.mark.parametrize("value", ODD, ids=str)
+def test_a_field_of_another_type_is_an_answer_or_an_error_of_the_servers(
+    server: FakeServer, value: Any
+) -> None:
+    for odd in odd_events(value):
+        model = openai(server, odd)
+        try:
+            completion = model.complete(REQUEST)
+        except (AnswerInvalidError, ModelUnreachableError) as problem:
+            assert problem.exit_code in (20, 21)
+            continue
+        assert isinstance(completion.text, str)
+        completion.text.encode()
+        for count in (completion.usage.prompt_tokens, completion.usage.cached_tokens):
+            assert count is None or type(count) is int
+
+
+@pytest.mark.parametrize("choices", ["x", {"a": 1}, 7])
+def test_choices_that_are_no_list_are_named(server: FakeServer, choices: Any) -> None:
+    with pytest.raises(AnswerInvalidError, match=r"choices is .*, not a list"):
+        openai(server, {"choices": choices}).complete(REQUEST)
+
+
+def test_content_in_parts_is_put_together(server: FakeServer) -> None:
+    parts = [{"type": "text", "text": "Hel"}, {"type": "image_url"}, {"type": "text", "text": "lo"}]
+    events = (event({"content": parts}), event({"content": [" there"]}, "stop"))
+    completion = openai(server, *events).complete(REQUEST)
+    assert (completion.text, completion.usage) == ("Hello there", Usage())
+
+
+def test_half_characters_become_whole_ones(server: FakeServer) -> None:
+    completion = openai(server, event({"content": "a\ud83d b"}, "stop")).complete(REQUEST)
+    assert completion.text == "a\ufffd b"
+
+
+@pytest.mark.parametrize("value", ODD, ids=str)
+def test_ollama_may_say_anything_too(server: FakeServer, value: Any) -> None:
+    whole = json.loads(ollama_wire.part("Hi", done=True, done_reason="stop"))
+    odd = [value, *({**whole, name: value} for name in (*whole, "error", "prompt_eval_count"))]
+    odd += [{**whole, "message": {**whole["message"], n: value}} for n in ("content", "tool_calls")]
+    for each in odd:
+        line = json.dumps(each).encode() + b"\n"
+        server.routes["/api/chat"] = ollama_wire.says(line)
+        server.routes["/api/show"] = server.routes["/api/ps"] = lambda exchange: exchange.json(
+            value
+        )
+        model = connect_ollama("m", host=server.url, sleep=lambda _: None)
+        try:
+            completion = model.complete(REQUEST)
+        except (AnswerInvalidError, ModelUnreachableError) as problem:
+            assert problem.exit_code in (20, 21)
+        else:
+            completion.text.encode()
+
+
+@pytest.mark.parametrize("value", ODD, ids=str)
+def test_what_it_says_of_its_models_only_informs(server: FakeServer, value: Any) -> None:
+    model = openai(server, event({"content": "Hi"}, "stop"))
+    server.routes["/v1/models"] = lambda exchange: exchange.json({"data": value})
+    server.routes["/props"] = lambda exchange: exchange.json({"default_generation_settings": value})
+    assert model.context_tokens is None
+    assert model.complete(REQUEST).text == "Hi"

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from tests.support.living import talked
+from tests.support.running import Run
+
+AT = "2026-05-24T09:00:00+01:00"
+
+
+def lived(run: Run) -> Run:
+    """This morning Sam and Bo talked; in May something happened, and Bo told something alone."""
+    talked(run.entity, "ses_1", ("sam", "My boat floats."), ("ada", "At last!"))
+    run.write(
+        "episodes/2026/05/ep_01KSA0000000000000000000E1.md",
+        f"---\nat: {AT}\nsignificance: 0.5\npeople: [sam]\n---\n\n# Boat\n\nSam's boat floats.\n",
+    )
+    run.write(
+        "beliefs/bel_01KSA0000000000000000000B2.md",
+        f"---\ncategory: world_fact\nconfidence: 0.8\nformed: {AT}\naudience: [bo]\n---\n\n"
+        "Bo hides the gold.\n",
+    )
+    run.write("relationships/sam.md", "---\nnames: [Sam, Sammy]\n---\n\nA sailor with a dog.\n")
+    run.write("relationships/bo.md", "---\nnames: [Bo]\naudience: [bo]\n---\n\nA pirate.\n")
+    return run
+
+
+def test_a_day_is_one_screen_without_ids(run: Run) -> None:
+    shown = lived(run).ok("show", "--now", "2026-05-24T20:00").out
+    for words in ("with Sam: My boat floats.", "What happened", "Boat: Sam's boat floats."):
+        assert words in shown, words
+    assert not any(prefix in shown for prefix in ("ses_", "ep_", "bel_", "msg_"))
+    assert (
+        "gold" not in shown and "gold" in run.ok("show", "--all", "--now", "2026-05-24T20:00").out
+    )
+    assert len(shown.splitlines()) <= 24
+
+
+def test_a_week_has_days_and_a_quiet_day_says_so(run: Run) -> None:
+    week = lived(run).ok("show", "week", "--now", "2026-05-27T20:00", "--json").data
+    assert (week["from"], week["to"]) == ("2026-05-21", "2026-05-27")
+    assert [one["text"] for one in week["session"]] == ["My boat floats."]
+    assert "24 May" in run.ok("show", "week", "--now", "2026-05-27T20:00").out
+    quiet = run.ok("show", "--now", "2026-05-27T20:00").out
+    assert "Nothing yet." in quiet and "24 May 2026" in quiet
+
+
+def test_a_person_is_shown_as_the_owner_may_see_them(run: Run) -> None:
+    shown = lived(run).ok("show", "sammy").out
+    assert shown.startswith("Sam, also Sammy") and "A sailor with a dog." in shown
+    assert "Sam's boat floats." in shown
+    assert "pirate" not in run.ok("show", "Bo").out
+    assert "pirate" in run.ok("show", "Bo", "--all").out
+    assert run("show", "Nobody").code == 1
+
+
+def test_a_newborn_has_nothing_to_show_and_says_what_to_do(run: Run) -> None:
+    assert 'bumble chat "Hello Ada"' in run.ok("show").out

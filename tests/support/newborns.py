@@ -1,0 +1,43 @@
+"""Ada, who belongs to Sam and lives in Lisbon: made once a process, and copied."""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+from bumble.entity import approvals, create
+from bumble.entity.create import NewEntity
+from bumble.entity.folder import Entity
+
+Make = Callable[[Path], Entity]
+PLACE = Path(tempfile.mkdtemp(prefix="bumble-newborn-"))
+atexit.register(shutil.rmtree, PLACE, ignore_errors=True)
+
+
+@cache
+def _made(owner: str, zone: str) -> Path:
+    place = Path(tempfile.mkdtemp(dir=PLACE))
+    return create.create(place / "ada", NewEntity("Ada", "curious", owner, zone)).root
+
+
+@cache
+def _kept(make: Make) -> Path:
+    return make(Path(tempfile.mkdtemp(dir=PLACE)) / "ada").root
+
+
+def copy(make: Make, root: Path) -> Entity:
+    """Put into a folder what a function makes of one: it is made once a process."""
+    shutil.copytree(_kept(make), root, symlinks=True)
+    approvals.begin(root)
+    return Entity(root)
+
+
+def ada(root: Path, owner: str = "Sam", zone: str = "Europe/Lisbon") -> Entity:
+    """Put Ada into a folder, as somebody who was made there."""
+    shutil.copytree(_made(owner, zone), root)
+    approvals.begin(root)
+    return Entity(root)
