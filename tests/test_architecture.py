@@ -17,6 +17,20 @@ def test_every_module_stands_in_the_tree_with_its_own_first_line() -> None:
     assert len(re.findall(r"^- `\w+\.py` \S", PAGE, re.MULTILINE)) == len(modules)
 
 
+def test_every_module_that_the_page_names_is_there() -> None:
+    prose = PAGE.partition("<!-- tree -->")[0]
+    named = set(re.findall(r"`((?:[a-z_]+/)+[a-z_]*(?:\.[a-z]+)*)", prose)) - {
+        "sources/",
+        "release/",
+    }
+    package, missing = reference.PACKAGE, []
+    for name in sorted(named):
+        plain = name.partition(".")[0]
+        if not ((package / name).exists() or (package / f"{plain}.py").exists()):
+            missing.append(name)
+    assert [name for name in missing if not name.startswith(("tests/", "bench/"))] == []
+
+
 def test_the_rooms_are_listed_in_the_order_of_imports() -> None:
     table = PAGE.partition("## Rooms")[2].partition("## Words")[0]
     rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]

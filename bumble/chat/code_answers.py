@@ -27,6 +27,7 @@ from bumble.runtime.runtime import Runtime
 
 MORNING = 9  # the hour of a reminder for which none was named
 KNOWN, TALKED = 10, 6  # lines of what is known, and of what was said
+OTHER_QUESTIONS = ("ask_memory", "ask_entity", "ask_world")
 MOST_NUMBER = 10**15  # of a sum: what is larger is not written out
 _OPERATORS: Mapping[type, Callable[[float, float], float]] = {
     ast.Add: operator.add,
@@ -54,8 +55,8 @@ def answer(runtime: Runtime, heard: Heard, reading: Reading, words: Templates) -
     if said.has("calculate") and (result := calculated(heard.message.text, words.signs)):
         return CodeReply(result, "calculate")
     asked = max(ASKED, key=lambda intent: said.scores.get(intent, -1.0))
-    surely = said.has(asked) and said.scores[asked] >= said.scores["ask_memory"]
-    if not surely:
+    others = [said.scores.get(intent, -1.0) for intent in OTHER_QUESTIONS]
+    if not said.has(asked) or said.scores[asked] < max(others):
         return None
     return CodeReply(ASKED[asked](runtime, heard, reading.language, words), asked)
 

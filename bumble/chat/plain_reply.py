@@ -206,7 +206,8 @@ def _known(runtime: Runtime, turn: Turn, template: Templates) -> CodeReply | Non
     if by_code is not None:
         return by_code
     asks = reading.main in ASKS_MEMORY
-    if not asks and not (reading.main == "tell" and heard.message.text.rstrip().endswith(QUESTION)):
+    is_question = heard.message.text.rstrip().endswith(QUESTION)
+    if not asks and not (is_question and (reading.main == "tell" or not reading.is_sure)):
         return None
     told = memory_answer.heard(runtime, heard.session)
     found = memory_answer.answer(runtime, heard.session, told)

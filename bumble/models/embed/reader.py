@@ -46,6 +46,11 @@ class MessageReading(Struct, frozen=True):
         return any(self.scores.get(intent, -1.0) > 0 for intent in intents)
 
     @property
+    def is_sure(self) -> bool:
+        """Whether it is surely something."""
+        return any(score > 0 for score in self.scores.values())
+
+    @property
     def introduced(self) -> str:
         """The name by which its speaker introduces themselves; empty where nobody does.
 
@@ -58,9 +63,8 @@ class MessageReading(Struct, frozen=True):
 
     @property
     def main(self) -> str:
-        """What it is most surely; `tell` where nothing shows."""
-        intent = max(self.scores, key=lambda name: self.scores[name], default="tell")
-        return intent if self.scores.get(intent, -1.0) > 0 else "tell"
+        """What it is most surely, in doubt too: the best guess is better than none."""
+        return max(self.scores, key=lambda name: self.scores[name], default="tell")
 
 
 class MessageReader(Protocol):
