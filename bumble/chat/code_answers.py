@@ -27,7 +27,8 @@ from bumble.runtime.runtime import Runtime
 
 MORNING = 9  # the hour of a reminder for which none was named
 KNOWN, TALKED = 10, 6  # lines of what is known, and of what was said
-OTHER_QUESTIONS = ("ask_memory", "ask_entity", "ask_world")
+# Questions that code can't answer; of memory all that code answers seems to be, too.
+OTHER_QUESTIONS = {"ask_memory": 1.0, "ask_entity": 0.0, "ask_world": 0.0}
 MOST_NUMBER = 10**15  # of a sum: what is larger is not written out
 _OPERATORS: Mapping[type, Callable[[float, float], float]] = {
     ast.Add: operator.add,
@@ -55,15 +56,17 @@ def answer(runtime: Runtime, heard: Heard, reading: Reading, words: Templates) -
     if said.has("calculate") and (result := calculated(heard.message.text, words.signs)):
         return CodeReply(result, "calculate")
     asked = max(ASKED, key=lambda intent: said.scores.get(intent, -1.0))
-    others = [said.scores.get(intent, -1.0) for intent in OTHER_QUESTIONS]
+    others = [said.scores.get(intent, -1.0) - lead for intent, lead in OTHER_QUESTIONS.items()]
     if not said.has(asked) or said.scores[asked] < max(others):
         return None
     return CodeReply(ASKED[asked](runtime, heard, reading.language, words), asked)
 
 
 def _name(runtime: Runtime, heard: Heard, language: str, words: Templates) -> str:
+    """Say both names: who asks for one is not surely told from who asks for the other."""
     unnamed = heard.who.name.casefold() == "you"
-    return words.nameless if unnamed else words.name.format(who=heard.who.name)
+    theirs = words.nameless if unnamed else words.name.format(who=heard.who.name)
+    return f"{theirs} {words.self.format(name=runtime.identity.name)}"
 
 
 def _clock(runtime: Runtime, heard: Heard, language: str, words: Templates) -> str:

@@ -178,7 +178,7 @@ def generate(runtime: Runtime, turn: Turn, voice: ReplyStream) -> WrittenReply:
     known = _known(runtime, turn, template)
     if known is not None:
         return _said(outcome, refused, known, voice.say)
-    is_task = reading.has(*TASKS) or bool(turn.heard.attached)
+    is_task = reading.has(*TASKS) or reading.main in TASKS or bool(turn.heard.attached)
     try:
         if asks_model(runtime, turn.reading.language):
             voice.sign()
@@ -207,7 +207,7 @@ def _known(runtime: Runtime, turn: Turn, template: Templates) -> CodeReply | Non
         return by_code
     asks = reading.main in ASKS_MEMORY
     is_question = heard.message.text.rstrip().endswith(QUESTION)
-    if not asks and not (is_question and (reading.main == "tell" or not reading.is_sure)):
+    if not asks and (not is_question or reading.has("ask_entity", "task")):
         return None
     told = memory_answer.heard(runtime, heard.session)
     found = memory_answer.answer(runtime, heard.session, told)

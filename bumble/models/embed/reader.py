@@ -46,11 +46,6 @@ class MessageReading(Struct, frozen=True):
         return any(self.scores.get(intent, -1.0) > 0 for intent in intents)
 
     @property
-    def is_sure(self) -> bool:
-        """Whether it is surely something."""
-        return any(score > 0 for score in self.scores.values())
-
-    @property
     def introduced(self) -> str:
         """The name by which its speaker introduces themselves; empty where nobody does.
 
