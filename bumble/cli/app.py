@@ -119,12 +119,12 @@ COMMANDS = {
 DAILY = "Every day"
 SECTIONS = {
     DAILY: (
-        *("new", "chat", "show", "recall", "why", "person", "journal", "remind", "import"),
+        *("new", "chat", "show", "recall", "why", "person", "remind", "import"),
         *("report", "undo", "status", "model"),
     ),
     "Try, set up, keep well": ("demo", "doctor", "config", "index", "migrate", "eval"),
     "What it remembers": (
-        *("knowledge", "belief", "episode", "skill", "project", "session"),
+        *("knowledge", "belief", "episode", "journal", "skill", "project", "session"),
         *("deep-recall", "petri", "catalyze", "catalysts"),
     ),
     "What it does by itself": (

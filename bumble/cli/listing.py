@@ -88,7 +88,8 @@ class Viewer:
             heads = [name for name in HEADS if name in fields and getattr(record, name)]
             values |= dict.fromkeys(heads, withheld(origin))
             empty = [name for name in BODIES if name in fields]
-            empty += ["id"] if "label" in fields or ("title" in fields and "id" in fields) else []
+            if "id" in fields and {"label", "title", "name"} & set(fields):
+                empty.append("id")  # it may be made of the words
             values |= {name: type(getattr(record, name))() for name in empty}
         return replace(record, **values) if values else record  # type: ignore[type-var]
 

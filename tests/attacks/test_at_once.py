@@ -61,8 +61,7 @@ def test_a_full_disk_is_told_in_words(tmp_path: Path) -> None:
     database = create(tmp_path / "memory.db")
     database.rows("pragma max_page_count = 1")
     with pytest.raises(FolderUnwritableError, match="the disk is full"), database.transaction():
-        rows = [(n, "x" * 10_000) for n in range(100)]
-        database.run("insert into texts (id, text) values (?, ?)", rows)
+        database.put("texts", ("id", "text"), [(n, "x" * 10_000) for n in range(100)])
     database.close()
 
 

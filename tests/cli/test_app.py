@@ -238,6 +238,7 @@ def broken(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     module.app = group  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "bumble.cli.commands.broken", module)
     monkeypatch.setitem(app.COMMANDS, "broken", ("broken", "Fail."))
+    monkeypatch.setattr(app, "_command_line", app._command_line.__wrapped__)
 
 
 def test_a_bug_keeps_its_traceback_in_a_file_that_the_message_names(

@@ -79,6 +79,7 @@ SHOWING = {
     ("report", "-"): ("belief", "episode", "journal", "portrait", "message", "dream"),
     ("session", "list"): (),
     ("session", "show", "ses_bo"): ("message", "brief", "call"),
+    ("show", "bo"): ("portrait", "dynamic"),
     ("skill", "list"): ("skill",),
     ("skill", "show", "Lighthouseskill"): ("skill",),
     ("soma",): ("felt", "noise"),

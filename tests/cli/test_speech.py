@@ -178,6 +178,8 @@ def test_json_at_a_terminal_is_json(at_terminal: Callable[..., Terminal]) -> Non
 def test_a_question_stands_on_a_line_of_its_own(
     run: Run, at_terminal: Callable[..., Terminal], weights_folder: Path
 ) -> None:
+    may = {"abilities": {"talk": {"any": "choose"}, "memory": {"any": "choose"}}}
+    script(run, may, act("say", text=TEXT))
     with_weights(run, weights_folder)
     terminal = at_terminal("chat", "Hello, I'm Mira.")
     terminal.wait_for("[Y/n]")

@@ -25,13 +25,13 @@ def test_what_is_missing_or_private_is_named(built: tuple[Path, Path], tmp_path:
     wheel, sdist = tmp_path / "a.whl", tmp_path / "a.tar.gz"
     with zipfile.ZipFile(built[0]) as old, zipfile.ZipFile(wheel, "w") as new:
         for name in old.namelist():
-            if name != "bumble/prompts/system.md":
+            if name != "bumble/llm/prompts/system.md":
                 new.writestr(name, old.read(name))
         new.writestr("tests/data/redteam.yaml", "")
     with tarfile.open(sdist, "w:gz") as archive:
         archive.add(os.devnull, "bumble-1/secrets.yaml")
     found = contents.problems(wheel, sdist)
-    assert "the wheel lacks bumble/prompts/system.md" in found
+    assert "the wheel lacks bumble/llm/prompts/system.md" in found
     assert "the wheel should not hold tests/data/redteam.yaml" in found
     assert "the sdist should not hold secrets.yaml" in found
     assert "the sdist lacks LICENSE" in found

@@ -84,7 +84,7 @@ SCHEMA = {
     "required": ["beliefs"],
 }
 MODELS = catalog.BUILT_IN.read_bytes().split(b"\n  - name: ")
-SCRIPT = "- Hello\n- {purpose: x, json: {a: []}}\n- {text: A, probabilities: {A: 1}}\n"
+SCRIPT = "- Hello\n- {purpose: x, json: {a: []}}\n- {text: A, always: true}\n"
 NOTE = "---\nname: a\ntype: b\n---\n# A\n\nSam [[b]].\n"
 CASES_OF_MODELS = (
     '{"schema":1,"identity":"m","model":"m","languages":{"en":{"version":1,"at":"2026-01-01",'

@@ -96,4 +96,4 @@ def test_an_unusable_answer_says_so_and_waits(talked: Run) -> None:
     ran = talked.ok("distill", "--now", NOW, "-v")
     assert "Nothing was made of it" in ran.out
     assert "try 1 of 3" in ran.out
-    assert "distill: msg_001" in talked.text("state.yaml")
+    assert "ses_1: msg_001" in talked.text("state.yaml")

@@ -49,8 +49,9 @@ def test_check_names_each_gate_and_counts_the_pairs(nights: Run) -> None:
         "cooldown",
         "hours",
         "daily cap",
+        "model",
     ]
-    assert [gate["passes"] for gate in data["gates"]] == [False, True, True, True, True]
+    assert [gate["passes"] for gate in data["gates"]] == [False, True, True, True, True, True]
     assert data["due"] is False
     assert (data["eligible_pairs"], data["similarity"]) == (15, "none")
     assert "15 pairs of memories may meet; no embedding model" in nights.ok("dream", "--check").out

@@ -117,7 +117,7 @@ def test_two_clones_live_apart_and_merge_by_meaning(ada: Run, tmp_path: Path) ->
     facts = ada.text("knowledge.md")
     assert "Sam likes tea." in facts
     assert "Sam likes rain." in facts
-    assert ada.text("state.yaml").count("appraise") == 2
+    assert ada.text("state.yaml").count(": msg_") == 2
     problems = [
         one for one in ada("doctor", "--json").data["findings"] if one["level"] == "problem"
     ]

@@ -44,13 +44,13 @@ def test_one_broken_layer_does_not_hide_another(entity: Entity, tmp_path: Path) 
     user.write_text("x: [\n")
     entity.file.write_text("schema_version: 3\nname: Ada\n\nrecal: {}\n")
     read, found = check_machine.check_settings(
-        entity.file, user, {"BUMBLE_RECALL_LEXICAL_WEIGHT": "many"}
+        entity.file, user, {"BUMBLE_LIMITS_LOCK_TIMEOUT_SECONDS": "many"}
     )
     assert read is None
     assert codes(found) == ["settings-invalid"] * 3
     assert [(one.path, one.line) for one in found[:2]] == [("entity.yaml", 4), (str(user), 2)]
     assert "`recal` is not a setting" in found[0].sentence
-    assert "BUMBLE_RECALL_LEXICAL_WEIGHT" in found[2].sentence
+    assert "BUMBLE_LIMITS_LOCK_TIMEOUT_SECONDS" in found[2].sentence
 
 
 def test_a_folder_of_an_older_format_names_the_command_that_migrates_it(

@@ -140,7 +140,7 @@ def test_undo_of_a_distill_takes_back_what_it_learnt_and_recall_follows(ada: Str
     at = NIGHT + timedelta(hours=1)
     before = ada.truth()
     ada.ok(at, "distill")
-    assert {"knowledge", "journal"} <= kinds(ada, "boat stern")
+    assert "knowledge" in kinds(ada, "boat stern")
     assert ada.run(at, "undo", "--cycle", "stretch")[0] == 0
     after = ada.truth()
     left = {name for name in {*before, *after} if before.get(name) != after.get(name)}
