@@ -19,6 +19,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -66,8 +67,9 @@ def main() -> int:
 def live_written(plan: Mapping[str, Any], home: Path, folder: Path) -> None:
     """Live the month with what the writer wrote."""
     server = FakeServer()
-    dreams = iter(plan["dreams"])
-    server.routes[mind.CHAT] = partial(mind.respond, says=partial(answer, plan, dreams))
+    dreams, thoughts = iter(plan["dreams"]), cycle(plan["thoughts"])
+    says = partial(answer, plan, dreams, thoughts)
+    server.routes[mind.CHAT] = partial(mind.respond, says=says)
     environ = {
         "BUMBLE_LLM_BASE_URL": f"{server.url}/v1",
         "BUMBLE_LLM_MODEL": WRITER,
@@ -131,7 +133,12 @@ def moment(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
-def answer(plan: Mapping[str, Any], dreams: Iterator[Mapping[str, Any]], body: Any) -> str:
+def answer(
+    plan: Mapping[str, Any],
+    dreams: Iterator[Mapping[str, Any]],
+    thoughts: Iterator[str],
+    body: Any,
+) -> str:
     """Answer a request of OpenAI's form with what was written for it, else by rules."""
     prompt = str(body["messages"][-1]["content"])
     schema = body.get("response_format", {}).get("json_schema", {}).get("schema") or {}
@@ -140,6 +147,9 @@ def answer(plan: Mapping[str, Any], dreams: Iterator[Mapping[str, Any]], body: A
         dream = next(dreams, None) or plan["dreams"][-1]
         fragments = "\n".join(f"- {line}" for line in dream["fragments"])
         return f"FRAGMENTS\n{fragments}\n\nTHREAD\n{dream['thread']}\n"
+    if "thoughts" in fields:
+        asked = {name: question(plan, prompt, name) for name in fields if name != "thoughts"}
+        return json.dumps(asked | {"thoughts": [next(thoughts)]}, ensure_ascii=False)
     if "episode" in fields:
         made = next((one for one in plan["talks"] if one["lines"][-1][0] in prompt), None)
         if made is not None:
@@ -156,6 +166,13 @@ def answer(plan: Mapping[str, Any], dreams: Iterator[Mapping[str, Any]], body: A
         return mind.answer(body)
     act = {"actions": [{"tool": "say", "arguments": {"text": said[1]}}]}
     return json.dumps(act, ensure_ascii=False) if fields else str(said[1])
+
+
+def question(plan: Mapping[str, Any], prompt: str, label: str) -> list[dict[str, Any]]:
+    """Return what a topic raises, which its first mention is cited for."""
+    named = re.search(rf"^{label}: (.+)$", prompt, re.M)
+    text = plan["questions"].get(named[1].casefold() if named else "", plan["otherwise"])
+    return [{"uses": [f"{label}m1"], "question": text}]
 
 
 def remembered(one: Mapping[str, Any], prompt: str) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from bumble.cli.app import BUG_EXIT_CODE, COMMANDS, INTERRUPTED_EXIT_CODE
 from bumble.errors import UserError
 
 PACKAGE = Path(__file__).parent.parent
+DATA = (".md", ".yaml", ".json", ".npz")  # files that the package reads
 BEGIN, END = "<!-- tree -->", "<!-- end -->"
 MEANINGS = {
     0: "done, or nothing to do",
@@ -126,10 +127,12 @@ def tree() -> str:
     for room in (PACKAGE, *sorted(path.parent for path in PACKAGE.rglob("*/__init__.py"))):
         name = "bumble" if room == PACKAGE else f"bumble/{room.relative_to(PACKAGE)}"
         files = [path for path in sorted(room.glob("*.py")) if not path.stem.startswith("__")]
-        if not files:
+        data = [path.name for path in sorted(room.iterdir()) if path.suffix in DATA]
+        if not files and not data:
             continue
         lines += [f"### `{name}/`", ""]
         lines += [f"- `{path.name}` {_entry(ast.parse(path.read_text('utf-8')))}" for path in files]
+        lines += [f"- data: {', '.join(f'`{one}`' for one in data)}"] if data else []
         lines.append("")
     return "\n".join(lines)
 
