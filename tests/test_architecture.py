@@ -31,6 +31,16 @@ def test_every_module_that_the_page_names_is_there() -> None:
     assert [name for name in missing if not name.startswith(("tests/", "bench/"))] == []
 
 
+def test_every_file_of_the_package_that_a_page_names_is_there() -> None:
+    missing = []
+    for page in (*DOCS.glob("*.md"), *DOCS.parent.glob("*.md")):
+        for name in re.findall(r"`bumble/([\w./]+)`", page.read_text(encoding="utf-8")):
+            stands_for = re.sub(r"\b(xx|NAME|CODE)\b|(?<=_)xx\b", "*", name)
+            if page.name != "CHANGELOG.md" and not any(reference.PACKAGE.glob(stands_for)):
+                missing.append(f"{page.name}: {name}")
+    assert missing == []
+
+
 def test_the_rooms_are_listed_in_the_order_of_imports() -> None:
     table = PAGE.partition("## Rooms")[2].partition("## Words")[0]
     rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]

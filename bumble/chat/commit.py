@@ -24,7 +24,6 @@ from bumble.runtime import anchor_recall, body_state, cursors, people
 from bumble.runtime.runtime import Runtime
 
 COMMIT_TRIES = 3
-HEARD, SPOKE = "message_in", "message_out"
 
 
 def commit(runtime: Runtime, turn: Turn) -> Turn:
@@ -125,11 +124,11 @@ def _lived(runtime: Runtime, turn: Turn) -> list[tools.Plan]:
     """
     at, said, stirring = runtime.now(), turn.heard.message, turn.moment.stirring
     first = next(iter(turn.session.unanswered), said)
-    done = [HEARD]
+    done = [body_state.HEARD]
     for step in turn.reply.outcome.steps:
         done += ["tool_failed" if result.failed else "tool" for result in step.results]
     if turn.reply.outcome.said:
-        done.append(SPOKE)
+        done.append(body_state.SPOKE)
 
     def heard() -> Change | None:
         file = state.read(runtime.entity.state)

@@ -44,9 +44,8 @@ class Heard(Struct, frozen=True):
 
 
 class Moment(Struct, frozen=True):
-    """Step 2, read: when a message is answered, and how the body is as the message leaves it."""
+    """Step 2, read: how the body is as the message leaves it."""
 
-    at: datetime  # in the entity's time zone
     soma: Soma
     stirring: Stirring | None  # the anchor that came back by itself
 

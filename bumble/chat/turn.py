@@ -63,8 +63,8 @@ def _moment(runtime: Runtime, heard: Heard) -> Moment:
     before = body_state.read(runtime, said.at)
     stirring = anchor_recall.stir(runtime, before, said.text, heard.session.people, said.at)
     moved = stirring.move(before) if stirring else before
-    soma = body_state.events(runtime, [commit.HEARD])(moved)
-    return Moment(said.at.astimezone(runtime.zone), soma, stirring)
+    soma = body_state.events(runtime, [body_state.HEARD])(moved)
+    return Moment(soma, stirring)
 
 
 def stable_of(

@@ -13,6 +13,7 @@ from bumble.index.memory import Memory
 from bumble.llm.protocol import Model
 from bumble.models.embed.protocol import Embedder
 from bumble.models.weights.choice import Choice
+from bumble.runtime.job import JobResult
 from bumble.runtime.runtime import TEMPERATURE, Runtime
 
 
@@ -86,4 +87,11 @@ def runtime(
         local=run is not None,
         temperature=run.temperature if run else TEMPERATURE,
         tell=lambda text: output.warn(opened.shell, text),
+        flush=_flush,
     )
+
+
+def _flush(runtime: Runtime, compaction: JobResult, limit: int) -> JobResult:
+    from bumble.jobs import stretch
+
+    return stretch.flush(runtime, compaction, limit)

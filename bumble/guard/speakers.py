@@ -50,7 +50,6 @@ su sus jouw jij
 """
 TO_ANOTHER = frozenset(_TO_ANOTHER.split())
 ABOUT_ME = FIRST_PERSON | stop_words.SAYING_ME
-OF_ONESELF = ABOUT_ME | {"we", "us", "wir", "uns"}
 _THIRD = """
 he she they him her them his hers their theirs er sie ihm ihr ihn il elle lui él ella ele ela
 """

@@ -441,7 +441,7 @@ def leaving(runtime: Runtime, compaction: JobResult) -> StretchJob | None:
 
 
 def flush(
-    runtime: Runtime, compaction: JobResult, *, limit: int | None, note: Listener
+    runtime: Runtime, compaction: JobResult, limit: int | None, note: Listener = lambda _: None
 ) -> JobResult:
     """Distill what leaves the view, each window written at once; a failure is told, no more.
 

@@ -1,8 +1,8 @@
 """Compaction: when a conversation is too long, and how it is shown shorter; nothing is lost.
 
 In the order of what it costs: very long messages are cut, old tool results cleared, and the middle
-summarised. Each step adds a line to the
-transcript that says how a stretch is shown from now on (`transcript` computes the view); the
+summarised; what of that was not distilled yet is so first (`Runtime.flush`). Each step adds a line
+to the transcript that says how a stretch is shown from now on (`transcript` computes the view); the
 stretch itself stays, and an undo takes the line back.
 """
 
@@ -649,8 +649,8 @@ def make_room(
 
     Nothing here fails a turn: where the model gives no summary, the lines that say most stand for
     the middle. With an embedded model they do so from the start (`history_compression.summary`):
-    it would read for minutes while somebody waits. What leaves the view is
-    distilled after the turn, with whatever else waits.
+    it would read for minutes while somebody waits. What leaves the view is distilled first, no
+    more of it than after any turn; the rest waits for the next pass.
 
     Returns:
         The conversation as it is then, and what was done.
@@ -672,6 +672,9 @@ def make_room(
         return session, None
     outcome = _outcome(runtime, job, steps)
     if runtime.writes:
+        if runtime.flush is not None:
+            limit = runtime.config.limits.passes_per_turn if tells else 0
+            outcome = runtime.flush(runtime, outcome, limit)
         apply(runtime, outcome)
     return steps.session, outcome
 

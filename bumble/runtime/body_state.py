@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 REACH_OUT, EXPLORE = "reach_out", "explore_something"
 TOOL_EVENTS = ("tool", "tool_failed")
-SPOKE = "message_out"
+HEARD, SPOKE = "message_in", "message_out"
 
 
 def read(runtime: Runtime, at: datetime) -> Soma:

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from zoneinfo import ZoneInfo
 
 from msgspec import Struct, field
@@ -24,6 +24,9 @@ from bumble.llm.protocol import Model
 from bumble.models.abilities.tiers import ABLE, Abilities
 from bumble.runtime import review_queue
 from bumble.runtime.outside import OutsideTools
+
+if TYPE_CHECKING:
+    from bumble.runtime.job import JobResult
 
 T = TypeVar("T")
 ProfileName = Literal["reflex", "deliberate"]  # of a turn: how much it is worth thinking about
@@ -52,6 +55,8 @@ class Runtime(Struct, frozen=True):
     temperature: float = TEMPERATURE  # what suits the model, unless the settings name another
     tell: Callable[[str], None] = _unheard  # hears what a person should know
     outside: OutsideTools | None = None  # tools of other programs that the owner lists
+    # distills what a compaction takes out of view, of it at most so many windows; a job, above here
+    flush: Callable[[Any, JobResult, int], JobResult] | None = None
 
     said_once: set[str] = field(default_factory=set)  # of what `tell` hears, by this process
 

@@ -37,15 +37,6 @@ MONTHS = (
     "november nov novembre noviembre novembro",
     "december dec dez dezember decembre diciembre dezembro",
 )
-WEEKDAYS = (
-    "monday montag lundi lunes lunedi segunda-feira",
-    "tuesday dienstag mardi martes martedi terca-feira",
-    "wednesday mittwoch mercredi miercoles mercoledi quarta-feira",
-    "thursday donnerstag jeudi jueves giovedi quinta-feira",
-    "friday freitag vendredi viernes venerdi sexta-feira",
-    "saturday samstag sonnabend samedi sabado sabato",
-    "sunday sonntag dimanche domingo domenica",
-)
 NAMING_WORDS = 2  # of a label that a text has to have, to be about what it names
 OWN_LETTERS = 2  # at the end of stems that begin alike
 _MONTH_NAMES = frozenset(" ".join(MONTHS).split())

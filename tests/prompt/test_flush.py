@@ -35,7 +35,7 @@ NOTES = Reply(json.dumps(dict.fromkeys(compact.HEADINGS, "")), "compact", always
 
 def awake(ada: Entity, *replies: Reply, flags: dict[str, Any] | None = None) -> Runtime:
     model = Citing([*replies, NOTES], context_tokens=4096)
-    return lives.runtime_of(ada, model, flags=flags)
+    return replace(lives.runtime_of(ada, model, flags=flags), flush=stretch.flush)
 
 
 def asked(runtime: Runtime, purpose: str = "stretch") -> list[str]:
@@ -132,6 +132,15 @@ def test_the_setting_switches_it_off(ada: Entity) -> None:
     assert snapshot(ada.root) == before
 
 
+def test_a_turn_waits_for_no_more_windows_than_after_any_turn(ada: Entity) -> None:
+    runtime = awake(ada, HOME, NOTHING, flags={"limits.passes_per_turn": 1})
+    _, outcome = compact.make_room(runtime, said(ada, LONG), 500)
+    assert outcome is not None
+    assert len(asked(runtime)) == 1
+    assert titles(ada) == ["Sam's home"]
+    assert session_files.find(ada.sessions, "ses_1").compactions
+
+
 def test_with_an_embedded_model_nobody_waits_and_the_windows_wait(ada: Entity) -> None:
     runtime, session = replace(awake(ada, HOME, NOTHING), local=True), said(ada, LONG)
     before = cursors.first(state.read(ada.state), "ses_1")
@@ -147,3 +156,16 @@ def test_clearing_tool_results_flushes_nothing(ada: Entity) -> None:
     runtime, session = awake(ada, HOME, NOTHING), said(ada, LONG)
     made = compact.run(runtime, CompactJob(session, 500, only_prune=True))
     assert stretch.leaving(runtime, made) is None
+
+
+def test_what_was_flushed_comes_to_mind_in_the_same_turn(ada: Entity) -> None:
+    runtime, session = awake(ada, HOME, NOTHING), said(ada, LONG)
+
+    def found() -> list[str]:
+        hits = runtime.memory.search("Lisbon", kinds=("knowledge",), limit=3)
+        return [hit.id for hit in hits if "Lisbon" in hit.text]
+
+    runtime.memory.sync()
+    assert found() == []
+    compact.make_room(runtime, session, 500)
+    assert len(found()) == 1

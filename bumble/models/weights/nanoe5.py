@@ -22,7 +22,7 @@ from bumble.models.embed.protocol import Floats
 
 IR_VERSION, OPSET = 10, 21  # the first that have 4-bit integers
 MICROSOFT = "com.microsoft"  # ONNX Runtime's own operators
-FLOAT, UINT8, INT32, INT64, INT4 = 1, 2, 6, 7, 22  # TensorProto.DataType
+FLOAT, UINT8, INT64, INT4 = 1, 2, 7, 22  # TensorProto.DataType
 _INT_ATTRIBUTE, _FLOAT_ATTRIBUTE = 2, 1
 _TYPES = {"float32": FLOAT, "uint8": UINT8, "int64": INT64}
 
