@@ -113,7 +113,7 @@ def talk(plan: Mapping[str, Any], bumble: Any, name: str, talks: list[Mapping[st
     for number, one in enumerate(talks, 1):
         at = moment(one["at"])
         speaker = () if one["with"] == plan["owner"] else ("--as", one["with"])
-        for turn, (said, _) in enumerate(one["lines"]):
+        for turn, (said, *_) in enumerate(one["lines"]):
             new_session = ("--new-session",) if turn == 0 else ()
             bumble(
                 at + timedelta(minutes=2 * turn),
@@ -164,7 +164,9 @@ def answer(
     said = max(lines, key=lambda line: prompt.rindex(line[0]), default=None)
     if said is None or (fields and "actions" not in fields):
         return mind.answer(body)
-    act = {"actions": [{"tool": "say", "arguments": {"text": said[1]}}]}
+    todo = [] if "set for" in prompt else said[2:]  # it hears what came of it, and then speaks
+    does = [{"tool": name, "arguments": given} for each in todo for name, given in each.items()]
+    act = {"actions": [*does, {"tool": "say", "arguments": {"text": said[1]}}]}
     return json.dumps(act, ensure_ascii=False) if fields else str(said[1])
 
 

@@ -23,7 +23,17 @@ from bumble.guard import secrets, verifier
 from bumble.llm.protocol import Tool
 from bumble.prompt import system
 from bumble.recall import catalyze, prompt_memories
-from bumble.records import anchors, base, journal, knowledge, projects, provenance, scratch, skills
+from bumble.records import (
+    anchors,
+    base,
+    journal,
+    knowledge,
+    projects,
+    provenance,
+    reminders,
+    scratch,
+    skills,
+)
 from bumble.records.base import Provenance
 from bumble.records.projects import Project
 from bumble.records.sessions import Message, Session
@@ -31,9 +41,10 @@ from bumble.records.skills import Skill
 from bumble.runtime import anchor_recall, body_state, people, rules
 from bumble.runtime.outside import OutsideResult, OutsideTools
 from bumble.runtime.runtime import Runtime
-from bumble.text import passed_on, schema, stop_words
+from bumble.text import moments, passed_on, schema, stop_words, tokens
 from bumble.text.words import one_line
 
+WHY_TOKENS = 12  # of a reminder, in the title of its commit
 LEAST_WORDS, LEAST_KEPT = 6, 0.5  # of a text that is rewritten: so many telling words, this share
 
 Plan = Callable[[], Change | None]  # made when it is applied; None: nothing to write
@@ -165,6 +176,11 @@ DECLARED: tuple[Tool, ...] = (
         _parameters(title="what it is about", body="the whole section"),
     ),
     Tool("write_journal", "write in your diary", _parameters(text="the entry")),
+    Tool(
+        "remind",
+        "have something said to them in the first talk after a time",
+        _parameters(text="what is to be said", at="the time there, like 2026-05-24T18:00"),
+    ),
     Tool(
         "list_skills",
         "list your how-to notes",
@@ -347,12 +363,8 @@ def _vouch(context: ToolContext, *texts: str) -> None:
     )
 
 
-def _own_words(context: ToolContext, *texts: str) -> Provenance:
-    """Return the origin of words that are the entity's own, whoever it has listened to.
-
-    Raises:
-        RefusedError: If its model may not write, and nobody said them.
-    """
+def _own_words(context: ToolContext) -> Provenance:
+    """Return the origin of words that are the entity's own, whoever it has listened to."""
     lowest = base.lowest_trust((context.provenance.trust, "entity", *context.read))
     return replace(context.provenance, trust=lowest)
 
@@ -419,7 +431,7 @@ def _update_knowledge(arguments: Mapping[str, str], context: ToolContext) -> Res
 
 def _write_journal(arguments: Mapping[str, str], context: ToolContext) -> Result:
     text = arguments["text"]
-    origin = _own_words(context, text)
+    origin = _own_words(context)
 
     def plan() -> Change:
         return journal.plan_add(
@@ -428,6 +440,28 @@ def _write_journal(arguments: Mapping[str, str], context: ToolContext) -> Result
 
     plan()  # refuses what it would refuse later
     return Result("written", plan=plan)
+
+
+def _remind(arguments: Mapping[str, str], context: ToolContext) -> Result:
+    """Set a reminder for whoever spoke last."""
+    text, runtime = one_line(arguments["text"]), context.runtime
+    _vouch(context, text)
+    at = moments.local(arguments["at"], runtime.zone).astimezone(runtime.zone)
+    if at <= context.at:
+        raise ValueError(f"{at:%Y-%m-%d %H:%M} is over; it is {context.at:%Y-%m-%d %H:%M} now")
+    said = (each.speaker for each in reversed(context.session.messages) if each.role == "user")
+    reminder = reminders.new(
+        base.new_id(reminders.PREFIX, context.at, runtime.rng),
+        at,
+        text,
+        person=next(said, people.owner_id(runtime.entity, runtime.identity)),
+        deliver=reminders.SESSION,
+        provenance=context.provenance,
+    )
+    why = f"remind: {tokens.cut(text, WHY_TOKENS)}"
+    return Result(
+        f"set for {at:%A, %Y-%m-%d %H:%M}", plan=lambda: reminders.plan_new(reminder, why)
+    )
 
 
 def _note(arguments: Mapping[str, str], context: ToolContext) -> Result:
@@ -446,7 +480,7 @@ def _note(arguments: Mapping[str, str], context: ToolContext) -> Result:
 def _make_anchor(arguments: Mapping[str, str], context: ToolContext) -> Result:
     """Keep the body as it is."""
     runtime, label, about = context.runtime, arguments["label"], arguments["description"]
-    origin = _own_words(context, label, about)
+    origin = _own_words(context)
     soma = body_state.read(runtime, context.at)
     felt = body_state.intensity(runtime, soma)
     levels = soma.hormones.levels
@@ -617,6 +651,7 @@ WORK: Mapping[str, ToolWork] = {
     "expand_message": ToolWork(_expand, only_reads=True),
     "update_knowledge": ToolWork(_update_knowledge, keeps=True, own=True),
     "write_journal": ToolWork(_write_journal, keeps=True, own=True),
+    "remind": ToolWork(_remind, keeps=True, own=True),
     "working_memory_note": ToolWork(_note, keeps=True, own=True),
     "make_anchor": ToolWork(_make_anchor, keeps=True, own=True),
     "recall_anchor": ToolWork(_recall_anchor, own=True),

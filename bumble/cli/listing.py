@@ -145,15 +145,9 @@ def moment(text: str, opened: Opened, option: str) -> datetime:
         UsageError: If it is neither.
     """
     try:
-        at = datetime.fromisoformat(text)
-        at = at if at.tzinfo else at.replace(tzinfo=opened.zone)
-    except ValueError:
-        raise UsageError(
-            f"{option} {text}: neither a day like 2026-05-24 nor a time like 2026-05-24T03:12"
-        ) from None
-    if not moments.is_sane(at):
-        raise UsageError(f"{option} {text}: {moments.YEARS}")
-    return at
+        return moments.local(text, opened.zone)
+    except ValueError as error:
+        raise UsageError(f"{option} {error}") from None
 
 
 class Listing(Struct, Generic[T], frozen=True):

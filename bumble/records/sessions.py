@@ -204,7 +204,8 @@ class Session(Struct, frozen=True):
             return ()
         waiting: list[Message] = []
         for message in reversed(self.messages):
-            if message.role == "assistant" and not message.tool_calls and not message.unprompted:
+            spoke = message.text.strip() or not message.tool_calls  # both may come in one step
+            if message.role == "assistant" and spoke and not message.unprompted:
                 break
             waiting += [message] if message.role == "user" else []
         return tuple(reversed(waiting))

@@ -6,7 +6,7 @@ Before the first and behind the last of them, a clock or a hand was wrong: one r
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 
 # A day less than the years 1000 to 2999, which a time then lies in at every offset.
 FIRST, END = datetime(1000, 1, 2, tzinfo=UTC), datetime(2999, 12, 31, tzinfo=UTC)
@@ -34,6 +34,24 @@ def read(value: object, name: str) -> datetime:
         raise ValueError(f"`{name}` has no UTC offset: write {at.isoformat()}+00:00, or your own")
     if not is_sane(at):
         raise ValueError(f"`{name}` is in the year {at.year}; {YEARS}")
+    return at
+
+
+def local(text: str, zone: tzinfo) -> datetime:
+    """Read a day or a time that somebody wrote; one without an offset is in a zone.
+
+    Raises:
+        ValueError: If it is neither, or lies in no year that records may name.
+    """
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(
+            f"{text}: neither a day like 2026-05-24 nor a time like 2026-05-24T03:12"
+        ) from None
+    at = at if at.tzinfo else at.replace(tzinfo=zone)
+    if not is_sane(at):
+        raise ValueError(f"{text}: {YEARS}")
     return at
 
 

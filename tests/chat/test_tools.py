@@ -6,7 +6,7 @@ from bumble.chat import tools
 from bumble.entity import settings
 from bumble.entity.folder import Entity
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.records import scratch
+from bumble.records import reminders, scratch
 from bumble.runtime.runtime import Runtime
 from tests.support import lives
 from tests.support.turns import act, say, talk
@@ -155,3 +155,24 @@ def test_a_small_correction_of_a_text_is_taken_at_once(ada: Entity) -> None:
     talk(runtime, "Biscuit is eight and loves the sofa.")
     done = talk(runtime, "Biscuit is nine and loves the sofa.")
     assert not done.outcome.steps[0].results[0].failed
+
+
+def test_a_reminder_is_set_for_whoever_asks_and_said_back_with_its_time(ada: Entity) -> None:
+    asked = act("remind", text="Ring the vet.", at="2026-05-25T09:00")
+    runtime = lives.runtime_of(ada, ScriptedModel([asked, say("I will.")]), flags=NOTES)
+    turn = talk(runtime, "Remind me tomorrow at 9 to ring the vet.")
+    (step,) = (each for each in turn.outcome.steps if each.results)
+    assert step.results[0].text == "set for Monday, 2026-05-25 09:00"
+    (path,) = reminders.paths(ada.reminders)
+    reminder = reminders.REMINDER.load(path)
+    assert (reminder.text, f"{reminder.at:%Y-%m-%d %H:%M}") == ("Ring the vet.", "2026-05-25 09:00")
+    assert (reminder.person, reminder.deliver) == ("sam", reminders.SESSION)
+
+
+@pytest.mark.parametrize("at", ["tomorrow at 9", "2026-05-23T09:00", "9999-01-01"])
+def test_a_time_that_is_none_or_over_sets_no_reminder(ada: Entity, at: str) -> None:
+    asked = act("remind", text="Ring the vet.", at=at)
+    runtime = lives.runtime_of(ada, ScriptedModel([asked, say("When?")]), flags=NOTES)
+    turn = talk(runtime, "Remind me to ring the vet.")
+    assert any(one.failed for each in turn.outcome.steps for one in each.results)
+    assert reminders.paths(ada.reminders) == []

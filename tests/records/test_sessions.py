@@ -216,9 +216,16 @@ def test_what_waits_for_a_reply_is_known() -> None:
     call = (ToolCall("c", "recall", {}),)
     asked = talk(said(1), said(2, "assistant"), said(3), said(4))
     assert [one.id for one in asked.unanswered] == ["msg_3", "msg_4"]
-    at_work = sessions.appended(asked, [said(5, "assistant", tool_calls=call), said(6, "tool")])
+    work = (said(5, "assistant", "", tool_calls=call), said(6, "tool"))
+    at_work = sessions.appended(asked, work)
     assert [one.id for one in at_work.unanswered] == ["msg_3", "msg_4"]
     assert sessions.appended(at_work, [said(7, "assistant")]).unanswered == ()
+
+
+def test_who_speaks_and_uses_a_tool_in_one_step_has_answered() -> None:
+    call = (ToolCall("c", "remind", {}),)
+    spoken = (said(2, "assistant", "I will.", tool_calls=call), said(3, "tool", "set for Sunday"))
+    assert talk(said(1), *spoken).unanswered == ()
 
 
 def test_everybody_who_spoke_took_part() -> None:

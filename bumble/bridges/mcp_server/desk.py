@@ -254,13 +254,9 @@ class Desk(Struct, frozen=True):
 
     def _moment(self, text: str) -> datetime:
         try:
-            at = datetime.fromisoformat(text)
-        except ValueError:
-            raise UsageError(f"{text}: no time like 2026-05-24T18:00") from None
-        at = at if at.tzinfo else at.replace(tzinfo=self.runtime.zone)
-        if not moments.is_sane(at):
-            raise UsageError(f"{text}: {moments.YEARS}")
-        return at.astimezone(self.runtime.zone)
+            return moments.local(text, self.runtime.zone).astimezone(self.runtime.zone)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
 
     def _origin(self) -> Provenance:
         return Provenance(by=BY, trust=TRUST, audience=self.readers)
