@@ -18,8 +18,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-from bumble.guard import claims, corrections, origins, secrets, values
-from bumble.guard.corrections import Source, Subject, may_be, shares
+from bumble.guard import claims, clauses, corrections, origins, secrets, values
+from bumble.guard.clauses import Source, Subject, shares
+from bumble.guard.corrections import may_be
 from bumble.guard.speakers import Speakers, borrowed, given_away, taken_over
 from bumble.guard.values import Number, ReadText
 from bumble.text import stop_words, words
@@ -116,10 +117,12 @@ def _held(
         return SourceVerdict("mend", f"nobody said {', '.join(strange)}")
     sentence = _sentence(text, people, language)
     known = [Source(one, "", values.read(one, language)) for one in sources.known]
-    talk = [_source(each, sources.zone, language) for each in sorted(said, key=lambda s: s.at)]
-    ids = [each.id for each in sorted(said, key=lambda s: s.at)]
     chosen = {each.id for each in cited}
-    stands = [source for source, id_ in zip(talk, ids, strict=True) if id_ in chosen]
+    talk = [
+        _source(each, sources.zone, language, is_cited=each.id in chosen)
+        for each in sorted(said, key=lambda said: said.at)
+    ]
+    stands = [source for source in talk if source.is_cited]
     word, counted = _made_up(sentence, [*known, *stands])
     if word:
         return SourceVerdict("mend", f"nobody said {word} of it")
@@ -128,9 +131,9 @@ def _held(
     return SourceVerdict("inference", "it follows by counting") if counted else KEPT
 
 
-def _source(said: Said, zone: tzinfo, language: str) -> Source:
-    at = said.at.astimezone(zone)
-    return Source(said.text, words.folded(said.who), values.read(said.text, language), at)
+def _source(said: Said, zone: tzinfo, language: str, *, is_cited: bool) -> Source:
+    at, who = said.at.astimezone(zone), words.folded(said.who)
+    return Source(said.text, who, values.read(said.text, language), at, is_cited)
 
 
 def _sentence(text: str, people: Sequence[str], language: str) -> Subject:
@@ -196,7 +199,7 @@ def _is_given(number: Number, sentence: Subject, sources: Sequence[Source]) -> b
         (source, one)
         for source in sources
         for one in source.read.numbers
-        if one.value == number.value and may_be(number, one, loosely=few)
+        if one.equals(number) and may_be(number, one, loosely=few)
     ]
     counted = frozenset([number.unit])
     if any(
@@ -225,8 +228,7 @@ def _speaks(number: Number, sentence: Subject, source: Source) -> bool:
 def _is_counted_otherwise(number: Number, sources: Sequence[Source]) -> bool:
     """Whether the sources count the same thing, and come to other numbers."""
     return number.kind == "thing" and any(
-        (one.unit and words.akin(one.unit, number.unit, corrections.SHARED_LETTERS))
-        or one.unit == number.unit
+        (one.unit and clauses.akin(one.unit, number.unit)) or one.unit == number.unit
         for source in sources
         for one in source.read.numbers
         if one.kind == "thing"
@@ -336,7 +338,7 @@ def _by_sums(given: Sequence[Number]) -> Iterator[Decimal]:
 def _strange_time(sentence: Subject, sources: Sequence[Source]) -> str:
     """Return the date, month or weekday of a sentence that no source gives; empty: none."""
     times = sentence.read.times
-    if not (times.dated or times.months or times.full_weekdays):
+    if not (times.dated or times.full_months or times.full_weekdays):
         return ""
     many = not _are_few(sources)
     given = _bearing(sentence, sources) if many else sources
@@ -350,7 +352,7 @@ def _strange_time(sentence: Subject, sources: Sequence[Source]) -> str:
         ):
             return f"{day} {date(2000, month, 1):%B}"
     months = {one.month for one in days} | named
-    if strange := times.months - months:
+    if strange := times.full_months - months:
         return f"{date(2000, min(strange), 1):%B}"
     weekdays = {one.weekday() for one in days}
     weekdays |= {one for source in given for one in source.read.times.weekdays}
