@@ -31,6 +31,7 @@ _DENIAL = {code: frozenset(row.split()) for code, row in _DENIALS.items()}
 _NOW = frozenset(
     ["now", "jetzt", "jetz", "nun", "maintenant", "finalement", "ahora", "adesso", "agora", "nu"]
 )
+_MORE = frozenset(["more", "longer", "mehr", "plus", "mas", "piu", "mais", "meer"])
 _UNREAL = {
     "en": r"would|wouldn't|i'd|we'd|he'd|she'd|they'd|wish\w*|imagin\w*|dream\w*|if",
     "de": r"würd\w*|wär\w*|hätt\w*|könnt\w*|tät\w*|wenn|träum\w*",
@@ -86,6 +87,7 @@ class Clause(Struct, frozen=True):
     denied: tuple[str, ...]  # telling words behind a denial
     months: frozenset[int]  # named here or beside it
     is_now: bool
+    is_over: bool  # whether something is no longer so
     is_asked: bool
     is_unreal: bool
 
@@ -116,6 +118,7 @@ def of(text: str, language: str) -> tuple[Clause, ...]:
                 denied(tokens[n], language),
                 frozenset(month for one in read[around] for month in one.times.months),
                 bool(_NOW.intersection(tokens[n])),
+                any(map(_is_over, tokens[n], tokens[n][1:])),
                 is_asked,
                 is_unreal(part, language),
             )
@@ -160,8 +163,13 @@ def denied(tokens: Sequence[str], language: str) -> tuple[str, ...]:
     found: list[str] = []
     for start, token in enumerate(tokens):
         if denies(token, language):
-            found += [one for one in tokens[start + 1 :] if one not in stop_words.WORDS][:2]
+            empty = stop_words.WORDS | _MORE
+            found += [one for one in tokens[start + 1 :] if one not in empty][:2]
     return tuple(found)
+
+
+def _is_over(token: str, following: str) -> bool:
+    return following in _MORE and any(token in row for row in _DENIAL.values())
 
 
 def is_unreal(text: str, language: str) -> bool:

@@ -26,8 +26,12 @@ MOST_RATIO, NEAR_RATIO = 2, 1.5  # between a number and what replaces it without
 COMMON_WORDS = 3000  # of a language, none of which is a name
 # How much a tie counts: by the clause that gave the older value, by those beside it, and by those
 # beside the newer one; "now", in full where something else ties them.
-BY_OLD, BY_OLD_NEAR, BY_NEAR, NOW, NOW_FROM = 0.6, 0.3, 0.4, 0.8, 0.3
-MOST_TIED, DENIED, AT_ONCE, ELSEWHERE = 2.0, 0.8, 0.3, 0.3
+BY_OLD, BY_OLD_NEAR, BY_NEAR, NOW, NOW_FROM = 0.6, 0.3, 0.4, 0.8, 0.15
+MOST_TIED, DENIED, DENIED_RARE, AT_ONCE, ELSEWHERE = 2.0, 0.8, 1.2, 0.3, 0.3
+KNOWN = 0.85  # of what a newer message was first to say, in a sentence that knows of it
+WEEKS = 14  # days from today that a weekday alone may be
+BARE, BY_BARE = 0.3, 0.8  # weight of a clause's own words; how much its neighbours tie it then
+NAME_OF_DAY = 0.5  # how much a name ties days: much happens to one person
 SAME_UNIT, SAME_KIND, OTHER_UNIT, OTHER_FORM = 0.8, 0.4, 1.0, 0.3
 SPELT_ANEW = 1.5  # a name that differs at its end
 _VARIANT_LETTERS = 3  # that two spellings of one name begin with
@@ -40,6 +44,7 @@ class Found(Struct, frozen=True):
     gives: bool
     denies: bool = False
     rival: float | None = None  # how alike the most like of other values is; None: there is none
+    is_rare: bool = False  # whether the value by itself tells what is meant
 
 
 class Value(Struct, frozen=True):
@@ -79,13 +84,16 @@ def scored(subject: Subject, sources: Sequence[Source]) -> Iterator[tuple[float,
         for value in told
     ]
     about = _about(subject, sources)
+    names = set(_names(subject))
     for value, places in zip(told, found, strict=True):
         known = {
             _first(other)
             for one, other in zip(told, found, strict=True)
             if one is not value and one.kind == value.kind
         }
-        for like, n in _replacing(about - {value.stem}, sources, read, places):
+        of_name = NAME_OF_DAY if value.kind == "day" else 1.0
+        ours = {stem: of_name if stem in names else 1.0 for stem in about - {value.stem}}
+        for like, n in _replacing(ours, sources, read, places):
             gives = any(one.gives for one in places[n])
             if n not in known and (gives or not _knows(subject, sources, n)):
                 yield like, n
@@ -113,14 +121,19 @@ def _knows(subject: Subject, sources: Sequence[Source], n: int) -> bool:
         for clause in clauses.of(sources[n].text, subject.language)
         for word in clause.denied
     }
-    return len((subject.subjects & sources[n].read.content) - said - denied) > 1
+    new = {
+        stem: weight
+        for clause in clauses.of(sources[n].text, subject.language)
+        for stem, weight in clause.weights.items()
+        if stem in subject.subjects and stem not in said | denied
+    }
+    return sum(new.values()) >= KNOWN
 
 
 def _replacing(
-    about: frozenset[str], sources: Sequence[Source], read: _Read, places: _Places
+    ours: Weights, sources: Sequence[Source], read: _Read, places: _Places
 ) -> Iterator[tuple[float, int]]:
     """Yield how surely clauses replace a value that was said before them."""
-    ours = dict.fromkeys(about, 1.0)
     given = [(n, k) for n, part in enumerate(places) for k, one in enumerate(part) if one.gives]
     if not given:
         return
@@ -130,14 +143,17 @@ def _replacing(
     first = max(cited or given, key=lambda place: (tied[place], place))
     last = max(place for place in given if place == first or (place > first and own[place]))
     old = read[last[0]][last[1]]
-    ties = dict.fromkeys(old.near, BY_OLD_NEAR) | dict.fromkeys(old.weights, BY_OLD) | ours
+    ties = {**dict.fromkeys(old.near, BY_OLD_NEAR), **dict.fromkeys(old.weights, BY_OLD), **ours}
     for n, part in enumerate(read):
         for k, new in enumerate(part):
             one, place = places[n][k], (n, k)
             if one.denies and place > min(given):
                 tie = _tie(ours, new)
                 if all(own[other] < max(tie, 0.01) for other in given if other > place):
-                    yield DENIED + max(one.rival or 0.0, 0.0) + min(MOST_TIED, _tie(ties, new)), n
+                    yield (
+                        (DENIED_RARE if one.is_rare else DENIED) + min(MOST_TIED, _tie(ties, new)),
+                        n,
+                    )
             elif one.rival is not None and not one.gives and n >= last[0]:
                 yield one.rival + _strength(ours, ties, old, new, place, last), n
 
@@ -156,13 +172,14 @@ def _strength(
 ) -> float:
     """Return how surely a clause is of what an older one, and a sentence, are about."""
     if place[0] > last[0]:
+        by_near = BY_BARE if sum(new.beside.values()) < BARE else BY_NEAR
         beside = clauses.tie(ties, new.beside)
-        tied = beside + BY_NEAR * clauses.tie(ties, {**new.weights, **new.near})
+        tied = beside + by_near * clauses.tie(ties, {**new.weights, **new.near})
         return min(MOST_TIED, tied) + NOW * new.is_now * min(1.0, tied / NOW_FROM)
     own = clauses.tie(ours, new.weights)
     if new.is_now and place > last:  # "on the 10th, but now it's the 17th"
         return NOW + AT_ONCE + own
-    return own - clauses.tie(ours, old.weights) - ELSEWHERE
+    return own - clauses.tie(ours, old.weights) - ELSEWHERE - NOW * old.is_now
 
 
 # values of each kind
@@ -182,14 +199,25 @@ def _values(subject: Subject) -> Iterator[Value]:
                 yield Value("day", "", partial(_look_for_day, Times(**{field: frozenset([one])})))
             break
     tokens = clauses.tokens_of(subject.text)
-    known = words.common(language, COMMON_WORDS) | stop_words.WORDS
-    for word in map(words.folded, _NAME.findall(subject.text)):
-        stem = words.stem(word, language)
-        is_name = stem in subject.subjects and word not in known
-        if is_name and not claims.is_noun(word, language):
-            joints = {joint for joint, token in pairwise(tokens) if token == word}
-            look = partial(_look_for_name, word, joints & stop_words.WORDS, known | {*tokens})
-            yield Value("name", stem, look)
+    known = words.common(language, COMMON_WORDS) | stop_words.WORDS | {*tokens}
+    for stem, word in _names(subject).items():
+        joints = {joint for joint, token in pairwise(tokens) if token == word}
+        look = partial(_look_for_name, word, joints & stop_words.WORDS - claims.ARTICLES, known)
+        yield Value("name", stem, look)
+
+
+def _names(subject: Subject) -> dict[str, str]:
+    """Return the names in a sentence, by their stems."""
+    common = words.common(subject.language, COMMON_WORDS)
+    names = {words.folded(word) for word in claims.claims(subject.text, subject.language)}
+    return {
+        words.stem(word, subject.language): word
+        for word in map(words.folded, _NAME.findall(subject.text))
+        if word in names
+        and word not in common
+        and words.stem(word, subject.language) in subject.subjects
+        and not claims.is_noun(word, subject.language)
+    }
 
 
 def _look_for_number(
@@ -212,9 +240,8 @@ def _look_for_number(
         and not any(one.equals(own) for own in told)
         and may_be(number, one, loosely=False)
     ]
-    if denied and number.value >= LARGE:
-        rivals.append(SAME_KIND)
-    return Found(len(same) > len(denied), bool(denied), max(rivals, default=None))
+    is_rare = number.value >= LARGE
+    return Found(len(same) > len(denied), bool(denied), max(rivals, default=None), is_rare)
 
 
 def _likeness(number: Number, other: Number, about: frozenset[str]) -> float:
@@ -260,9 +287,12 @@ def _look_for_day(wanted: Times, clause: Clause, source: Source) -> Found:
     times = clause.read.times
     denied = values.read(" ".join(clause.denied), words.DEFAULT_LANGUAGE)
     days = {*wanted.ordinals, *(day for _, day in wanted.dated)}
+    weekdays = wanted.full_weekdays
+    if source.at is not None:
+        near = (one for pair in wanted.dated for one in values.near(source.at.date(), *pair))
+        weekdays |= {one.weekday() for one in near if abs((one - source.at.date()).days) < WEEKS}
     denies = bool(
-        days.intersection(one.value for one in denied.numbers)
-        or wanted.full_weekdays & denied.times.weekdays
+        days.intersection(one.value for one in denied.numbers) or weekdays & denied.times.weekdays
     )
     given = set(times.dated)
     if source.at is not None:
@@ -299,7 +329,8 @@ def _look_for_name(
         if token[0].isalpha() and token not in known and token not in clause.denied
         if joint in joints or _is_variant(token, word)
     ]
-    return Found(word in clause.tokens and not denies, denies, max(rivals, default=None))
+    rival = max(rivals, default=None)
+    return Found(word in clause.tokens and not denies, denies, rival, is_rare=True)
 
 
 def _is_variant(token: str, word: str) -> bool:

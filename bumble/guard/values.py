@@ -15,7 +15,7 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from functools import cache, lru_cache
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any, Literal
 
@@ -113,7 +113,7 @@ _PARTS = dict.fromkeys(_HALVES.split(), Decimal("0.5")) | dict.fromkeys(
 _BEHIND = ("past", "nach", "over", "et", "y", "e", "and", "und", "en")
 _BEFORE = ("to", "vor", "moins", "menos", "meno", "voor")
 _SIDES = dict.fromkeys(_BEHIND, 1) | dict.fromkeys(_BEFORE, -1)
-_OCLOCK = frozenset(["uhr", "pm", "am", "oclock", "o'clock", "h", "heures", "uur"])
+_OCLOCK = frozenset(["uhr", "pm", "oclock", "o'clock", "h", "heures", "uur"])
 _BEFORE_HOUR = frozenset(["de", "nl"])  # languages in which half nine is half past eight
 _FULL_DATE = re.compile(r"\b\d{1,2}[./]\d{1,2}[./](\d{4})\b")  # the year stays a number
 _ISO = re.compile(r"\b(\d{4})-(\d{1,2})-(\d{1,2})\b")
@@ -132,9 +132,9 @@ MOST_DAYS = 31
 _NEAR = 2  # words from a day to the month behind it: "21 de junio"
 CONTEXT = 9  # words on each side that tell what a number is of
 _HALF, _DAY, _MINUTE = Decimal("0.5"), 24, Decimal("0.001")
-_MOST_APART = 0.34  # letters of a word's that dialect changes
+_MOST_APART = 0.26  # letters of a word's that dialect changes
 _EARLY = 5  # until this hour "today" may be the day before
-_SPAN_LIMIT = 800  # days of a span from which a day may follow
+_SPAN_LIMIT = 200  # days of a span from which a day may follow
 
 
 class Number(Struct, frozen=True):
@@ -383,7 +383,8 @@ def _hours(tokens: Sequence[str], run: _Run, language: str) -> tuple[frozenset[D
     """Return the times of day that a number may be, and whether it surely is one."""
     start, end, total = run
     before, behind = list(tokens[max(0, start - 2) : start]), list(tokens[end : end + 2])
-    is_sure = behind[:1] != [] and behind[0] in _OCLOCK
+    sign = behind[0] if behind else ""
+    is_sure = sign in _OCLOCK or (sign == "am" and language == "en")
     if written := _HOURS.fullmatch(tokens[start]):
         hour = Decimal(written[1]) + Decimal(written[3]) / 60
         return _of_day(hour), is_sure or written[2] != "."
@@ -477,6 +478,15 @@ def _dates(
                 used.add(start)
                 months.add(index)
                 break
+    for (start, end, total), (after, *_) in pairwise(found):
+        if after in used and start not in used and 1 <= total <= MOST_DAYS and total % 1 == 0:
+            between = _unbroken(tokens[end:after], "")
+            if 0 < after - end == len(between) <= _NEAR:  # "from 12 to 19 June"
+                named = {
+                    token for token in tokens[after : after + _NEAR + 1] if token in terms.months
+                }
+                dated |= {(terms.months[token], int(total)) for token in named}
+                used.add(start)
     return dated, used
 
 
@@ -603,7 +613,7 @@ def around(today: date) -> tuple[date, date, date]:
 
 def _slack(days: int) -> range:
     """Return the days that a span may mean: the longer, the less exactly."""
-    slack = 0 if days < 7 else 3 if days < 28 else 15
+    slack = 0 if days < 7 else 3
     return range(max(1, days - slack), days + slack + 1) if days < _SPAN_LIMIT else range(0)
 
 

@@ -77,7 +77,8 @@ def check(claim: CitedClaim, sources: ClaimSources) -> SourceVerdict:
     own = words.folded(sources.entity)
     said = [one for one in sources.window if words.folded(one.who) != own]
     cited = [one for one in said if one.id in claim.cites]
-    if not claim.cites or len({one.id for one in cited}) < len(set(claim.cites)):
+    there = {one.id for one in sources.window}
+    if not cited or not there.issuperset(claim.cites):
         return SourceVerdict("mend", "it cites no message that a person said in this conversation")
     if not any(rests.strip() for rests in claim.rests_on):
         return SourceVerdict("mend", "it does not name the words that it rests on")
@@ -260,7 +261,7 @@ def _follows(number: Number, sentence: Subject, sources: Sequence[Source]) -> bo
         one
         for source in bearing
         for one in (*source.read.numbers, *(sentence.read.numbers if few else ()))
-        if one.claimed and one.value != number.value
+        if one.value > 1 and one.value != number.value
     ]
     at = [source.at for source in bearing if source.at is not None]
     if number.kind != "money" and number.value in _by_years(number, given, at):
@@ -314,7 +315,8 @@ def _adds_up(number: Number, other: Number, *, loosely: bool) -> bool:
     if number.kind == "thing" or (loosely and not number.kind):
         return other.kind == "thing" or not other.kind
     if number.kind == "money":
-        return other.kind == "money" or other.value >= (10 if not other.kind else corrections.LARGE)
+        least = 10 if not other.kind else corrections.LARGE
+        return other.kind == "money" or other.value >= least or other.value % 1 != 0
     return number.kind == other.kind == "time" and number.unit_days == other.unit_days
 
 
@@ -383,7 +385,10 @@ def _given_days(sentence: Subject, sources: Sequence[Source]) -> tuple[set[date]
         own = values.days_of(near, source.at)
         if not any(last < 0 for _, last in near.offsets):
             own |= values.today_of(source.at)
-        days |= own | values.days_by_span(source.read.times, own)
+        days |= own
+        for clause in clauses.of(source.text, sentence.language):
+            start = values.days_of(clause.read.times, source.at) or values.today_of(source.at)
+            days |= values.days_by_span(clause.read.times, start)
     for source in sources:
         if source.at is not None:
             days |= {
