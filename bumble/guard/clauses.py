@@ -15,7 +15,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from bumble.guard import values
-from bumble.guard.values import ReadText
+from bumble.guard.values import ReadText, Times
 from bumble.text import stop_words, words
 
 _DENIALS = {
@@ -85,7 +85,7 @@ class Clause(Struct, frozen=True):
     near: Weights  # likewise of the clauses beside it
     beside: Weights  # of its words, those that stand near a value
     denied: tuple[str, ...]  # telling words behind a denial
-    months: frozenset[int]  # named here or beside it
+    times_near: Times  # named here or beside it
     is_now: bool
     is_over: bool  # whether something is no longer so
     is_asked: bool
@@ -116,7 +116,7 @@ def of(text: str, language: str) -> tuple[Clause, ...]:
                 {stem: weight for stem, weight in near.items() if stem not in weights[n]},
                 weigh(_beside_values(tokens[n]), language),
                 denied(tokens[n], language),
-                frozenset(month for one in read[around] for month in one.times.months),
+                values.joined([one.times for one in read[around]]),
                 bool(_NOW.intersection(tokens[n])),
                 any(map(_is_over, tokens[n], tokens[n][1:])),
                 is_asked,

@@ -26,13 +26,14 @@ MOST_RATIO, NEAR_RATIO = 2, 1.5  # between a number and what replaces it without
 COMMON_WORDS = 3000  # of a language, none of which is a name
 # How much a tie counts: by the clause that gave the older value, by those beside it, and by those
 # beside the newer one; "now", in full where something else ties them.
-BY_OLD, BY_OLD_NEAR, BY_NEAR, NOW, NOW_FROM = 0.6, 0.3, 0.4, 0.8, 0.15
+BY_OLD, BY_OLD_NEAR, BY_NEAR, NOW, NOW_FROM = 0.6, 0.3, 0.4, 0.8, 0.4
 MOST_TIED, DENIED, DENIED_RARE, AT_ONCE, ELSEWHERE = 2.0, 0.8, 1.2, 0.3, 0.3
 KNOWN = 0.85  # of what a newer message was first to say, in a sentence that knows of it
-WEEKS = 14  # days from today that a weekday alone may be
-BARE, BY_BARE = 0.3, 0.8  # weight of a clause's own words; how much its neighbours tie it then
+MARGIN = 0.2  # by which a newer value must be tied better to another older one, to be of that
+BARE, BY_BARE = 0.5, 0.8  # weight of a clause's own words; how much its neighbours tie it then
 NAME_OF_DAY = 0.5  # how much a name ties days: much happens to one person
 SAME_UNIT, SAME_KIND, OTHER_UNIT, OTHER_FORM = 0.8, 0.4, 1.0, 0.3
+OTHER_MONTH = 0.5
 SPELT_ANEW = 1.5  # a name that differs at its end
 _VARIANT_LETTERS = 3  # that two spellings of one name begin with
 _NAME = re.compile(r"\b[^\W\d_a-zß-ÿ][^\W\d_]+")
@@ -89,7 +90,7 @@ def scored(subject: Subject, sources: Sequence[Source]) -> Iterator[tuple[float,
         known = {
             _first(other)
             for one, other in zip(told, found, strict=True)
-            if one is not value and one.kind == value.kind
+            if one.kind == value.kind and _first(other) > _first(places)
         }
         of_name = NAME_OF_DAY if value.kind == "day" else 1.0
         ours = {stem: of_name if stem in names else 1.0 for stem in about - {value.stem}}
@@ -115,15 +116,15 @@ def _first(places: _Places) -> int:
 
 def _knows(subject: Subject, sources: Sequence[Source], n: int) -> bool:
     """Whether a sentence has two telling words that a message was the first to say."""
-    said = {stem for one in sources[:n] for stem in one.read.content}
-    denied = {
-        words.stem(word, subject.language)
-        for clause in clauses.of(sources[n].text, subject.language)
-        for word in clause.denied
-    }
+    earlier, newer = (
+        [clause for one in part for clause in clauses.of(one.text, subject.language)]
+        for part in (sources[:n], sources[n : n + 1])
+    )
+    said = {stem for clause in earlier for stem in clause.weights}
+    denied = {words.stem(word, subject.language) for clause in newer for word in clause.denied}
     new = {
         stem: weight
-        for clause in clauses.of(sources[n].text, subject.language)
+        for clause in newer
         for stem, weight in clause.weights.items()
         if stem in subject.subjects and stem not in said | denied
     }
@@ -155,7 +156,26 @@ def _replacing(
                         n,
                     )
             elif one.rival is not None and not one.gives and n >= last[0]:
+                if sources[n].at is None or (
+                    n > last[0] and _is_of_another(read, places, old, place, _tie(ties, new))
+                ):
+                    continue
                 yield one.rival + _strength(ours, ties, old, new, place, last), n
+
+
+def _is_of_another(
+    read: _Read, places: _Places, old: Clause, place: tuple[int, int], tie: float
+) -> bool:
+    """Whether another older value of its kind is more surely what a clause replaces."""
+    new = read[place[0]][place[1]]
+    return any(
+        found.rival is not None
+        and not found.gives
+        and _tie({**dict.fromkeys(other.near, BY_NEAR), **dict.fromkeys(other.weights, 1.0)}, new)
+        > tie + MARGIN
+        for part, row in zip(read[: place[0]], places, strict=False)
+        for other, found in zip(part, row, strict=True)
+    )
 
 
 def _tie(ties: Weights, clause: Clause) -> float:
@@ -190,13 +210,16 @@ def _values(subject: Subject) -> Iterator[Value]:
     days = {*times.ordinals, *(day for _, day in times.dated)}
     told = [one for one in subject.read.numbers if one.value > 1]
     for number in told:
-        if number.value not in values.YEARS and number.value not in days:
+        is_listed = values.are_listed(subject.text, number)
+        if number.value not in values.YEARS and number.value not in days and not is_listed:
             look = partial(_look_for_number, number, told, subject.read.content)
             yield Value("number", "", look)
     for field in ("dated", "ordinals", "full_weekdays", "full_months"):
         if wanted := getattr(times, field):
+            weekdays = {"full_weekdays": times.full_weekdays}
             for one in wanted:
-                yield Value("day", "", partial(_look_for_day, Times(**{field: frozenset([one])})))
+                looked_for = Times(**{**weekdays, field: frozenset([one])})
+                yield Value("day", "", partial(_look_for_day, looked_for))
             break
     tokens = clauses.tokens_of(subject.text)
     known = words.common(language, COMMON_WORDS) | stop_words.WORDS | {*tokens}
@@ -210,10 +233,11 @@ def _names(subject: Subject) -> dict[str, str]:
     """Return the names in a sentence, by their stems."""
     common = words.common(subject.language, COMMON_WORDS)
     names = {words.folded(word) for word in claims.claims(subject.text, subject.language)}
+    first = next(iter(clauses.tokens_of(subject.text)), "")
     return {
         words.stem(word, subject.language): word
         for word in map(words.folded, _NAME.findall(subject.text))
-        if word in names
+        if (word in names or word == first)
         and word not in common
         and words.stem(word, subject.language) in subject.subjects
         and not claims.is_noun(word, subject.language)
@@ -287,33 +311,31 @@ def _look_for_day(wanted: Times, clause: Clause, source: Source) -> Found:
     times = clause.read.times
     denied = values.read(" ".join(clause.denied), words.DEFAULT_LANGUAGE)
     days = {*wanted.ordinals, *(day for _, day in wanted.dated)}
-    weekdays = wanted.full_weekdays
-    if source.at is not None:
-        near = (one for pair in wanted.dated for one in values.near(source.at.date(), *pair))
-        weekdays |= {one.weekday() for one in near if abs((one - source.at.date()).days) < WEEKS}
     denies = bool(
-        days.intersection(one.value for one in denied.numbers) or weekdays & denied.times.weekdays
+        days.intersection(one.value for one in denied.numbers)
+        or wanted.full_weekdays & denied.times.weekdays
     )
     given = set(times.dated)
     if source.at is not None:
-        months = clause.months | {one.month for one in values.around(source.at.date())}
+        months = clause.times_near.months | {one.month for one in values.around(source.at.date())}
         given |= {(month, day) for month in months for day in times.ordinals}
         week = values.days_of(Times(weekdays=times.full_weekdays), source.at)
         given |= {(one.month, one.day) for one in week}
     gives = (
         bool(given & wanted.dated or wanted.ordinals & {day for _, day in given})
         or bool(wanted.full_weekdays & times.weekdays)
-        or bool(wanted.full_months & {*times.months, *(month for month, _ in given)})
+        or bool(wanted.full_months & times.months)
     )
-    return Found(gives and not denies, denies, _rival_day(wanted, times))
+    return Found(gives and not denies, denies, _rival_day(wanted, clause))
 
 
-def _rival_day(wanted: Times, times: Times) -> float | None:
+def _rival_day(wanted: Times, clause: Clause) -> float | None:
+    times = clause.read.times
     if wanted.full_months:
         return SAME_KIND if times.full_months else None
-    months, others = ({month for month, _ in one.dated} for one in (wanted, times))
+    months, others = {month for month, _ in wanted.dated}, clause.times_near.months
     if months and others and not months & others:
-        return SAME_KIND - OTHER_FORM
+        return SAME_KIND - OTHER_MONTH
     if times.dated or times.ordinals:
         return SAME_KIND
     return SAME_KIND / 2 if times.full_weekdays else None

@@ -93,7 +93,7 @@ _FULL_LETTERS = 5  # of a weekday's name that is no abbreviation
 _LEAST_LETTERS = 3  # of the name of a month or weekday that is read as one without a day
 _RELATIVE = re.compile(r"(?:in )?(\d) (day|week|month|year)(?: ago)?")
 _CURRENCIES = re.compile(
-    r"(?:€|\$|£|¥|euros?|eur|dollars?|usd|bucks|pounds?|gbp|quid|francs?|franken|chf|pfund|kr)"
+    r"(?:€|\$|£|¥|euros?|eur|dollars?|usd|bucks|pounds?|gbp|quid|francs?|franken|chf|pfund|kr|cents?|pence)"
 )
 _PRICE = re.compile(r"\d+[.,]\d\d")
 _TOKEN = re.compile(
@@ -369,11 +369,14 @@ def _number(tokens: Sequence[str], run: _Run, terms: _Calendar, language: str) -
         kind = "clock"
     elif timed and (timed == behind[0] or behind[0] not in stop_words.WORDS | _BREAKS):
         kind, unit, unit_days = "time", timed, terms.units[timed]
-    elif behind and _is_noun(behind[0], terms):
+    elif behind and _is_noun(behind[0], terms, language):
         kind, unit = "thing", words.stem(behind[0], language)
     single = end - start == 1
-    ordinal = single and (word in _OF_ORDINAL or _value(word, language) is None)
-    loose = word in _OF_ORDINAL or word in _OF_OTHER or total == 1 or value(word, language) is None
+    is_dialect = value(word, language) is None
+    ordinal = single and (
+        word in _OF_ORDINAL or (_value(word, language) is None and not is_dialect)
+    )
+    loose = word in _OF_ORDINAL or word in _OF_OTHER or total == 1
     claimed = not (single and loose) or word == "1"
     near = _around(tokens, run, language)
     return Number(total, word, kind, unit, unit_days, ordinal, claimed, near, hours)
@@ -409,12 +412,12 @@ def _of_day(*hours: Decimal) -> frozenset[Decimal]:
     return frozenset(hour.quantize(_MINUTE) % (_DAY // 2) for hour in hours)
 
 
-def _is_noun(token: str, terms: _Calendar) -> bool:
+def _is_noun(token: str, terms: _Calendar, language: str) -> bool:
     return token[0].isalpha() and not (
         token in stop_words.WORDS
         or token in terms.months
         or token in terms.weekdays
-        or value(token) is not None
+        or value(token, language) is not None
         or any(pattern.fullmatch(token) for pattern, _ in terms.relative)
     )
 
@@ -543,8 +546,26 @@ def _spans(tokens: Sequence[str], found: Sequence[_Run], terms: _Calendar) -> It
             yield int(days) * int(counted[-1] if counted and counted[-1] < 400 else 1)
 
 
-def days_of(times: Times, at: datetime) -> set[date]:
-    """Return the days that a message means by its words of time."""
+_NAME = r"[^\W\d_a-zß-ÿ][^\W\d_]+"
+_LIST = re.compile(rf"\b{_NAME}(?:, {_NAME})*,? (?:and|und|et|y|e|en) {_NAME}")
+_JOINT = re.compile(r",? (?:and|und|et|y|e|en) |, ")
+
+
+def are_listed(text: str, number: Number) -> bool:
+    """Whether a text names one by one what it counts: "two grandsons, Luca and Nino"."""
+    return number.kind == "thing" and any(
+        0 <= len(_JOINT.split(listed[0])) - number.value <= 1 for listed in _LIST.finditer(text)
+    )
+
+
+def days_of(times: Times, at: datetime, *, vaguely: bool = True) -> set[date]:
+    """Return the days that a message means by its words of time.
+
+    Args:
+        times: Of the message.
+        at: When it was said.
+        vaguely: Whether each day counts of what means several: "last week".
+    """
     today = at.date()
     days = {day for month, n in times.dated | times.perhaps for day in near(today, month, n)}
     days |= {
@@ -560,7 +581,8 @@ def days_of(times: Times, at: datetime) -> set[date]:
             if (today + timedelta(n)).weekday() == weekday
         }
     for first, last in times.offsets:
-        days |= {today + timedelta(n) for n in range(first, last + 1)}
+        if vaguely or first == last:
+            days |= {today + timedelta(n) for n in range(first, last + 1)}
     return days
 
 

@@ -26,12 +26,10 @@ from bumble.guard.values import Number, ReadText
 from bumble.text import stop_words, words
 
 Verdict = Literal["keep", "inference", "mend"]
-_NAME = r"[^\W\d_a-zß-ÿ][^\W\d_]+"
-_LIST = re.compile(rf"\b{_NAME}(?:, {_NAME})*,? (?:and|und|et|y|e|en) {_NAME}")
-_JOINT = re.compile(r",? (?:and|und|et|y|e|en) |, ")
 _CLAUSE = re.compile(r"[,;:!?()–—\n]|\.(?!\d)")
 FEW = 3  # messages that a sentence cites, each of which is taken to bear on it
 _OLDEST, _MOST_PARTS = 120, 6
+_LEAST_SUM = 20  # a number that counts nothing told, from which on it may be a sum
 
 
 class Said(Struct, frozen=True):
@@ -127,7 +125,8 @@ def _held(
     word, counted = _made_up(sentence, [*known, *stands])
     if word:
         return SourceVerdict("mend", f"nobody said {word} of it")
-    if newer := corrections.newer(sentence, [*known, *talk]):
+    newer = corrections.newer(sentence, [*known, *talk])
+    if newer and not (counted and any(newer == one.text for one in stands)):
         return SourceVerdict("mend", f'it was put right since: "{newer}"')
     return SourceVerdict("inference", "it follows by counting") if counted else KEPT
 
@@ -152,8 +151,10 @@ def _made_up(sentence: Subject, sources: Sequence[Source]) -> tuple[str, bool]:
         return word, False
     counted = False
     for number in sentence.read.numbers:
-        denied = corrections.is_denied(number, sentence)
-        if not number.claimed or denied or _is_given(number, sentence, sources):
+        is_read = values.value(number.word, sentence.language) is not None
+        if not (number.claimed and is_read) or corrections.is_denied(number, sentence):
+            continue
+        if _is_given(number, sentence, sources):
             continue
         if not _follows(number, sentence, sources):
             return number.word, False
@@ -192,7 +193,7 @@ def _is_given(number: Number, sentence: Subject, sources: Sequence[Source]) -> b
     is_year = number.value in values.YEARS and number.kind in ("", "thing")
     if is_year and _is_year_given(number.value, sources):
         return True
-    if _are_listed(number, sentence):
+    if values.are_listed(sentence.text, number):
         return True
     few = _are_few(sources)
     bearing = _bearing(sentence, sources)
@@ -236,14 +237,6 @@ def _is_counted_otherwise(number: Number, sources: Sequence[Source]) -> bool:
     )
 
 
-def _are_listed(number: Number, sentence: Subject) -> bool:
-    """Whether a sentence names one by one what it counts: "two grandsons, Luca and Nino"."""
-    return number.kind == "thing" and any(
-        0 <= len(_JOINT.split(listed[0])) - number.value <= 1
-        for listed in _LIST.finditer(sentence.text)
-    )
-
-
 def _is_year_given(year: Decimal, sources: Sequence[Source]) -> bool:
     for source in sources:
         if any(one.value == year for one in source.read.numbers):
@@ -261,7 +254,7 @@ def _follows(number: Number, sentence: Subject, sources: Sequence[Source]) -> bo
         one
         for source in bearing
         for one in (*source.read.numbers, *(sentence.read.numbers if few else ()))
-        if one.value > 1 and one.value != number.value
+        if one.claimed and one.value != number.value
     ]
     at = [source.at for source in bearing if source.at is not None]
     if number.kind != "money" and number.value in _by_years(number, given, at):
@@ -312,7 +305,7 @@ def _by_days(number: Number, sources: Sequence[Source]) -> Iterator[Decimal]:
 
 def _adds_up(number: Number, other: Number, *, loosely: bool) -> bool:
     """Whether a number can be the sum of others such as one is."""
-    if number.kind == "thing" or (loosely and not number.kind):
+    if number.kind == "thing" or (loosely and not number.kind and number.value >= _LEAST_SUM):
         return other.kind == "thing" or not other.kind
     if number.kind == "money":
         least = 10 if not other.kind else corrections.LARGE
@@ -330,7 +323,6 @@ def _by_sums(given: Sequence[Number]) -> Iterator[Decimal]:
     for one in given:
         if one.value >= 10:
             yield one.value / 2
-            yield from (Decimal(round(one.value / parts)) for parts in (3, 4))
         yield one.value * 12  # months of a year
 
 
@@ -342,9 +334,8 @@ def _strange_time(sentence: Subject, sources: Sequence[Source]) -> str:
     times = sentence.read.times
     if not (times.dated or times.full_months or times.full_weekdays):
         return ""
-    many = not _are_few(sources)
-    given = _bearing(sentence, sources) if many else sources
-    days, named = _given_days(sentence, given)
+    given = sources if _are_few(sources) else _bearing(sentence, sources)
+    days = _given_days(sentence, given)
     spans = {one.value for source in given for one in source.read.numbers}
     there = {one for one in days if (one.month, one.day) in times.dated}
     for month, day in sorted(times.dated):
@@ -353,11 +344,11 @@ def _strange_time(sentence: Subject, sources: Sequence[Source]) -> str:
             for one in days
         ):
             return f"{day} {date(2000, month, 1):%B}"
-    months = {one.month for one in days} | named
-    if strange := times.full_months - months:
+    named = {month for source in given for month in source.read.times.months}
+    if strange := times.full_months - named - {one.month for one in days}:
         return f"{date(2000, min(strange), 1):%B}"
-    weekdays = {one.weekday() for one in days}
-    weekdays |= {one for source in given for one in source.read.times.weekdays}
+    weekdays = {one for source in given for one in source.read.times.weekdays}
+    weekdays |= {one.weekday() for one in _given_days(sentence, given, vaguely=False)}
     if strange := times.full_weekdays - weekdays:
         return f"{date(2000, 1, 3 + min(strange)):%A}"
     return ""
@@ -373,31 +364,25 @@ def _is_after(near: date, wanted: tuple[int, int], there: set[date], spans: set[
     )
 
 
-def _given_days(sentence: Subject, sources: Sequence[Source]) -> tuple[set[date], set[int]]:
-    """Return the days, and the months alone, that sources give of what a sentence is about."""
-    days, months = set[date](), set[int]()
+def _given_days(sentence: Subject, sources: Sequence[Source], *, vaguely: bool = True) -> set[date]:
+    """Return the days that sources give of what a sentence is about."""
+    days = set[date]()
+    months = {month for source in sources for month in source.read.times.months}
     for source in sources:
-        months |= source.read.times.months
         if source.at is None:
             days |= values.days_of(source.read.times, datetime(2000, 1, 1, tzinfo=UTC))
             continue
         near = _near_times(sentence, source)
-        own = values.days_of(near, source.at)
+        days |= values.days_of(near, source.at, vaguely=vaguely)
         if not any(last < 0 for _, last in near.offsets):
-            own |= values.today_of(source.at)
-        days |= own
-        for clause in clauses.of(source.text, sentence.language):
-            start = values.days_of(clause.read.times, source.at) or values.today_of(source.at)
+            days |= values.today_of(source.at)
+        for clause in clauses.of(source.text, sentence.language) if vaguely else ():
+            start = values.days_of(clause.times_near, source.at) or values.today_of(source.at)
             days |= values.days_by_span(clause.read.times, start)
-    for source in sources:
-        if source.at is not None:
-            days |= {
-                day
-                for n in source.read.times.ordinals
-                for month in months
-                for day in values.near(source.at.date(), month, n)
-            }
-    return days, months
+        for day in source.read.times.ordinals:
+            for month in months:
+                days |= values.near(source.at.date(), month, day)
+    return days
 
 
 def _near_times(sentence: Subject, source: Source) -> values.Times:
