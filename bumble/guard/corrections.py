@@ -16,7 +16,7 @@ from itertools import pairwise
 from msgspec import Struct
 
 from bumble.guard import claims, clauses, values
-from bumble.guard.clauses import Clause, Source, Subject, Weights
+from bumble.guard.clauses import SHARED_LETTERS, Clause, Source, Subject, Weights
 from bumble.guard.values import Number, Times
 from bumble.text import stop_words, words
 
@@ -27,8 +27,11 @@ COMMON_WORDS = 3000  # of a language, none of which is a name
 # How much a tie counts: by the clause that gave the older value, by those beside it, and by those
 # beside the newer one; "now", in full where something else ties them.
 BY_OLD, BY_OLD_NEAR, BY_NEAR, NOW, NOW_FROM = 0.6, 0.3, 0.4, 0.8, 0.4
-MOST_TIED, DENIED, DENIED_RARE, AT_ONCE, ELSEWHERE = 2.0, 0.8, 1.2, 0.3, 0.3
+MOST_TIED, AT_ONCE, ELSEWHERE = 2.0, 0.3, 0.3
+DENIED_WORD, DENIED, DENIED_RARE = 0.4, 0.8, 1.2  # a word, a value, a name or large number
+TELLING = 0.3  # weight of a word that is denied by itself
 KNOWN = 0.85  # of what a newer message was first to say, in a sentence that knows of it
+LEAST_TIE = 0.01
 MARGIN = 0.2  # by which a newer value must be tied better to another older one, to be of that
 BARE, BY_BARE = 0.5, 0.8  # weight of a clause's own words; how much its neighbours tie it then
 NAME_OF_DAY = 0.5  # how much a name ties days: much happens to one person
@@ -43,9 +46,8 @@ class Found(Struct, frozen=True):
     """What a clause says of a value."""
 
     gives: bool
-    denies: bool = False
+    denied: float = 0.0  # how surely it denies it by itself; 0: it doesn't
     rival: float | None = None  # how alike the most like of other values is; None: there is none
-    is_rare: bool = False  # whether the value by itself tells what is meant
 
 
 class Value(Struct, frozen=True):
@@ -137,6 +139,10 @@ def _replacing(
     """Yield how surely clauses replace a value that was said before them."""
     given = [(n, k) for n, part in enumerate(places) for k, one in enumerate(part) if one.gives]
     if not given:
+        for n, part in enumerate(places):
+            for clause, one in zip(read[n], part, strict=True):
+                if one.denied and sources[n].is_cited:
+                    yield one.denied + min(MOST_TIED, _tie(ours, clause)), n
         return
     tied = {place: _tie(ours, read[place[0]][place[1]]) for place in given}
     own = {place: clauses.tie(ours, read[place[0]][place[1]].weights) for place in given}
@@ -148,33 +154,30 @@ def _replacing(
     for n, part in enumerate(read):
         for k, new in enumerate(part):
             one, place = places[n][k], (n, k)
-            if one.denies and place > min(given):
+            if one.denied and place > min(given):
                 tie = _tie(ours, new)
-                if all(own[other] < max(tie, 0.01) for other in given if other > place):
-                    yield (
-                        (DENIED_RARE if one.is_rare else DENIED) + min(MOST_TIED, _tie(ties, new)),
-                        n,
-                    )
-            elif one.rival is not None and not one.gives and n >= last[0]:
-                if sources[n].at is None or (
-                    n > last[0] and _is_of_another(read, places, old, place, _tie(ties, new))
-                ):
-                    continue
+                if all(own[other] < max(tie, LEAST_TIE) for other in given if other > place):
+                    yield one.denied + min(MOST_TIED, _tie(ties, new)), n
+            elif (
+                one.rival is not None
+                and not one.gives
+                and n >= last[0]
+                and sources[n].at is not None
+                and (n == last[0] or not _is_of_another(read, places, place, _tie(ties, new)))
+            ):
                 yield one.rival + _strength(ours, ties, old, new, place, last), n
 
 
-def _is_of_another(
-    read: _Read, places: _Places, old: Clause, place: tuple[int, int], tie: float
-) -> bool:
+def _is_of_another(read: _Read, places: _Places, place: tuple[int, int], tie: float) -> bool:
     """Whether another older value of its kind is more surely what a clause replaces."""
     new = read[place[0]][place[1]]
     return any(
         found.rival is not None
         and not found.gives
-        and _tie({**dict.fromkeys(other.near, BY_NEAR), **dict.fromkeys(other.weights, 1.0)}, new)
+        and _tie(dict.fromkeys(older.near, BY_NEAR) | dict.fromkeys(older.weights, 1.0), new)
         > tie + MARGIN
         for part, row in zip(read[: place[0]], places, strict=False)
-        for other, found in zip(part, row, strict=True)
+        for older, found in zip(part, row, strict=True)
     )
 
 
@@ -227,6 +230,17 @@ def _values(subject: Subject) -> Iterator[Value]:
         joints = {joint for joint, token in pairwise(tokens) if token == word}
         look = partial(_look_for_name, word, joints & stop_words.WORDS - claims.ARTICLES, known)
         yield Value("name", stem, look)
+    names = _names(subject)
+    for stem, weight in clauses.weigh(tokens, language).items():
+        if stem in subject.subjects and stem not in names and weight >= TELLING:
+            yield Value("word", stem, partial(_look_for_word, stem, language))
+
+
+def _look_for_word(stem: str, language: str, clause: Clause, _: Source) -> Found:
+    said = [one for one in clause.weights if one == stem or words.akin(one, stem, SHARED_LETTERS)]
+    denied = {words.stem(word, language) for word in clause.denied[:1]}
+    denies = bool(said) and (clause.is_over or not denied.isdisjoint(said))
+    return Found(bool(said) and not denies, DENIED_WORD * denies)
 
 
 def _names(subject: Subject) -> dict[str, str]:
@@ -264,8 +278,9 @@ def _look_for_number(
         and not any(one.equals(own) for own in told)
         and may_be(number, one, loosely=False)
     ]
-    is_rare = number.value >= LARGE
-    return Found(len(same) > len(denied), bool(denied), max(rivals, default=None), is_rare)
+    how = DENIED_RARE if number.value >= LARGE else DENIED
+    gives = len(same) > len(denied)
+    return Found(gives, how if denied else 0.0, max(rivals, default=None))
 
 
 def _likeness(number: Number, other: Number, about: frozenset[str]) -> float:
@@ -326,7 +341,7 @@ def _look_for_day(wanted: Times, clause: Clause, source: Source) -> Found:
         or bool(wanted.full_weekdays & times.weekdays)
         or bool(wanted.full_months & times.months)
     )
-    return Found(gives and not denies, denies, _rival_day(wanted, clause))
+    return Found(gives and not denies, DENIED * denies, _rival_day(wanted, clause))
 
 
 def _rival_day(wanted: Times, clause: Clause) -> float | None:
@@ -344,7 +359,8 @@ def _rival_day(wanted: Times, clause: Clause) -> float | None:
 def _look_for_name(
     word: str, joints: frozenset[str], known: frozenset[str], clause: Clause, _: Source
 ) -> Found:
-    denies = any(word == one or _is_variant(word, one) for one in clause.denied)
+    stands = word in clause.tokens
+    denies = any(word == one or (not stands and _is_variant(word, one)) for one in clause.denied)
     rivals = [
         SPELT_ANEW if _is_variant(token, word) else SAME_KIND
         for joint, token in pairwise(("", *clause.tokens))
@@ -352,7 +368,7 @@ def _look_for_name(
         if joint in joints or _is_variant(token, word)
     ]
     rival = max(rivals, default=None)
-    return Found(word in clause.tokens and not denies, denies, rival, is_rare=True)
+    return Found(stands and not denies, DENIED_RARE * denies, rival)
 
 
 def _is_variant(token: str, word: str) -> bool:

@@ -29,6 +29,13 @@ Verdict = Literal["keep", "inference", "mend"]
 _CLAUSE = re.compile(r"[,;:!?()–—\n]|\.(?!\d)")
 FEW = 3  # messages that a sentence cites, each of which is taken to bear on it
 _OLDEST, _MOST_PARTS = 120, 6
+# Words before a round number that stands for one near it.
+_ABOUTS = """
+about almost nearly around over under roughly etwa fast rund knapp gut uber mitte anfang ende
+circa ca casi unos presque environ quasi quase bijna ongeveer
+"""
+_ABOUT = frozenset(_ABOUTS.split())
+_NEAR_SHARE, _NEAR_YEARS = Decimal("0.1"), 9
 _LEAST_SUM = 20  # a number that counts nothing told, from which on it may be a sum
 
 
@@ -262,7 +269,10 @@ def _follows(number: Number, sentence: Subject, sources: Sequence[Source]) -> bo
     if number.unit_days >= 1 and number.value in _by_days(number, bearing):
         return True
     same = [one for one in given if _adds_up(number, one, loosely=few)]
-    return number.value in _by_sums(list({one.value: one for one in same}.values())[:_MOST_PARTS])
+    parts = list({one.value: one for one in same}.values())[:_MOST_PARTS]
+    if number.value in _by_sums(parts) or number.value in _by_products(number, given):
+        return True
+    return _is_about(number, sentence, given)
 
 
 def _by_years(number: Number, given: Sequence[Number], at: Sequence[datetime]) -> Iterator[Decimal]:
@@ -324,6 +334,32 @@ def _by_sums(given: Sequence[Number]) -> Iterator[Decimal]:
         if one.value >= 10:
             yield one.value / 2
         yield one.value * 12  # months of a year
+
+
+def _by_products(number: Number, given: Sequence[Number]) -> Iterator[Decimal]:
+    """Yield what so many of something cost, and half of it; what is left of one number by two."""
+    if number.kind == "money" or number.value >= corrections.LARGE:
+        for one, other in combinations(given, 2):
+            if {"money", ""} & {one.kind, other.kind}:
+                yield from (one.value * other.value, one.value * other.value / 2)
+    if number.value >= _LEAST_SUM:
+        for whole in given:
+            for one, other in combinations(given, 2):
+                if whole.value > max(one.value, other.value) and whole not in (one, other):
+                    yield whole.value - one.value - other.value
+
+
+def _is_about(number: Number, sentence: Subject, given: Sequence[Number]) -> bool:
+    """Whether a round number stands for one near it, by a word that says so."""
+    tokens = clauses.tokens_of(sentence.text)
+    if number.value % 10 or number.word not in tokens:
+        return False
+    place = tokens.index(number.word)
+    return not _ABOUT.isdisjoint(tokens[max(0, place - 3) : place]) and any(
+        may_be(number, one, loosely=True)
+        and abs(one.value - number.value) <= max(number.value * _NEAR_SHARE, _NEAR_YEARS)
+        for one in given
+    )
 
 
 # dates
