@@ -159,12 +159,13 @@ def denies(token: str, language: str) -> bool:
 
 
 def denied(tokens: Sequence[str], language: str) -> tuple[str, ...]:
-    """Return the telling words that stand behind a denial in a clause, the nearest two."""
+    """Return the telling words that stand right behind a denial, and values a word further."""
+    empty = stop_words.WORDS | _MORE
     found: list[str] = []
     for start, token in enumerate(tokens):
         if denies(token, language):
-            empty = stop_words.WORDS | _MORE
-            found += [one for one in tokens[start + 1 :] if one not in empty][:2]
+            behind = [one for one in tokens[start + 1 :] if one not in empty]
+            found += [*behind[:1], *filter(values.is_value, behind[1:2])]
     return tuple(found)
 
 

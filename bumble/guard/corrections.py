@@ -9,7 +9,8 @@ have enough words in common, the rarer the surer; so does one that denies the va
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
+from decimal import Decimal
 from functools import partial
 from itertools import pairwise
 
@@ -22,7 +23,10 @@ from bumble.text import stop_words, words
 
 ENOUGH = 1.1  # of what ties a newer value to an older one's place
 LARGE = 100  # from here on a number with any word behind it may be an amount of money
-MOST_RATIO, NEAR_RATIO = 2, 1.5  # between a number and what replaces it without being denied
+MOST_RATIO, NEAR_RATIO = (
+    2,
+    Decimal("1.5"),
+)  # between a number and what replaces it without being denied
 COMMON_WORDS = 3000  # of a language, none of which is a name
 # How much a tie counts: by the clause that gave the older value, by those beside it, and by those
 # beside the newer one; "now", in full where something else ties them.
@@ -136,36 +140,33 @@ def _knows(subject: Subject, sources: Sequence[Source], n: int) -> bool:
 def _replacing(
     ours: Weights, sources: Sequence[Source], read: _Read, places: _Places
 ) -> Iterator[tuple[float, int]]:
-    """Yield how surely clauses replace a value that was said before them."""
-    given = [(n, k) for n, part in enumerate(places) for k, one in enumerate(part) if one.gives]
+    """Yield how surely clauses deny a value, or replace one that was said before them."""
+    given = [(n, k) for n, k, one in _every(places) if one.gives]
+    own = {(n, k): clauses.tie(ours, read[n][k].weights) for n, k in given}
+    for n, k, one in _every(places):
+        tie = _tie(ours, read[n][k])
+        stands_since = (own[place] for place in given if place > (n, k))
+        if one.denied and (not given or (n, k) > min(given)):
+            is_meant = sources[n].is_cited or bool(given)
+            if is_meant and all(other < max(tie, LEAST_TIE) for other in stands_since):
+                yield one.denied + min(MOST_TIED, tie), n
     if not given:
-        for n, part in enumerate(places):
-            for clause, one in zip(read[n], part, strict=True):
-                if one.denied and sources[n].is_cited:
-                    yield one.denied + min(MOST_TIED, _tie(ours, clause)), n
         return
-    tied = {place: _tie(ours, read[place[0]][place[1]]) for place in given}
-    own = {place: clauses.tie(ours, read[place[0]][place[1]].weights) for place in given}
     cited = [place for place in given if sources[place[0]].is_cited]
-    first = max(cited or given, key=lambda place: (tied[place], place))
+    first = max(cited or given, key=lambda place: (_tie(ours, read[place[0]][place[1]]), place))
     last = max(place for place in given if place == first or (place > first and own[place]))
     old = read[last[0]][last[1]]
-    ties = {**dict.fromkeys(old.near, BY_OLD_NEAR), **dict.fromkeys(old.weights, BY_OLD), **ours}
-    for n, part in enumerate(read):
-        for k, new in enumerate(part):
-            one, place = places[n][k], (n, k)
-            if one.denied and place > min(given):
-                tie = _tie(ours, new)
-                if all(own[other] < max(tie, LEAST_TIE) for other in given if other > place):
-                    yield one.denied + min(MOST_TIED, _tie(ties, new)), n
-            elif (
-                one.rival is not None
-                and not one.gives
-                and n >= last[0]
-                and sources[n].at is not None
-                and (n == last[0] or not _is_of_another(read, places, place, _tie(ties, new)))
-            ):
-                yield one.rival + _strength(ours, ties, old, new, place, last), n
+    ties = dict.fromkeys(old.near, BY_OLD_NEAR) | dict.fromkeys(old.weights, BY_OLD) | dict(ours)
+    for n, k, one in _every(places):
+        if one.rival is None or one.gives or n < last[0] or sources[n].at is None:
+            continue
+        new = read[n][k]
+        if n == last[0] or not _is_of_another(read, places, (n, k), _tie(ties, new)):
+            yield one.rival + _strength(ours, ties, old, new, (n, k), last), n
+
+
+def _every(places: _Places) -> Iterator[tuple[int, int, Found]]:
+    return ((n, k, one) for n, part in enumerate(places) for k, one in enumerate(part))
 
 
 def _is_of_another(read: _Read, places: _Places, place: tuple[int, int], tie: float) -> bool:
@@ -238,7 +239,7 @@ def _values(subject: Subject) -> Iterator[Value]:
 
 def _look_for_word(stem: str, language: str, clause: Clause, _: Source) -> Found:
     said = [one for one in clause.weights if one == stem or words.akin(one, stem, SHARED_LETTERS)]
-    denied = {words.stem(word, language) for word in clause.denied[:1]}
+    denied = {words.stem(word, language) for word in clause.denied}
     denies = bool(said) and (clause.is_over or not denied.isdisjoint(said))
     return Found(bool(said) and not denies, DENIED_WORD * denies)
 
@@ -297,7 +298,7 @@ def _likeness(number: Number, other: Number, about: frozenset[str]) -> float:
     if number.kind != "money" and number.value % 1 == 0 and other.value % 1:
         like -= OTHER_FORM
     small, large = sorted((number.value, other.value))
-    if small >= LARGE and large < small * values.Decimal(NEAR_RATIO):
+    if small >= LARGE and large < small * NEAR_RATIO:
         like += SAME_KIND
     return like - (large > MOST_RATIO * small)
 
@@ -357,7 +358,7 @@ def _rival_day(wanted: Times, clause: Clause) -> float | None:
 
 
 def _look_for_name(
-    word: str, joints: frozenset[str], known: frozenset[str], clause: Clause, _: Source
+    word: str, joints: Set[str], known: Set[str], clause: Clause, _: Source
 ) -> Found:
     stands = word in clause.tokens
     denies = any(word == one or (not stands and _is_variant(word, one)) for one in clause.denied)

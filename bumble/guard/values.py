@@ -481,16 +481,23 @@ def _dates(
                 used.add(start)
                 months.add(index)
                 break
-    for (start, end, total), (after, *_) in pairwise(found):
-        if after in used and start not in used and 1 <= total <= MOST_DAYS and total % 1 == 0:
-            between = _unbroken(tokens[end:after], "")
-            if 0 < after - end == len(between) <= _NEAR:  # "from 12 to 19 June"
-                named = {
-                    token for token in tokens[after : after + _NEAR + 1] if token in terms.months
-                }
-                dated |= {(terms.months[token], int(total)) for token in named}
-                used.add(start)
+    for first, second in pairwise(found):
+        joined = second[0] in used and first[0] not in used and 1 <= first[2] <= MOST_DAYS
+        if joined and (day := _day_joined(tokens, first, second, terms)):
+            dated.add(day)
+            used.add(first[0])
     return dated, used
+
+
+def _day_joined(
+    tokens: Sequence[str], first: _Run, second: _Run, terms: _Calendar
+) -> tuple[int, int] | None:
+    """Return the day of a number just before another that has the month: "from 12 to 19 June"."""
+    between = _unbroken(tokens[first[1] : second[0]], "")
+    if not 0 < second[0] - first[1] == len(between) <= _NEAR or first[2] % 1:
+        return None
+    behind = tokens[second[0] : second[1] + _NEAR]
+    return next(((terms.months[one], int(first[2])) for one in behind if one in terms.months), None)
 
 
 def _unbroken(tokens: Sequence[str], but: str) -> list[str]:

@@ -35,7 +35,7 @@ about almost nearly around over under roughly etwa fast rund knapp gut uber mitt
 circa ca casi unos presque environ quasi quase bijna ongeveer
 """
 _ABOUT = frozenset(_ABOUTS.split())
-_NEAR_SHARE, _NEAR_YEARS = Decimal("0.1"), 9
+_NEAR_SHARE, _NEAR_YEARS = Decimal("0.1"), Decimal(9)
 _LEAST_SUM = 20  # a number that counts nothing told, from which on it may be a sum
 
 
