@@ -794,11 +794,10 @@ def _plan(runtime: Runtime, job: DreamJob, night: Night) -> JobPlan:
 
 
 def _diary(runtime: Runtime, job: DreamJob, night: Night) -> Change:
-    parts = ["*[dream]*", "\n".join(f"  {line}" for line in night.dreamt.fragments)]
-    parts.append(f"*thread: {night.dreamt.thread}*" if night.dreamt.thread else "")
+    """Plan the line of the diary that leads to the dream: what it was stands in its own file."""
     return journal.plan_add(
         job.at,
-        "\n\n".join(part for part in parts if part),
+        f"*[dream]({dreams.path(night.id)})*",
         runtime.zone,
         "write the dream down",
         tags=TAGS,

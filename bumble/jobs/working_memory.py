@@ -13,7 +13,6 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
@@ -42,7 +41,6 @@ from bumble.records import (
     working,
 )
 from bumble.records.base import Provenance
-from bumble.records.episodes import Episode
 from bumble.records.narrative import EXCERPT
 from bumble.records.working import MemoryLine
 from bumble.runtime import job_request, people
@@ -96,16 +94,10 @@ def _pointers(runtime: Runtime) -> list[tuple[str, Provenance]]:
     newest = episodes.paths(runtime.entity.episodes)[-NEWEST_POINTED:]
     records = [base.load(path, episodes.parse) for path in reversed(newest)]
     return [
-        (pointer(record), _origin(record.id, record.provenance))
+        (episodes.link(record, "../"), _origin(record.id, record.provenance))
         for record in records
         if not provenance.is_untrusted(record.provenance.trust)
     ]
-
-
-def pointer(episode: Episode) -> str:
-    """Write a link to an episode under its title, from where the page lies."""
-    place = episodes.path(Path("..") / episodes.FOLDER, episode.id, episode.at).as_posix()
-    return f"[{episodes.title(episode)}]({place})"
 
 
 def _skills(runtime: Runtime) -> list[tuple[str, Provenance]]:
@@ -395,7 +387,7 @@ def _checked(
     labels = job.sources.labels
     ids = {str(label).strip("[]() ") for label in answer[POINTERS]}
     lines[KEYS[POINTERS]] = [
-        (pointer(episode), replace(origin, sources=(episode.id,)))
+        (episodes.link(episode, "../"), replace(origin, sources=(episode.id,)))
         for label, episode in labels.items()
         if ids & {label, episode.id}
     ]

@@ -6,6 +6,7 @@ time. Knows nothing of models or ranking.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
@@ -108,6 +109,12 @@ def title(episode: Episode) -> str:
     first = episode.text.lstrip().partition("\n")[0]
     named = first.startswith("# ")
     return first.removeprefix("# ").strip() if named else f"{episode.at:%Y-%m-%d}"
+
+
+def link(episode: Episode, up: str = "") -> str:
+    """Write a link to an episode under its title; `up` leads from where it stands to the folder."""
+    called = re.sub(r"[\[\]\\]", "", title(episode))
+    return f"[{called}]({up}{path(Path(FOLDER), episode.id, episode.at).as_posix()})"
 
 
 def telling(text: str) -> Telling:
