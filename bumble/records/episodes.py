@@ -88,6 +88,10 @@ class Episode(Record, frozen=True, kw_only=True):
         return (self.session,)
 
     @property
+    def filed_as(self) -> str:
+        return f"{self.at:%d} {title(self) if has_title(self) else ''}"
+
+    @property
     def headline(self) -> str:
         people = f" with {', '.join(self.people)}" if self.people else ""
         return f"episode {self.id}, {self.at:%Y-%m-%d %H:%M}{people}"
@@ -106,15 +110,20 @@ class Episode(Record, frozen=True, kw_only=True):
 
 def title(episode: Episode) -> str:
     """Return what an episode is called: its heading, else its day."""
-    first = episode.text.lstrip().partition("\n")[0]
-    named = first.startswith("# ")
-    return first.removeprefix("# ").strip() if named else f"{episode.at:%Y-%m-%d}"
+    if not has_title(episode):
+        return f"{episode.at:%Y-%m-%d}"
+    return episode.text.lstrip().partition("\n")[0].removeprefix("# ").strip()
+
+
+def has_title(episode: Episode) -> bool:
+    """Whether an episode begins with a heading of its own."""
+    return episode.text.lstrip().startswith("# ")
 
 
 def link(episode: Episode, up: str = "") -> str:
     """Write a link to an episode under its title; `up` leads from where it stands to the folder."""
     called = re.sub(r"[\[\]\\]", "", title(episode))
-    return f"[{called}]({up}{path(Path(FOLDER), episode.id, episode.at).as_posix()})"
+    return f"[{called}]({up}{place(episode)})"
 
 
 def telling(text: str) -> Telling:
@@ -191,16 +200,17 @@ def _imprint_meta(imprint: Imprint) -> dict[str, Any]:
     } | base.filled({"trigger": imprint.trigger})
 
 
-def path(folder: Path, episode_id: str, at: datetime) -> Path:
-    """Return where an episode that began at `at` lies."""
-    return folder / f"{at:%Y}" / f"{at:%m}" / f"{episode_id}.md"
+def place(episode: Episode) -> str:
+    """Return where an episode lies that nobody has moved, relative to the entity folder."""
+    return f"{FOLDER}/{episode.at:%Y}/{episode.at:%m}/{episode.stem}.md"
 
 
 def locate(folder: Path, episode_id: str) -> Path | None:
     """Return the file of an episode, wherever below the folder a person has put it."""
     if not base.is_id(episode_id):
         return None
-    return next(iter(base.paths(folder, f"*/*/{episode_id}.md")), None)
+    named = (f"*/*/{way}{episode_id}.md" for way in ("", "*-"))
+    return next((path for pattern in named for path in base.paths(folder, pattern)), None)
 
 
 def find(folder: Path, episode_id: str) -> Episode:
@@ -211,15 +221,14 @@ def find(folder: Path, episode_id: str) -> Episode:
     """
     file = locate(folder, episode_id)
     if file is None:
-        known = (other.stem for other in paths(folder))
+        known = map(EPISODE.stem, paths(folder))
         raise RecordMissingError("episode", episode_id, base.nearest(episode_id, known))
     return EPISODE.load(file)
 
 
 def plan_new(episode: Episode, why: str) -> Change:
     """Plan to put a new episode into the folder."""
-    place = path(Path(FOLDER), episode.id, episode.at).as_posix()
-    return base.plan_new(place, episode.source, why)
+    return base.plan_new(place(episode), episode.source, why)
 
 
 def plan_retell(
@@ -260,5 +269,5 @@ def _plan(folder: Path, episode: Episode, document: Document, why: str) -> Chang
 
 
 def _place(folder: Path, episode: Episode) -> str:
-    file = locate(folder, episode.id) or path(folder, episode.id, episode.at)
-    return f"{FOLDER}/{file.relative_to(folder).as_posix()}"
+    file = locate(folder, episode.id)
+    return f"{FOLDER}/{file.relative_to(folder).as_posix()}" if file else place(episode)

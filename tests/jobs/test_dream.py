@@ -76,7 +76,7 @@ def test_the_diary_leads_to_the_dream_and_does_not_tell_it_again(tmp_path: Path)
         "\n"
         "## 2026-05-24 03:12\n"
         "\n"
-        f"*[dream](dreams/{only_dream(entity).id}.md)*\n"
+        f"*[dream](dreams/2026-05-24-{only_dream(entity).id}.md)*\n"
     )
     (entry,) = journal.read(entity.journal, UTC).entries
     assert entry.provenance == Provenance("dream", "scripted", (only_dream(entity).id,), "entity")

@@ -22,7 +22,7 @@ from bumble.records import beliefs, dreams, narrative, relationships
 from bumble.records.base import Provenance
 from bumble.runtime import job
 from bumble.runtime.job import JobResult
-from tests.support.nights import LISBON, NIGHT, dreamer, newborn, remember, runtime_of, truth
+from tests.support.nights import NIGHT, dreamer, newborn, remember, runtime_of, truth
 from tests.support.story import TOLD, telling
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import Any
 
 from bumble.entity import changes
@@ -42,6 +44,34 @@ def forget_files(draft: ForgettingDraft, kind: Kind) -> None:
                 continue
             edit = base.plan_edit(relative, view.document, document, "forget a name")
             draft.add(edit, f"{kind.plural} with the name")
+            told = path.stem.removesuffix(kind.stem(path)) if kind.prefix else ""
+            if edit is not None and re.search(r"[^\W\d_]", told):
+                _name_anew(draft, kind, relative, view.document, document)
+
+
+def _name_anew(
+    draft: ForgettingDraft, kind: Kind, relative: str, before: Document, after: Document
+) -> None:
+    """Name a file by its id alone: what its name tells may be of them."""
+    place = PurePosixPath(relative)
+    plain = str(place.with_stem(kind.stem(place)))
+    draft.planned[relative] = base.plan_remove(relative, before, "forget a name")
+    draft.planned[plain] = base.plan_new(plain, after, "forget a name")
+    draft.moved[relative] = plain
+
+
+def follow_moved(draft: ForgettingDraft) -> None:
+    """Let the links to files that are named anew lead there."""
+    for kind in (kinds.NARRATIVE, kinds.WORKING, kinds.JOURNAL):
+        for path in kind.paths(draft.entity) if draft.moved else ():
+            relative, old = draft.entity.relative(path), base.read_text(path)
+            change = draft.planned.get(relative)
+            text = old if change is None else (change.data or b"").decode()
+            new = text
+            for was, now in draft.moved.items():
+                new = new.replace(was, now)
+            if new != text:
+                draft.planned[relative] = changes.write(relative, new, old, "forget a name")
 
 
 def without_words(draft: ForgettingDraft, kind: Kind, view: RecordView) -> Document | None:
