@@ -28,13 +28,11 @@ FOLDER = "sources"
 LEAST = "imported"  # the trust of what has lost its companion
 NOTHING = "{}\n"  # the companion of a record that a program wrote, where there is no more to say
 KEY = "sources"  # of the front matter of a file of parts: where its companion lies
-# What has a companion, by file or folder.
-WITH_COMPANION = frozenset(
-    (
-        *("narrative.md", "episodes", "beliefs", "relationships", "skills", "dreams", "topics"),
-        *("reminders", "automations", "projects", "evolution", "questions"),
-    )
+# What has a companion, by file or folder: kinds whose files have ids, and those named for titles.
+BY_ID = frozenset(
+    ("episodes", "beliefs", "dreams", "reminders", "automations", "evolution", "questions")
 )
+BY_TITLE = frozenset(("narrative.md", "relationships", "skills", "topics", "projects"))
 _ORIGIN = ("model", "from", "trust")
 # The fields that stand there, of whatever kind a record is: what a program keeps of it. All others
 # stay in the record.
@@ -48,7 +46,7 @@ BESIDE_IT = frozenset(
         *("lines", "last", "failures", "interactions", "traits", "behaviours", "curiosity"),
     )
 )
-WHERE_ID_NAMES_IT = frozenset(("by", "tags"))  # fields that do only where a program named the file
+OF_ID = frozenset(("by", "tags"))  # fields that do only where the file has an id
 SECTIONS = ("knowledge.md", "journal.md")  # files of parts: a heading each
 LINES = ("working/scratch.md", "working/MEMORY.md")  # a line each
 # of a file that nobody made by hand: what a program alone writes
@@ -72,7 +70,7 @@ class RecordFiles(Struct, frozen=True):
 def place(path: str) -> str | None:
     """Return where the companion of a record lies; None: its kind has none."""
     top = path.partition("/")[0]
-    has = path in SECTIONS or path in LINES or (path if "/" not in path else top) in WITH_COMPANION
+    has = path in SECTIONS or path in LINES or top in BY_ID | BY_TITLE
     return f"{FOLDER}/{path.removesuffix('.md')}.yaml" if has and path.endswith(".md") else None
 
 
@@ -259,8 +257,7 @@ def _is_lost(path: str, front: str) -> bool:
 
 
 def _fields(path: str) -> frozenset[str]:
-    is_named_by_id = _NAMED_BY_ID.fullmatch(PurePosixPath(path).stem) is not None
-    return BESIDE_IT | WHERE_ID_NAMES_IT if is_named_by_id else BESIDE_IT
+    return BESIDE_IT | OF_ID if path.partition("/")[0] in BY_ID else BESIDE_IT
 
 
 def _is_block(front: str) -> bool:

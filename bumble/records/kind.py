@@ -326,8 +326,7 @@ class RecordKind(Kind, Generic[R], frozen=True, kw_only=True):
             elif one.how.stored and one.name not in values:
                 values[one.name] = one.read(meta)
         origin = base.provenance(meta)
-        origins = {"provenance": origin, "source": document}
-        made = self.record(id=record_id, stem=stem, **origins, **values)
+        made = self.record(id=record_id, stem=stem, provenance=origin, source=document, **values)
         made.check()
         return made
 
