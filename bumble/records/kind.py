@@ -194,6 +194,8 @@ def written(value: Any) -> Any:
     """Return a value as a file holds it."""
     if isinstance(value, datetime):
         return base.stamp(value)
+    if isinstance(value, float):
+        return round(value, 4)
     return list(map(written, value)) if isinstance(value, tuple) else value
 
 
