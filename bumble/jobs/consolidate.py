@@ -1,9 +1,9 @@
 """Consolidation every few hours: fading, archiving, notes to journal, and what else follows.
 
-Parts in a row, each with change sets of its own: what was cut from transcripts is told, what has
-faded goes out of recall, weak beliefs are archived, notes go into the journal, portraits are
-reviewed, the story is told, questions are drawn that topics raise. Nothing that only ages is
-written: how much is left of a memory is computed on reading. What a model was asked in vain it is
+Parts in a row, each with change sets of its own: what has faded goes out of recall, weak beliefs
+are archived, notes go into the journal, portraits are reviewed, the story is told, questions are
+drawn that topics raise. Nothing that only ages is written: how much is left of a memory is computed
+on reading. What a model was asked in vain it is
 not asked again before there is more to go on. The last step notes that it was done; a run that was
 killed before goes on where it stopped.
 """
@@ -24,10 +24,9 @@ from bumble.body.circadian import seconds_between
 from bumble.entity import changes
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
-from bumble.jobs import musings, narrate, portrait_review, stretch
+from bumble.jobs import musings, narrate, portrait_review
 from bumble.jobs.musings import MusingsJob
 from bumble.jobs.portrait_review import DeepReviewJob
-from bumble.jobs.stretch import RetellJob
 from bumble.recall.belief_strength import archive_check
 from bumble.recall.topic_questions import Drawing
 from bumble.records import base, beliefs, dreams, episodes, journal, relationships, scratch, state
@@ -99,7 +98,7 @@ def _origin(lines: Sequence[str]) -> Provenance | None:
 DORMANT_BELOW = 0.05  # significance; fainter episodes are found by search, not by recall
 SECTION, VAIN = "consolidate", "vain"  # in state.yaml
 MOST_VAIN = 200  # marks of what was asked in vain; the oldest go
-MOST_RETOLD, MOST_REVIEWS = 4, 2  # in one run: each is a long call of a model
+MOST_REVIEWS = 2  # in one run: each is a long call of a model
 
 
 def _unmarked(runtime: Runtime, job: Any) -> tuple[str, ...]:
@@ -141,9 +140,6 @@ class ConsolidationNote(Struct, frozen=True):
 def parts() -> tuple[ConsolidationPart, ...]:
     """Return the work of a consolidation, in its order."""
     return (
-        ConsolidationPart(
-            "excerpts", stretch.check_excerpts, stretch.retell, most=MOST_RETOLD, marks=_of_excerpt
-        ),
         ConsolidationPart("fading", faded, let_fade, marks=_of_job),
         ConsolidationPart("beliefs", weak, archive, marks=_of_job),
         ConsolidationPart("notes", check_notes, move_notes, marks=_of_notes),
@@ -260,10 +256,6 @@ def _vain(file: MappingFile) -> Mapping[str, Any]:
 
 def _of_job(_: Runtime, job: Upkeep) -> tuple[str, ...]:
     return job.marks
-
-
-def _of_excerpt(_: Runtime, job: RetellJob) -> tuple[str, ...]:
-    return (review_queue.mark("excerpt", job.episode.id, job.episode.source.text),)
 
 
 def _of_notes(runtime: Runtime, _: int) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ REFLECTION_MAX_CHARS = 1500  # longest text of why it mattered
 PREFIX = "ep"
 FOLDER = "episodes"
 UNKNOWN = 0.5  # how much it mattered, where nothing says so
-EXCERPT = "excerpt"  # the value of `summary_source` that the next consolidation upgrades
+EXCERPT = "excerpt"  # the value of `summary_source` where it is quotes alone
 REFLECTION = "## Why it mattered"  # the heading of the entity's own reflection
 
 
@@ -77,7 +77,6 @@ class Episode(Record, frozen=True, kw_only=True):
     session: str = ""  # id of the conversation it is a stretch of; empty if none
     tags: Annotated[tuple[str, ...], JOINED]  # what it is about, in a word each, without `#`
     summary_source: str = ""  # `excerpt`: cut from the transcript, no model has told it yet
-    tries: int = 0  # how often a model has been asked to tell an excerpt, and could not
     dormant: bool = False  # found by search, not by recall
     # dormant because it faded, not because a person wanted it
     faded: Annotated[bool, Key(read=lambda meta, key: meta.get(key) is not None)]
@@ -229,21 +228,6 @@ def find(folder: Path, episode_id: str) -> Episode:
 def plan_new(episode: Episode, why: str) -> Change:
     """Plan to put a new episode into the folder."""
     return base.plan_new(place(episode), episode.source, why)
-
-
-def plan_retell(
-    folder: Path, episode: Episode, text: str, provenance: Provenance, why: str
-) -> Change | None:
-    """Plan to put a model's telling in the place of an excerpt; who may meet it stays as it was."""
-    told = {key: value for key, value in provenance.meta().items() if key != "audience"}
-    document = base.with_values(episode.source, told | {"summary_source": None, "tries": None})
-    return _plan(folder, episode, document.with_body(text), why)
-
-
-def plan_tried(folder: Path, episode: Episode, why: str) -> Change | None:
-    """Plan to count one more time that no model could tell an excerpt."""
-    document = base.with_values(episode.source, {"tries": episode.tries + 1})
-    return _plan(folder, episode, document, why)
 
 
 def plan_dormant(

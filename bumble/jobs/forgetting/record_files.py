@@ -116,16 +116,13 @@ def _scene_without(draft: ForgettingDraft, view: RecordView) -> EpisodeScene | N
 
 
 def _retold(document: Document, scene: EpisodeScene) -> Document | None:
-    """Tell an episode as an excerpt of what the others said; None if they said nothing.
-
-    The next consolidation has the model tell it, from the same messages.
-    """
+    """Tell an episode as an excerpt of what the others said; None if they said nothing."""
     others = EpisodeScene(
         "", scene.names, [m for m in scene.spoken_messages if m.role == "user"], {}, ""
     )
     if not others.messages:
         return None
-    values = {"summary_source": episodes.EXCERPT, "model": None, "tries": None}
+    values = {"summary_source": episodes.EXCERPT, "model": None}
     return base.with_values(document, values).with_body(episode.excerpt(others).text)
 
 
