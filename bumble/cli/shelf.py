@@ -130,12 +130,18 @@ class Shelf(Struct, Generic[R], frozen=True, kw_only=True):
         return base.new_id(self.kind.prefix, at, opened.shell.rng)
 
     def add(
-        self, opened: Opened, record: R, why: str, sentence: str = "", *, dry_run: bool, **data: Any
+        self,
+        opened: Opened,
+        record_id: str,
+        change: Change,
+        sentence: str = "",
+        *,
+        dry_run: bool,
+        **data: Any,
     ) -> None:
-        """Put a record into the folder."""
-        planned, told = [self.kind.plan_new(record, why)], sentence or f"Added {record.id}."
-        command, data = f"{self.group} add", {"id": record.id, **data}
-        commit.commit(opened, command, planned, told, dry_run=dry_run, **data)
+        """Put a record into the folder, as it was planned."""
+        command, told = f"{self.group} add", sentence or f"Added {record_id}."
+        commit.commit(opened, command, [change], told, dry_run=dry_run, id=record_id, **data)
 
     def edit(self, opened: Opened, name: str, *, source: str | None, dry_run: bool) -> None:
         """Let the user edit a record's file."""

@@ -138,7 +138,8 @@ def add(
         episode_id = EPISODES.new_id(opened, max(moment, EPOCH))
         tags = tag_words.distinct_tags((*(tag or ()), *tag_words.tags_in(draft)))
         episode = episodes.new(episode_id, moment, significance, draft, people=who, tags=tags)
-        EPISODES.add(opened, episode, f"remember: {output.shorten(draft, 50)}", dry_run=dry_run)
+        change = episodes.plan_new(episode, f"remember: {output.shorten(draft, 50)}")
+        EPISODES.add(opened, episode_id, change, dry_run=dry_run)
 
 
 EPISODES.offers(
@@ -290,7 +291,8 @@ def belief_add(
             origin=source,
             provenance=base.Provenance(by="belief add"),
         )
-        BELIEFS.add(opened, belief, f"believe: {output.shorten(claim, 50)}", dry_run=dry_run)
+        change = beliefs.plan_new(belief, f"believe: {output.shorten(claim, 50)}")
+        BELIEFS.add(opened, belief.id, change, dry_run=dry_run)
 
 
 BELIEFS.offers(belief_app, edit="Edit a belief's file in $VISUAL or $EDITOR.")
