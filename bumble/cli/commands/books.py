@@ -364,7 +364,7 @@ def add(
         zone, at = opened.zone, opened.shell.now()
         why = f"write in the journal: {output.shorten(entry, 50)}"
         change = journal.plan_add(at, entry, zone, why, tags=tags)
-        sentence = f"Added an entry of {at.astimezone(zone):%Y-%m-%d %H:%M:%S}."
+        sentence = f"Added an entry of {at.astimezone(zone):%Y-%m-%d %H:%M}."
         stamp = at.astimezone(zone).isoformat(timespec="seconds")
         commit.commit(opened, "journal add", [change], sentence, dry_run=dry_run, at=stamp)
 
@@ -444,7 +444,7 @@ def _line(entry: journal.JournalEntry) -> list[str]:
 
 def _heading(entry: journal.JournalEntry) -> str:
     marks = "".join(f" #{tag}" for tag in entry.tags)
-    return f"## {entry.at:%Y-%m-%d %H:%M:%S}{marks}"
+    return f"## {entry.at:%Y-%m-%d %H:%M}{marks}"
 
 
 def _whole(entry: journal.JournalEntry) -> str:

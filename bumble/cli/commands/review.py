@@ -350,7 +350,9 @@ def _applied(proposal: proposals.Proposal, source: str) -> str:
 
 
 def _find(opened: opening.Opened, proposal_id: str) -> proposals.Proposal:
-    by_id: dict[str, Path] = {path.stem: path for path in proposals.paths(opened.entity.evolution)}
+    by_id: dict[str, Path] = {
+        proposals.PROPOSAL.stem(path): path for path in proposals.paths(opened.entity.evolution)
+    }
     return proposals.load(opened.within(listing.pick(by_id, proposal_id, "proposal")))
 
 
