@@ -16,9 +16,10 @@ from bumble.cli.command import (
     NowOption,
     SeedOption,
     YesOption,
+    shell_of,
 )
 from bumble.cli.models import chat_model
-from bumble.cli.opening import Opened, open_entity, shell_of
+from bumble.cli.opening import Opened, open_entity
 from bumble.cli.process import Shell
 from bumble.cli.talk import overnight, turn_view
 from bumble.entity.folder import ENTITY_FILE
@@ -114,7 +115,7 @@ def chat(
     shell = shell_of(ctx)
     output.sign("one moment …", shell.environ)  # what follows takes longer than a moment to load
     from bumble.cli import people
-    from bumble.cli.talk import conversation, turn_view
+    from bumble.cli.talk import conversation, introducing
 
     shell.set_now(now)
     shell.set_seed(seed)
@@ -154,7 +155,7 @@ def chat(
             wants_usage = usage or opened.config.output.usage
             repl.run(talk, usage=wants_usage, debug_prefix=debug_prefix)
             return
-        turn_view.introduce(talk, first.text, yes=yes)
+        introducing.introduce(talk, first.text, yes=yes)
         answer(talk.opened, talk, first, usage=usage, debug_prefix=debug_prefix)
         settles = conversation.after_answer(talk)
     if settles:
