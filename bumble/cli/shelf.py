@@ -101,7 +101,8 @@ class Shelf(Struct, Generic[R], frozen=True, kw_only=True):
         newest_first: bool = False,
     ) -> None:
         """Print some records, a line each; in front of it the id, if that is what names one."""
-        short = listing.short_ids([one.id for one in listed.records], self.paths(opened))
+        ids = [] if self.by else [one.id for one in listed.records]
+        short = listing.short_ids(ids, self.paths(opened) if ids else ())
 
         def line(record: R) -> Sequence[str]:
             return cells(record) if self.by else [short[record.id], *cells(record)]
