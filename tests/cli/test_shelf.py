@@ -44,5 +44,5 @@ def test_what_is_shown_says_what_the_files_say_and_goes_with_its_removal(
     if group == "project":
         return  # it is ended, not removed
     removed = run.ok(group, "remove", named, "--yes", "--json").data
-    assert [one["action"] for one in removed["changes"]][0] == "remove"
+    assert removed["changes"][0]["action"] == "remove"
     assert kind.paths(run.entity) == []

@@ -238,8 +238,7 @@ def answer(
     from bumble.cli.talk import conversation
 
     shell, wishes = opened.shell, message.wishes
-    for unheard in talk.unheard():
-        output.say(f"{opened.identity.name} said in the meantime: {unheard}")
+    turn_view.tell_unheard(talk)
     say = _ignore if shell.json else output.Speech(opened.identity.name, shell.environ)
     turn = talk.answer(message.text, say, think=wishes.think, typed=message.typed)
     if not shell.json:
@@ -252,12 +251,8 @@ def answer(
             shell, "chat", turn_view.data(turn) | {"pending": conversation.pending(talk)}, ""
         )
     shell.stops.obey()
-    if debug_prefix:
-        output.say(talk.prefix_report(turn))
-    talk.finish(turn)
-    turn_view.tell_more(turn, wishes)
-    if usage or opened.config.output.usage:
-        output.say(turn_view.footer(talk, turn))
+    wants_usage = usage or opened.config.output.usage
+    turn_view.finish(talk, turn, wishes, usage=wants_usage, debug_prefix=debug_prefix)
     if turn.outcome.stopped == "interrupted":
         raise KeyboardInterrupt
     if turn.outcome.problem is not None:

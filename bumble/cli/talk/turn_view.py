@@ -123,6 +123,24 @@ def why_stopped(turn: Turn) -> str:
     return turn.outcome.missing[-1] if turn.outcome.stopped == "unfinished" else ""
 
 
+def tell_unheard(talk: Conversation) -> None:
+    """Say what the entity has said by itself since the person last spoke."""
+    for text in talk.unheard():
+        output.say(f"{talk.opened.identity.name} said in the meantime: {text}")
+
+
+def finish(
+    talk: Conversation, turn: Turn, wishes: Wishes, *, usage: bool, debug_prefix: bool
+) -> None:
+    """End a turn that was said, and tell of it what is wanted."""
+    if debug_prefix:
+        output.say(talk.prefix_report(turn))
+    talk.finish(turn)
+    tell_more(turn, wishes)
+    if usage:
+        output.say(footer(talk, turn))
+
+
 def tell_more(turn: Turn, wishes: Wishes) -> None:
     """Say what went on behind an answer, as far as that is wanted."""
     if wishes.reasoning:
