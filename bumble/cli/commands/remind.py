@@ -109,7 +109,7 @@ def add(
 
 def _keep(opened: Opened, reminder: Reminder, *, dry_run: bool) -> None:
     why = f"remind: {output.shorten(reminder.text, 50)}"
-    sentence = f"{reminders.path(reminder.id)} is due {listing.when(reminder.at, opened)}."
+    sentence = f"{reminders.place(reminder)} is due {listing.when(reminder.at, opened)}."
     planned = [reminders.plan_new(reminder, why)]
     stamp = base.stamp(reminder.at)
     commit.commit(
@@ -240,7 +240,7 @@ def remove(
     REMINDERS.remove(
         *(opened, "remind remove", reminder, text),
         why=f"forget to remind: {text}",
-        sentence=f"Removed {reminders.path(reminder.id)}.",
+        sentence=f"Removed {reminders.place(reminder)}.",
         yes=yes,
         dry_run=dry_run,
         id=reminder.id,
