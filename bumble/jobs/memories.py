@@ -273,9 +273,12 @@ def _once(items: Sequence[ExtractedItem]) -> tuple[ExtractedItem, ...]:
 
 def _is_told(sentence: str, items: Iterable[ExtractedItem]) -> bool:
     """Whether an item says what a sentence says, in other words at most here and there."""
-    said = words.stems(sentence, words.language(sentence))
-    texts = (text for item in items for text in words.sentences(item.text))
-    stems = (words.stems(text, words.language(sentence)) for text in texts)
+    language = words.language(sentence)
+    said = words.stems(sentence, language)
+    told = ((item.title, text) for item in items for text in words.sentences(item.text))
+    # "It stands in the hallway" under "The piano" tells where the piano stands
+    texts = (way for title, text in told for way in (text, f"{title} {text}"))
+    stems = (words.stems(text, language) for text in texts)
     return any(len(said & there) >= SAID_AGAIN * max(len(said), len(there)) for there in stems)
 
 

@@ -88,7 +88,8 @@ class Episode(Record, frozen=True, kw_only=True):
 
     @property
     def filed_as(self) -> str:
-        return f"{self.at:%d} {title(self) if has_title(self) else ''}"
+        told = title(self) if has_title(self) and not self.summary_source else " ".join(self.people)
+        return f"{self.at:%d} {told}"
 
     @property
     def headline(self) -> str:

@@ -49,7 +49,7 @@ class TopicFile(Record, frozen=True, kw_only=True):
     @classmethod
     def drawn(cls, document: Document, record_id: str) -> Mapping[str, Any]:
         """Read the catalysts; a topic without a name is called as its file."""
-        name = base.field(document.meta, "name", str, "").strip() or record_id.replace("-", " ")
+        name = base.field(document.meta, "name", str, "").strip() or _called(record_id)
         return {"name": name, "catalysts": tuple(_catalysts(document))}
 
     @property
@@ -59,6 +59,12 @@ class TopicFile(Record, frozen=True, kw_only=True):
     @property
     def headline(self) -> str:
         return f"topic {self.name}"
+
+
+def _called(slug: str) -> str:
+    """Return what a topic is called by its file alone."""
+    name = slug.replace("-", " ")
+    return name[:1].upper() + name[1:]
 
 
 def _catalysts(document: Document) -> Iterator[Catalyst]:
@@ -106,11 +112,12 @@ def new(
     provenance: Provenance | None = None,
 ) -> TopicFile:
     """Make a topic that is not in the folder yet; `plan_draw` puts it there."""
+    slug = slug_of(name)
     return TOPIC.new(
-        slug_of(name),
+        slug,
         "\n".join(f"- {words.one_line(each.text)}" for each in catalysts),
         provenance,
-        name=name,
+        name="" if name == _called(slug) else name,
         at=at,
         fingerprint=fingerprint,
         summary_source=summary_source,
