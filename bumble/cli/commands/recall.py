@@ -9,12 +9,10 @@ import typer
 from msgspec.structs import asdict, replace
 
 from bumble.body.affects import IMPRINT_BASE, IMPRINT_CAP
-from bumble.cli import index_place, listing, memory_query, output, people
-from bumble.cli.entity_command import looks_back
-from bumble.cli.memory_query import AsOption, QueryArgument
+from bumble.cli import index_place, listing, output, people
+from bumble.cli.command import LimitOption, looks_back
 from bumble.cli.models import weights
 from bumble.cli.opening import Opened
-from bumble.cli.options import LimitOption
 from bumble.errors import UsageError
 from bumble.records import base
 from bumble.records.session_files import infos
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
     from bumble.recall.emotion_weight import Weight
     from bumble.recall.prompt_memories import Search
 
-app = typer.Typer(rich_markup_mode=None)
+
 SHARES = {  # how `--explain` calls what counts, and what it is
     "tokens": ("meaning", "best match of each token of the query"),
     "before": ("before", "what the turns before match better"),
@@ -37,44 +35,41 @@ SHARES = {  # how `--explain` calls what counts, and what it is
     "own": ("own", "says I or we, or is a record about somebody"),
     "named": ("named", "who says it, or whom it is about, is asked for"),
 }
-KindOption = Annotated[
-    list[str] | None,
-    typer.Option("--kind", metavar="KIND", help="Records of this kind alone; may be repeated."),
-]
-PersonOption = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="What is about, or with, this person, and they may hear."),
-]
-TagOption = Annotated[
-    list[str] | None,
-    typer.Option("--tag", metavar="TAG", help="What has this tag; may be repeated."),
-]
-SessionOption = Annotated[
-    str | None, typer.Option(metavar="ID", help="What was said in this conversation, or in `last`.")
-]
-ExplainOption = Annotated[bool, typer.Option("--explain", help="Show what each score is made of.")]
-FadedOption = Annotated[bool, typer.Option("--faded", help="Search what has faded, too.")]
-PlainOption = Annotated[
-    bool,
-    typer.Option("--plain", help="Search the bare index: all that matches, in no mood."),
-]
 
 
-@app.command()
 @looks_back
 def recall(
     opened: Opened,
-    query: QueryArgument,
+    query: people.QueryArgument,
     *,
-    kind: KindOption = None,
-    speaker: AsOption = None,
-    person: PersonOption = None,
-    session: SessionOption = None,
-    tag: TagOption = None,
+    kind: Annotated[
+        list[str] | None,
+        typer.Option("--kind", metavar="KIND", help="Records of this kind alone; may be repeated."),
+    ] = None,
+    speaker: people.AsOption = None,
+    person: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="What is about, or with, this person, and they may hear."
+        ),
+    ] = None,
+    session: Annotated[
+        str | None,
+        typer.Option(metavar="ID", help="What was said in this conversation, or in `last`."),
+    ] = None,
+    tag: Annotated[
+        list[str] | None,
+        typer.Option("--tag", metavar="TAG", help="What has this tag; may be repeated."),
+    ] = None,
     limit: LimitOption = 10,
-    explain: ExplainOption = False,
-    faded: FadedOption = False,
-    plain: PlainOption = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show what each score is made of.")
+    ] = False,
+    faded: Annotated[bool, typer.Option("--faded", help="Search what has faded, too.")] = False,
+    plain: Annotated[
+        bool,
+        typer.Option("--plain", help="Search the bare index: all that matches, in no mood."),
+    ] = False,
 ) -> None:
     """Search what the entity remembers.
 
@@ -88,17 +83,16 @@ def recall(
     from bumble.recall import emotion_weight
     from bumble.recall.prompt_memories import comes_to_mind
 
-    asked = memory_query.text_of(query)
+    asked = people.text_of(query)
     config, at = opened.config.memory, opened.shell.now()
-    search = memory_query.search_of(opened, speaker, person, session)
+    search = people.search_of(opened, speaker, person, session)
     search = replace(search, tags=tuple(tag or ()))
     embedder = weights.embedder(opened)
     if embedder is None and opened.config.embedding.model == "none":
         output.say("By words alone: `embedding.model` is none.")
-    _, place = index_place.up_to_date(opened, embedder, wait_seconds=memory_query.WAIT_SECONDS)
-    memory = memory_query.memory_of(opened, lambda: embedder, place)
-    kinds = _kinds(kind or ())
-    hits = _hits(opened, memory, search, asked, kinds, limit, plain=plain, faded=faded)
+    _, place = index_place.up_to_date(opened, embedder, wait_seconds=people.WAIT_SECONDS)
+    memory = people.memory_of(opened, lambda: embedder, place)
+    hits = _hits(opened, memory, search, asked, _kinds(kind or ()), limit, plain=plain, faded=faded)
     weighted = [
         (hit, None if plain else emotion_weight.weight(opened.entity, config, search.mood, at, hit))
         for hit in hits

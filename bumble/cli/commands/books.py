@@ -1,7 +1,9 @@
-"""`bumble knowledge`: list, show, set, rename, remove and edit durable facts."""
+"""`bumble knowledge`, `journal`: durable facts and the diary, a file of sections each."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,15 +11,14 @@ import typer
 from msgspec.structs import replace
 
 from bumble.cli import commit, listing, output, text_input
-from bumble.cli.commit import FromOption
-from bumble.cli.entity_command import looks_back, writes
-from bumble.cli.listing import Listing
+from bumble.cli.command import DryRunOption, TagOption, YesOption, looks_back, shows, writes
 from bumble.cli.opening import Opened
-from bumble.cli.options import DryRunOption, YesOption
-from bumble.cli.text_input import EditorOption, TextArgument
 from bumble.errors import SectionLockedError, UsageError
-from bumble.records import knowledge
+from bumble.records import journal, knowledge
+from bumble.records.journal import JournalEntry
 from bumble.records.knowledge import Knowledge, KnowledgeSection
+from bumble.text import stop_words
+from bumble.text.words import one_line
 from bumble.text.yaml_edit import SourceError
 
 app = typer.Typer(
@@ -41,7 +42,7 @@ def list_(
     opened: Opened,
 ) -> None:
     """List the sections."""
-    sections = Listing(_read(opened).sections, broken=0, more=False)
+    sections = listing.Listing(_read(opened).sections, broken=0, more=False)
 
     def line(section: KnowledgeSection) -> list[str]:
         lock = "locked" if section.locked else ""
@@ -77,9 +78,9 @@ def show(
 def set_(
     opened: Opened,
     title: TitleArgument,
-    text: TextArgument = None,
+    text: text_input.TextArgument = None,
     *,
-    editor: EditorOption = False,
+    editor: text_input.EditorOption = False,
     locked: Annotated[
         bool, typer.Option("--locked", help="Make a section that the entity may not change.")
     ] = False,
@@ -160,7 +161,7 @@ def edit(
         str | None, typer.Argument(metavar="[TITLE]", help="Of one section. Default: the file.")
     ] = None,
     *,
-    source: FromOption = None,
+    source: commit.FromOption = None,
     force_locked: ForceOption = False,
     dry_run: DryRunOption = False,
 ) -> None:
@@ -274,4 +275,186 @@ def _data(section: KnowledgeSection) -> dict[str, Any]:
         "text": section.text,
         "line": section.line,
         "provenance": section.provenance.meta(),
+    }
+
+
+journal_app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="Read and write the diary.",
+)
+journal_NONE = 'No entries. Write one with `bumble journal add "..."`.'
+NO_MATCH = "No entry has these words."
+EXCERPT_CHARS = 100
+TAG = re.compile(r"[^\s#]+")
+
+
+@journal_app.command("list")
+@shows
+def journal_list_(
+    opened: Opened,
+    *,
+    since: listing.SinceOption = None,
+    tag: TagOption = None,
+    limit: listing.LimitOption = 20,
+) -> None:
+    """List entries, a line each, the newest last."""
+    shown = _newest(_entries(opened, since, tag), limit)
+    listing.show_list(opened, "journal list", shown, _journal_data, _line, _empty(since, tag))
+
+
+@journal_app.command("show")
+@shows
+def journal_show(
+    opened: Opened,
+    *,
+    since: listing.SinceOption = None,
+    tag: TagOption = None,
+    limit: listing.LimitOption = 10,
+) -> None:
+    """Show entries, the newest last."""
+    shown = _newest(_entries(opened, since, tag), limit)
+    text = "\n\n".join(_whole(entry) for entry in shown.records)
+    data = [_journal_data(entry) for entry in shown.records]
+    output.result(opened.shell, "journal show", data, [text] if text else [])
+    if not data:
+        output.say(_empty(since, tag))
+    if shown.more:
+        output.say(f"These are the newest {len(data)}; --limit N shows more.")
+
+
+@journal_app.command()
+@shows
+def search(
+    opened: Opened,
+    query: Annotated[list[str], typer.Argument(metavar="WORDS", help="Words an entry must have.")],
+    *,
+    since: listing.SinceOption = None,
+    tag: TagOption = None,
+    limit: listing.LimitOption = 20,
+) -> None:
+    """Find the entries that have all of some words, or words that begin so; the newest last."""
+    text = " ".join(query)
+    wanted = stop_words.telling_words(text) or stop_words.words(text)
+    if not wanted:
+        raise UsageError(f'"{text}" has no words to search for.')
+    matching = [entry for entry in _entries(opened, since, tag) if _has(entry, wanted)]
+    shown = _newest(matching, limit)
+
+    def line(entry: JournalEntry) -> list[str]:
+        place = f"{journal.PATH}:{entry.line}"
+        return [place, f"{entry.at:%Y-%m-%d %H:%M}", _excerpt(entry, wanted[0])]
+
+    listing.show_list(opened, "journal search", shown, _journal_data, line, NO_MATCH)
+
+
+@journal_app.command()
+@writes
+def add(
+    opened: Opened,
+    text: text_input.TextArgument = None,
+    *,
+    tag: TagOption = None,
+    editor: text_input.EditorOption = False,
+    dry_run: DryRunOption = False,
+) -> None:
+    """Write an entry at the end of the diary."""
+    tags = tuple(_tag(text) for text in tag or ())
+    opened.within(opened.entity.journal)
+    with text_input.collect(opened.shell, text, in_editor=editor, name=journal.PATH) as entry:
+        zone, at = opened.zone, opened.shell.now()
+        why = f"write in the journal: {output.shorten(entry, 50)}"
+        change = journal.plan_add(at, entry, zone, why, tags=tags)
+        sentence = f"Added an entry of {at.astimezone(zone):%Y-%m-%d %H:%M}."
+        stamp = at.astimezone(zone).isoformat(timespec="seconds")
+        commit.commit(opened, "journal add", [change], sentence, dry_run=dry_run, at=stamp)
+
+
+@journal_app.command("edit")
+@writes
+def journal_edit(
+    opened: Opened,
+    *,
+    source: commit.FromOption = None,
+    dry_run: DryRunOption = False,
+) -> None:
+    """Edit the diary's file in $VISUAL or $EDITOR: nothing but you ever changes an entry."""
+    commit.edit(
+        opened,
+        "journal edit",
+        journal.PATH,
+        lambda text: journal.parse(text, zone=opened.zone),
+        source=source,
+        dry_run=dry_run,
+    )
+
+
+def _entries(opened: Opened, since: str | None, tags: Sequence[str] | None) -> list[JournalEntry]:
+    """Return the entries that are wanted, the newest last."""
+    file = opened.within(opened.entity.journal)
+    start = listing.moment(since, opened, "--since") if since is not None else None
+    wanted = {_tag(tag).casefold() for tag in tags or ()}
+    entries = map(listing.Viewer(opened).seen, journal.read(file, opened.zone).entries)
+    return sorted(
+        (
+            entry
+            for entry in entries
+            if (start is None or entry.at >= start)
+            and wanted <= {tag.casefold() for tag in entry.tags}
+        ),
+        key=lambda entry: entry.at,
+    )
+
+
+def _newest(entries: Sequence[JournalEntry], limit: int) -> listing.Listing[JournalEntry]:
+    return listing.Listing(tuple(entries[-limit:]), broken=0, more=len(entries) > limit)
+
+
+def _empty(since: str | None, tags: Sequence[str] | None) -> str:
+    return "No such entries." if since or tags else journal_NONE
+
+
+def _tag(text: str) -> str:
+    tag = text_input.one_line(text, "tag").removeprefix("#")
+    if not TAG.fullmatch(tag):
+        raise UsageError(f'"{text}" is no tag: a tag is one word, without `#` inside.')
+    return tag
+
+
+def _has(entry: JournalEntry, wanted: Sequence[str]) -> bool:
+    words = stop_words.words(f"{entry.text} {' '.join(entry.tags)}")
+    return all(any(word.startswith(part) for word in words) for part in wanted)
+
+
+def _excerpt(entry: JournalEntry, word: str) -> str:
+    """Return the text around the first place a word stands."""
+    line = one_line(entry.text)
+    at = max(0, line.casefold().find(word) - EXCERPT_CHARS // 3)
+    start = 0 if len(line) <= EXCERPT_CHARS else line.rfind(" ", 0, at + 1) + 1
+    return ("…" if start else "") + output.shorten(line[start:], EXCERPT_CHARS)
+
+
+def _line(entry: JournalEntry) -> list[str]:
+    marks = " ".join(f"#{tag}" for tag in entry.tags)
+    return [f"{entry.at:%Y-%m-%d %H:%M}", output.shorten(f"{entry.text} {marks}")]
+
+
+def _heading(entry: JournalEntry) -> str:
+    marks = "".join(f" #{tag}" for tag in entry.tags)
+    return f"## {entry.at:%Y-%m-%d %H:%M}{marks}"
+
+
+def _whole(entry: JournalEntry) -> str:
+    origin = listing.origin(entry.provenance)
+    return f"{_heading(entry)}\n\n{entry.text}".rstrip() + (f"\n\n  {origin}" if origin else "")
+
+
+def _journal_data(entry: JournalEntry) -> dict[str, Any]:
+    return {
+        "at": entry.at.isoformat(timespec="seconds"),
+        "tags": list(entry.tags),
+        "text": entry.text,
+        "line": entry.line,
+        "provenance": entry.provenance.meta(),
     }

@@ -1,25 +1,23 @@
-"""What a nightly sync could not do, kept until the next talk, which tells it once.
-
-It lies among the caches in `.bumble/`: git ignores it, so that another clone has its own, and it
-goes when somebody is forgotten.
-"""
+"""What a nightly sync could not do, kept until the next talk, which tells it once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from bumble.cli import output
-from bumble.cli.opening import Opened
+from bumble.cli import opening, output
 from bumble.entity import installation
-from bumble.errors import FolderUnwritableError, UserError
+from bumble.errors import (
+    FolderUnwritableError,
+    UserError,
+)
 from bumble.files import disk
 
 FILE = "cache/nightly-sync.json"
 
 
 @contextmanager
-def noted(opened: Opened) -> Iterator[None]:
+def noted(opened: opening.Opened) -> Iterator[None]:
     """Have what ends the block kept for the next talk."""
     try:
         yield
@@ -28,21 +26,21 @@ def noted(opened: Opened) -> Iterator[None]:
         raise
 
 
-def note(opened: Opened, said: str) -> None:
+def note(opened: opening.Opened, said: str) -> None:
     """Keep a sentence about the sync of this night for the next talk."""
-    when = f"{opened.shell.now().astimezone(opened.zone):%Y-%m-%d %H:%M}"
+    when = f"{opened.now:%Y-%m-%d %H:%M}"
     text = f"The sync of {when}: {said}"
     with suppress(FolderUnwritableError):  # then only who reads the scheduler's mail learns of it
         disk.write_atomic(opened.entity.private / FILE, installation.signed(FILE, text))
 
 
-def forget(opened: Opened) -> None:
+def forget(opened: opening.Opened) -> None:
     """Drop what was kept: it was told, or a later sync did it."""
     with suppress(FolderUnwritableError):
         disk.remove(opened.entity.private / FILE)
 
 
-def tell(opened: Opened) -> None:
+def tell(opened: opening.Opened) -> None:
     """Say what was kept, once; what this installation did not write is passed over."""
     raw = disk.read_cache(opened.entity.private / FILE)
     if raw is None:

@@ -1,4 +1,7 @@
-"""`bumble tick`: whatever is due between turns; what cron runs every ten minutes."""
+"""The cycles by command: `catalysts`, `consolidate`, `distill`, `dream`, `narrate`, `reflect`…
+
+What `tick` does when its time has come, done now; each imports its own job only.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from bumble.cli import listing, output, run_job
-from bumble.cli.entity_command import runs_job
+from bumble.cli import listing, output, people, run_job
+from bumble.cli.command import JobFlags, runs_job
+from bumble.cli.models import chat_model
 from bumble.cli.opening import Opened
-from bumble.cli.run_job import JobFlags
 from bumble.errors import UserError
 from bumble.records import session_files
+from bumble.runtime.runtime import Runtime
 
 if TYPE_CHECKING:
     from bumble.llm.protocol import Model
@@ -23,10 +27,177 @@ if TYPE_CHECKING:
     from bumble.runtime.job import Held, JobResult, Pass, Settled
     from bumble.runtime.runtime import Runtime
 
-app = typer.Typer(rich_markup_mode=None)
+
+@runs_job
+def catalysts(
+    opened: Opened,
+    flags: JobFlags,
+    topic: Annotated[
+        str | None,
+        typer.Argument(metavar="TOPIC", help="This topic alone, however little it recurs."),
+    ] = None,
+    *,
+    force: Annotated[
+        bool, typer.Option("--force", help="Draw them anew where nothing new mentions the topic.")
+    ] = False,
+) -> None:
+    """Draw the questions that topics keep raising.
+
+    They come from what was said in all the times of a topic. Where no model is trusted to write,
+    they are questions that people asked, quoted.
+    """
+    from bumble.recall import topic_questions as job
+
+    check = partial(job.check, name=topic or "", force=force)
+    run_job.perform(opened, flags, job.PURPOSE, check, job.run)
 
 
-@app.command()
+@runs_job
+def consolidate(
+    opened: Opened,
+    flags: JobFlags,
+    *,
+    force: Annotated[
+        bool, typer.Option("--force", help="Do it however short ago the last time was.")
+    ] = False,
+) -> None:
+    """Put memory in order: what has faded, weak beliefs, the story.
+
+    Does nothing where nothing has changed since the last time.
+    """
+    from bumble.jobs import consolidate as job
+
+    run_job.perform(opened, flags, "consolidate", partial(job.check, force=force), job.run)
+
+
+@runs_job
+def distill(
+    opened: Opened,
+    flags: JobFlags,
+    *,
+    force: Annotated[
+        bool, typer.Option("--force", help="Whatever the gates say; also what still goes on.")
+    ] = False,
+    session: Annotated[
+        str | None, typer.Option(metavar="ID", help="This conversation alone.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-n", min=1, help="At most so many windows.")
+    ] = None,
+) -> None:
+    """Draw facts, beliefs and notes from what was said."""
+    from bumble.jobs import stretch as job  # of which they are a part, which is made whole
+
+    chosen = session_files.find(opened.entity.sessions, session).id if session else None
+    check = partial(job.check, session_id=chosen, force=force, gated=True)
+    run_job.perform(opened, flags, "distill", check, job.run, limit=limit)
+
+
+@runs_job
+def dream(
+    opened: Opened,
+    flags: JobFlags,
+    *,
+    force: Annotated[
+        bool, typer.Option("--force", help="Go past the gates; the dream's record says so.")
+    ] = False,
+    memory: Annotated[
+        bool,
+        typer.Option("--memory", help="Write working memory anew instead; `tick` does both."),
+    ] = False,
+) -> None:
+    """Let the entity dream, if it is deep in the night and nobody talks.
+
+    Off unless soma.dreams.enabled; safe to run every few minutes.
+    """
+    from bumble.jobs import dream as job
+    from bumble.jobs import working_memory
+
+    opened = chat_model.dreaming(opened)
+    if memory:
+        check = partial(working_memory.check, force=force)
+        run_job.perform(opened, flags, "dream", check, working_memory.run)
+        return
+    due = partial(job.check, force=force, seed=opened.shell.seed)
+    run_job.perform(opened, flags, "dream", due, job.run, more=_pairs)
+
+
+def _pairs(runtime: Runtime) -> tuple[dict[str, object], str]:
+    """Say how many pairs of memories there are to dream of."""
+    from bumble.jobs import dream as job
+
+    pool = job.find(runtime, runtime.now())
+    how = f"({pool.similarity} similarity)"
+    sentence = f"{listing.counted(len(pool.pairs), 'pair')} of memories may meet"
+    line = f"{sentence}; {job.TIME_ALONE}" if pool.similarity == "none" else f"{sentence} {how}"
+    return {"eligible_pairs": len(pool.pairs), "similarity": pool.similarity}, line
+
+
+@runs_job
+def narrate(
+    opened: Opened,
+    flags: JobFlags,
+    *,
+    force: Annotated[
+        bool, typer.Option("--force", help="Tell it also where there is nothing new to tell.")
+    ] = False,
+) -> None:
+    """Have the entity tell its story anew, from its memories and the story so far.
+
+    A telling that can't be used leaves narrative.md as it was.
+    """
+    from bumble.jobs import narrate as job
+
+    run_job.perform(opened, flags, "narrate", partial(job.check, force=force), job.run)
+
+
+@runs_job
+def reflect(
+    opened: Opened,
+    flags: JobFlags,
+    person: Annotated[
+        str | None, typer.Argument(metavar="[PERSON]", help="Only this one. Default: everybody.")
+    ] = None,
+    *,
+    allow_shrink: Annotated[
+        bool,
+        typer.Option(
+            "--allow-shrink", help="Let a portrait lose more than memory.relational allows."
+        ),
+    ] = False,
+) -> None:
+    """Think about the people it talked with.
+
+    Brings their portraits up to date. With a name, also works in the notes that wait in that
+    person's file.
+    """
+    from bumble.jobs import portrait_review, stretch
+
+    only = people.find(opened, person).id if person is not None else ""
+    check = partial(stretch.check, force=True, person=only)
+    with run_job.open_runtime(opened, "reflect", yes=flags.yes) as runtime:
+        if only and not check(runtime).jobs and portrait_review.has_notes(runtime, only):
+            noted = partial(portrait_review.check, only=only)
+            run = partial(portrait_review.run, allow_shrink=allow_shrink)
+            run_job.carry_out(opened, runtime, "reflect", noted, run, flags)
+        else:
+            made = partial(stretch.run, allow_shrink=allow_shrink)
+            run_job.carry_out(opened, runtime, "reflect", check, made, flags)
+
+
+@runs_job
+def wake(opened: Opened, flags: JobFlags) -> None:
+    """Let the entity wake by itself for a moment, if something calls it and nobody talks.
+
+    Off unless wake.enabled; `tick` does the same. It writes, notes, looks something up, leaves a
+    message, or rests; what it decided, and why, is in `bumble log` and the run ledger.
+    """
+    from bumble.jobs import wake as job
+
+    check = job.check if flags.check else job.check_tick
+    run_job.perform(opened, flags, "wake", check, job.run)
+
+
 @runs_job
 def tick(
     opened: Opened,
@@ -52,7 +223,7 @@ def tick(
     Never asks a model while somebody talks, unless --settle says so. Run it as often as you like:
     where nothing is due, nothing changes.
     """
-    from bumble.cli import runtimes
+    from bumble.cli import run_job
     from bumble.cli.models import abilities, chat_model
     from bumble.jobs import locks, registry
     from bumble.jobs import tick as upkeep
@@ -64,7 +235,7 @@ def tick(
     )
     wanted = tuple(run_job.showing_reminders(opened, each) for each in wanted)
     command = "settle" if settle_only else "tick"
-    with runtimes.open_runtime(opened, command, yes=flags.yes) as runtime, closing(asleep):
+    with run_job.open_runtime(opened, command, yes=flags.yes) as runtime, closing(asleep):
         if flags.check:
             _show_checks(opened, runtime, wanted, exit_code=flags.exit_code)
             return

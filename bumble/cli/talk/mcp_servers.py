@@ -1,4 +1,4 @@
-"""The library for the Model Context Protocol, an extra, and the owner's servers by it."""
+"""The owner's servers of the Model Context Protocol, and its library, which is an extra."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from bumble.errors import McpMissingError
 
 if TYPE_CHECKING:
     from bumble.chat.mcp_client.servers import Servers
+
 
 LIBRARIES = ("mcp", "mcp_types")
 

@@ -1,4 +1,4 @@
-"""`bumble export`: a character card, a bundle of knowledge, a copy to read, an archive."""
+"""`bumble export`, `import`: the entity taken elsewhere, and other programs' files brought in."""
 
 from __future__ import annotations
 
@@ -10,28 +10,22 @@ from typing import Annotated, Any
 import typer
 from msgspec import Struct
 
-from bumble.bridges.exports import (
-    agents,
-    bundle,
-    card,
-    destination,
-    memories,
-)
-from bumble.bridges.exports.memories import Pages
-from bumble.bridges.imports import foreign
-from bumble.cli import output, passphrases, people
-from bumble.cli.entity_command import reads
+from bumble.bridges.exports import agents, bundle, card, destination, memories
+from bumble.bridges.imports import foreign, formats, source, writer
+from bumble.bridges.imports.ledger import ImportContext, ImportReport
+from bumble.cli import commit, listing, opening, output, people, text_input
+from bumble.cli.command import DryRunOption, reads, writes
 from bumble.cli.listing import counted
 from bumble.cli.opening import Opened
+from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import ENTITY_FILE
-from bumble.errors import UsageError
+from bumble.errors import ImportInvalidError, RefusedError, UsageError
 from bumble.files import disk
-from bumble.records import relationships
+from bumble.records import forgotten, relationships
 from bumble.records.provenance import EVERYTHING, STRANGER, Reader
 from bumble.runtime.people import owner_id
 from bumble.text import yaml_edit
 
-app = typer.Typer(rich_markup_mode=None)
 ENCRYPTED = ".age"
 
 
@@ -46,9 +40,8 @@ class ExportRequest(Struct, frozen=True):
     encrypt: bool
 
 
-@app.command()
 @reads
-def command(
+def export(
     opened: Opened,
     dest: Annotated[Path, typer.Argument(metavar="DEST", help="The file or folder to make.")],
     *,
@@ -100,7 +93,7 @@ def command(
     output.result(opened.shell, "export", data, [f"Wrote {target}", *lines])
 
 
-def _pages(opened: Opened, reader: Reader) -> Pages:
+def _pages(opened: Opened, reader: Reader) -> memories.Pages:
     zone, name = opened.zone, opened.identity.name
     pages = memories.collect(opened.entity, zone, name, reader)
     for path in pages.unread:
@@ -108,7 +101,7 @@ def _pages(opened: Opened, reader: Reader) -> Pages:
     return pages
 
 
-def _told(pages: Pages) -> tuple[dict[str, Any], list[str]]:
+def _told(pages: memories.Pages) -> tuple[dict[str, Any], list[str]]:
     counts: dict[str, int] = {}
     for page in pages.pages:
         counts[page.kind.key] = counts.get(page.kind.key, 0) + 1
@@ -174,8 +167,7 @@ def _drawn(opened: Opened, asked: ExportRequest, fields: dict[str, Any]) -> byte
 
 def _bundle(opened: Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[str]]:
     encrypted = asked.encrypt or bool(asked.recipients) or asked.dest.suffix == ENCRYPTED
-    zone = opened.zone
-    gathered = bundle.collect(opened.entity, zone, asked.reader, encrypted=encrypted)
+    gathered = bundle.collect(opened.entity, opened.zone, asked.reader, encrypted=encrypted)
     data = bundle.packed(gathered)
     if encrypted:
         data = _locked(opened, asked, data)
@@ -198,7 +190,7 @@ def _bundle(opened: Opened, asked: ExportRequest) -> tuple[dict[str, Any], list[
 def _locked(opened: Opened, asked: ExportRequest, data: bytes) -> bytes:
     from bumble.bridges.exports import age  # where nothing is encrypted, no library is loaded
 
-    passphrase = "" if asked.recipients else passphrases.ask(opened.shell, new=True)
+    passphrase = "" if asked.recipients else text_input.passphrase(opened.shell, new=True)
     try:
         return age.encrypted(data, asked.recipients, passphrase)
     except ValueError as error:
@@ -212,3 +204,114 @@ WRITERS: dict[str, Callable[[Opened, ExportRequest], tuple[dict[str, Any], list[
     "bundle": _bundle,
     **dict.fromkeys(memories.AGENTS, _agent),
 }
+
+
+@writes
+def import_(
+    opened: opening.Opened,
+    path: Annotated[Path, typer.Argument(metavar="FILE|DIR", help="A zip, a file, or a folder.")],
+    *,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format", metavar="FORMAT", help=f"One of {', '.join(formats.NAMES)}; else it shows."
+        ),
+    ] = None,
+    speaker: Annotated[
+        str | None,
+        typer.Option("--as", metavar="PERSON", help="Whose files these are. Default: the owner."),
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            "--from", metavar="DATE", help="Only conversations that went on after this day or time."
+        ),
+    ] = None,
+    dry_run: DryRunOption = False,
+) -> None:
+    """Bring in your history from ChatGPT, Claude and others.
+
+    Also memories of agents, notes and characters.
+
+    Conversations are kept word for word and found at once. Nothing is learnt of them until
+    `bumble distill --session ID` says so, and of the person's own words alone. Run it again as
+    often as you like: what is there already stays as it is.
+    """
+    name = text_input.one_line(speaker, "name") if speaker is not None else None
+    who = people.speaking(opened, name)
+    first = listing.moment(since, opened, "--from") if since else None
+    place = opened.shell.real_path(path)
+    if not place.exists():
+        raise UsageError(f"{place}: there is no such file or folder.")
+    _refuse_itself(opened, place)
+    progress = output.Progress("importing", opened.shell.environ)
+    with source.opened(place, lambda n, total: progress(n, total, in_bytes=True)) as files:
+        wanted = formats.named(form) if form else formats.detect(files)
+        importer = writer.Importer(
+            opened.entity,
+            writer.Speaker(who.id, who.name, who.trust),
+            wanted.name,
+            lambda planned: _apply(opened, planned, dry_run=dry_run),
+            opened.shell.now(),
+            first,
+        )
+        try:
+            report = _run(files, wanted, importer, _context(opened, who.name))
+        finally:
+            progress.clear()
+    if not dry_run:
+        opening.forget_again(opened, brought_by="The import")
+    if not report.read and report.broken:
+        raise ImportInvalidError(place, _first_problem(report))
+    _show(opened, wanted, report, dry_run=dry_run)
+
+
+def _context(opened: opening.Opened, person: str) -> ImportContext:
+    entries = forgotten.read(opened.entity.root)
+    return ImportContext(
+        opened.zone, person, lambda name: any(entry.is_named(name) for entry in entries)
+    )
+
+
+def _refuse_itself(opened: opening.Opened, place: Path) -> None:
+    root = opened.entity.root.resolve()
+    if place == root or root in place.parents:
+        raise RefusedError(f"{place}: that is part of this very entity\nNothing was imported.")
+
+
+def _apply(opened: opening.Opened, planned: ChangeSet, *, dry_run: bool) -> None:
+    if not dry_run:
+        commit.apply(opened, planned, trusts=False)
+
+
+def _run(
+    files: source.ImportSource,
+    wanted: formats.Format,
+    importer: writer.Importer,
+    context: ImportContext,
+) -> ImportReport:
+    report = writer.run(wanted.read(files, context), importer)
+    for item in files.left_out:
+        report.leave(item)
+    return report
+
+
+def _first_problem(report: ImportReport) -> str:
+    broken = [passed for passed in report.left_out.values() if passed.broken]
+    return f"nothing in it could be read: {broken[0].why}"
+
+
+def _show(
+    opened: opening.Opened, wanted: formats.Format, report: ImportReport, *, dry_run: bool
+) -> None:
+    data = {"format": wanted.name, "dry_run": dry_run, "changed": report.changed, **report.data()}
+    verb = "Would import" if dry_run else "Imported"
+    head = f"{verb} from {wanted.title}:" if report.changed else "Nothing new to import."
+    lines = [head, *report.lines()]
+    if report.new and not dry_run:
+        lines.append(
+            "`bumble recall` finds it; `bumble distill --session ID` learns from a conversation."
+        )
+    output.result(opened.shell, "import", data, lines)
+    if dry_run and report.changed:
+        output.say("Nothing was written: --dry-run.")
