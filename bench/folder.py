@@ -43,10 +43,10 @@ def measure(folder: Path) -> None:
             of_kind[kind.plural].append((len(document.body), len(front), len(front.splitlines())))
     print(f"{folder}")
     for plural, rows in of_kind.items():
-        body, front = (sum(row[n] for row in rows) for n in (0, 1))
-        ratio = f"{body / front:5.1f}" if front else "  all"
+        told, above = (sum(row[n] for row in rows) for n in (0, 1))
+        ratio = f"{told / above:5.1f}" if above else "  all"
         most = max(row[2] for row in rows)
-        print(f"  {plural:24} {len(rows):3} files {body:6} : {front:5} = {ratio}, ≤ {most} lines")
+        print(f"  {plural:24} {len(rows):3} files {told:6} : {above:5} = {ratio}, ≤ {most} lines")
     comments = texts.get(folder / "knowledge.md", "").count("<!--")
     print(f"  comments in knowledge.md: {comments}")
     for sentence, count in sorted(told_often(folder, list(texts.values())).items()):

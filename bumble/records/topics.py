@@ -73,9 +73,9 @@ def _catalysts(document: Document) -> Iterator[Catalyst]:
     for number, row in enumerate(body.splitlines(), document.body_line):
         match = _LINE.fullmatch(row.strip())
         if match and match["text"]:
-            ids = re.findall(r"\w+", match["ids"] or "")
-            ids = ids or base.texts(beside, companions.key_of(match["text"]))
-            yield Catalyst(match["text"], tuple(ids), number)
+            ids = tuple(re.findall(r"\w+", match["ids"] or ""))
+            own = base.texts(beside, companions.key_of(match["text"]))
+            yield Catalyst(match["text"], ids or own, number)
 
 
 TOPIC = RecordKind(
