@@ -152,7 +152,7 @@ def _episode(
     spoken = (
         [shown.messages[n - 1] for n in shown.numbers(list(cited))]
         if is_quoted
-        else shown.telling.spoken_messages
+        else [one for one in shown.messages if one.role != "tool" and one.text.strip()]
     )
     origin = episode.origin_of(session, spoken, episode.audience(session, job.messages), model)
     if is_quoted:
@@ -175,9 +175,10 @@ def telling(
     """Return the text of an episode; an excerpt, where nothing of the telling stands."""
     if not whole.narrative:
         why = "nothing that the model told stands on what was said"
-        return TellingResult(episode.excerpt(shown.telling), why)
+        told = episode.excerpt(shown.messages, shown.window.speaker, shown.session.appraisals)
+        return TellingResult(told, why)
     given = ask.joined(whole.title).rstrip(".")
-    named = (given, *(fact.title for fact in whole.knowledge), shown.telling.day)
+    named = (given, *(fact.title for fact in whole.knowledge), shown.day)
     title = f"# {next(filter(None, named))}\n\n"
     if is_quoted:
         lines = "\n\n".join(sentence.text for sentence in whole.narrative)
