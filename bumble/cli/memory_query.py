@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bumble.index.memory import Memory
     from bumble.index.place import Place
     from bumble.models.embed.protocol import Embedder
-    from bumble.recall.prompt_memories import Search
+    from bumble.recall.memory_search import Search
 
 MAX_QUERY_CHARS = 10_000
 WAIT_SECONDS = 3.0  # for another process that indexes; then what it has is searched
@@ -60,7 +60,7 @@ def search_of(
 ) -> Search:
     """Return the talk that a search is for: with who asks, by default the owner, and the person."""
     from bumble.cli import body_view
-    from bumble.recall.prompt_memories import Search
+    from bumble.recall.memory_search import Search
     from bumble.runtime.people import owner_id
 
     about = () if person is None else (people.id_of(opened, person),)

@@ -19,7 +19,7 @@ from bumble.index import search, sync
 from bumble.index.ingest import Progress
 from bumble.index.place import Place
 from bumble.index.rerank import RerankTurn
-from bumble.index.rows import Filter
+from bumble.index.rows import Filter, Period
 from bumble.index.search import Factor, Hit, Index
 from bumble.index.sync import SyncReport
 from bumble.models.embed import reader
@@ -124,6 +124,7 @@ class Memory:
         after: datetime | None = None,
         before: datetime | None = None,
         fits: Callable[[Hit], bool] | None = None,
+        period: Period | None = None,
     ) -> list[Hit]:
         """Find what fits a query, best first.
 
@@ -144,6 +145,7 @@ class Memory:
             after: Only what is from then or newer.
             before: Only what is older, or has no time.
             fits: What else a hit must be, asked before the best are taken; None: nothing.
+            period: The time that the query names: what is from then counts more.
         """
         only = Filter(
             kinds=tuple(kinds),
@@ -168,6 +170,7 @@ class Memory:
                 asker=asker,
                 asking=asking,
                 fits=fits,
+                period=period,
             )
         )
 

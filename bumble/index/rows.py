@@ -44,6 +44,17 @@ class Filter(Struct, frozen=True):
     dormant: bool = False  # dormant and archived records too
 
 
+class Period(Struct, frozen=True):
+    """The time that a question names."""
+
+    start: datetime
+    end: datetime  # the first moment after it
+
+    def holds(self, at: datetime | None) -> bool:
+        """Whether a time lies in it."""
+        return at is not None and self.start <= at < self.end
+
+
 class FileRow(NamedTuple):  # ten thousand of them are read before each search
     """What is known of an indexed file."""
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bumble.recall import prompt_memories
-from bumble.recall.prompt_memories import Search
+from bumble.recall import memory_search
+from bumble.recall.memory_search import Search
 from tests.support import living
 
 SAID = (
@@ -32,7 +32,7 @@ def test_as_many_are_found_as_are_asked_for_while_more_of_them_touch_the_query(
     search = Search(("sam",), "content", runtime.now())
 
     def count(limit: int) -> int:
-        hits = prompt_memories.find(
+        hits = memory_search.find(
             runtime.memory,
             runtime.config,
             search,
@@ -64,7 +64,7 @@ def test_what_does_not_come_to_mind_takes_no_place_of_what_does(tmp_path: Path) 
     def first(*, unasked: bool) -> str:
         search = Search((), "content", runtime.now())
         given = (runtime.memory, runtime.config, search, "boat mast")
-        (hit,) = prompt_memories.find(*given, limit=1, unasked=unasked)
+        (hit,) = memory_search.find(*given, limit=1, unasked=unasked)
         return hit.text
 
     assert first(unasked=True) == "The boat has a mast."

@@ -13,8 +13,8 @@ from bumble.entity.folder import Entity
 from bumble.jobs import day_prefix
 from bumble.llm.scripted import Reply
 from bumble.models.abilities.tiers import Abilities
-from bumble.recall import catalyze, prompt_memories, topic_overview, topic_questions
-from bumble.recall.prompt_memories import Search
+from bumble.recall import catalyze, memory_search, topic_overview, topic_questions
+from bumble.recall.memory_search import Search
 from bumble.records import sessions, topics
 from bumble.records.sessions import Message
 from bumble.runtime import job
@@ -159,7 +159,7 @@ def test_recall_that_names_no_kind_leaves_catalysts_out(ada: Entity) -> None:
     draw(runtime)
     runtime.memory.sync()
     at = Search(("sam",), "content", NOON)
-    hits = prompt_memories.find(runtime.memory, runtime.config, at, "boat", limit=20, unasked=False)
+    hits = memory_search.find(runtime.memory, runtime.config, at, "boat", limit=20, unasked=False)
     assert {hit.kind for hit in hits} == {"message", "knowledge"}
 
 

@@ -24,8 +24,8 @@ from bumble.files import disk
 from bumble.guard import verifier
 from bumble.guard.speakers import Speakers
 from bumble.prompt import transcript
-from bumble.recall import prompt_memories
-from bumble.recall.prompt_memories import Search
+from bumble.recall import memory_search
+from bumble.recall.memory_search import Search
 from bumble.records import base, checks, dreams, kinds, session_files
 from bumble.records.base import Provenance
 from bumble.records.checks import Check
@@ -93,7 +93,7 @@ def search(runtime: Runtime, person_id: str, check: Check) -> list[str]:
     """Return the memories that the question finds for who asks it, best first."""
     at = runtime.now()
     mood = body_state.mood(runtime, body_state.read(runtime, at)).name
-    hits = prompt_memories.find(
+    hits = memory_search.find(
         runtime.memory,
         runtime.config,
         Search((person_id,), mood, at),

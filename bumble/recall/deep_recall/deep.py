@@ -15,11 +15,11 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bumble.fallback import sayings
-from bumble.recall import prompt_memories
+from bumble.recall import memory_search
 from bumble.recall.deep_recall import plan, search_scope
 from bumble.recall.deep_recall.budget import Budget, RecollectionSpending
 from bumble.recall.deep_recall.search_scope import RecollectionSource, Scope, SearchScope, source_of
-from bumble.recall.prompt_memories import Search
+from bumble.recall.memory_search import Search
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, words
 
@@ -126,7 +126,7 @@ def _in_quotes(around: SearchScope, question: str, scope: Scope, why: str) -> Re
     """Answer by what is recalled; what has nothing to do with the question is a miss."""
     hits = around.search(question, limit=QUOTES + 1)
     asked = len(set(stop_words.telling_words(question)))
-    touched = any(prompt_memories.touches(hit, around.runtime.config, asked) for hit in hits)
+    touched = any(memory_search.touches(hit, around.runtime.config, asked) for hit in hits)
     said = [hit for hit in hits if words.one_line(hit.text) != words.one_line(question)]
     sources = tuple(source_of(hit) for hit in said[:QUOTES]) if touched else ()
     return Recollection(question, scope, "recall", "", sources, (), why)

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from bumble.errors import RecordInvalidError, UsageError
 from bumble.index import chunks
 from bumble.index.search import Hit
-from bumble.recall import prompt_memories, whole_record
-from bumble.recall.prompt_memories import Search
+from bumble.recall import memory_search, prompt_memories, whole_record
+from bumble.recall.memory_search import Search
 from bumble.records import base, session_files
 from bumble.runtime.runtime import Runtime
 from bumble.text import words
@@ -154,7 +154,7 @@ class SearchScope(Struct, frozen=True):
         wanted = self._kinds(kinds)
         if wanted is None:
             return []
-        return prompt_memories.find(
+        return memory_search.find(
             self.runtime.memory,
             self.runtime.config,
             replace(self.base, people=tuple(people), after=after, before=before),
@@ -172,7 +172,7 @@ class SearchScope(Struct, frozen=True):
             UsageError: If it is no pattern.
         """
         looked_for = parse(source)
-        return prompt_memories.scan(
+        return memory_search.scan(
             self.runtime.memory,
             self.runtime.config,
             self.base,

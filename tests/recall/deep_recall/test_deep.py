@@ -17,7 +17,7 @@ from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.models.abilities.tiers import Abilities
 from bumble.recall.deep_recall import deep
 from bumble.recall.deep_recall.deep import Recollection
-from bumble.recall.prompt_memories import Search
+from bumble.recall.memory_search import Search
 from bumble.runtime.runtime import Runtime
 from tests.support.fake_server import FakeServer
 from tests.support.sweeps import turns
