@@ -48,16 +48,10 @@ def test_as_many_are_found_as_are_asked_for_while_more_of_them_touch_the_query(
     assert [count(limit) for limit in range(1, every + 1)] == list(range(1, every + 1))
 
 
-MANY_WORDS = (
-    "soup bread cheese dinner garden train winter letter paper window summer village river street "
-    "candle blanket mirror carpet kettle ladder basket marble pillow saddle hammer button thread"
-)
-
-
 def test_what_does_not_come_to_mind_takes_no_place_of_what_does(tmp_path: Path) -> None:
     entity = living.ada(tmp_path)
-    far = f"## Boat mast\n\nBoat mast, boat mast, boat mast, boat mast. {MANY_WORDS}.\n"
-    entity.knowledge.write_text(f"{far}\n## Rigging\n\nThe boat has a mast.\n")
+    entity.journal.write_text("# Journal\n\n## 2026-05-23 10:00\n\nBoat mast.\n")
+    entity.knowledge.write_text("## Rigging\n\nThe boat has a mast.\n")
     runtime = living.runtime_of(entity)
     runtime.memory.sync()
 
@@ -67,4 +61,5 @@ def test_what_does_not_come_to_mind_takes_no_place_of_what_does(tmp_path: Path) 
         (hit,) = memory_search.find(*given, limit=1, unasked=unasked)
         return hit.text
 
+    assert first(unasked=False) == "Boat mast."
     assert first(unasked=True) == "The boat has a mast."
