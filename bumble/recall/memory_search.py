@@ -22,9 +22,8 @@ from bumble.index.memory import Memory
 from bumble.index.rerank import RerankTurn
 from bumble.index.rows import Filter, Period
 from bumble.index.search import Hit
-from bumble.prompt import system
 from bumble.recall import belief_strength, emotion_weight, newer_words, periods
-from bumble.records import beliefs, episodes, kinds, sessions
+from bumble.records import beliefs, episodes, kinds, knowledge, sessions
 from bumble.records.kinds import RECALLED
 from bumble.records.sessions import Session
 from bumble.runtime import rules
@@ -334,7 +333,7 @@ def _without_waiting(entity: Entity, hits: Sequence[Hit]) -> list[Hit]:
     """Leave out locked sections that came from elsewhere, until their owner approves them."""
     if not any(hit.kind == "knowledge" for hit in hits):
         return list(hits)
-    book = system.readable_book(entity)
+    book = knowledge.readable(entity.knowledge)
     own = rules.own_book(entity, book).sections
     waiting = {section.title for section in book.sections if section not in own}
     return [hit for hit in hits if hit.kind != "knowledge" or hit.id not in waiting]
