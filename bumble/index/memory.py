@@ -9,7 +9,6 @@ import hashlib
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import cached_property
-from itertools import islice
 from typing import TypeVar
 from zoneinfo import ZoneInfo
 
@@ -177,14 +176,6 @@ class Memory:
     def has_faded(self) -> bool:
         """Whether anything has faded at all."""
         return any(self._look(lambda index: [index.store.has_dormant()]))
-
-    def scan(self, only: Filter, fits: Callable[[Hit], bool], limit: int) -> list[Hit]:
-        """Return the first passages, oldest first, that a filter lets through and that fit."""
-
-        def look(index: Index) -> list[Hit]:
-            return list(islice(search.scan(index, only, fits), limit))
-
-        return self._look(look)
 
     def state(self) -> int:
         """Return a number that changes with anything that is indexed; 0 without an index."""

@@ -32,7 +32,6 @@ from bumble.index.standing import Standing
 from bumble.index.store import Store
 from bumble.models.embed.protocol import Embedder, Floats, QueryTokens
 
-SCANNED_AT_ONCE = 500  # passages that a scan reads at a time
 LEAST_DEPTH = 200  # candidates of each leg
 DEPTH_FACTOR = 5  # and at least this many for each hit wanted
 MATCH_WEIGHT, MOST_ASKED = 0.3, 3.0  # of the match by tokens in nearness, and how far it grows
@@ -99,7 +98,7 @@ class Hit(Struct, frozen=True):
     parts: Parts
     faded: bool = False  # dormant or archived
     ordinal: int = 0  # of the passage among those of its record
-    goes_on: bool = False  # whether the record says more after it; a scan does not look
+    goes_on: bool = False  # whether the record says more after it
     newer: str = ""  # what was said since that puts it right, quoted, as it leads over to it
 
     @property
@@ -197,17 +196,6 @@ def search(
     factors = _factors(scored, factor, limit, mean)
     best = (_hit(candidate, mean, weight) for candidate, weight in _best(scored, factors))
     return _with_ends(index, list(islice(_standing(index, best), limit)))
-
-
-def scan(index: Index, only: Filter, fits: Callable[[Hit], bool]) -> Iterator[Hit]:
-    """Yield every passage that a filter lets through and that fits, oldest first, unranked."""
-    where, values = index.store.conditions(only)
-    keys = index.store.passing(where, values)
-    for start in range(0, len(keys), SCANNED_AT_ONCE):
-        some = keys[start : start + SCANNED_AT_ONCE]
-        rows = {int(row[0]): row for row in index.store.hit_rows(some)}
-        hits = (_hit(_Scored(rows[key], UNRANKED), 0.0, 1.0) for key in some)
-        yield from _standing(index, filter(fits, hits))
 
 
 def _standing(index: Index, hits: Iterable[Hit]) -> Iterator[Hit]:

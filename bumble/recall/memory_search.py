@@ -7,7 +7,7 @@ question, and `Found` says which of it answers. Ranking is the index's; knows no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from functools import cache
 
@@ -20,7 +20,7 @@ from bumble.errors import UserError
 from bumble.index import chunks
 from bumble.index.memory import Memory
 from bumble.index.rerank import RerankTurn
-from bumble.index.rows import Filter, Period
+from bumble.index.rows import Period
 from bumble.index.search import Hit
 from bumble.recall import belief_strength, emotion_weight, newer_words, periods
 from bumble.records import beliefs, episodes, kinds, knowledge, sessions
@@ -217,31 +217,6 @@ def standing(entity: Entity, config: Config, search: Search, hits: Sequence[Hit]
     """Return hits as they stand now: without what gave way, with what was put right since."""
     believed = _believed(entity, hits, search.at)
     return newer_words.beside(entity, believed, search.readers, search.at.tzinfo)
-
-
-def scan(
-    memory: Memory,
-    config: Config,
-    search: Search,
-    fits: Callable[[Hit], bool],
-    *,
-    kinds: Sequence[str] = (),
-    limit: int,
-) -> list[Hit]:
-    """Find the first passages that fit, oldest first, faded ones too: nothing ranks them."""
-    only = Filter(
-        kinds=tuple(kinds),
-        people=tuple(search.people),
-        tags=tuple(search.tags),
-        audience=tuple(search.readers),
-        sessions=tuple(search.sessions),
-        not_session=search.outside,
-        unseen=tuple(search.unseen),
-        after=search.after,
-        before=search.before,
-        dormant=True,
-    )
-    return _believed(memory.entity, memory.scan(only, fits, limit), search.at)
 
 
 def _answers(hits: Sequence[Hit], config: Config) -> bool:

@@ -104,7 +104,6 @@ SCHEMA: Mapping[str, Any] = {
             people={"type": "array", "items": {"type": "string", "maxLength": 80}, "maxItems": 4},
             **{"from": DAY, "to": DAY},
         ),
-        _action("find", {"pattern": {"type": "string", "maxLength": 200}}),
         _action(
             "read",
             {"number": {"type": "integer", "minimum": 1}},
@@ -263,8 +262,6 @@ class _Plan:
         kind = action["action"]
         if kind == "search":
             return [source_of(hit) for hit in self._search(action)]
-        if kind == "find":
-            return [source_of(hit) for hit in self.reach.find(action["pattern"])]
         if kind == "read":
             wanted = self.board.cited([action["number"]])
             if not wanted:

@@ -1,4 +1,4 @@
-"""What a deep recall may look at: its scope, who reads, and the three ways to look."""
+"""What a deep recall may look at: its scope, who reads, and the two ways to look."""
 
 from __future__ import annotations
 
@@ -9,91 +9,17 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.errors import RecordInvalidError, UsageError
+from bumble.errors import RecordInvalidError
 from bumble.index import chunks
 from bumble.index.search import Hit
 from bumble.recall import memory_search, prompt_memories, whole_record
 from bumble.recall.memory_search import Search
 from bumble.records import base, session_files
 from bumble.runtime.runtime import Runtime
-from bumble.text import words
-from bumble.text.stop_words import words as words_of
-
-MAX_CHARS = 200
-ANY, OR = "*", "|"
-Glob = tuple[str, ...]  # the parts of a word between its `*`
-
-
-class Pattern(Struct, frozen=True):
-    """What is looked for, word by word."""
-
-    phrases: tuple[tuple[Glob, ...], ...]  # one of them has to stand in a text
-
-    def matches(self, text: str) -> bool:
-        """Tell whether a text holds one of the phrases."""
-        text_words = [words.folded(word) for word in words_of(text)]
-        return any(_holds(text_words, phrase) for phrase in self.phrases)
-
-
-def parse(source: str) -> Pattern:
-    """Read a pattern.
-
-    Raises:
-        UsageError: If it is too long, or has no word to look for.
-    """
-    if len(source) > MAX_CHARS:
-        raise UsageError(f"A pattern has at most {MAX_CHARS} characters.")
-    phrases = tuple(filter(None, (_phrase(part) for part in source.split(OR))))
-    if not phrases:
-        raise UsageError(
-            "A pattern needs a word: `*` stands for letters, `|` between alternatives."
-        )
-    return Pattern(phrases)
-
-
-def _phrase(source: str) -> tuple[Glob, ...]:
-    globs = list[Glob]()
-    for token in source.split():
-        parts = [[words.folded(word) for word in words_of(part)] for part in token.split(ANY)]
-        if len(parts) == 1:
-            globs += [(word,) for word in parts[0]]
-        elif any(parts):
-            globs.append(tuple("".join(part) for part in parts))
-    return tuple(globs)
-
-
-def _holds(text_words: Sequence[str], phrase: Sequence[Glob]) -> bool:
-    """Tell whether the words of a phrase follow each other in a text; both are short or linear."""
-    return any(
-        all(_fits(text_words[start + n], glob) for n, glob in enumerate(phrase))
-        for start in range(len(text_words) - len(phrase) + 1)
-    )
-
-
-def _fits(word: str, glob: Glob) -> bool:
-    """Tell whether a word is as a glob says: its parts in their order, the leftmost place of each.
-
-    The leftmost is enough, so nothing is ever tried again.
-    """
-    first, *middle = glob
-    if not middle:
-        return word == first
-    *middle, last = middle
-    if len(word) < len(first) + len(last) or not word.startswith(first) or not word.endswith(last):
-        return False
-    at, end = len(first), len(word) - len(last)
-    for part in middle:
-        at = word.find(part, at, end)
-        if at < 0:
-            return False
-        at += len(part)
-    return True
-
 
 Scope = Literal["current_session", "recent_sessions", "all_sessions", "all"]
 RECENT = 5  # conversations
 RESULTS = 10  # of a search
-MATCHES = 30  # of a pattern
 MOST_AROUND = 200  # messages on either side that are read
 
 
@@ -163,22 +89,6 @@ class SearchScope(Struct, frozen=True):
             limit=limit,
             unasked=False,
             faded=True,
-        )
-
-    def find(self, source: str, *, limit: int = MATCHES) -> list[Hit]:
-        """Find the first passages that match a pattern, oldest first.
-
-        Raises:
-            UsageError: If it is no pattern.
-        """
-        looked_for = parse(source)
-        return memory_search.scan(
-            self.runtime.memory,
-            self.runtime.config,
-            self.base,
-            lambda hit: looked_for.matches(hit.text),
-            kinds=self.kinds,
-            limit=limit,
         )
 
     def read(self, source: RecollectionSource, around: int = 0) -> list[RecollectionSource]:
