@@ -13,7 +13,7 @@ from bumble.entity.folder import Entity
 from bumble.jobs import day_prefix
 from bumble.llm.scripted import Reply
 from bumble.models.abilities.tiers import Abilities
-from bumble.recall import catalyze, memory_search, topic_overview, topic_questions
+from bumble.recall import catalyze, memory_search, survey, topic_questions
 from bumble.recall.memory_search import Search
 from bumble.records import sessions, topics
 from bumble.records.sessions import Message
@@ -166,31 +166,31 @@ def test_recall_that_names_no_kind_leaves_catalysts_out(ada: Entity) -> None:
 def test_the_overview_is_as_of_the_start_of_the_day_and_shared_by_its_turns(ada: Entity) -> None:
     runtime = by_form(living.runtime_of(ada, prompt__topics_min_window_tokens=1))
     morning(runtime)
-    first = topic_overview.text(runtime, ("sam",))
+    first = survey.overview(runtime, ("sam",))
     assert "- Boat (5 times, last 1 days before today" in first
     talk(ada, "sam", ((0, "The boat, the boat!"),), first=5)
-    assert topic_overview.text(by_form(living.runtime_of(ada)), ("sam",)) == first
+    assert survey.overview(by_form(living.runtime_of(ada)), ("sam",)) == first
     tomorrow = replace(runtime, clock=lambda: NOON + timedelta(days=1))
     tomorrow.memory.sync()
     morning(tomorrow)
-    assert "- Boat (6 times" in topic_overview.text(tomorrow, ("sam",))
+    assert "- Boat (6 times" in survey.overview(tomorrow, ("sam",))
 
 
 def test_the_overview_shows_nobody_what_others_said(ada: Entity) -> None:
-    assert topic_overview.text(living.runtime_of(ada), ("kim",)) == ""
+    assert survey.overview(living.runtime_of(ada), ("kim",)) == ""
 
 
 def test_a_model_in_this_process_gets_it_where_tick_has_warmed_it(ada: Entity) -> None:
     runtime = replace(living.runtime_of(ada), local=True)
-    assert topic_overview.text(runtime, ("sam",)) == ""
+    assert survey.overview(runtime, ("sam",)) == ""
     morning(runtime)
-    assert "- Boat" in topic_overview.text(runtime, ("sam",))
+    assert "- Boat" in survey.overview(runtime, ("sam",))
     assert not day_prefix.check(runtime).due
 
 
 def test_a_small_window_has_no_overview(ada: Entity) -> None:
     runtime = living.runtime_of(ada, prompt__topics_min_window_tokens=10_000_000)
-    assert topic_overview.text(runtime, ("sam",)) == ""
+    assert survey.overview(runtime, ("sam",)) == ""
 
 
 def test_the_tool_recall_takes_a_register_and_says_how_to_tell_it(ada: Entity) -> None:
