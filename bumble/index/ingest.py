@@ -18,8 +18,7 @@ from bumble.errors import RecordInvalidError, UnsafePathError
 from bumble.files import disk
 from bumble.index import chunks, scan
 from bumble.index.chunks import Chunk
-from bumble.index.rows import FileRow, file_id
-from bumble.index.scan import Stamp
+from bumble.index.rows import FileRow, Stamp, file_id
 from bumble.index.store import Store
 
 Progress = Callable[[str, int, int], None]  # what is being done, how much is done, of what

@@ -27,6 +27,9 @@ TEXT_COLUMNS = ("text", "embedded", "terms", "around")
 _HASH = -2  # where a row of a chunk has its hash, counted from the end
 ALL_TEXTS = -1  # the row of `pieces` that counts the texts themselves
 Row = tuple[Any, ...]
+# Of a file: when it was written, when it was changed in any way, both in ns, and its size. So many
+# are made before each search that a plain tuple is worth its while.
+Stamp = tuple[int, int, int]
 
 
 class Filter(Struct, frozen=True):

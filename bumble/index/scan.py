@@ -13,6 +13,7 @@ from bumble.entity import companions
 from bumble.entity.folder import Entity
 from bumble.errors import UnsafePathError
 from bumble.files import disk
+from bumble.index.rows import Stamp
 from bumble.records import kinds
 
 _NOTES = "*.md"
@@ -27,10 +28,6 @@ _FOLDERS = [
 ]
 
 _PLACES = [*_FILES, *((kind, name) for kind, name, _, _ in _FOLDERS)]
-
-# Of a file: when it was written, when it was changed in any way, both in ns, and its size. So many
-# are made before each search that a plain tuple is worth its while.
-Stamp = tuple[int, int, int]
 
 
 def scan(entity: Entity) -> dict[str, Stamp]:

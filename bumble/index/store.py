@@ -25,6 +25,7 @@ from bumble.index.rows import (
     FileRow,
     Filter,
     Row,
+    Stamp,
     chunk_id,
     differences,
     packed,
@@ -32,7 +33,6 @@ from bumble.index.rows import (
     row_of,
     texts_of,
 )
-from bumble.index.scan import Stamp
 from bumble.models.embed.protocol import DocumentTokens, Floats
 from bumble.text.words import folded_tag
 
