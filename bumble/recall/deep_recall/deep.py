@@ -16,9 +16,15 @@ from msgspec.structs import replace
 
 from bumble.fallback import sayings
 from bumble.recall import memory_search
-from bumble.recall.deep_recall import plan, search_scope
-from bumble.recall.deep_recall.budget import Budget, RecollectionSpending
-from bumble.recall.deep_recall.search_scope import RecollectionSource, Scope, SearchScope, source_of
+from bumble.recall.deep_recall import plan
+from bumble.recall.deep_recall.scope import (
+    Budget,
+    RecollectionSource,
+    RecollectionSpending,
+    Scope,
+    SearchScope,
+    source_of,
+)
 from bumble.recall.memory_search import Search
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, words
@@ -68,7 +74,7 @@ def recall(
         calls: Calls of the model at most; None: as the settings say.
         stopwatch: Counts seconds from anywhere.
     """
-    around = search_scope.of_scope(runtime, search, scope, current)
+    around = scope.of_scope(runtime, search, scope, current)
     ordinary = _ordinary(around, question)
     if ordinary:
         return Recollection(question, scope, "recall", "", ordinary, (), "near enough")

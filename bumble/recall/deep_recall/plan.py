@@ -21,11 +21,12 @@ from bumble.guard import verifier
 from bumble.guard.speakers import Speakers
 from bumble.llm import prompts, structured
 from bumble.llm.protocol import Request
-from bumble.recall.deep_recall.budget import Budget, SpentError
-from bumble.recall.deep_recall.search_scope import (
+from bumble.recall.deep_recall.scope import (
     MOST_AROUND,
+    Budget,
     RecollectionSource,
     SearchScope,
+    SpentError,
     source_of,
 )
 from bumble.recall.prompt_memories import QUOTED_FROM
