@@ -60,8 +60,8 @@ def update(entity: Entity, database: Store, reading: IngestReading, tell: Progre
     """Bring files and chunks of the database up to date with the folder."""
     _forget_if_renamed(database, reading)
     scanned = scan.scan(entity)
-    digest = scan.digest(scanned) if len(scanned) >= MANY_FILES else ""
-    if digest and database.seen() == digest:
+    whole = scan.digest(scanned) if len(scanned) >= MANY_FILES else ""
+    if whole and database.seen() == whole:
         return Filed(0, 0, 0, len(scanned), _problems(entity, database))
     indexed = database.stamps()
     changed, removed = changes(scanned, indexed)
@@ -85,9 +85,9 @@ def update(entity: Entity, database: Store, reading: IngestReading, tell: Progre
                 if read_count % FILES_TOLD == 0:
                     tell("reading", read_count, len(changed))
         tell("reading", read_count, len(changed))
-    if digest and all(_is_settled(stamp, reading) for stamp in scanned.values()):
+    if whole and all(_is_settled(stamp, reading) for stamp in scanned.values()):
         with database.transaction():
-            database.set_seen(digest)
+            database.set_seen(whole)
     problems = _problems(entity, database)
     return Filed(added, really - added, len(removed), len(scanned) - really, problems)
 
@@ -129,11 +129,11 @@ def _update_file(
     Returns:
         How many chunks it has; None if its bytes are as they were.
     """
-    (mtime_ns, ctime_ns, size), kind = stamp, scan.kind(path)
+    (mtime_ns, ctime_ns, size), of_kind = stamp, scan.kind(path)
     settled = _is_settled(stamp, reading)
     new = FileRow(
         row.id if row else file_id(path),
-        kind,
+        of_kind,
         mtime_ns if settled else -1,
         ctime_ns,
         size,
@@ -144,7 +144,7 @@ def _update_file(
     if row and new.sha256 and row.sha256 == new.sha256:
         database.put_file(path, new)
         return None
-    read, problem = _read(root / path, kind, reading)
+    read, problem = _read(root / path, of_kind, reading)
     database.put_file(path, new.with_problem(problem))
     database.put_chunks(new.id, path, read, is_new=row is None)
     return len(read)
@@ -159,10 +159,10 @@ def _digest(root: Path, path: str) -> str:
 
 
 def _read(
-    path: Path, kind: str, reading: IngestReading
+    path: Path, of_kind: str, reading: IngestReading
 ) -> tuple[list[Chunk], RecordInvalidError | None]:
     try:
-        return chunks.read(kind, path, name=reading.name, zone=reading.zone), None
+        return chunks.read(of_kind, path, name=reading.name, zone=reading.zone), None
     except RecordInvalidError as error:
         return [], error
     except UnsafePathError as error:
