@@ -141,7 +141,7 @@ def synced(
 
 def _still_good(opened: Opened, embedder: Embedder | None, at: Place) -> SyncReport | None:
     """Return a report that nothing had to be done, if the index is up to date as it lies there."""
-    from bumble.index import rows, scan, sync
+    from bumble.index import ingest, rows, sync
 
     try:
         state = sync.state(opened.entity, at)
@@ -150,4 +150,4 @@ def _still_good(opened: Opened, embedder: Embedder | None, at: Place) -> SyncRep
     wanted = rows.encoded(embedder.identity) if embedder else state.identity
     if not state.exists or state.stale or state.identity != wanted:
         return None
-    return sync.SyncReport(unchanged=len(scan.scan(opened.entity)), waiting=state.waiting)
+    return sync.SyncReport(unchanged=len(ingest.scan(opened.entity)), waiting=state.waiting)

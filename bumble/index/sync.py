@@ -33,10 +33,9 @@ from bumble.errors import (
 )
 from bumble.files import disk
 from bumble.index import chunks, ingest, place, sqlite
-from bumble.index.ingest import IngestReading, Progress
+from bumble.index.ingest import IngestReading, Progress, scan
 from bumble.index.place import Place
 from bumble.index.rows import encoded
-from bumble.index.scan import scan
 from bumble.index.store import Store
 from bumble.models.embed.protocol import DocumentTokens, Embedder, Floats
 
