@@ -17,8 +17,8 @@ from bumble.errors import FolderUnwritableError, RefusedError
 from bumble.fallback import sayings
 from bumble.files import disk
 from bumble.recall.deep_recall import deep
+from bumble.recall.deep_recall.bounds import RecollectionSource, RecollectionSpending, Scope
 from bumble.recall.deep_recall.deep import Recollection
-from bumble.recall.deep_recall.scope import RecollectionSource, RecollectionSpending, Scope
 from bumble.recall.memory_search import Search
 from bumble.recall.prompt_memories import QUOTED_FROM, UNSEARCHED, RecalledAnswer
 from bumble.records import base, provenance, questions

@@ -16,7 +16,7 @@ from bumble.cli.memory_query import AsOption, QueryArgument
 from bumble.cli.opening import Opened
 from bumble.cli.options import DryRunOption, YesOption
 from bumble.entity.changes import ChangeSet
-from bumble.recall.deep_recall.scope import RecollectionSpending, Scope
+from bumble.recall.deep_recall.bounds import RecollectionSpending, Scope
 from bumble.runtime.people import owner_id
 from bumble.runtime.runtime import Runtime
 

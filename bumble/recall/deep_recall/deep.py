@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from bumble.fallback import sayings
 from bumble.recall import memory_search
 from bumble.recall.deep_recall import plan
-from bumble.recall.deep_recall.scope import (
+from bumble.recall.deep_recall.bounds import (
     Budget,
     RecollectionSource,
     RecollectionSpending,
@@ -74,7 +74,7 @@ def recall(
         calls: Calls of the model at most; None: as the settings say.
         stopwatch: Counts seconds from anywhere.
     """
-    around = scope.of_scope(runtime, search, scope, current)
+    around = bounds.of_scope(runtime, search, scope, current)
     ordinary = _ordinary(around, question)
     if ordinary:
         return Recollection(question, scope, "recall", "", ordinary, (), "near enough")

@@ -21,7 +21,7 @@ from bumble.guard import verifier
 from bumble.guard.speakers import Speakers
 from bumble.llm import prompts, structured
 from bumble.llm.protocol import Request
-from bumble.recall.deep_recall.scope import (
+from bumble.recall.deep_recall.bounds import (
     MOST_AROUND,
     Budget,
     RecollectionSource,
