@@ -51,8 +51,10 @@ def judged(statement: Mapping[str, Any]) -> dict[str, str]:
     """Hold one statement to its sources."""
     window = tuple(map(_said, statement["window"]))
     cites = tuple(statement["cites"])
-    words = tuple(one.text for one in window if one.id in cites)  # no words are named apart
     entity = statement.get("entity", ENTITY)
+    words = tuple(  # no words are named apart
+        one.text for one in window if one.id in cites and one.who != entity
+    )
     found = verifier.check(
         CitedClaim(statement["sentence"], cites, words),
         ClaimSources(window, tuple(statement.get("known", ())), (entity,), entity=entity),

@@ -28,7 +28,8 @@ meiner dein deine deinen deiner sein seine seinen seinem seiner ihr ihre ihren i
 unsere im am zum zur vom beim als ins ans viele
 """
 _VERB = frozenset(_VERBS.split())
-_ARTICLE = frozenset(_ARTICLES.split())
+ARTICLES = frozenset(_ARTICLES.split())
+_INFLECTIONS = ("e", "en", "er", "es", "em")  # of an adjective before its noun
 _NO_NAME = stop_words.WORDS | frozenset(["dr", "mr", "mrs", "ms", "prof", "sr", "sra", "hr", "fr"])
 # A name in another language, and what is made of it, begin alike: Lisbon, Lisboa; Germany, German.
 SHARED_LETTERS = 5
@@ -117,17 +118,23 @@ def _follows_article(sentence: _Sentence, n: int) -> bool:
     before = n - 1
     while before >= 0 and _may_be_adjective(sentence, before):
         before -= 1
-    return before >= 0 and (sentence.plain[before] in _ARTICLE or _is_genitive(sentence, before))
+    if before < 0:
+        return False
+    counts = values.value(sentence.plain[before], "de") is not None
+    return counts or sentence.plain[before] in ARTICLES or _is_genitive(sentence, before)
 
 
 def _is_genitive(sentence: _Sentence, n: int) -> bool:
     """Whether a word says whose a noun is: "Annas Lehrer"."""
-    return sentence.tokens[n][0].isupper() and sentence.plain[n].endswith("s")
+    word = sentence.plain[n]
+    is_noun = n > 0 and words.is_listed(word, "de") and _is_noun(word, "de")
+    return sentence.tokens[n][0].isupper() and word.endswith("s") and not is_noun
 
 
 def _may_be_adjective(sentence: _Sentence, n: int) -> bool:
     word = sentence.plain[n]
-    return sentence.tokens[n][0].islower() and word not in stop_words.WORDS | _ARTICLE
+    inflected = word.endswith(_INFLECTIONS)
+    return sentence.tokens[n][0].islower() and inflected and word not in stop_words.WORDS | ARTICLES
 
 
 def _occurs(word: str, source_forms: frozenset[str], language: str) -> bool:
@@ -159,6 +166,7 @@ _COMMON = 2e-5  # share of a noun that is known without another form of it
 _ENDINGS = ("en", "es", "e", "n", "s")
 _VOWELS = (("a", "ä"), ("o", "ö"), ("u", "ü"))
 _SHARED, _SHARED_PART = 4, 0.6  # letters that words share of which one is derived; their part
+_MOST_COMMON = 2000  # words, from which no name is derived
 _TOWNS = ("ingen", "hausen", "kirchen", "furt")
 _MAKING_NOUNS = ("ung", "heit", "keit", "schaft", "nis", "tion", "tät")  # endings of German nouns
 _FEMALE = "in"  # Lehrerin
@@ -184,17 +192,18 @@ def strange(
     for word in unsupported(text, grounds, known_names, language):
         may_be_noun = language == "de" or words.folded(word) in first
         is_noun = may_be_noun and _is_noun(word.casefold(), language)
-        is_known = values.is_value(word) or _is_derived(word, grounds)
+        is_known = values.is_value(word) or _is_derived(word, grounds, language)
         if len(word) > 1 and not is_known and not is_noun:
             found.append(word)
     return found
 
 
-def _is_derived(word: str, grounds: Sequence[str]) -> bool:
+def _is_derived(word: str, grounds: Sequence[str], language: str) -> bool:
     """Whether a source has a word of the same beginning: Sweden, swedish."""
-    plain = words.folded(word)
+    plain, common = words.folded(word), words.common(language, _MOST_COMMON)
     return any(
-        (shared := words.shared_start(plain, other)) >= _SHARED
+        other not in common
+        and (shared := words.shared_start(plain, other)) >= _SHARED
         and shared >= _SHARED_PART * min(len(plain), len(other))
         for ground in grounds
         for other in map(words.folded, stop_words.WORD.findall(ground))

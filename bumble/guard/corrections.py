@@ -1,117 +1,306 @@
-"""What was put right: which newer message gives another name, number or date than a sentence has.
+"""What was put right: which newer message gives another value in the place of one of a sentence.
 
-A newer message replaces a value by giving another of the same kind of the same thing, by denying it
-("not six", "net de Hamann"), or by a word for change beside another value.
+A value of a sentence (a number, a day, a name) has a place: the clause that gave it, and what the
+sentence says of it. A newer clause with another value of the same kind takes that place if both
+have enough words in common, the rarer the surer; so does one that denies the value ("not six",
+"net de Hamann"). No word for change is asked for.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import datetime
+from collections.abc import Callable, Iterator, Sequence, Set
 from decimal import Decimal
-from functools import lru_cache, partial
+from functools import partial
 from itertools import pairwise
 
 from msgspec import Struct
 
-from bumble.guard import claims, values
-from bumble.guard.values import Number, ReadText
+from bumble.guard import claims, clauses, values
+from bumble.guard.clauses import SHARED_LETTERS, Clause, Source, Subject, Weights
+from bumble.guard.values import Number, Times
 from bumble.text import stop_words, words
 
-# Words of denial, and for change, folded, in the languages that have words of time.
-_DENIALS = {
-    "en": "not isn't isnt wasn't wasnt doesn't doesnt",
-    "de": "nicht net kein keine koi statt anstatt",
-    "fr": "pas non",
-    "es": "no",
-    "it": "non",
-    "pt": "nao",
-    "nl": "niet geen",
-}
-_CHANGES = """
-actually correction wrong mistaken miscounted misread instead moved changed postponed rescheduled
-now anymore longer
-falsch geirrt vertan verschoben verlegt geandert stattdessen jetzt jetz nun doch korrektur
-verzahlt verrechnet
-finalement trompe trompee deplace change maintenant plutot desormais
-equivoque equivoco cambiado cambio ahora realidad final
-sbagliato spostato cambiato adesso invece
-enganei mudou mudado agora afinal
-eigenlijk verkeerd verzet nu toch
-"""
-_DENIAL = {code: frozenset(row.split()) for code, row in _DENIALS.items()}
-_CHANGE = frozenset(_CHANGES.split())
-SHARED_LETTERS = 5  # at the beginning of two words of one family
+ENOUGH = 1.1  # of what ties a newer value to an older one's place
 LARGE = 100  # from here on a number with any word behind it may be an amount of money
-MOST_RATIO = 2  # between a number and what replaces it without a word of denial
-TELLING_SHARE = 2e-5  # of all words: a rarer one ties two messages together by itself
-EVERYDAY_WORDS = 1000  # of a language, which tie nothing together
+MOST_RATIO, NEAR_RATIO = (
+    2,
+    Decimal("1.5"),
+)  # between a number and what replaces it without being denied
 COMMON_WORDS = 3000  # of a language, none of which is a name
+# How much a tie counts: by the clause that gave the older value, by those beside it, and by those
+# beside the newer one; "now", in full where something else ties them.
+BY_OLD, BY_OLD_NEAR, BY_NEAR, NOW, NOW_FROM = 0.6, 0.3, 0.4, 0.8, 0.4
+MOST_TIED, AT_ONCE, ELSEWHERE = 2.0, 0.3, 0.3
+DENIED_WORD, DENIED, DENIED_RARE = 0.4, 0.8, 1.2  # a word, a value, a name or large number
+TELLING = 0.3  # weight of a word that is denied by itself
+KNOWN = 0.85  # of what a newer message was first to say, in a sentence that knows of it
+LEAST_TIE = 0.01
+MARGIN = 0.2  # by which a newer value must be tied better to another older one, to be of that
+BARE, BY_BARE = 0.5, 0.8  # weight of a clause's own words; how much its neighbours tie it then
+NAME_OF_DAY = 0.5  # how much a name ties days: much happens to one person
+SAME_UNIT, SAME_KIND, OTHER_UNIT, OTHER_FORM = 0.8, 0.4, 1.0, 0.3
+OTHER_MONTH = 0.5
+SPELT_ANEW = 1.5  # a name that differs at its end
 _VARIANT_LETTERS = 3  # that two spellings of one name begin with
-_BESIDE = 2  # clauses before and behind one that tell what it is of
-_BEHIND = 2  # telling words behind a denial that it may deny
-_TOKEN = re.compile(rf"\d+(?:[.,]\d+)*|{stop_words.WORD.pattern}")
 _NAME = re.compile(r"\b[^\W\d_a-zß-ÿ][^\W\d_]+")
-_CLAUSE = re.compile(
-    r"[;!?()–—\n]|(?<!\d)[,:]|[,:](?!\d)|(?<!\d)\.(?!\d)"
-    rf"|(?=\b(?:{'|'.join(_CHANGES.split())})\b)",
-    re.IGNORECASE,
-)
 
 
-class Source(Struct, frozen=True):
-    """A message, or a sentence that is known, as it was read."""
+class Found(Struct, frozen=True):
+    """What a clause says of a value."""
 
-    text: str
-    who: str  # folded; empty: it is known
-    read: ReadText
-    at: datetime | None = None  # None: it is known, and says its days in full
-
-
-class _Passage(Struct, frozen=True):
-    """A clause of a source, with those before and behind it."""
-
-    clause: ReadText
-    read: ReadText  # with its neighbours
-    tokens: tuple[str, ...]  # of the clause
-    near: tuple[str, ...]  # those of its neighbours, too
-    denied: frozenset[str]  # what the clause denies
-    changes: bool  # whether there is a word for change, there or beside it
-
-    @property
-    def standing(self) -> bool:
-        """Whether the clause denies nothing."""
-        return not self.denied
+    gives: bool
+    denied: float = 0.0  # how surely it denies it by itself; 0: it doesn't
+    rival: float | None = None  # how alike the most like of other values is; None: there is none
 
 
-class Subject(Struct, frozen=True):
-    """A sentence to be held against its sources."""
+class Value(Struct, frozen=True):
+    """A value of a sentence."""
 
-    text: str
-    read: ReadText
-    subjects: frozenset[str]  # what it is about: its telling words, without names of speakers
-    language: str
-
-
-def shares(own: frozenset[str], other: frozenset[str]) -> bool:
-    """Whether two sets of stems have a word in common, in whatever form."""
-    return bool(_common(own, other))
+    kind: str
+    stem: str  # of its own word, which ties nothing; empty: it has none
+    look: Callable[[Clause, Source], Found]
 
 
-def _common(own: frozenset[str], other: frozenset[str]) -> set[str]:
+_Places = Sequence[Sequence[Found]]  # by source and clause
+_Read = Sequence[Sequence[Clause]]
+
+
+def newer(subject: Subject, sources: Sequence[Source]) -> str:
+    """Return the message that has put right what a sentence says; empty: none has.
+
+    Args:
+        subject: The sentence.
+        sources: What is known and what was said, oldest first.
+    """
+    best = max(scored(subject, sources), default=(0.0, 0))
+    return sources[best[1]].text if best[0] >= ENOUGH else ""
+
+
+def scored(subject: Subject, sources: Sequence[Source]) -> Iterator[tuple[float, int]]:
+    """Yield how surely a newer message replaces a value of a sentence, and which one it is."""
+    if any(clauses.denies(token, subject.language) for token in clauses.tokens_of(subject.text)):
+        return  # it tells of the change itself
+    read = [clauses.of(one.text, subject.language) for one in sources]
+    told = list(_values(subject))
+    found = [
+        [
+            [value.look(clause, source) for clause in part]
+            for part, source in zip(read, sources, strict=True)
+        ]
+        for value in told
+    ]
+    about = _about(subject, sources)
+    names = set(_names(subject))
+    for value, places in zip(told, found, strict=True):
+        known = {
+            _first(other)
+            for one, other in zip(told, found, strict=True)
+            if one.kind == value.kind and _first(other) > _first(places)
+        }
+        of_name = NAME_OF_DAY if value.kind == "day" else 1.0
+        ours = {stem: of_name if stem in names else 1.0 for stem in about - {value.stem}}
+        for like, n in _replacing(ours, sources, read, places):
+            gives = any(one.gives for one in places[n])
+            if n not in known and (gives or not _knows(subject, sources, n)):
+                yield like, n
+
+
+def _about(subject: Subject, sources: Sequence[Source]) -> frozenset[str]:
+    """Return what a sentence is about, with what is known of it by name: "her sister"."""
+    about = subject.subjects
+    for known in (one.read.content for one in sources if one.at is None):
+        if len(known & subject.read.content) > 1 and len(known - subject.read.content) <= 2:
+            about |= known
+    return about
+
+
+def _first(places: _Places) -> int:
+    """Return the source that was the first to give a value; -1: none does."""
+    return next((n for n, part in enumerate(places) if any(one.gives for one in part)), -1)
+
+
+def _knows(subject: Subject, sources: Sequence[Source], n: int) -> bool:
+    """Whether a sentence has two telling words that a message was the first to say."""
+    earlier, newer = (
+        [clause for one in part for clause in clauses.of(one.text, subject.language)]
+        for part in (sources[:n], sources[n : n + 1])
+    )
+    said = {stem for clause in earlier for stem in clause.weights}
+    denied = {words.stem(word, subject.language) for clause in newer for word in clause.denied}
+    new = {
+        stem: weight
+        for clause in newer
+        for stem, weight in clause.weights.items()
+        if stem in subject.subjects and stem not in said | denied
+    }
+    return sum(new.values()) >= KNOWN
+
+
+def _replacing(
+    ours: Weights, sources: Sequence[Source], read: _Read, places: _Places
+) -> Iterator[tuple[float, int]]:
+    """Yield how surely clauses deny a value, or replace one that was said before them."""
+    given = [(n, k) for n, k, one in _every(places) if one.gives]
+    own = {(n, k): clauses.tie(ours, read[n][k].weights) for n, k in given}
+    for n, k, one in _every(places):
+        tie = _tie(ours, read[n][k])
+        stands_since = (own[place] for place in given if place > (n, k))
+        if one.denied and (not given or (n, k) > min(given)):
+            is_meant = sources[n].is_cited or bool(given)
+            if is_meant and all(other < max(tie, LEAST_TIE) for other in stands_since):
+                yield one.denied + min(MOST_TIED, tie), n
+    if not given:
+        return
+    cited = [place for place in given if sources[place[0]].is_cited]
+    first = max(cited or given, key=lambda place: (_tie(ours, read[place[0]][place[1]]), place))
+    last = max(place for place in given if place == first or (place > first and own[place]))
+    old = read[last[0]][last[1]]
+    ties = dict.fromkeys(old.near, BY_OLD_NEAR) | dict.fromkeys(old.weights, BY_OLD) | dict(ours)
+    for n, k, one in _every(places):
+        if one.rival is None or one.gives or n < last[0] or sources[n].at is None:
+            continue
+        new = read[n][k]
+        if n == last[0] or not _is_of_another(read, places, (n, k), _tie(ties, new)):
+            yield one.rival + _strength(ours, ties, old, new, (n, k), last), n
+
+
+def _every(places: _Places) -> Iterator[tuple[int, int, Found]]:
+    return ((n, k, one) for n, part in enumerate(places) for k, one in enumerate(part))
+
+
+def _is_of_another(read: _Read, places: _Places, place: tuple[int, int], tie: float) -> bool:
+    """Whether another older value of its kind is more surely what a clause replaces."""
+    new = read[place[0]][place[1]]
+    return any(
+        found.rival is not None
+        and not found.gives
+        and _tie(dict.fromkeys(older.near, BY_NEAR) | dict.fromkeys(older.weights, 1.0), new)
+        > tie + MARGIN
+        for part, row in zip(read[: place[0]], places, strict=False)
+        for older, found in zip(part, row, strict=True)
+    )
+
+
+def _tie(ties: Weights, clause: Clause) -> float:
+    return clauses.tie(ties, clause.weights) + BY_NEAR * clauses.tie(ties, clause.near)
+
+
+def _strength(
+    ours: Weights,
+    ties: Weights,
+    old: Clause,
+    new: Clause,
+    place: tuple[int, int],
+    last: tuple[int, int],
+) -> float:
+    """Return how surely a clause is of what an older one, and a sentence, are about."""
+    if place[0] > last[0]:
+        by_near = BY_BARE if sum(new.beside.values()) < BARE else BY_NEAR
+        beside = clauses.tie(ties, new.beside)
+        tied = beside + by_near * clauses.tie(ties, {**new.weights, **new.near})
+        return min(MOST_TIED, tied) + NOW * new.is_now * min(1.0, tied / NOW_FROM)
+    own = clauses.tie(ours, new.weights)
+    if new.is_now and place > last:  # "on the 10th, but now it's the 17th"
+        return NOW + AT_ONCE + own
+    return own - clauses.tie(ours, old.weights) - ELSEWHERE - NOW * old.is_now
+
+
+# values of each kind
+
+
+def _values(subject: Subject) -> Iterator[Value]:
+    times, language = subject.read.times, subject.language
+    days = {*times.ordinals, *(day for _, day in times.dated)}
+    told = [one for one in subject.read.numbers if one.value > 1]
+    for number in told:
+        is_listed = values.are_listed(subject.text, number)
+        if number.value not in values.YEARS and number.value not in days and not is_listed:
+            look = partial(_look_for_number, number, told, subject.read.content)
+            yield Value("number", "", look)
+    for field in ("dated", "ordinals", "full_weekdays", "full_months"):
+        if wanted := getattr(times, field):
+            weekdays = {"full_weekdays": times.full_weekdays}
+            for one in wanted:
+                looked_for = Times(**{**weekdays, field: frozenset([one])})
+                yield Value("day", "", partial(_look_for_day, looked_for))
+            break
+    tokens = clauses.tokens_of(subject.text)
+    known = words.common(language, COMMON_WORDS) | stop_words.WORDS | {*tokens}
+    for stem, word in _names(subject).items():
+        joints = {joint for joint, token in pairwise(tokens) if token == word}
+        look = partial(_look_for_name, word, joints & stop_words.WORDS - claims.ARTICLES, known)
+        yield Value("name", stem, look)
+    names = _names(subject)
+    for stem, weight in clauses.weigh(tokens, language).items():
+        if stem in subject.subjects and stem not in names and weight >= TELLING:
+            yield Value("word", stem, partial(_look_for_word, stem, language))
+
+
+def _look_for_word(stem: str, language: str, clause: Clause, _: Source) -> Found:
+    said = [one for one in clause.weights if one == stem or words.akin(one, stem, SHARED_LETTERS)]
+    denied = {words.stem(word, language) for word in clause.denied}
+    denies = bool(said) and (clause.is_over or not denied.isdisjoint(said))
+    return Found(bool(said) and not denies, DENIED_WORD * denies)
+
+
+def _names(subject: Subject) -> dict[str, str]:
+    """Return the names in a sentence, by their stems."""
+    common = words.common(subject.language, COMMON_WORDS)
+    names = {words.folded(word) for word in claims.claims(subject.text, subject.language)}
+    first = next(iter(clauses.tokens_of(subject.text)), "")
     return {
-        stem
-        for stem in own
-        if stem in other
-        or any(words.akin(stem, one, SHARED_LETTERS) or _within(stem, one) for one in other)
+        words.stem(word, subject.language): word
+        for word in map(words.folded, _NAME.findall(subject.text))
+        if (word in names or word == first)
+        and word not in common
+        and words.stem(word, subject.language) in subject.subjects
+        and not claims.is_noun(word, subject.language)
     }
 
 
-def _within(stem: str, other: str) -> bool:
-    """Whether one is a part of the other: `plank`, `deckplank`."""
-    short, long = sorted((stem, other), key=len)
-    return len(short) >= SHARED_LETTERS and short in long
+def _look_for_number(
+    number: Number, told: Sequence[Number], about: frozenset[str], clause: Clause, _: Source
+) -> Found:
+    same = [
+        one
+        for one in clause.read.numbers
+        if one.equals(number) and may_be(number, one, loosely=True)
+    ]
+    denied = [one for one in same if one.word in clause.denied]
+    rivals = [
+        _likeness(number, one, about)
+        for one in clause.read.numbers
+        if number.claimed
+        and one.claimed
+        and one.word not in clause.denied
+        and one.value not in values.YEARS
+        and one.value not in clause.read.times.ordinals
+        and not any(one.equals(own) for own in told)
+        and may_be(number, one, loosely=False)
+    ]
+    how = DENIED_RARE if number.value >= LARGE else DENIED
+    gives = len(same) > len(denied)
+    return Found(gives, how if denied else 0.0, max(rivals, default=None))
+
+
+def _likeness(number: Number, other: Number, about: frozenset[str]) -> float:
+    """Return how surely two numbers count the same."""
+    like = 0.0
+    if other.kind == number.kind == "thing" and other.unit == number.unit:
+        like = SAME_UNIT
+    elif other.kind == number.kind and number.kind not in ("", "thing"):
+        like = SAME_KIND
+    if other.unit and other.unit != number.unit and not clauses.shares([other.unit], about):
+        like -= OTHER_UNIT
+    if number.kind in ("thing", "time") and not other.kind:
+        like -= OTHER_FORM
+    if number.kind != "money" and number.value % 1 == 0 and other.value % 1:
+        like -= OTHER_FORM
+    small, large = sorted((number.value, other.value))
+    if small >= LARGE and large < small * NEAR_RATIO:
+        like += SAME_KIND
+    return like - (large > MOST_RATIO * small)
 
 
 def may_be(number: Number, other: Number, *, loosely: bool) -> bool:
@@ -128,287 +317,65 @@ def may_be(number: Number, other: Number, *, loosely: bool) -> bool:
     return loosely and kinds == {"time", "thing"}
 
 
-def newer(subject: Subject, sources: Sequence[Source]) -> str:
-    """Return the message that has put right what a sentence says; empty: none has.
-
-    Args:
-        subject: The sentence.
-        sources: What is known and what was said, oldest first.
-    """
-    if _denial(subject.language).intersection(_tokens(subject.text)):
-        return ""  # it tells of the change itself
-    for replacing in (_other_number, _other_date, _other_name):
-        for n in replacing(subject, sources):
-            told = replacing is not _other_name or not _has_new_value(subject, sources, n)
-            if told and not _has_new_name(subject, sources, n):
-                return sources[n].text
-    return ""
-
-
-def _has_new_value(subject: Subject, sources: Sequence[Source], n: int) -> bool:
-    """Whether a sentence has a value that a message put in another's place."""
-    passages = _passages(sources[n].text, subject.language)
-    denied = {values.value(word) for each in passages for word in each.denied}
-    own = {one.value for one in subject.read.numbers if one.claimed or one.value > 1}
-    own |= {Decimal(day) for _, day in subject.read.times.dated}
-    put = [each.clause for each in passages if each.changes or not each.standing]
-    new = {one.value for clause in put for one in clause.numbers}
-    new |= {Decimal(day) for clause in put for _, day in clause.times.dated}
-    old = {one.value for each in sources[:n] for one in each.read.numbers}
-    return bool(own & new - denied - old)
-
-
-def _has_new_name(subject: Subject, sources: Sequence[Source], n: int) -> bool:
-    """Whether a sentence has a name that a message was the first to say."""
-    passages = _passages(sources[n].text, subject.language)
-    told = {word for each in sources[:n] for word in _tokens(each.text)}
-    told |= {word for each in passages for word in each.denied}
-    told |= words.common(subject.language, COMMON_WORDS)
-    new = set(_tokens(sources[n].text)) - told
-    return any(words.folded(name) in new for name in _NAME.findall(subject.text))
-
-
-@lru_cache(maxsize=512)
-def _passages(text: str, language: str) -> tuple[_Passage, ...]:
-    clauses = [clause for clause in _CLAUSE.split(values.ungrouped(text)) if clause.strip()]
-    found = []
-    for n, clause in enumerate(clauses):
-        whole = "; ".join(clauses[max(0, n - _BESIDE) : n + 1 + _BESIDE])
-        tokens, near = tuple(_tokens(clause)), tuple(_tokens(whole))
-        changes = bool(_CHANGE.intersection(near))
-        read = (values.read(clause, language), values.read(whole, language))
-        found.append(_Passage(*read, tokens, near, _denied(tokens, language), changes))
-    return tuple(found)
-
-
-def _denial(language: str) -> frozenset[str]:
-    return _DENIAL["en"] | _DENIAL.get(language, frozenset())
-
-
-def _links(subject: Subject, old: _Passage | None, new: _Passage) -> tuple[int, int]:
-    """Count the words that tie what was said newly to what was said before, or to a sentence.
-
-    Returns:
-        All that are not in everybody's mouth, and those that are rare.
-    """
-    before = old.read.content if old else frozenset[str]()
-    stems = _common(before, new.read.content) | _common(subject.subjects, new.read.content)
-    said = {*new.near, *(old.near if old else ()), *_tokens(subject.text)}
-    everyday = words.common(subject.language, EVERYDAY_WORDS)
-    telling = {token for token in said - everyday if words.stem(token, subject.language) in stems}
-    rare = {one for one in telling if words.frequency(one, subject.language) < TELLING_SHARE}
-    return len({words.stem(token, subject.language) for token in telling}), len(rare)
-
-
-def _ties(links: tuple[int, int]) -> bool:
-    return links[1] > 0 or links[0] > 1
-
-
-def _last(
-    subject: Subject, sources: Sequence[Source], gives: Callable[[Source, _Passage], bool]
-) -> tuple[int, _Passage | None]:
-    """Return the newest source a passage of which gives something, and that passage; -1: none."""
-    for n in range(len(sources) - 1, -1, -1):
-        for passage in _passages(sources[n].text, subject.language):
-            if gives(sources[n], passage):
-                return n, passage
-    return -1, None
-
-
-def _other_number(subject: Subject, sources: Sequence[Source]) -> Iterator[int]:
-    told = {one.value for one in subject.read.numbers if one.value > 1}
-    gone = {one.value for source in sources for one in source.read.numbers}
-    for number in subject.read.numbers:
-        if number.value in values.YEARS or (not number.claimed and number.value == 1):
-            continue
-        last, old = _last(subject, sources, partial(_gives, number))
-        for n in range(last + 1, len(sources)):
-            passages = _passages(sources[n].text, subject.language)
-            denied = {values.value(word) for passage in passages for word in passage.denied}
-            for new in passages:
-                if any(one.value in told - denied for one in new.read.numbers):
-                    continue  # it says the newer one
-                put = [one for one in new.clause.numbers if one.value not in denied]
-                if number.value not in denied and any(
-                    gone.intersection(denied).intersection(_alike(one.value, denied)) for one in put
-                ):
-                    continue  # another one is put right
-                links = _links(subject, old, new)
-                about = shares(
-                    subject.subjects | (sources[last].read.content if old else frozenset()),
-                    sources[n].read.content,
-                )
-                if (_denies_number(number, new) and (_ties(links) or about)) or (
-                    old
-                    and any(
-                        one.value not in told and _replaces(number, one, links, new)
-                        for one in new.clause.numbers
-                        if one.claimed and one.value not in new.clause.times.ordinals
-                    )
-                ):
-                    yield n
-
-
-def _gives(number: Number, _: Source, passage: _Passage) -> bool:
-    """Whether a passage gives a number, and doesn't deny it."""
-    return any(
-        one.value == number.value and may_be(number, one, loosely=True)
-        for one in passage.clause.numbers
-    ) and not _denies_number(number, passage)
-
-
-def _denies_number(number: Number, passage: _Passage) -> bool:
-    return any(
-        one.value == number.value
-        and one.word in passage.denied
-        and may_be(number, one, loosely=True)
-        for one in passage.clause.numbers
-    ) or any(_is_variant(token, number.word) for token in passage.denied)
-
-
 def is_denied(number: Number, subject: Subject) -> bool:
     """Whether a sentence itself denies a number of it: "eight, not seven"."""
-    passages = _passages(subject.text, subject.language)
-    return any(number.word in passage.denied for passage in passages)
+    found = clauses.of(subject.text, subject.language)
+    return any(number.word in clause.denied for clause in found)
 
 
-def _alike(value: Decimal, others: Iterable[Decimal | None]) -> Iterator[Decimal]:
-    """Yield the numbers among others for which one can stand."""
-    for other in others:
-        if other and max(value, other) <= MOST_RATIO * min(value, other):
-            yield other
-
-
-def _replaces(number: Number, one: Number, links: tuple[int, int], new: _Passage) -> bool:
-    """Whether a number puts another right: by a word for change, or as it counts the same."""
-    if not may_be(number, one, loosely=False) or not any(_alike(number.value, [one.value])):
-        return False
-    same = number.unit == one.unit and one.kind == "thing"
-    if new.changes:
-        return _ties(links) or (same and links[0] > 0)
-    return links[0] > 1 and (same or links[1] > 1)
-
-
-def _other_date(subject: Subject, sources: Sequence[Source]) -> Iterator[int]:
-    times = subject.read.times
-    wanted = times.dated | {(month, day) for month in range(1, 13) for day in times.ordinals}
-    last, old = _last(subject, sources, lambda one, passage: bool(wanted & _days(one, passage)))
-    for n in range(max(0, last), len(sources)):
-        passages = _passages(sources[n].text, subject.language)
-        if n == last:  # put right in the same breath: behind the older day
-            given = [bool(wanted & _days(sources[n], passage)) for passage in passages]
-            passages = passages[len(given) - given[::-1].index(True) :]
-        changes = any(passage.changes or not passage.standing for passage in passages)
-        for new in passages:
-            links = _links(subject, old, new)
-            ties = _ties(links) or (new.changes and links[0] > 0)
-            about = shares(subject.subjects, new.read.content)
-            if n == last and not _CHANGE.intersection(new.tokens):
-                continue
-            days = _days(sources[n], new)
-            if (_denies_time(subject, new) and (ties or about)) or (
-                old and days and not days & wanted and changes and ties
-            ):
-                yield n
-
-
-def _denies_time(subject: Subject, passage: _Passage) -> bool:
-    """Whether a passage denies a day or a weekday of a sentence."""
-    denied = values.read(" ".join(passage.denied), subject.language)
-    days = {*subject.read.times.ordinals, *(day for _, day in subject.read.times.dated)}
-    return bool(
+def _look_for_day(wanted: Times, clause: Clause, source: Source) -> Found:
+    times = clause.read.times
+    denied = values.read(" ".join(clause.denied), words.DEFAULT_LANGUAGE)
+    days = {*wanted.ordinals, *(day for _, day in wanted.dated)}
+    denies = bool(
         days.intersection(one.value for one in denied.numbers)
-        or subject.read.times.full_weekdays & denied.times.weekdays
+        or wanted.full_weekdays & denied.times.weekdays
     )
-
-
-def _days(source: Source, passage: _Passage) -> set[tuple[int, int]]:
-    """Return the days that a passage names by month and day, and doesn't deny."""
-    denied = {values.value(token) for token in passage.denied}
-    found = set(passage.clause.times.dated)
+    given = set(times.dated)
     if source.at is not None:
-        today = source.at.date()
-        months = {*passage.read.times.months, *(one.month for one in values.around(today))}
-        found |= {(month, day) for month in months for day in passage.clause.times.ordinals}
-    return {(month, day) for month, day in found if day not in denied}
+        months = clause.times_near.months | {one.month for one in values.around(source.at.date())}
+        given |= {(month, day) for month in months for day in times.ordinals}
+        week = values.days_of(Times(weekdays=times.full_weekdays), source.at)
+        given |= {(one.month, one.day) for one in week}
+    gives = (
+        bool(given & wanted.dated or wanted.ordinals & {day for _, day in given})
+        or bool(wanted.full_weekdays & times.weekdays)
+        or bool(wanted.full_months & times.months)
+    )
+    return Found(gives and not denies, DENIED * denies, _rival_day(wanted, clause))
 
 
-def _other_name(subject: Subject, sources: Sequence[Source]) -> Iterator[int]:
-    common = words.common(subject.language, COMMON_WORDS)
-    for word in map(words.folded, _NAME.findall(subject.text)):
-        stem = words.stem(word, subject.language)
-        if stem not in subject.subjects or word in common or claims.is_noun(word, subject.language):
-            continue  # somebody who took part, or no name
-        about = subject.subjects - {stem}
-        said = [n for n, each in enumerate(sources) if word in _tokens(each.text)]
-        for n, source in enumerate(sources):
-            if source.at is None or not said or n < said[0]:
-                continue
-            passages = _passages(source.text, subject.language)
-            if _denies_name(word, about, passages) or (
-                n > said[-1] and _renames(word, about, passages, sources[:n], common)
-            ):
-                yield n
+def _rival_day(wanted: Times, clause: Clause) -> float | None:
+    times = clause.read.times
+    if wanted.full_months:
+        return SAME_KIND if times.full_months else None
+    months, others = {month for month, _ in wanted.dated}, clause.times_near.months
+    if months and others and not months & others:
+        return SAME_KIND - OTHER_MONTH
+    if times.dated or times.ordinals:
+        return SAME_KIND
+    return SAME_KIND / 2 if times.full_weekdays else None
 
 
-def _denies_name(word: str, about: frozenset[str], passages: Sequence[_Passage]) -> bool:
-    """Whether a message denies a name, and says nothing else of it that a sentence says."""
-    if not any(word in passage.denied for passage in passages):
-        return False
-    standing = [p for p in passages if p.standing]
-    named = any(word in p.tokens and shares(about, p.clause.content) for p in standing)
-    told = {stem for p in standing for stem in _common(about, p.clause.content)}
-    return not named and sum(len(stem) >= _VARIANT_LETTERS for stem in told) < 2
-
-
-def _renames(
-    word: str,
-    about: frozenset[str],
-    passages: Sequence[_Passage],
-    before: Sequence[Source],
-    common: frozenset[str],
-) -> bool:
-    """Whether a message spells a name anew, or has another in its place: "in Hull"."""
-    joints = {
-        tokens[n - 1]
-        for each in before
-        for tokens in (_tokens(each.text),)
-        for n, token in enumerate(tokens)
-        if n and token == word and tokens[n - 1] in stop_words.WORDS
-    }
-    told = {token for each in before for token in _tokens(each.text)}
-    no_names = stop_words.WORDS | common | told
-    for passage in passages:
-        tokens = passage.tokens
-        if passage.standing and not passage.changes:
-            continue
-        if any(_is_variant(token, word) and token not in no_names for token in tokens):
-            return True
-        if shares(about, passage.read.content) and any(
-            joint in joints and token not in no_names and token.isalpha()
-            for joint, token in pairwise(tokens)
-        ):
-            return True
-    return False
+def _look_for_name(
+    word: str, joints: Set[str], known: Set[str], clause: Clause, _: Source
+) -> Found:
+    stands = word in clause.tokens
+    denies = any(word == one or (not stands and _is_variant(word, one)) for one in clause.denied)
+    rivals = [
+        SPELT_ANEW if _is_variant(token, word) else SAME_KIND
+        for joint, token in pairwise(("", *clause.tokens))
+        if token[0].isalpha() and token not in known and token not in clause.denied
+        if joint in joints or _is_variant(token, word)
+    ]
+    rival = max(rivals, default=None)
+    return Found(stands and not denies, DENIED_RARE * denies, rival)
 
 
 def _is_variant(token: str, word: str) -> bool:
-    """Whether two words are spellings of one name that differ at their end."""
+    """Whether two words are spellings of one name that differ at their end, other than by an s."""
+    token, word = token.removesuffix("s"), word.removesuffix("s")
     if token == word or min(len(token), len(word)) <= _VARIANT_LETTERS:
         return False
     shared = words.shared_start(token, word)
     return shared >= _VARIANT_LETTERS and max(len(token), len(word)) - shared == 1
-
-
-def _tokens(text: str) -> list[str]:
-    return [words.folded(token) for token in _TOKEN.findall(values.ungrouped(text))]
-
-
-def _denied(tokens: Sequence[str], language: str) -> frozenset[str]:
-    """Return the telling words that stand behind a denial in a clause."""
-    denied = set[str]()
-    for start, token in enumerate(tokens):
-        if token in _denial(language):
-            behind = [one for one in tokens[start + 1 :] if one not in stop_words.WORDS]
-            denied.update(behind[:_BEHIND])
-    return frozenset(denied)

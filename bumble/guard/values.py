@@ -15,7 +15,7 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from functools import cache, lru_cache
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from bumble.text import stop_words, words
 
-Kind = Literal["", "thing", "time", "money"]
+Kind = Literal["", "thing", "time", "money", "clock"]
 
 # Numbers as words, without accents: from one to twenty, the tens to ninety, a hundred, a thousand.
 _CARDINALS = {
@@ -50,7 +50,8 @@ _CARDINALS = {
     " negentig honderd duizend",
 }
 _VALUES = (*range(1, 21), *range(30, 100, 10), 100, 1000)
-# Other words for small numbers: they support, but claim nothing.
+# Other words for small numbers: they support, but claim nothing; nor does a word that its language
+# doesn't have, and that looks like a number's: dialect, and what is typed without accents.
 _ORDINALS = {
     1: "first erste ersten erster premier premiere primero primera primo prima primeiro eerste",
     2: "second zweite zweiten zweiter deuxieme segundo segunda secondo tweede",
@@ -58,9 +59,11 @@ _ORDINALS = {
 }
 _OTHERS = {
     1: "a an ein eine einen einem einer una une uma",
-    2: "twice both beide beiden zwo duas dous",
-    3: "thrice",
-    12: "dozen dutzend",
+    2: "twice both pair couple twins beide beiden zwo paar zwillinge duas dous jumeaux jumelles"
+    " gemelos gemelas gemelli gemelle gemeos tweeling",
+    3: "thrice triplets drillinge",
+    12: "dozen dutzend douzaine docena dozzina duzia dozijn",
+    20: "score",
 }
 _OF_LANGUAGE = {
     code: dict(zip(row.split(), _VALUES, strict=True)) for code, row in _CARDINALS.items()
@@ -90,22 +93,36 @@ _FULL_LETTERS = 5  # of a weekday's name that is no abbreviation
 _LEAST_LETTERS = 3  # of the name of a month or weekday that is read as one without a day
 _RELATIVE = re.compile(r"(?:in )?(\d) (day|week|month|year)(?: ago)?")
 CURRENCIES = re.compile(
-    r"(?:€|\$|£|¥|euros?|eur|dollars?|usd|bucks|pounds?|gbp|quid|francs?|franken|chf|pfund|kr)"
+    r"(?:€|\$|£|¥|euros?|eur|dollars?|usd|bucks|pounds?|gbp|quid|francs?|franken|chf|pfund|kr|cents?|pence)"
 )
 _PRICE = re.compile(r"\d+[.,]\d\d")
 _TOKEN = re.compile(
-    r"[€$£¥%]|\d+(?:[.,]\d+)*|[^\W\d_]{1,2}['’](?=[^\W\d_]{3})"
+    r"[€$£¥%]|\d{1,2}[:h]\d\d\b|\d+(?:[.,]\d+)*|[^\W\d_]{1,2}['’](?=[^\W\d_]{3})"
     r"|[^\W\d_]+(?:['’\-][^\W\d_]+)*|[.!?…\n,;:()–—]"
 )
 _STOPS = frozenset(".!?…\n")
 _BREAKS = _STOPS | frozenset(",;:()–—")
-_ENDINGS = re.compile(r"\b(\d{1,2})(?:st|nd|rd|th)\b")
-_CLOCK = re.compile(r"\b(\d{1,2})[:.](?:00|15|30|45)\b(?!\.?\d)")  # the hour alone is compared
+_ENDING = r"(?:st|nd|rd|th|ste|de|er|re|e|[ºª])"
+_ENDINGS = re.compile(rf"\b(\d{{1,2}}){_ENDING}(?!\w)")
+_HOURS = re.compile(r"(\d{1,2})([:h.])([0-5]\d)")
+# Parts of a whole, and how they stand beside an hour: "half past eight", "ocho y media".
+_HALVES = "half halb halbe halber halbes halben demi demie media medio mezza mezzo meia meio"
+_PARTS = dict.fromkeys(_HALVES.split(), Decimal("0.5")) | dict.fromkeys(
+    ("quarter", "viertel", "quart", "cuarto", "quarto", "kwart"), Decimal("0.25")
+)
+_BEHIND = ("past", "nach", "over", "et", "y", "e", "and", "und", "en")
+_BEFORE = ("to", "vor", "moins", "menos", "meno", "voor")
+_SIDES = dict.fromkeys(_BEHIND, 1) | dict.fromkeys(_BEFORE, -1)
+_OCLOCK = frozenset(["uhr", "pm", "oclock", "o'clock", "h", "heures", "uur"])
+_BEFORE_HOUR = frozenset(["de", "nl"])  # languages in which half nine is half past eight
 _FULL_DATE = re.compile(r"\b\d{1,2}[./]\d{1,2}[./](\d{4})\b")  # the year stays a number
 _ISO = re.compile(r"\b(\d{4})-(\d{1,2})-(\d{1,2})\b")
-_SHORT_DATE = re.compile(r"\b(\d{1,2})[./](\d{1,2})(?:[./](\d{4}|\d{2})|\.)?(?![\d:])")
+_SHORT_DATE = re.compile(
+    r"\b(\d{1,2})(?:[./](\d{1,2})[./](?:\d{4}|\d{2})\b|\.(\d{1,2})\.(?=\s*[^\W\d])|/(\d{1,2})\b(?!/))"
+)
+_DECIMAL = re.compile(r"\b(\d{1,2})\.(\d{1,2})\b(?![.:]?\d)")  # 7.3 may be a day, too
 _ORDINAL = re.compile(  # a day without its month: "the 8th", "am 8.", "le 8"
-    r"\b(\d{1,2})(?:st|nd|rd|th)\b|\b(\d{1,2})\.(?=\s+[^\W\d_]|\s*[,;]|\s*$)"
+    rf"\b(\d{{1,2}}){_ENDING}(?!\w)|\b(\d{{1,2}})\.(?=\s+[^\W\d_]|\s*[,;]|\s*$)"
     r"|\b(?:le|el|il|dia|día|o|au|al|du|del|dal) (\d{1,2})\b(?!\s*(?:[€$£%]|[:.,]\d))",
     re.IGNORECASE,
 )
@@ -114,8 +131,10 @@ YEAR_DAYS = 365
 MOST_DAYS = 31
 _NEAR = 2  # words from a day to the month behind it: "21 de junio"
 CONTEXT = 9  # words on each side that tell what a number is of
+_HALF, _DAY, _MINUTE = Decimal("0.5"), 24, Decimal("0.001")
+_MOST_APART = 0.26  # letters of a word's that dialect changes
 _EARLY = 5  # until this hour "today" may be the day before
-_SPAN_LIMIT = 800  # days of a span from which a day may follow
+_SPAN_LIMIT = 200  # days of a span from which a day may follow
 
 
 class Number(Struct, frozen=True):
@@ -129,6 +148,13 @@ class Number(Struct, frozen=True):
     ordinal: bool  # a word such as "third"
     claimed: bool  # whether it says an amount, and is no article or figure of speech
     around: frozenset[str]  # stems of the telling words beside it
+    hours: frozenset[Decimal] = frozenset()  # which times of day it may be, up to noon
+
+    def equals(self, other: Number) -> bool:
+        """Whether two say the same, a time of day in whatever form."""
+        if "clock" in (self.kind, other.kind):
+            return bool(self.hours & other.hours)
+        return self.value == other.value
 
 
 class Times(Struct, frozen=True):
@@ -137,10 +163,12 @@ class Times(Struct, frozen=True):
     dated: frozenset[tuple[int, int]] = frozenset()  # month and day
     ordinals: frozenset[int] = frozenset()  # days without a month
     months: frozenset[int] = frozenset()
+    full_months: frozenset[int] = frozenset()  # those whose names can be nothing else
     weekdays: frozenset[int] = frozenset()  # Monday is 0
     full_weekdays: frozenset[int] = frozenset()  # those whose names stand there in full
     offsets: frozenset[tuple[int, int]] = frozenset()  # days from now: first and last
     spans: frozenset[int] = frozenset()  # days: "in three weeks"
+    perhaps: frozenset[tuple[int, int]] = frozenset()  # what a decimal is, if it is a day
 
     @property
     def are_there(self) -> bool:
@@ -178,6 +206,7 @@ def calendar_words(language: str) -> Calendar:
         _named(info, _WEEKDAY_NAMES, weekdays)
         for name, days in UNIT_DAYS.items():
             units |= {words.folded(word): days for word in info.get(name, ()) if len(word) > 1}
+        units |= {"fortnight": 14, "fortnights": 14}
         for said, told in info.get("relative-type", {}).items():
             if found := _RELATIVE.fullmatch(said):
                 relative |= {words.folded(one): _offset(said, *found.groups()) for one in told}
@@ -227,7 +256,7 @@ def _patterns(relative: Mapping[str, tuple[int, int]]) -> list[tuple[re.Pattern[
     ]
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=4096)
 def read(text: str, language: str) -> ReadText:
     """Read a text for its numbers and times.
 
@@ -237,8 +266,7 @@ def read(text: str, language: str) -> ReadText:
     """
     terms = calendar_words(language)
     dateless = _FULL_DATE.sub(r"\1 ", _ISO.sub(r"\1 ", text))
-    plain = _CLOCK.sub(r"\1 ", ungrouped(_ENDINGS.sub(r"\1", dateless)))
-    tokens = [words.folded(token) for token in _TOKEN.findall(plain)]
+    tokens = [words.folded(token) for token in _TOKEN.findall(plain(dateless))]
     found = list(_runs(tokens, language))
     dated, used = _dates(tokens, found, terms)
     ordinals = frozenset(int(next(filter(None, match))) for match in _ORDINAL.findall(text))
@@ -248,9 +276,9 @@ def read(text: str, language: str) -> ReadText:
     return ReadText(numbers, times, _content(tokens, terms, language))
 
 
-def ungrouped(text: str) -> str:
-    """Return a text with its thousands written without spaces: "3 200"."""
-    return _GROUPED.sub("", text)
+def plain(text: str) -> str:
+    """Return a text with its thousands written without spaces, and days without endings."""
+    return _GROUPED.sub("", _ENDINGS.sub(r"\1", text))
 
 
 _Run = tuple[int, int, Decimal]  # first token, one behind the last, value
@@ -261,6 +289,8 @@ def _runs(tokens: Sequence[str], language: str) -> Iterator[_Run]:
     index = 0
     while index < len(tokens):
         start, total = index, value(tokens[index], language)
+        if total is None:
+            total = _dialect(tokens[index], language)
         index += 1
         if total is None:
             continue
@@ -277,7 +307,48 @@ def _runs(tokens: Sequence[str], language: str) -> Iterator[_Run]:
             else:
                 break
             index += joint + 1
+        index, total = _with_half(tokens, index, total)
         yield start, index, total
+
+
+def _with_half(tokens: Sequence[str], index: int, total: Decimal) -> tuple[int, Decimal]:
+    """Add "and a half" behind a number; return where it ends, and what it is then."""
+    behind = [token for token in tokens[index : index + 3] if token not in _OF_OTHER]
+    if len(behind) > 1 and behind[0] in _JOINTS and _PARTS.get(behind[1]) == _HALF:
+        return tokens.index(behind[1], index) + 1, total + _HALF
+    if tokens[index : index + 1] in (["k"], ["tsd"]):
+        return index + 1, total * 1000
+    return index, total
+
+
+@cache
+def _dialect(word: str, language: str) -> Decimal | None:
+    """Return the number that a word looks like which its language doesn't have: "fuffzig"."""
+    if len(word) < _LEAST_LETTERS or not word.isalpha() or words.is_listed(word, language):
+        return None
+    known = _OF_LANGUAGE.get(language, {})
+    far = {other: _apart(word, other) / len(other) for other in known if other[0] == word[0]}
+    nearest = min(far, key=lambda other: far[other], default="")
+    return Decimal(known[nearest]) if nearest and far[nearest] <= _MOST_APART else None
+
+
+def _apart(word: str, other: str) -> float:
+    """Return how many letters two words differ by; a vowel counts half, as vowels drift most."""
+    costs = [0.0]
+    for char in other:
+        costs.append(costs[-1] + _weight(char))
+    for own in word:
+        before, costs = costs, [costs[0] + _weight(own)]
+        for n, char in enumerate(other, 1):
+            change = 0.0 if own == char else max(_weight(own), _weight(char))
+            costs.append(
+                min(before[n - 1] + change, before[n] + _weight(own), costs[-1] + _weight(char))
+            )
+    return costs[-1]
+
+
+def _weight(char: str) -> float:
+    return 0.5 if char in "aeiouy" else 1.0
 
 
 def _step(total: Decimal) -> int:
@@ -294,25 +365,62 @@ def _number(tokens: Sequence[str], run: _Run, terms: Calendar, language: str) ->
     unit, unit_days = "", 0.0
     timed = next((token for token in behind if token in terms.units), "")
     sign = behind[0] if behind else ""
-    if CURRENCIES.fullmatch(before) or CURRENCIES.fullmatch(sign) or _PRICE.fullmatch(word):
+    hours, is_sure = _hours(tokens, run, language)
+    if CURRENCIES.fullmatch(before) or CURRENCIES.fullmatch(sign):
         kind = "money"
+    elif is_sure:
+        kind = "clock"
     elif timed and (timed == behind[0] or behind[0] not in stop_words.WORDS | _BREAKS):
         kind, unit, unit_days = "time", timed, terms.units[timed]
-    elif behind and _is_noun(behind[0], terms):
+    elif behind and _is_noun(behind[0], terms, language):
         kind, unit = "thing", words.stem(behind[0], language)
     single = end - start == 1
-    ordinal = single and (word in _OF_ORDINAL or _value(word, language) is None)
-    claimed = not (single and (word in _OF_ORDINAL or word in _OF_OTHER or total == 1))
+    is_dialect = value(word, language) is None
+    ordinal = single and (
+        word in _OF_ORDINAL or (_value(word, language) is None and not is_dialect)
+    )
+    loose = word in _OF_ORDINAL or word in _OF_OTHER or total == 1
+    claimed = not (single and loose) or word == "1"
     near = _around(tokens, run, language)
-    return Number(total, word, kind, unit, unit_days, ordinal, claimed or word == "1", near)
+    return Number(total, word, kind, unit, unit_days, ordinal, claimed, near, hours)
 
 
-def _is_noun(token: str, terms: Calendar) -> bool:
+def _hours(tokens: Sequence[str], run: _Run, language: str) -> tuple[frozenset[Decimal], bool]:
+    """Return the times of day that a number may be, and whether it surely is one."""
+    start, end, total = run
+    before, behind = list(tokens[max(0, start - 2) : start]), list(tokens[end : end + 2])
+    sign = behind[0] if behind else ""
+    is_sure = sign in _OCLOCK or (sign == "am" and language == "en")
+    if written := _HOURS.fullmatch(tokens[start]):
+        hour = Decimal(written[1]) + Decimal(written[3]) / 60
+        return _of_day(hour), is_sure or written[2] != "."
+    if total > _DAY or (total != int(total) and end - start == 1):
+        return frozenset(), False
+    if before and (part := _PARTS.get(before[-1])):  # halb neun, half eight, viertel neun
+        early = language in _BEFORE_HOUR
+        return _of_day(total - (1 - part) if early else total + part), True
+    if len(before) > 1 and before[-1] in _SIDES and (part := _PARTS.get(before[0])):
+        return _of_day(total + _SIDES[before[-1]] * part), True
+    if len(behind) > 1 and behind[0] in _SIDES and (part := _PARTS.get(behind[1])):
+        return _of_day(total + _SIDES[behind[0]] * part), True
+    if is_sure and behind[1:] and behind[1].isdigit() and int(behind[1]) < 60:  # 8 Uhr 30
+        return _of_day(total + Decimal(behind[1]) / 60), True
+    hours = _of_day(total)
+    if before and before[-1].isalpha() and not words.is_listed(before[-1], language):
+        hours |= _of_day(total + (-_HALF if language in _BEFORE_HOUR else _HALF))  # in dialect
+    return hours, is_sure
+
+
+def _of_day(*hours: Decimal) -> frozenset[Decimal]:
+    return frozenset(hour.quantize(_MINUTE) % (_DAY // 2) for hour in hours)
+
+
+def _is_noun(token: str, terms: Calendar, language: str) -> bool:
     return token[0].isalpha() and not (
         token in stop_words.WORDS
         or token in terms.months
         or token in terms.weekdays
-        or value(token) is not None
+        or value(token, language) is not None
         or any(pattern.fullmatch(token) for pattern, _ in terms.relative)
     )
 
@@ -376,7 +484,23 @@ def _dates(
                 used.add(start)
                 months.add(index)
                 break
+    for first, second in pairwise(found):
+        joined = second[0] in used and first[0] not in used and 1 <= first[2] <= MOST_DAYS
+        if joined and (day := _day_joined(tokens, first, second, terms)):
+            dated.add(day)
+            used.add(first[0])
     return dated, used
+
+
+def _day_joined(
+    tokens: Sequence[str], first: _Run, second: _Run, terms: Calendar
+) -> tuple[int, int] | None:
+    """Return the day of a number just before another that has the month: "from 12 to 19 June"."""
+    between = _unbroken(tokens[first[1] : second[0]], "")
+    if not 0 < second[0] - first[1] == len(between) <= _NEAR or first[2] % 1:
+        return None
+    behind = tokens[second[0] : second[1] + _NEAR]
+    return next(((terms.months[one], int(first[2])) for one in behind if one in terms.months), None)
 
 
 def _unbroken(tokens: Sequence[str], but: str) -> list[str]:
@@ -393,21 +517,17 @@ def _times(
     found: Sequence[_Run],
 ) -> Times:
     dated |= {(int(month), int(day)) for _, month, day in _ISO.findall(text)}
-    for first, second, _ in _SHORT_DATE.findall(text):
-        for day, month in ((first, second), (second, first)):
-            if 1 <= int(month) <= 12 and 1 <= int(day) <= MOST_DAYS:
-                dated.add((int(month), int(day)))
-    plain = " ".join(tokens)
-    offsets = {offset for pattern, offset in terms.relative if pattern.search(plain)}
-    named = {
-        terms.months[token]
-        for token in tokens
-        if token in terms.months and len(token) > _LEAST_LETTERS
-    }
+    dated |= {one for first, *more in _SHORT_DATE.findall(text) for one in _either(first, *more)}
+    perhaps = {one for pair in _DECIMAL.findall(text) for one in _either(*pair)}
+    line = " ".join(tokens)
+    offsets = {offset for pattern, offset in terms.relative if pattern.search(line)}
+    named = {terms.months[token] for token in tokens if token in terms.months}
+    full = {terms.months.get(token, 0) for token in tokens if len(token) > _LEAST_LETTERS} - {0}
     return Times(
         frozenset(dated),
         ordinals - {day for _, day in dated},
         frozenset({month for month, _ in dated} | named),
+        frozenset({month for month, _ in dated} | full),
         frozenset(terms.weekdays[token] for token in tokens if token in terms.weekdays),
         frozenset(
             terms.weekdays[token]
@@ -416,7 +536,16 @@ def _times(
         ),
         frozenset(offsets),
         frozenset(_spans(tokens, found, terms)),
+        frozenset(perhaps),
     )
+
+
+def _either(first: str, *others: str) -> Iterator[tuple[int, int]]:
+    """Yield the months and days that two numbers may be, in either order."""
+    second = next(filter(None, others))
+    for day, month in ((first, second), (second, first)):
+        if 1 <= int(month) <= 12 and 1 <= int(day) <= MOST_DAYS:
+            yield int(month), int(day)
 
 
 def _spans(tokens: Sequence[str], found: Sequence[_Run], terms: Calendar) -> Iterator[int]:
@@ -427,10 +556,28 @@ def _spans(tokens: Sequence[str], found: Sequence[_Run], terms: Calendar) -> Ite
             yield int(days) * int(counted[-1] if counted and counted[-1] < 400 else 1)
 
 
-def days_of(times: Times, at: datetime) -> set[date]:
-    """Return the days that a message means by its words of time."""
+_NAME = r"[^\W\d_a-zß-ÿ][^\W\d_]+"
+_LIST = re.compile(rf"\b{_NAME}(?:, {_NAME})*,? (?:and|und|et|y|e|en) {_NAME}")
+_JOINT = re.compile(r",? (?:and|und|et|y|e|en) |, ")
+
+
+def are_listed(text: str, number: Number) -> bool:
+    """Whether a text names one by one what it counts: "two grandsons, Luca and Nino"."""
+    return number.kind == "thing" and any(
+        0 <= len(_JOINT.split(listed[0])) - number.value <= 1 for listed in _LIST.finditer(text)
+    )
+
+
+def days_of(times: Times, at: datetime, *, vaguely: bool = True) -> set[date]:
+    """Return the days that a message means by its words of time.
+
+    Args:
+        times: Of the message.
+        at: When it was said.
+        vaguely: Whether each day counts of what means several: "last week".
+    """
     today = at.date()
-    days = {day for month, n in times.dated for day in near(today, month, n)}
+    days = {day for month, n in times.dated | times.perhaps for day in near(today, month, n)}
     days |= {
         day
         for n in times.ordinals
@@ -444,7 +591,8 @@ def days_of(times: Times, at: datetime) -> set[date]:
             if (today + timedelta(n)).weekday() == weekday
         }
     for first, last in times.offsets:
-        days |= {today + timedelta(n) for n in range(first, last + 1)}
+        if vaguely or first == last:
+            days |= {today + timedelta(n) for n in range(first, last + 1)}
     return days
 
 
@@ -497,7 +645,7 @@ def around(today: date) -> tuple[date, date, date]:
 
 def _slack(days: int) -> range:
     """Return the days that a span may mean: the longer, the less exactly."""
-    slack = 0 if days < 7 else 3 if days < 28 else 15
+    slack = 0 if days < 7 else 3
     return range(max(1, days - slack), days + slack + 1) if days < _SPAN_LIMIT else range(0)
 
 

@@ -18,19 +18,25 @@ from typing import Literal
 
 from msgspec import Struct
 
-from bumble.guard import claims, corrections, origins, secrets, values
-from bumble.guard.corrections import Source, Subject, may_be, shares
+from bumble.guard import claims, clauses, corrections, origins, secrets, values
+from bumble.guard.clauses import Source, Subject, shares
+from bumble.guard.corrections import may_be
 from bumble.guard.speakers import Speakers, borrowed, given_away, taken_over
 from bumble.guard.values import Number, ReadText
 from bumble.text import stop_words, words
 
 Verdict = Literal["keep", "inference", "mend"]
-_NAME = r"[^\W\d_a-zß-ÿ][^\W\d_]+"
-_LIST = re.compile(rf"\b{_NAME}(?:, {_NAME})*,? (?:and|und|et|y|e|en) {_NAME}")
-_JOINT = re.compile(r",? (?:and|und|et|y|e|en) |, ")
 _CLAUSE = re.compile(r"[,;:!?()–—\n]|\.(?!\d)")
 FEW = 3  # messages that a sentence cites, each of which is taken to bear on it
 _OLDEST, _MOST_PARTS = 120, 6
+# Words before a round number that stands for one near it.
+_ABOUTS = """
+about almost nearly around over under roughly etwa fast rund knapp gut uber mitte anfang ende
+circa ca casi unos presque environ quasi quase bijna ongeveer
+"""
+_ABOUT = frozenset(_ABOUTS.split())
+_NEAR_SHARE, _NEAR_YEARS = Decimal("0.1"), Decimal(9)
+_LEAST_SUM = 20  # a number that counts nothing told, from which on it may be a sum
 
 
 class Said(Struct, frozen=True):
@@ -76,7 +82,8 @@ def check(claim: CitedClaim, sources: ClaimSources) -> SourceVerdict:
     own = words.folded(sources.entity)
     said = [one for one in sources.window if words.folded(one.who) != own]
     cited = [one for one in said if one.id in claim.cites]
-    if not claim.cites or len({one.id for one in cited}) < len(set(claim.cites)):
+    there = {one.id for one in sources.window}
+    if not cited or not there.issuperset(claim.cites):
         return SourceVerdict("mend", "it cites no message that a person said in this conversation")
     if not any(rests.strip() for rests in claim.rests_on):
         return SourceVerdict("mend", "it does not name the words that it rests on")
@@ -116,21 +123,24 @@ def _held(
         return SourceVerdict("mend", f"nobody said {', '.join(strange)}")
     sentence = _sentence(text, people, language)
     known = [Source(one, "", values.read(one, language)) for one in sources.known]
-    talk = [_source(each, sources.zone, language) for each in sorted(said, key=lambda s: s.at)]
-    ids = [each.id for each in sorted(said, key=lambda s: s.at)]
     chosen = {each.id for each in cited}
-    stands = [source for source, id_ in zip(talk, ids, strict=True) if id_ in chosen]
+    talk = [
+        _source(each, sources.zone, language, is_cited=each.id in chosen)
+        for each in sorted(said, key=lambda said: said.at)
+    ]
+    stands = [source for source in talk if source.is_cited]
     word, counted = _made_up(sentence, [*known, *stands])
     if word:
         return SourceVerdict("mend", f"nobody said {word} of it")
-    if newer := corrections.newer(sentence, [*known, *talk]):
+    newer = corrections.newer(sentence, [*known, *talk])
+    if newer and not (counted and any(newer == one.text for one in stands)):
         return SourceVerdict("mend", f'it was put right since: "{newer}"')
     return SourceVerdict("inference", "it follows by counting") if counted else KEPT
 
 
-def _source(said: Said, zone: tzinfo, language: str) -> Source:
-    at = said.at.astimezone(zone)
-    return Source(said.text, words.folded(said.who), values.read(said.text, language), at)
+def _source(said: Said, zone: tzinfo, language: str, *, is_cited: bool) -> Source:
+    at, who = said.at.astimezone(zone), words.folded(said.who)
+    return Source(said.text, who, values.read(said.text, language), at, is_cited)
 
 
 def _sentence(text: str, people: Sequence[str], language: str) -> Subject:
@@ -148,8 +158,10 @@ def _made_up(sentence: Subject, sources: Sequence[Source]) -> tuple[str, bool]:
         return word, False
     counted = False
     for number in sentence.read.numbers:
-        denied = corrections.is_denied(number, sentence)
-        if not number.claimed or denied or _is_given(number, sentence, sources):
+        is_read = values.value(number.word, sentence.language) is not None
+        if not (number.claimed and is_read) or corrections.is_denied(number, sentence):
+            continue
+        if _is_given(number, sentence, sources):
             continue
         if not _follows(number, sentence, sources):
             return number.word, False
@@ -188,7 +200,7 @@ def _is_given(number: Number, sentence: Subject, sources: Sequence[Source]) -> b
     is_year = number.value in values.YEARS and number.kind in ("", "thing")
     if is_year and _is_year_given(number.value, sources):
         return True
-    if _are_listed(number, sentence):
+    if values.are_listed(sentence.text, number):
         return True
     few = _are_few(sources)
     bearing = _bearing(sentence, sources)
@@ -196,7 +208,7 @@ def _is_given(number: Number, sentence: Subject, sources: Sequence[Source]) -> b
         (source, one)
         for source in sources
         for one in source.read.numbers
-        if one.value == number.value and may_be(number, one, loosely=few)
+        if one.equals(number) and may_be(number, one, loosely=few)
     ]
     counted = frozenset([number.unit])
     if any(
@@ -225,19 +237,10 @@ def _speaks(number: Number, sentence: Subject, source: Source) -> bool:
 def _is_counted_otherwise(number: Number, sources: Sequence[Source]) -> bool:
     """Whether the sources count the same thing, and come to other numbers."""
     return number.kind == "thing" and any(
-        (one.unit and words.akin(one.unit, number.unit, corrections.SHARED_LETTERS))
-        or one.unit == number.unit
+        (one.unit and clauses.akin(one.unit, number.unit)) or one.unit == number.unit
         for source in sources
         for one in source.read.numbers
         if one.kind == "thing"
-    )
-
-
-def _are_listed(number: Number, sentence: Subject) -> bool:
-    """Whether a sentence names one by one what it counts: "two grandsons, Luca and Nino"."""
-    return number.kind == "thing" and any(
-        0 <= len(_JOINT.split(listed[0])) - number.value <= 1
-        for listed in _LIST.finditer(sentence.text)
     )
 
 
@@ -266,7 +269,10 @@ def _follows(number: Number, sentence: Subject, sources: Sequence[Source]) -> bo
     if number.unit_days >= 1 and number.value in _by_days(number, bearing):
         return True
     same = [one for one in given if _adds_up(number, one, loosely=few)]
-    return number.value in _by_sums(list({one.value: one for one in same}.values())[:_MOST_PARTS])
+    parts = list({one.value: one for one in same}.values())[:_MOST_PARTS]
+    if number.value in _by_sums(parts) or number.value in _by_products(number, given):
+        return True
+    return _is_about(number, sentence, given)
 
 
 def _by_years(number: Number, given: Sequence[Number], at: Sequence[datetime]) -> Iterator[Decimal]:
@@ -309,10 +315,11 @@ def _by_days(number: Number, sources: Sequence[Source]) -> Iterator[Decimal]:
 
 def _adds_up(number: Number, other: Number, *, loosely: bool) -> bool:
     """Whether a number can be the sum of others such as one is."""
-    if number.kind == "thing" or (loosely and not number.kind):
+    if number.kind == "thing" or (loosely and not number.kind and number.value >= _LEAST_SUM):
         return other.kind == "thing" or not other.kind
     if number.kind == "money":
-        return other.kind == "money" or other.value >= (10 if not other.kind else corrections.LARGE)
+        least = 10 if not other.kind else corrections.LARGE
+        return other.kind == "money" or other.value >= least or other.value % 1 != 0
     return number.kind == other.kind == "time" and number.unit_days == other.unit_days
 
 
@@ -326,8 +333,33 @@ def _by_sums(given: Sequence[Number]) -> Iterator[Decimal]:
     for one in given:
         if one.value >= 10:
             yield one.value / 2
-            yield from (Decimal(round(one.value / parts)) for parts in (3, 4))
         yield one.value * 12  # months of a year
+
+
+def _by_products(number: Number, given: Sequence[Number]) -> Iterator[Decimal]:
+    """Yield what so many of something cost, and half of it; what is left of one number by two."""
+    if number.kind == "money" or number.value >= corrections.LARGE:
+        for one, other in combinations(given, 2):
+            if {"money", ""} & {one.kind, other.kind}:
+                yield from (one.value * other.value, one.value * other.value / 2)
+    if number.value >= _LEAST_SUM:
+        for whole in given:
+            for one, other in combinations(given, 2):
+                if whole.value > max(one.value, other.value) and whole not in (one, other):
+                    yield whole.value - one.value - other.value
+
+
+def _is_about(number: Number, sentence: Subject, given: Sequence[Number]) -> bool:
+    """Whether a round number stands for one near it, by a word that says so."""
+    tokens = clauses.tokens_of(sentence.text)
+    if number.value % 10 or number.word not in tokens:
+        return False
+    place = tokens.index(number.word)
+    return not _ABOUT.isdisjoint(tokens[max(0, place - 3) : place]) and any(
+        may_be(number, one, loosely=True)
+        and abs(one.value - number.value) <= max(number.value * _NEAR_SHARE, _NEAR_YEARS)
+        for one in given
+    )
 
 
 # dates
@@ -336,11 +368,10 @@ def _by_sums(given: Sequence[Number]) -> Iterator[Decimal]:
 def _strange_time(sentence: Subject, sources: Sequence[Source]) -> str:
     """Return the date, month or weekday of a sentence that no source gives; empty: none."""
     times = sentence.read.times
-    if not (times.dated or times.months or times.full_weekdays):
+    if not (times.dated or times.full_months or times.full_weekdays):
         return ""
-    many = not _are_few(sources)
-    given = _bearing(sentence, sources) if many else sources
-    days, named = _given_days(sentence, given)
+    given = sources if _are_few(sources) else _bearing(sentence, sources)
+    days = _given_days(sentence, given)
     spans = {one.value for source in given for one in source.read.numbers}
     there = {one for one in days if (one.month, one.day) in times.dated}
     for month, day in sorted(times.dated):
@@ -349,11 +380,11 @@ def _strange_time(sentence: Subject, sources: Sequence[Source]) -> str:
             for one in days
         ):
             return f"{day} {date(2000, month, 1):%B}"
-    months = {one.month for one in days} | named
-    if strange := times.months - months:
+    named = {month for source in given for month in source.read.times.months}
+    if strange := times.full_months - named - {one.month for one in days}:
         return f"{date(2000, min(strange), 1):%B}"
-    weekdays = {one.weekday() for one in days}
-    weekdays |= {one for source in given for one in source.read.times.weekdays}
+    weekdays = {one for source in given for one in source.read.times.weekdays}
+    weekdays |= {one.weekday() for one in _given_days(sentence, given, vaguely=False)}
     if strange := times.full_weekdays - weekdays:
         return f"{date(2000, 1, 3 + min(strange)):%A}"
     return ""
@@ -369,28 +400,25 @@ def _is_after(near: date, wanted: tuple[int, int], there: set[date], spans: set[
     )
 
 
-def _given_days(sentence: Subject, sources: Sequence[Source]) -> tuple[set[date], set[int]]:
-    """Return the days, and the months alone, that sources give of what a sentence is about."""
-    days, months = set[date](), set[int]()
+def _given_days(sentence: Subject, sources: Sequence[Source], *, vaguely: bool = True) -> set[date]:
+    """Return the days that sources give of what a sentence is about."""
+    days = set[date]()
+    months = {month for source in sources for month in source.read.times.months}
     for source in sources:
-        months |= source.read.times.months
         if source.at is None:
             days |= values.days_of(source.read.times, datetime(2000, 1, 1, tzinfo=UTC))
             continue
         near = _near_times(sentence, source)
-        own = values.days_of(near, source.at)
+        days |= values.days_of(near, source.at, vaguely=vaguely)
         if not any(last < 0 for _, last in near.offsets):
-            own |= values.today_of(source.at)
-        days |= own | values.days_by_span(source.read.times, own)
-    for source in sources:
-        if source.at is not None:
-            days |= {
-                day
-                for n in source.read.times.ordinals
-                for month in months
-                for day in values.near(source.at.date(), month, n)
-            }
-    return days, months
+            days |= values.today_of(source.at)
+        for clause in clauses.of(source.text, sentence.language) if vaguely else ():
+            start = values.days_of(clause.times_near, source.at) or values.today_of(source.at)
+            days |= values.days_by_span(clause.read.times, start)
+        for day in source.read.times.ordinals:
+            for month in months:
+                days |= values.near(source.at.date(), month, day)
+    return days
 
 
 def _near_times(sentence: Subject, source: Source) -> values.Times:

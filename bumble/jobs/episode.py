@@ -180,12 +180,6 @@ def excerpt(scene: EpisodeScene) -> Telling:
     return Telling("\n>\n".join(_quoted(scene, message) for message in messages if message in best))
 
 
-def is_excerpt(scene: EpisodeScene, text: str) -> bool:
-    """Whether a text holds nothing but messages as an excerpt has them: no hand has been on it."""
-    lines = {">", "", *(_quoted(scene, message) for message in scene.spoken_messages)}
-    return all(line.rstrip() in lines for line in text.splitlines())
-
-
 def _quoted(scene: EpisodeScene, message: Message) -> str:
     line = tokens.cut(secrets.redacted(words.one_line(message.text)), EXCERPT_TOKENS)
     return f"> {scene.speaker(message)}: {line}"

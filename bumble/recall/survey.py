@@ -37,6 +37,8 @@ from bumble.text.words import one_line
 
 # What was made of other records by a model says nothing new of how often something comes up.
 DERIVED = frozenset(kind.passages for kind in kinds.KINDS if kind.passages and kind.retells)
+# What the entity writes in its own words, of what it heard.
+OWN = frozenset(kind.passages for kind in kinds.KINDS if kind.passages and kind.own_words)
 # What writes these says so by a tag, which tells nothing of what they are about.
 TAGGED_BY_CYCLES = frozenset((kinds.JOURNAL.passages,))
 
@@ -57,6 +59,7 @@ def mentions(memory: Memory, readers: Collection[str] | None = None) -> list[Tex
         of_file[str(row[2])].append(str(row[5]))
         whole[row[:3]].append(row)
     languages = {path: words.language(" ".join(texts)) for path, texts in of_file.items()}
+    is_talked_with = any(row[6] not in ("", memory.name) for row in rows)
     texts = []
     for (kind, record, path), passages in whole.items():
         _, _, _, line, at, _, speaker, session, audience, trust, marked = passages[0]
@@ -77,6 +80,7 @@ def mentions(memory: Memory, readers: Collection[str] | None = None) -> list[Tex
                 listed,
                 str(trust),
                 () if kind in TAGGED_BY_CYCLES else unpacked(str(marked)),
+                (is_talked_with and kind in OWN) or speaker == memory.name,
             )
         )
     return texts

@@ -1,9 +1,10 @@
 """Topics found without a model: people, titles, tags, links, and names and words that recur.
 
-A word is a topic where it comes up in several records on several days, more often than its language
-has it by itself, in lumps or as a noun, and where people tell of themselves: what is spread evenly
-over all days, or only said of what another tells ("your support"), is a manner of speaking. Who is
-there is addressed, not spoken of. Pure; the same texts and the same time give the same topics.
+A word is a topic where people say it in several records on several days, more often than its
+language has it by itself, in lumps or as a noun, and where they tell of themselves: what is spread
+evenly over all days, or only said of what another tells ("your support"), is a manner of speaking;
+so is what the entity says. Who is there is addressed, not spoken of. Pure; the same texts and the
+same time give the same topics.
 
 Source:
     Dunning, "Accurate methods for the statistics of surprise and coincidence" (1993), for how far a
@@ -67,6 +68,7 @@ class Text(Struct, frozen=True):
     audience: tuple[str, ...]
     trust: str
     tags: tuple[str, ...] = ()  # that its record has, beside those in the text
+    is_own: bool = False  # whether the entity wrote it: what it says often is its manner
 
     @property
     def is_quoted(self) -> bool:
@@ -412,9 +414,10 @@ def _named(usage: _Usage) -> _Candidate:
 
 
 def _recurs(candidate: _Candidate, texts: Sequence[Text]) -> bool:
-    days = {text.at.date() for number in candidate.texts if (text := texts[number]).at}
+    said = [text for number in candidate.texts if not (text := texts[number]).is_own]
+    days = {text.at.date() for text in said if text.at}
     return (
-        len(candidate.texts) >= LEAST_RECORDS
+        len(said) >= LEAST_RECORDS
         and len(days) >= LEAST_DAYS
         and candidate.nouns > 0
         and sum(candidate.texts.values()) >= STANDS_OUT * candidate.expected

@@ -252,6 +252,10 @@ def drawn(
 ) -> JobResult:
     """Return the drawing of a topic; `beside` are audiences of what else its model was shown."""
     kept = catalysts or job.asked
+    if not kept:
+        why = f"{job.topic.name} raises no question."
+        data: dict[str, Any] = {"topic": job.topic.name, "catalysts": [], "dropped": dropped}
+        return JobResult(f"{PURPOSE}: none", tuple, (why,), data, ran=False, in_vain=True)
     return _outcome(runtime, job, kept, dropped, by_model=bool(catalysts), beside=beside)
 
 
@@ -277,7 +281,7 @@ def questions(labels: Sequence[str]) -> dict[str, Any]:
         "required": ["uses", "question"],
         "additionalProperties": False,
     }
-    return {"type": "array", "items": question, "minItems": 1, "maxItems": MOST}
+    return {"type": "array", "items": question, "minItems": 0, "maxItems": MOST}
 
 
 def _line(runtime: Runtime, text: Text) -> str:

@@ -57,6 +57,10 @@ class Dream(Record, frozen=True, kw_only=True):
         return tuple(episode_id for pair in self.pairs for episode_id in pair)
 
     @property
+    def filed_as(self) -> str:
+        return _night(self.at)
+
+    @property
     def headline(self) -> str:
         return f"dream {self.id}, {self.at:%Y-%m-%d %H:%M}"
 
@@ -92,10 +96,20 @@ parse, of, path, paths = DREAM.parse, DREAM.of, DREAM.path, DREAM.files
 read, plan_new = DREAM.every, DREAM.plan_new
 
 
+def _night(at: datetime) -> str:
+    return f"{at:%Y-%m-%d}"
+
+
+def place(dream_id: str, at: datetime) -> str:
+    """Return where a dream will lie, relative to the entity folder."""
+    return path(base.file_stem(_night(at), dream_id))
+
+
 def new_id(folder: Path, at: datetime, rng: random.Random) -> str:
     """Make the id of a dream, behind those of all that are there, whatever the clocks said."""
     made = base.new_id(PREFIX, at, rng)
-    newest = next((file.stem for file in reversed(paths(folder)) if base.time_of(file.stem)), "")
+    stems = map(DREAM.stem, reversed(paths(folder)))
+    newest = next((stem for stem in stems if base.time_of(stem)), "")
     last_at = base.time_of(newest)
     if last_at is None or made > newest:
         return made

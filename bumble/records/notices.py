@@ -33,16 +33,3 @@ class Notice(Struct, frozen=True):
     glad: int = 0  # 1: pleased, 2: big good news
     corrects: tuple[str, ...] = ()  # ids of earlier messages it may put right, likeliest first
     extra: Mapping[str, Any] = field(default_factory=dict)  # who was asked; fields we don't know
-
-
-def fields(notice: Notice) -> dict[str, Any]:
-    """Return the fields of a notice's line but its time; those that say nothing are left out."""
-    optional = {
-        "share": None if notice.share is None else round(notice.share, 3),
-        "confided": notice.confided or None,
-        "heavy": notice.heavy or None,
-        "glad": notice.glad or None,
-        "corrects": list(notice.corrects),
-    }
-    head = {"message": notice.message, "keep": notice.keep, "why": notice.why}
-    return {**head, **base.filled(optional), **notice.extra}

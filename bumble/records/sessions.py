@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from bumble.entity import changes
 from bumble.entity.changes import Change
-from bumble.records import base, fields, jsonl, notices
+from bumble.records import base, fields, jsonl
 from bumble.records.fields import Key, Meta, one_of, unit
 from bumble.records.jsonl import JsonLine
 from bumble.records.notices import Notice
@@ -344,60 +344,8 @@ def _at(line: JsonLine) -> datetime:
 
 def render(record: Record) -> str:
     """Write a record as its line."""
-    match record:
-        case Message():
-            data = {"type": "message"} | _message_data(record)
-        case Appraised():
-            data = {"type": "appraisal"} | _appraised_data(record)
-        case Notice():
-            data = {"type": "notice", "at": _stamp(record.at), **notices.fields(record)}
-        case Compaction():
-            data = {"type": "compaction"} | _compaction_data(record)
-        case Undo():
-            data = {"type": "undo", "at": _stamp(record.at), "undoes": record.undoes}
-        case End():
-            after = base.filled({"after": record.after})
-            data = {"type": "end", "at": _stamp(record.at), **after, **record.extra}
-        case Distilled():
-            data = {"type": "distilled", "at": _stamp(record.at), "last": record.last}
-    return jsonl.dumped(data)
-
-
-def _message_data(message: Message) -> dict[str, Any]:
-    calls = [
-        {"id": call.id, "name": call.name, "arguments": dict(call.arguments)}
-        for call in message.tool_calls
-    ]
-    optional = base.filled(
-        {
-            "tool_calls": calls,
-            "tool_call_id": message.tool_call_id,
-            "trust": message.trust,
-            "unanswered": message.unanswered or None,
-            "after": message.after,
-        }
-    )
-    head = {"id": message.id, "at": _stamp(message.at), "role": message.role}
-    speaker = {"speaker": message.speaker} if message.speaker else {}
-    return {**head, **speaker, "text": message.text, **optional, **message.extra}
-
-
-def _compaction_data(record: Compaction) -> dict[str, Any]:
-    head = {"id": record.id, "at": _stamp(record.at)}
-    kind = {"kind": record.kind} if record.kind != "summary" else {"summary": record.summary}
-    message_tokens, result_tokens = record.limits
-    limits = {"message_tokens": message_tokens, "result_tokens": result_tokens}
-    cut = limits if record.kind == "cut" else {}
-    return {**head, **kind, **cut, "first": record.first, "last": record.last, **record.extra}
-
-
-def _appraised_data(record: Appraised) -> dict[str, Any]:
-    imprint = base.filled(
-        {"emotion": record.emotion, "intensity": record.intensity, "trigger": record.trigger}
-    )
-    head = {"at": _stamp(record.at), "message": record.message, "points": dict(record.points)}
-    felt = base.filled({"felt": record.felt})
-    return {**head, **felt, **(imprint if record.emotion else {}), **record.extra}
+    kind = next(name for name, type_ in LINES.items() if isinstance(record, type_))
+    return jsonl.dumped({"type": kind, **fields.write_struct(record)})
 
 
 def _stamp(at: datetime) -> str:

@@ -7,16 +7,8 @@ from bumble.jobs import episode, stretch
 from bumble.jobs.episode import EpisodeScene
 from bumble.llm.scripted import ScriptedModel
 from bumble.runtime.runtime import Runtime
-from tests.support.remembering import DOG, FOUND, GLAD, OURS, held
+from tests.support.remembering import DOG, OURS, held
 from tests.support.turns import NOON, Clock, runtime_of
-
-
-def scene(ada: Entity) -> tuple[Runtime, EpisodeScene]:
-    clock = Clock()
-    clock.at = NOON + timedelta(hours=1)
-    runtime = runtime_of(ada, ScriptedModel([]), clock)
-    held(ada, NOON, ("Sam", DOG, OURS), ("Sam", FOUND, GLAD))
-    return runtime, stage_of(runtime)
 
 
 def stage_of(runtime: Runtime) -> EpisodeScene:
@@ -24,14 +16,6 @@ def stage_of(runtime: Runtime) -> EpisodeScene:
     session = episode.conversation(runtime, job.session_id)
     assert session is not None
     return episode.scene_of(runtime, session, job.messages)
-
-
-def test_an_excerpt_is_known_until_a_hand_was_on_it(ada: Entity) -> None:
-    _, stage = scene(ada)
-    text = episode.excerpt(stage).text
-    assert episode.is_excerpt(stage, text)
-    assert not episode.is_excerpt(stage, text.replace("afraid", "frightened"))
-    assert not episode.is_excerpt(stage, f"{text}\n\nHe was very sad.")
 
 
 def test_an_excerpt_is_short_and_prefers_what_says_most(ada: Entity) -> None:

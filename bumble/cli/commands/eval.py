@@ -15,10 +15,8 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from bumble.cli import commit, listing, output, people
-from bumble.cli.entity_command import reads, writes
-from bumble.cli.listing import Listing
+from bumble.cli.command import DryRunOption, LimitOption, SeedOption, YesOption, reads, writes
 from bumble.cli.opening import Opened
-from bumble.cli.options import DryRunOption, LimitOption, SeedOption, YesOption
 from bumble.errors import RecordMissingError, UsageError
 from bumble.files import disk
 from bumble.records import checks, session_files
@@ -29,7 +27,6 @@ from bumble.text import printable, words
 if TYPE_CHECKING:
     from bumble.cli.doctor.mind_checks import CheckOutcome, Summary, WrittenStatement
     from bumble.cli.talk.conversation import Conversation
-    from bumble.records.session_files import SessionInfo
 
 
 class TestCase(Struct, frozen=True):
@@ -107,14 +104,13 @@ def eval_(
     opened.shell.set_seed(seed)
     listed = listing.readable(opened, checks.paths(opened.entity.checks), checks.load)
     wanted = [check for check in listed.records if check.enabled]
-    outcomes = list(_outcomes(opened, wanted, places, yes=yes))
-    _tell(opened, outcomes, listed, junit_file)
+    _tell(opened, list(_outcomes(opened, wanted, places, yes=yes)), listed, junit_file)
 
 
 def _tell(
     opened: Opened,
     outcomes: Sequence[CheckOutcome],
-    listed: Listing[Check],
+    listed: listing.Listing[Check],
     junit_file: Path | None,
 ) -> None:
     """Print what all checks came to, and end with the exit code that says so."""
@@ -183,7 +179,7 @@ def _person(opened: Opened, check: Check) -> str:
     return person
 
 
-def _newest(opened: Opened, person: str) -> SessionInfo | None:
+def _newest(opened: Opened, person: str) -> session_files.SessionInfo | None:
     return session_files.newest(opened.entity.sessions, person, opened.shell.now())
 
 
@@ -209,8 +205,7 @@ def _looked(
                 yield mind_checks.outcome(check, PROMPT, [_prompt(talk, check)])
                 if session is not None and mind_checks.covers(session, check):
                     talk.begin(session_id=session.id, new=False)
-                    prompt = [_prompt(talk, check)]
-                    yield mind_checks.outcome(check, mind_checks.COMPACTED, prompt)
+                    yield mind_checks.outcome(check, mind_checks.COMPACTED, [_prompt(talk, check)])
 
 
 def _no_progress(what: str, at: int, of: int) -> None:
@@ -311,8 +306,7 @@ def draft(opened: Opened, *, limit: LimitOption = DRAFTS, dry_run: DryRunOption 
     """
     from bumble.cli.doctor import mind_checks
 
-    owner = owner_id(opened.entity, opened.identity)
-    everybody = dict.fromkeys((owner, *people.names(opened)))
+    everybody = dict.fromkeys((owner_id(opened.entity, opened.identity), *people.names(opened)))
     drafts = mind_checks.draft(opened.entity, list(everybody), opened.zone)
     made = list(islice(drafts, min(limit, sys.maxsize)))
     commit.commit(

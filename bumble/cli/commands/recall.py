@@ -9,9 +9,8 @@ import typer
 from msgspec.structs import asdict, replace
 
 from bumble.body.affects import IMPRINT_BASE, IMPRINT_CAP
-from bumble.cli import index_place, listing, memory_query, output, people
-from bumble.cli.entity_command import looks_back
-from bumble.cli.memory_query import AsOption, QueryArgument
+from bumble.cli import index_place, listing, output, people
+from bumble.cli.command import looks_back
 from bumble.cli.models import weights
 from bumble.cli.opening import Opened
 from bumble.errors import UsageError
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 
 BARE = 10  # of the bare index, without a limit
 LOOKED_AT = 20  # what `-n` is told to be, where more are near
-app = typer.Typer(rich_markup_mode=None)
 SHARES = {  # how `--explain` calls what counts, and what it is
     "tokens": ("meaning", "best match of each token of the query"),
     "before": ("before", "what the turns before match better"),
@@ -40,50 +38,50 @@ SHARES = {  # how `--explain` calls what counts, and what it is
     "named": ("named", "who says it, or whom it is about, is asked for"),
     "period": ("period", "from the time that the question names"),
 }
-LimitOption = Annotated[
-    int | None,
-    typer.Option(
-        "--limit", "-n", min=1, metavar="N", help="So many, near or not. Default: what answers."
-    ),
-]
-KindOption = Annotated[
-    list[str] | None,
-    typer.Option("--kind", metavar="KIND", help="Records of this kind alone; may be repeated."),
-]
-PersonOption = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="What is about, or with, this person, and they may hear."),
-]
-TagOption = Annotated[
-    list[str] | None,
-    typer.Option("--tag", metavar="TAG", help="What has this tag; may be repeated."),
-]
-SessionOption = Annotated[
-    str | None, typer.Option(metavar="ID", help="What was said in this conversation, or in `last`.")
-]
-ExplainOption = Annotated[bool, typer.Option("--explain", help="Show what each score is made of.")]
-FadedOption = Annotated[bool, typer.Option("--faded", help="Search what has faded, too.")]
-PlainOption = Annotated[
-    bool,
-    typer.Option("--plain", help="Search the bare index: all that matches, in no mood."),
-]
 
 
-@app.command()
 @looks_back
 def recall(
     opened: Opened,
-    query: QueryArgument,
+    query: people.QueryArgument,
     *,
-    kind: KindOption = None,
-    speaker: AsOption = None,
-    person: PersonOption = None,
-    session: SessionOption = None,
-    tag: TagOption = None,
-    limit: LimitOption = None,
-    explain: ExplainOption = False,
-    faded: FadedOption = False,
-    plain: PlainOption = False,
+    kind: Annotated[
+        list[str] | None,
+        typer.Option("--kind", metavar="KIND", help="Records of this kind alone; may be repeated."),
+    ] = None,
+    speaker: people.AsOption = None,
+    person: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="What is about, or with, this person, and they may hear."
+        ),
+    ] = None,
+    session: Annotated[
+        str | None,
+        typer.Option(metavar="ID", help="What was said in this conversation, or in `last`."),
+    ] = None,
+    tag: Annotated[
+        list[str] | None,
+        typer.Option("--tag", metavar="TAG", help="What has this tag; may be repeated."),
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            "--limit",
+            "-n",
+            min=1,
+            metavar="N",
+            help="So many, near or not. Default: what answers.",
+        ),
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show what each score is made of.")
+    ] = False,
+    faded: Annotated[bool, typer.Option("--faded", help="Search what has faded, too.")] = False,
+    plain: Annotated[
+        bool,
+        typer.Option("--plain", help="Search the bare index: all that matches, in no mood."),
+    ] = False,
 ) -> None:
     """Search what the entity remembers.
 
@@ -97,15 +95,15 @@ def recall(
     from bumble.recall import emotion_weight
     from bumble.recall.memory_search import comes_to_mind
 
-    asked = memory_query.text_of(query)
+    asked = people.text_of(query)
     config, at = opened.config.memory, opened.shell.now()
-    search = memory_query.search_of(opened, speaker, person, session)
+    search = people.search_of(opened, speaker, person, session)
     search = replace(search, tags=tuple(tag or ()))
     embedder = weights.embedder(opened)
     if embedder is None and opened.config.embedding.model == "none":
         output.say("By words alone: `embedding.model` is none.")
-    _, place = index_place.up_to_date(opened, embedder, wait_seconds=memory_query.WAIT_SECONDS)
-    memory = memory_query.memory_of(opened, lambda: embedder, place)
+    _, place = index_place.up_to_date(opened, embedder, wait_seconds=people.WAIT_SECONDS)
+    memory = people.memory_of(opened, lambda: embedder, place)
     kinds = _kinds(kind or ())
     found = _found(opened, memory, search, asked, kinds, limit, plain=plain, faded=faded)
     hits = found.answers

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from bumble.cli import output
 from bumble.cli.models import chat_model, weights
-from bumble.cli.models.chat_model import choose_model
 from bumble.entity import installation
 from bumble.entity.config import AbilitiesConfig
 from bumble.entity.folder import ENTITY_FILE
@@ -22,8 +21,6 @@ from bumble.files import disk
 from bumble.jobs import locks
 from bumble.llm import detect, providers
 from bumble.models.abilities import probe, results, tiers
-from bumble.models.abilities.probe import Note
-from bumble.models.abilities.results import LanguageResult, ModelResult
 from bumble.models.abilities.tiers import (
     ABLE,
     ANY,
@@ -86,7 +83,7 @@ def may_remember(opened: Opened, chosen: Choice | None) -> bool:
 
 def _look(opened: Configured, chosen: Choice | None) -> Abilities:
     try:
-        chosen = chosen or choose_model(opened)
+        chosen = chosen or chat_model.choose_model(opened)
         measured = measured_of(opened, chosen)
     except UserError:
         measured = Abilities()  # whoever asks the model hears why there is none
@@ -130,7 +127,7 @@ def identity_of(chosen: Choice) -> str:
     return f"{name}@{detect.digest(chosen.url, chosen.model)}"  # a pull may bring another model
 
 
-def result_of(shell: Shell, chosen: Choice) -> ModelResult:
+def result_of(shell: Shell, chosen: Choice) -> results.ModelResult:
     """Return what a probe measured of a model."""
     return results.load(identity_of(chosen), chosen.model, shell.abilities)
 
@@ -153,7 +150,9 @@ def standings(opened: Configured, chosen: Choice, codes: Sequence[str]) -> list[
     ]
 
 
-def _reason(opened: Configured, chosen: Choice, result: LanguageResult | None, code: str) -> str:
+def _reason(
+    opened: Configured, chosen: Choice, result: results.LanguageResult | None, code: str
+) -> str:
     config = opened.config.llm.abilities
     wanted: tuple[tuple[Purpose, Mapping[str, Tier]], ...] = (
         ("talk", config.talk),
@@ -172,14 +171,14 @@ def _reason(opened: Configured, chosen: Choice, result: LanguageResult | None, c
     return f"{measured_on(result)}{overruling}"
 
 
-def measured_on(result: LanguageResult | None) -> str:
+def measured_on(result: results.LanguageResult | None) -> str:
     """Say when a language was probed."""
     if result is None or not result.is_whole:
         return "not probed"
     return f"probed {result.at}"
 
 
-def summary(result: LanguageResult) -> str:
+def summary(result: results.LanguageResult) -> str:
     """Say on one line what a model got right in a language, and what follows."""
     counts = ", ".join(
         f"{kind} {answers.count('1')} of {len(answers)}" for kind, answers in result.answers.items()
@@ -336,7 +335,7 @@ def is_free(opened: Configured, chosen: Choice) -> bool:
     return installation.secret(chosen.key, shell.environ, shell.secrets_file) is None
 
 
-def unmeasured(result: ModelResult, codes: Sequence[str]) -> list[str]:
+def unmeasured(result: results.ModelResult, codes: Sequence[str]) -> list[str]:
     """Return those of some languages that have cases, and no whole result of this probe."""
     return [
         code
@@ -345,7 +344,7 @@ def unmeasured(result: ModelResult, codes: Sequence[str]) -> list[str]:
     ]
 
 
-def _is_measured(result: LanguageResult | None) -> bool:
+def _is_measured(result: results.LanguageResult | None) -> bool:
     return result is not None and result.is_whole and result.version == probe.VERSION
 
 
@@ -354,10 +353,10 @@ def measure(
     chosen: Choice,
     model: Model,
     language: str,
-    note: Note,
+    note: probe.Note,
     *,
     again: bool = False,
-) -> LanguageResult:
+) -> results.LanguageResult:
     """Ask a model what is left of the cases of a language, and keep what it got right.
 
     Args:
@@ -375,10 +374,12 @@ def measure(
     before = results.own(identity, folder).get(language)
     result = probe.start(opened.shell.now().date().isoformat(), None if again else before)
 
-    def keep(part: LanguageResult) -> None:
+    def keep(part: results.LanguageResult) -> None:
         if part.is_whole or before is None or not before.is_whole:
             others = results.own(identity, folder)
-            results.save(ModelResult(identity, chosen.model, {**others, language: part}), folder)
+            results.save(
+                results.ModelResult(identity, chosen.model, {**others, language: part}), folder
+            )
         note(part)
 
     return probe.run(model, probe.left(language, result), result, keep)
@@ -400,7 +401,7 @@ def as_pass(opened: Opened) -> Pass:
 
 def _check(opened: Opened, runtime: Runtime) -> Due[ProbeJob]:
     try:
-        chosen = choose_model(opened)
+        chosen = chat_model.choose_model(opened)
         reason = _obstacle(opened, chosen)
     except UserError as error:
         return Due((_ready(str(error).splitlines()[0]),), ())
@@ -441,9 +442,9 @@ def _obstacle(opened: Opened, chosen: Choice) -> str:
 
 def _run(opened: Opened, runtime: Runtime, job: ProbeJob) -> JobResult:
     name = probe.name(job.language)
-    chosen = choose_model(opened)
+    chosen = chat_model.choose_model(opened)
 
-    def note(_: LanguageResult) -> None:
+    def note(_: results.LanguageResult) -> None:
         if locks.is_turn_running(opened.entity):
             raise StoppedError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,8 +20,6 @@ from bumble.text import words
 if TYPE_CHECKING:
     from bumble.cli.opening import Configured, Opened
     from bumble.entity.config import LlmConfig
-    from bumble.entity.folder import Entity
-    from bumble.entity.settings import Settings
     from bumble.models.embed.protocol import Embedder
     from bumble.models.embed.reader import MessageReader
     from bumble.models.weights.catalog import Catalog, CatalogEntry
@@ -73,8 +71,7 @@ def adopt(shell: Shell, name: str, *, anew: bool = False) -> tuple[CatalogEntry,
     known = catalog_of(shell)
     if path.is_file() and (anew or own_models.of_file(known, path) is None):
         output.say(f"MessageReading {path} once, for its hash.")
-    entry = own_models.adopt(path, known, shell.weights, _own_catalog(shell), anew=anew)
-    return entry, path
+    return own_models.adopt(path, known, shell.weights, _own_catalog(shell), anew=anew), path
 
 
 def on_hub(shell: Shell, reference: str) -> CatalogEntry:
@@ -373,21 +370,6 @@ def embedding_models(
     if language == words.DEFAULT_LANGUAGE:
         return models
     return sorted(models, key=lambda entry: not _is_multilingual(entry))
-
-
-def embedders_of(
-    shell: Shell, entity: Entity, catalog: Catalog
-) -> Callable[[Settings], Sequence[CatalogEntry]]:
-    """Return what lists the embedding models that settings of an entity ask for."""
-    from bumble.cli.opening import Opened
-
-    def of(read: Settings) -> Sequence[CatalogEntry]:
-        if read.identity is None:
-            return catalog.of_kind("embedding")
-        opened = Opened(shell, entity, "", read, read.identity)
-        return embedding_models(opened, catalog, embedded_by(opened))
-
-    return of
 
 
 def embedded_by(opened: Opened) -> str:

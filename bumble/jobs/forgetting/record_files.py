@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import Any
 
 from bumble.entity import changes
@@ -42,6 +44,34 @@ def forget_files(draft: ForgettingDraft, kind: Kind) -> None:
                 continue
             edit = base.plan_edit(relative, view.document, document, "forget a name")
             draft.add(edit, f"{kind.plural} with the name")
+            told = path.stem.removesuffix(kind.stem(path)) if kind.prefix else ""
+            if edit is not None and re.search(r"[^\W\d_]", told):
+                _name_anew(draft, kind, relative, view.document, document)
+
+
+def _name_anew(
+    draft: ForgettingDraft, kind: Kind, relative: str, before: Document, after: Document
+) -> None:
+    """Name a file by its id alone: what its name tells may be of them."""
+    place = PurePosixPath(relative)
+    plain = str(place.with_stem(kind.stem(place)))
+    draft.planned[relative] = base.plan_remove(relative, before, "forget a name")
+    draft.planned[plain] = base.plan_new(plain, after, "forget a name")
+    draft.moved[relative] = plain
+
+
+def follow_moved(draft: ForgettingDraft) -> None:
+    """Let the links to files that are named anew lead there."""
+    for kind in (kinds.NARRATIVE, kinds.WORKING, kinds.JOURNAL):
+        for path in kind.paths(draft.entity) if draft.moved else ():
+            relative, old = draft.entity.relative(path), base.read_text(path)
+            change = draft.planned.get(relative)
+            text = old if change is None else (change.data or b"").decode()
+            new = text
+            for was, now in draft.moved.items():
+                new = new.replace(was, now)
+            if new != text:
+                draft.planned[relative] = changes.write(relative, new, old, "forget a name")
 
 
 def without_words(draft: ForgettingDraft, kind: Kind, view: RecordView) -> Document | None:
@@ -86,16 +116,13 @@ def _scene_without(draft: ForgettingDraft, view: RecordView) -> EpisodeScene | N
 
 
 def _retold(document: Document, scene: EpisodeScene) -> Document | None:
-    """Tell an episode as an excerpt of what the others said; None if they said nothing.
-
-    The next consolidation has the model tell it, from the same messages.
-    """
+    """Tell an episode as an excerpt of what the others said; None if they said nothing."""
     others = EpisodeScene(
         "", scene.names, [m for m in scene.spoken_messages if m.role == "user"], {}, ""
     )
     if not others.messages:
         return None
-    values = {"summary_source": episodes.EXCERPT, "model": None, "tries": None}
+    values = {"summary_source": episodes.EXCERPT, "model": None}
     return base.with_values(document, values).with_body(episode.excerpt(others).text)
 
 

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from bumble.fallback import sayings
 from bumble.recall import memory_search
-from bumble.recall.deep_recall import plan
+from bumble.recall.deep_recall import bounds, plan
 from bumble.recall.deep_recall.bounds import (
     Budget,
     RecollectionSource,

@@ -15,6 +15,7 @@ from bumble.models.weights import catalog, embedders
 
 MESSAGES = Path(__file__).parents[3] / "training" / "messages.jsonl"
 SAMPLE = 21  # every so many of the messages that nothing was learned from
+WIDTH = 3 * 384  # of the states: two inner layers and the last
 
 
 class Words:
@@ -26,9 +27,9 @@ class Words:
             start = text.index(word, at)
             offsets.append((start, at := start + len(word)))
         rows = [
-            np.random.default_rng(sum(map(ord, text[a:b]))).normal(size=384) for a, b in offsets
+            np.random.default_rng(sum(map(ord, text[a:b]))).normal(size=WIDTH) for a, b in offsets
         ]
-        return np.array(rows, np.float32).reshape(-1, 384), offsets
+        return np.array(rows, np.float32).reshape(-1, WIDTH), offsets
 
 
 def stored() -> dict[str, Any]:

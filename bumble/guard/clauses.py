@@ -1,0 +1,200 @@
+"""What was said, clause by clause: its values and telling words, what it denies, asks or imagines.
+
+How much a word ties two clauses together is how rare it is in its language. Denials and words of
+the present are closed classes; what is only imagined shows in the form of its verb.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from functools import lru_cache
+
+from msgspec import Struct
+
+from bumble.guard import values
+from bumble.guard.values import ReadText, Times
+from bumble.text import stop_words, words
+
+_DENIALS = {
+    "en": "not no never nobody nothing none without neither nor instead cannot nae",
+    "de": "nicht net ned nich kein keine keinen keiner koi koa nie niemand nichts ohne statt",
+    "fr": "pas non jamais personne rien sans aucun aucune",
+    "es": "no nunca nadie nada sin ningun ninguna",
+    "it": "non no mai nessuno niente senza nessuna",
+    "pt": "nao nunca ninguem nada sem nenhum nenhuma",
+    "nl": "niet geen nooit niemand niets zonder",
+}
+_DENIAL = {code: frozenset(row.split()) for code, row in _DENIALS.items()}
+_NOW = frozenset(
+    ["now", "jetzt", "jetz", "nun", "maintenant", "finalement", "ahora", "adesso", "agora", "nu"]
+)
+_MORE = frozenset(["more", "longer", "mehr", "plus", "mas", "piu", "mais", "meer"])
+_UNREAL = {
+    "en": r"would|wouldn't|i'd|we'd|he'd|she'd|they'd|wish\w*|imagin\w*|dream\w*|if",
+    "de": r"würd\w*|wär\w*|hätt\w*|könnt\w*|tät\w*|wenn|träum\w*",
+    "fr": r"si|\w+r(?:ais|ait|ions|iez|aient)",
+    "es": r"si|\w+ría\w*|\w+[ai]era\w*",
+    "it": r"se|\w+r(?:ei|esti|ebbe|emmo|este|ebbero)",
+    "pt": r"se|\w+ria\w*|\w+sse\w*",
+    "nl": r"als|zou\w*",
+}
+_CONTRACTED = re.compile(r"n'?t\Z")
+_BESIDE = 2  # clauses before and behind one that tell what it is of
+_REACH = 4  # words on each side of a value that tell what it is of
+_RARE, _COMMON = 5.0, 3.0  # powers of ten that a word is rarer than all words by
+SHARED_LETTERS = 5  # at the beginning of two words of one family
+_TOKEN = re.compile(rf"\d+(?:[.,]\d+)*|{stop_words.WORD.pattern}")
+_SENTENCE = re.compile(r"[^.!?\n]*(?:[.!?\n](?=\d)[^.!?\n]*)*(?:[.!?\n]+|\Z)")
+_CLAUSE = re.compile(
+    r"[;!?()–—\n]|(?<!\d)[,:]|[,:](?!\d)|(?<!\d)\.(?!\d)"
+    r"|\b(?:but|aber|sondern|mais|pero|sino|ma|mas|maar)\b",
+    re.IGNORECASE,
+)
+
+Weights = Mapping[str, float]  # of stems, in [0, 1]
+
+
+class Source(Struct, frozen=True):
+    """A message, or a sentence that is known, as it was read."""
+
+    text: str
+    who: str  # folded; empty: it is known
+    read: ReadText
+    at: datetime | None = None  # None: it is known, and says its days in full
+    is_cited: bool = False
+
+
+class Subject(Struct, frozen=True):
+    """A sentence to be held against its sources."""
+
+    text: str
+    read: ReadText
+    subjects: frozenset[str]  # what it is about: its telling words, without names of speakers
+    language: str
+
+
+class Clause(Struct, frozen=True):
+    """A clause of what was said."""
+
+    read: ReadText
+    tokens: tuple[str, ...]
+    weights: Weights  # how much each telling word ties it to another clause
+    near: Weights  # likewise of the clauses beside it
+    beside: Weights  # of its words, those that stand near a value
+    denied: tuple[str, ...]  # telling words behind a denial
+    times_near: Times  # named here or beside it
+    is_now: bool
+    is_over: bool  # whether something is no longer so
+    is_asked: bool
+    is_unreal: bool
+
+
+@lru_cache(maxsize=1024)
+def of(text: str, language: str) -> tuple[Clause, ...]:
+    """Return the clauses of a text."""
+    said = [
+        (part, sentence.rstrip().endswith("?"))
+        for sentence in _SENTENCE.findall(text)
+        for part in _CLAUSE.split(sentence)
+        if part.strip()
+    ]
+    tokens = [tuple(tokens_of(part)) for part, _ in said]
+    weights = [weigh(part, language) for part in tokens]
+    read = [values.read(part, language) for part, _ in said]
+    found = []
+    for n, (part, is_asked) in enumerate(said):
+        around = slice(max(0, n - _BESIDE), n + 1 + _BESIDE)
+        near = {stem: weight for row in weights[around] for stem, weight in row.items()}
+        found.append(
+            Clause(
+                read[n],
+                tokens[n],
+                weights[n],
+                {stem: weight for stem, weight in near.items() if stem not in weights[n]},
+                weigh(_beside_values(tokens[n]), language),
+                denied(tokens[n], language),
+                values.joined([one.times for one in read[around]]),
+                bool(_NOW.intersection(tokens[n])),
+                any(map(_is_over, tokens[n], tokens[n][1:])),
+                is_asked,
+                is_unreal(part, language),
+            )
+        )
+    return tuple(found)
+
+
+def tokens_of(text: str) -> list[str]:
+    """Return the words and numbers of a text, folded."""
+    return [words.folded(token) for token in _TOKEN.findall(values.plain(text))]
+
+
+def weigh(tokens: Iterable[str], language: str) -> dict[str, float]:
+    """Return how much each telling word says of what is meant, by its stem: rare ones the most."""
+    empty = stop_words.OF_LANGUAGE.get(language, stop_words.WORDS)
+    return {
+        words.stem(token, language): min(1.0, max(0.0, (rarity - _COMMON) / (_RARE - _COMMON)))
+        for token in tokens
+        if token not in empty and token[0].isalpha() and not values.is_value(token)
+        for rarity in (-math.log10(words.frequency(token, language)),)
+    }
+
+
+def _beside_values(tokens: Sequence[str]) -> set[str]:
+    return {
+        token
+        for n, value in enumerate(tokens)
+        if values.is_value(value)
+        for token in tokens[max(0, n - _REACH) : n + _REACH + 1]
+    }
+
+
+def denies(token: str, language: str) -> bool:
+    """Whether a word denies: by itself, or at its end."""
+    if language != "en" or not _CONTRACTED.search(token):
+        return token in _DENIAL.get(language, ())
+    return _CONTRACTED.sub("n't", token) in stop_words.WORDS
+
+
+def denied(tokens: Sequence[str], language: str) -> tuple[str, ...]:
+    """Return the telling words that stand right behind a denial, and values a word further."""
+    empty = stop_words.WORDS | _MORE
+    found: list[str] = []
+    for start, token in enumerate(tokens):
+        if denies(token, language):
+            behind = [one for one in tokens[start + 1 :] if one not in empty]
+            found += [*behind[:1], *filter(values.is_value, behind[1:2])]
+    return tuple(found)
+
+
+def _is_over(token: str, following: str) -> bool:
+    return following in _MORE and any(token in row for row in _DENIAL.values())
+
+
+def is_unreal(text: str, language: str) -> bool:
+    """Whether a verb is of what is only imagined, or a condition is named."""
+    form = _UNREAL.get(language)
+    return bool(form and re.search(rf"(?<!\w)(?:{form})(?!\w)", text.casefold().replace("’", "'")))
+
+
+def shares(own: Iterable[str], other: Iterable[str]) -> bool:
+    """Whether two sets of stems have a word in common, in whatever form."""
+    others = set(other)
+    return any(stem in others or any(akin(stem, one) for one in others) for stem in own)
+
+
+def akin(stem: str, other: str) -> bool:
+    """Whether two stems are of one family, or one is a part of the other: `plank`, `deckplank`."""
+    short, long = sorted((stem, other), key=len)
+    inside = len(short) >= SHARED_LETTERS and short in long
+    return inside or words.akin(stem, other, SHARED_LETTERS)
+
+
+def tie(ties: Weights, weights: Weights) -> float:
+    """Return how much ties two clauses together: the words that both have, by their weights."""
+    return sum(
+        weight * max((ties[one] for one in ties if one == stem or akin(one, stem)), default=0.0)
+        for stem, weight in weights.items()
+    )
