@@ -2,7 +2,7 @@
 
 `find` gives the best of a search as they stand now: without beliefs that gave way, with what was
 put right since. What comes to mind by itself has to be near; what was asked for has to touch the
-question, and `Found` says which of it answers. Ranking is the index's; knows nothing of prompts.
+question, and `answers` says which of it answers. Ranking is the index's; knows nothing of prompts.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ TOUCHING = 0.6
 WORDS_SHARE = 0.5  # of the words asked for, with which a hit of any nearness touches
 LOOKED_AT, MOST_ANSWERS = 20, 10  # of a question: among these, and at most so many of them
 # Chosen on `bench/precision.py` with two embedders; nearness is calibrated for each.
-ANSWER_NEARNESS, ANSWER_SHARE = 0.28, 0.65  # that an answer needs, and of the nearest's
+ANSWER_NEARNESS, ANSWER_SHARE = 0.25, 0.65  # that an answer needs, and of the nearest's
 PERIOD_NEARNESS = 0.3  # what the time that a question names is worth
 COME_TO_MIND = (*kinds.UNASKED, "knowledge")  # of all that is searched for a message
 
@@ -142,7 +142,7 @@ def find(
     return standing(memory.entity, config, search, hits)
 
 
-class Found(Struct, frozen=True):
+class QuestionHits(Struct, frozen=True):
     """What a question finds, and which of it answers."""
 
     hits: tuple[Hit, ...]  # best first, what only touches the question among it
@@ -159,7 +159,7 @@ def answers(
     *,
     kinds: Sequence[str] = (),
     faded: bool | None = None,
-) -> Found:
+) -> QuestionHits:
     """Find what answers a question: as near as the nearest, or nearly, and near at all.
 
     What is from the time that a question names needs less, and what has all of its words nothing.
@@ -186,7 +186,7 @@ def answers(
         if clearness >= least or hit.parts.complete
     ][:MOST_ANSWERS]
     others = sum(hit not in chosen and is_near(hit, config) for hit in hits)
-    return Found(tuple(hits), tuple(chosen), others, period)
+    return QuestionHits(tuple(hits), tuple(chosen), others, period)
 
 
 def _clearness(hit: Hit, period: Period | None) -> float:

@@ -29,7 +29,7 @@ from bumble.index.memory import Memory
 from bumble.index.search import Hit
 from bumble.prompt import system
 from bumble.recall import memory_search
-from bumble.recall.memory_search import Found, Search
+from bumble.recall.memory_search import QuestionHits, Search
 from bumble.recall.prompt_memories import QUOTED_FROM
 from bumble.records import base, journal, knowledge, provenance, relationships, reminders
 from bumble.records.base import Provenance
@@ -81,7 +81,7 @@ class Desk(Struct, frozen=True):
             hits = memory_search.find(
                 *asked, query.strip(), limit=most, unasked=False, touching=True
             )
-            found = Found(tuple(hits), tuple(hits), 0)
+            found = QuestionHits(tuple(hits), tuple(hits), 0)
         else:
             found = memory_search.answers(*asked, query.strip())
         return {

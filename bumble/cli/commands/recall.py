@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bumble.index.rows import Period
     from bumble.index.search import Hit, Parts
     from bumble.recall.emotion_weight import Weight
-    from bumble.recall.memory_search import Found, Search
+    from bumble.recall.memory_search import QuestionHits, Search
 
 BARE = 10  # of the bare index, without a limit
 LOOKED_AT = 20  # what `-n` is told to be, where more are near
@@ -149,10 +149,10 @@ def _found(
     *,
     plain: bool,
     faded: bool,
-) -> Found:
+) -> QuestionHits:
     """Find what answers; with a limit, or in the bare index, the best so many."""
     from bumble.recall import memory_search
-    from bumble.recall.memory_search import Found
+    from bumble.recall.memory_search import QuestionHits
 
     if plain:
         hits = memory.search(
@@ -165,7 +165,7 @@ def _found(
             audience=search.readers,
             faded=faded,
         )
-        return Found(tuple(hits), tuple(hits), 0)
+        return QuestionHits(tuple(hits), tuple(hits), 0)
     given = (memory, opened.config, search, query)
     if limit is None:
         return memory_search.answers(*given, kinds=kinds, faded=faded or None)
@@ -177,7 +177,7 @@ def _found(
         faded=faded or None,
         touching=True,
     )
-    return Found(tuple(hits), tuple(hits), 0, memory_search.period_of(memory, search, query))
+    return QuestionHits(tuple(hits), tuple(hits), 0, memory_search.period_of(memory, search, query))
 
 
 def _others_talked(opened: Opened, readers: Sequence[str]) -> bool:
