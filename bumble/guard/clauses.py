@@ -31,6 +31,11 @@ _DENIAL = {code: frozenset(row.split()) for code, row in _DENIALS.items()}
 _NOW = frozenset(
     ["now", "jetzt", "jetz", "nun", "maintenant", "finalement", "ahora", "adesso", "agora", "nu"]
 )
+_FORMER = """
+first originally initially formerly before once zuerst erst anfangs ursprunglich fruher vorher
+abord initialement avant antes inicialmente primero prima inizialmente primeiro eerst aanvankelijk
+"""
+FORMERLY = frozenset(_FORMER.split())
 _MORE = frozenset(["more", "longer", "mehr", "plus", "mas", "piu", "mais", "meer"])
 _UNREAL = {
     "en": r"would|wouldn't|i'd|we'd|he'd|she'd|they'd|wish\w*|imagin\w*|dream\w*|if",

@@ -79,7 +79,8 @@ def newer(subject: Subject, sources: Sequence[Source]) -> str:
 
 def scored(subject: Subject, sources: Sequence[Source]) -> Iterator[tuple[float, int]]:
     """Yield how surely a newer message replaces a value of a sentence, and which one it is."""
-    if any(clauses.denies(token, subject.language) for token in clauses.tokens_of(subject.text)):
+    tokens = clauses.tokens_of(subject.text)
+    if any(clauses.denies(one, subject.language) or one in clauses.FORMERLY for one in tokens):
         return  # it tells of the change itself
     read = [clauses.of(one.text, subject.language) for one in sources]
     told = list(_values(subject))
