@@ -46,6 +46,13 @@ _UNREAL = {
     "pt": r"se|\w+ria\w*|\w+sse\w*",
     "nl": r"als|zou\w*",
 }
+_HEDGES = """
+ask asks asked wonder wonders wondered whether would could might may wish wishes consider considers
+considering imagines dreams likes hopes thinks thought fragt fragte uberlegt erwagt ob wurde konnte
+mochte will wollte traumt denkt wunscht demande demandait voudrait aimerait pregunta pregunto duda
+quiere querria chiede vorrebbe pergunta queria vraagt zou wil
+"""
+HEDGES = frozenset(_HEDGES.split())
 _CONTRACTED = re.compile(r"n'?t\Z")
 _BESIDE = 2  # clauses before and behind one that tell what it is of
 _REACH = 4  # words on each side of a value that tell what it is of
@@ -190,6 +197,7 @@ def shares(own: Iterable[str], other: Iterable[str]) -> bool:
     return any(stem in others or any(akin(stem, one) for one in others) for stem in own)
 
 
+@lru_cache(maxsize=65536)
 def akin(stem: str, other: str) -> bool:
     """Whether two stems are of one family, or one is a part of the other: `plank`, `deckplank`."""
     short, long = sorted((stem, other), key=len)
@@ -200,6 +208,7 @@ def akin(stem: str, other: str) -> bool:
 def tie(ties: Weights, weights: Weights) -> float:
     """Return how much ties two clauses together: the words that both have, by their weights."""
     return sum(
-        weight * max((ties[one] for one in ties if one == stem or akin(one, stem)), default=0.0)
+        weight * (ties.get(stem) or max((ties[one] for one in ties if akin(one, stem)), default=0))
         for stem, weight in weights.items()
+        if weight
     )
