@@ -59,9 +59,9 @@ _REACH = 4  # words on each side of a value that tell what it is of
 _RARE, _COMMON = 5.0, 3.0  # powers of ten that a word is rarer than all words by
 SHARED_LETTERS = 5  # at the beginning of two words of one family
 _TOKEN = re.compile(rf"\d+(?:[.,]\d+)*|{stop_words.WORD.pattern}")
-_SENTENCE = re.compile(r"[^.!?\n]*(?:[.!?\n](?=\d)[^.!?\n]*)*(?:[.!?\n]+|\Z)")
+_SENTENCE = re.compile(r"(?:[^.!?\n]|\.(?=\d))+[.!?\n]*")
 _CLAUSE = re.compile(
-    r"[;!?()–—\n]|(?<!\d)[,:]|[,:](?!\d)|(?<!\d)\.(?!\d)"
+    r"[;!?()–—\n]|(?<!\d)[,:]|[,:](?!\d)|\.(?!\d)"
     r"|\b(?:but|aber|sondern|mais|pero|sino|ma|mas|maar)\b",
     re.IGNORECASE,
 )
@@ -109,7 +109,7 @@ def of(text: str, language: str) -> tuple[Clause, ...]:
     """Return the clauses of a text."""
     said = [
         (part, sentence.rstrip().endswith("?"))
-        for sentence in _SENTENCE.findall(text)
+        for sentence in _SENTENCE.findall(values.with_days(text))
         for part in _CLAUSE.split(sentence)
         if part.strip()
     ]

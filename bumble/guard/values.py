@@ -123,9 +123,14 @@ _SHORT_DATE = re.compile(
     r"\b(\d{1,2})(?:[./](\d{1,2})[./](?:\d{4}|\d{2})\b|\.(\d{1,2})\.(?=\s*[^\W\d])|/(\d{1,2})\b(?!/))"
 )
 _DECIMAL = re.compile(r"\b(\d{1,2})\.(\d{1,2})\b(?![.:]?\d)")  # 7.3 may be a day, too
-_ORDINAL = re.compile(  # a day without its month: "the 8th", "am 8.", "le 8"
-    rf"\b(\d{{1,2}}){_ENDING}(?!\w)|\b(\d{{1,2}})\.(?=\s+[^\W\d_]|\s*[,;]|\s*$)"
+_ORDINAL = re.compile(  # a day without its month: "the 8th", "le 8"
+    rf"\b(\d{{1,2}}){_ENDING}(?!\w)"
     r"|\b(?:le|el|il|dia|día|o|au|al|du|del|dal) (\d{1,2})\b(?!\s*(?:[€$£%]|[:.,]\d))",
+    re.IGNORECASE,
+)
+_DAY_DOT = re.compile(  # "am 8.", "8. Mai": the full stop ends no sentence
+    r"\b((?:am|der|den|dem|de|vom|zum|bis|ab|seit)\s+\d{1,2})\.(?!\d)"
+    rf"|\b(\d{{1,2}})\.(?=\s*(?:{'|'.join(' '.join(words.MONTHS).split())}|märz)\b)",
     re.IGNORECASE,
 )
 YEARS = range(1800, 2200)
@@ -265,6 +270,7 @@ def read(text: str, language: str) -> ReadText:
         language: It is in, `de`.
     """
     terms = _calendar(language)
+    text = with_days(text)
     dateless = _FULL_DATE.sub(r"\1 ", _ISO.sub(r"\1 ", text))
     tokens = [words.folded(token) for token in _TOKEN.findall(plain(dateless))]
     found = list(_runs(tokens, language))
@@ -279,6 +285,11 @@ def read(text: str, language: str) -> ReadText:
 def plain(text: str) -> str:
     """Return a text with its thousands written without spaces, and days without endings."""
     return _GROUPED.sub("", _ENDINGS.sub(r"\1", text))
+
+
+def with_days(text: str) -> str:
+    """Return a text with days as "8º" for "8.", whose full stop ends no sentence."""
+    return _DAY_DOT.sub(lambda found: f"{found[1] or found[2]}º", text)
 
 
 _Run = tuple[int, int, Decimal]  # first token, one behind the last, value

@@ -358,7 +358,8 @@ def _by_products(number: Number, given: Sequence[Number]) -> Iterator[Decimal]:
     if number.kind == "money" or number.value >= corrections.LARGE:
         for one, other in combinations(given, 2):
             if {"money", ""} & {one.kind, other.kind}:
-                yield from (one.value * other.value, one.value * other.value / 2)
+                product, (small, large) = one.value * other.value, sorted((one.value, other.value))
+                yield from (product, product / 2, Decimal(round(large / small)))
     if number.value >= _LEAST_SUM:
         for whole in given:
             for one, other in combinations(given, 2):
