@@ -23,8 +23,7 @@ from bumble.index.search import Hit
 from bumble.recall import memory_search
 from bumble.recall.memory_search import Search
 from bumble.records import base, session_files
-from bumble.records.notices import Notice
-from bumble.records.sessions import Message, Session
+from bumble.records.sessions import Message, Notice, Session
 from bumble.runtime import body_state
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words

@@ -285,7 +285,7 @@ CASES = {
             ),
             "draw",
         ),
-        r"at:|fingerprint:|- |a line by hand|<!-- note",
+        r"at:|fingerprint:|lines:|  h[0-9a-f]{12}:|- |a line by hand|<!-- note",
         "---\nat: noon\n---\n\n- Why?\n",
         2,
     ),
