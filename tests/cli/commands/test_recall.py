@@ -478,6 +478,7 @@ def test_what_is_near_and_not_shown_is_counted(ada: Run, weights_folder: Path) -
     ran = ada.ok("recall", "Who is Priya's girlfriend?")
     assert "girlfriend" in ran.out
     assert " near; -n 20 shows " in ran.err
+    assert ada.ok("recall", "Who is Priya's girlfriend?", "--json").data["more"] > 0
     assert "jazz" in ada.ok("recall", "Who is Priya's girlfriend?", "-n", "20").out
 
 
