@@ -48,6 +48,7 @@ from bumble.models.embed.protocol import Embedder
 from bumble.models.weights import catalog, pull
 from bumble.models.weights.embedders import open_embedder
 from bumble.models.weights.store import PullOptions
+from bumble.recall import periods
 from bumble.records import base, relationships, sessions
 from bumble.records.sessions import Message
 
@@ -63,6 +64,7 @@ PARTS: dict[str, dict[str, Any]] = {  # what is switched off, and how
     "questions": {"asks": 0.0},
     "first person": {"own": 0.0},
     "named speaker": {"named": 0.0},
+    "period": {"period": 0.0},
 }
 NOTHING = {name: value for part in PARTS.values() for name, value in part.items()}
 
@@ -221,7 +223,9 @@ def measure(
             asked = list(questions(sample["qa"], ids))
             dropped += len(sample["qa"]) - len(asked)
             with opened(entity, at) as index:
+                last = datetime.fromisoformat(index.store.rows("select max(at) from @chunks")[0][0])
                 for question in asked:
+                    period = periods.read(question.text, last)  # asked when all was said
                     for leg, how in legs.items():
                         rerank.FEW = how.few
                         hits = search(
@@ -231,6 +235,7 @@ def measure(
                             only=Filter(kinds=("message",)),
                             limit=20,
                             shares=how.shares or ALL,
+                            period=period,
                             factor=chance_factor(question.text, memory) if leg == CHARGED else None,
                         )
                         scores = score([hit.id for hit in hits], question.evidence)

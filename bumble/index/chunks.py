@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, tzinfo
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,22 +22,22 @@ from bumble.index.form import Form
 from bumble.index.splitting import Passage
 from bumble.records import (
     base,
-    beliefs,
-    dreams,
-    episodes,
     journal,
+    kinds,
     knowledge,
-    narrative,
-    projects,
     provenance,
-    relationships,
     session_files,
     sessions,
-    skills,
     topics,
 )
 from bumble.records.base import Provenance
+from bumble.records.dreams import Dream
+from bumble.records.episodes import Episode
+from bumble.records.kind import RecordKind
+from bumble.records.projects import Project
+from bumble.records.relationships import Relationship
 from bumble.records.sessions import Message, Session
+from bumble.records.skills import Skill
 from bumble.text import languages, words
 from bumble.text.markdown import Document
 from bumble.text.words import distinct_tags, folded_tag, tags_in
@@ -149,17 +150,7 @@ def texts(kind: str, path: Path, *, zone: tzinfo, part: str | None = None) -> It
     if kind in _OF_MANY:
         whole = source(kind, path) if part is None else part
         return _OF_MANY[kind](whole, path, zone)
-    readers: dict[str, Callable[[Path], Iterator[RecordText]]] = {
-        "episode": _episode,
-        "belief": _belief,
-        "skill": _skill,
-        "person": _person,
-        "narrative": _narrative,
-        "dream": _dream,
-        "topic": _topic,
-        "project": _project,
-    }
-    return readers[kind](path)
+    return _topic(path) if kind == topics.TOPIC.passages else _record(kind, path)
 
 
 def source(kind: str, path: Path) -> str:
@@ -218,22 +209,50 @@ def _chunks(kind: str, of: RecordText) -> Iterator[Chunk]:
         )
 
 
-def _episode(path: Path) -> Iterator[RecordText]:
-    episode = base.load(path, episodes.parse)
-    people = ", ".join(spoken_name(person) for person in episode.people)
-    head = f"({spoken_date(episode.at.date())}) " + (f"With {people}: " if people else "")
-    origin = base.provenance(episode.source.meta)
+def _record(kind: str, path: Path) -> Iterator[RecordText]:
+    """Read the text of a record that has a file of its own."""
+    record: Any = _KINDS[kind].load(path)
+    text, at = _told(record), record.when
+    if isinstance(record, Relationship):
+        at = record.last_interaction
     yield RecordText(
-        episode.id,
-        episode.text,
-        _body_line(episode.source, episode.text),
-        origin,
-        head=head,
-        at=episode.at.isoformat(),
-        people=episode.people,
-        tags=episode.tags,
-        active=not episode.dormant,
+        record.id,
+        text,
+        _body_line(record.source, text),
+        record.provenance,
+        head=_head(record),
+        at=at.isoformat() if at else "",
+        people=(record.id,) if isinstance(record, Relationship) else record.concerned,
+        tags=getattr(record, "tags", ()),
+        active=not (getattr(record, "dormant", False) or getattr(record, "archived", False)),
     )
+
+
+def _told(record: Any) -> str:
+    """Return what a record says: of a dream its images and their thread, without headings."""
+    if isinstance(record, Dream):
+        return "\n".join((*record.fragments, record.thread)).strip()
+    told: str = record.told
+    return told
+
+
+def _head(record: Any) -> str:
+    """Return what leads the chunks of a record: when and with whom, or what it is called."""
+    match record:
+        case Episode():
+            people = ", ".join(spoken_name(person) for person in record.people)
+            return f"({spoken_date(record.at.date())}) " + (f"With {people}: " if people else "")
+        case Dream():
+            return f"({spoken_date(record.at.date())}) "
+        case Skill():
+            return f"{record.name}: {record.description}\n"
+        case Project(tags=tags):
+            return f"{', '.join(tags)}\n" if tags else ""
+        case Relationship():
+            name = ", ".join(record.names) or spoken_name(record.id)
+            about = (name, record.dynamic, ", ".join(record.topics))
+            return ". ".join(filter(None, about)) + "\n"
+    return ""
 
 
 def _body_line(document: Document, text: str) -> int:
@@ -255,18 +274,6 @@ def _knowledge(text: str, path: Path, _: tzinfo) -> Iterator[RecordText]:
         )
 
 
-def _belief(path: Path) -> Iterator[RecordText]:
-    belief = base.load(path, beliefs.parse)
-    yield RecordText(
-        belief.id,
-        belief.text,
-        _body_line(belief.source, belief.text),
-        belief.provenance,
-        at=belief.formed.isoformat(),
-        active=not belief.archived,
-    )
-
-
 def _journal(text: str, path: Path, zone: tzinfo) -> Iterator[RecordText]:
     parsed = base.of_text(text, path, partial(journal.parse, zone=zone))
     for entry in parsed.entries:
@@ -282,70 +289,6 @@ def _journal(text: str, path: Path, zone: tzinfo) -> Iterator[RecordText]:
             at=entry.at.isoformat(),
             tags=entry.tags,
         )
-
-
-def _skill(path: Path) -> Iterator[RecordText]:
-    skill = skills.load(path)
-    yield RecordText(
-        skill.slug,
-        skill.text,
-        _body_line(skill.source, skill.text),
-        skill.provenance,
-        head=f"{skill.name}: {skill.description}\n",
-    )
-
-
-def _project(path: Path) -> Iterator[RecordText]:
-    project = projects.load(path)
-    line = _body_line(project.source, project.why)
-    tags = ", ".join(project.tags)
-    yield RecordText(
-        project.id,
-        project.text,
-        line,
-        project.provenance,
-        head=f"{tags}\n" if tags else "",
-        people=project.people,
-        tags=project.tags,
-    )
-
-
-def _person(path: Path) -> Iterator[RecordText]:
-    person = base.load(path, relationships.parse)
-    about = [
-        ", ".join(person.names) or spoken_name(person.id),
-        person.dynamic,
-        ", ".join(person.topics),
-    ]
-    yield RecordText(
-        person.id,
-        person.text,
-        _body_line(person.source, person.text),
-        person.provenance,
-        head=". ".join(part for part in about if part) + "\n",
-        at=person.last_interaction.isoformat() if person.last_interaction else "",
-        people=(person.id,),
-    )
-
-
-def _narrative(path: Path) -> Iterator[RecordText]:
-    story = base.load(path, narrative.parse)
-    at = story.at.isoformat() if story.at else ""
-    line = _body_line(story.source, story.text)
-    yield RecordText("narrative", story.text, line, story.provenance, at=at)
-
-
-def _dream(path: Path) -> Iterator[RecordText]:
-    dream = base.load(path, dreams.parse)
-    text = "\n".join((*dream.fragments, dream.thread)).strip()
-    yield RecordText(
-        dream.id,
-        text,
-        dream.source.body_line,
-        dream.provenance,
-        head=f"({spoken_date(dream.at.date())}) ",
-        at=dream.at.isoformat(),
-    )
 
 
 def _topic(path: Path) -> Iterator[RecordText]:
@@ -382,6 +325,7 @@ def _talk(text: str, path: Path, _: tzinfo) -> Iterator[RecordText]:
         yield RecordText(message.id, message.text, 1, origin)
 
 
+_KINDS = {kind.passages: kind for kind in kinds.KINDS if isinstance(kind, RecordKind)}
 _OF_MANY = {"knowledge": _knowledge, "journal": _journal, _MESSAGE: _talk}
 
 

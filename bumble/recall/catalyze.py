@@ -1,18 +1,14 @@
 """Recall by way of the questions that topics keep raising: what a query and they bring to mind.
 
-Put in the order of a register: `explore` spreads it over topics and times, `continuity` follows
-threads, `reference` puts knowledge and exact words first. Without such questions it is plain
-recall, and says so. It finds fewer of the turns that answer a question than plain recall
-(docs/log.md), so nothing uses it unasked.
-
-Source:
-    Carbonell & Goldstein, "The use of MMR" (1998), for spreading what is found.
+Put in the order of a register: `explore` spreads it over conversations, `continuity` follows
+threads, `reference` puts knowledge first. Without such questions it is plain recall, and says so.
+It finds fewer of the turns that answer a question than plain recall (docs/log.md), so nothing uses
+it unasked.
 """
 
 from __future__ import annotations
 
-import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Literal, get_args
 
@@ -28,25 +24,19 @@ from bumble.recall.prompt_memories import RecalledAnswer
 from bumble.records import kinds, topics
 from bumble.records.sessions import Session
 from bumble.runtime.runtime import Runtime
-from bumble.text import words
 
 Register = Literal["explore", "continuity", "reference"]
 REGISTERS: tuple[str, ...] = get_args(Register)
 GUIDANCE: dict[str, str] = {
-    "explore": "Different sides of it, far apart in topic and time: say what connects them, and"
+    "explore": "Different sides of it, from conversations far apart: say what connects them, and"
     " leave open what is open.",
     "continuity": "Threads, the one spoken of last first, each as it went on: take up where it was"
     " left.",
-    "reference": "What is written down and the very words first: answer from them, and say where"
-    " it stands.",
+    "reference": "What is written down first: answer from it, and say where it stands.",
 }
 QUESTIONS, OF_QUESTION = 6, 10  # that a query meets, and memories each of them brings
 POOL = 40  # hits of plain recall among which a register chooses
 QUESTION_WEIGHT = 0.3  # of what questions bring, beside plain recall
-FRESH = 0.6  # in `explore`: what fit counts, the rest is being unlike what is there already
-NEAR_DAYS = 3.0  # in which the likeness of two times halves
-EXACT_WEIGHT = 0.5  # in `reference`: of knowledge, and of a text with all words of the query
-_DAY_SECONDS = 86_400
 
 
 class Contribution(Struct, frozen=True):
@@ -89,7 +79,7 @@ def find(
     pool = max(POOL, 2 * limit)
     plain = memory_search.find(memory, config, search, query, limit=pool, unasked=False)
     met = list(_met(memory, config, search, query)) if memory.embedder else []
-    chosen = tuple(ordered(joined(plain, met), query, register, limit))
+    chosen = tuple(ordered(joined(plain, met), register, limit))
     shown = {_key(hit) for hit in chosen}
     counted = [replace(each, count=len(shown & {_key(hit) for hit in each.hits})) for each in met]
     brought = sorted(counted, key=lambda each: (-each.count * each.relevance, each.text))
@@ -139,46 +129,23 @@ def joined(plain: Sequence[Hit], met: Sequence[Contribution]) -> list[Hit]:
     return sorted(scored, key=lambda hit: (-hit.score, hit.path, hit.line))
 
 
-def ordered(hits: Sequence[Hit], query: str, register: str, limit: int) -> list[Hit]:
+def ordered(hits: Sequence[Hit], register: str, limit: int) -> list[Hit]:
     """Choose and order hits, the best first, as a register has it."""
     if register == "explore":
-        return _spread(hits, limit)
+        return _spread(hits)[:limit]
     if register == "reference":
-        asked = words.stems(query, words.language(query))
-        return sorted(hits, key=lambda hit: -_reference(hit, asked))[:limit]
+        return sorted(hits, key=lambda hit: hit.kind != kinds.KNOWLEDGE.passages)[:limit]
     return _threads(hits[:limit])
 
 
-def _spread(hits: Sequence[Hit], limit: int) -> list[Hit]:
-    """Take the hit that fits and is unlike all that were taken, one after the other."""
-    left, taken = list(hits), list[Hit]()
-    stems = {_key(hit): words.stems(hit.text, words.language(hit.text)) for hit in hits}
-
-    def gain(hit: Hit) -> float:
-        likeness: float = max((_likeness(hit, other, stems) for other in taken), default=0.0)
-        return FRESH * hit.score - (1 - FRESH) * likeness
-
-    while left and len(taken) < limit:
-        best = max(left, key=gain)
-        left.remove(best)
-        taken.append(best)
-    return taken
-
-
-def _likeness(hit: Hit, other: Hit, stems: dict[tuple[str, str], set[str]]) -> float:
-    """Say how much two hits are of one topic and one time, in [0, 1]."""
-    own, their = stems[_key(hit)], stems[_key(other)]
-    shared = len(own & their) / len(own | their) if own | their else 0.0
-    if hit.at is None or other.at is None:
-        return shared
-    days = abs((hit.at - other.at).total_seconds()) / _DAY_SECONDS
-    return (shared + math.exp2(-days / NEAR_DAYS)) / 2
-
-
-def _reference(hit: Hit, asked: set[str]) -> float:
-    exact = len(asked & words.stems(hit.text, words.language(hit.text))) / max(len(asked), 1)
-    is_fact = hit.kind == kinds.KNOWLEDGE.passages
-    return hit.score + EXACT_WEIGHT * (exact + is_fact)
+def _spread(hits: Sequence[Hit]) -> list[Hit]:
+    """Take the best of each conversation or record, then the second best of each, and so on."""
+    seen = Counter[str]()
+    turns = list[int]()
+    for hit in hits:
+        turns.append(seen[hit.session or hit.path])
+        seen[hit.session or hit.path] += 1
+    return [hit for _, hit in sorted(zip(turns, hits, strict=True), key=lambda pair: pair[0])]
 
 
 def _threads(hits: Sequence[Hit]) -> list[Hit]:

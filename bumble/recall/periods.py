@@ -22,6 +22,7 @@ from bumble.index.rows import Period
 from bumble.text import stop_words, words
 
 BEFORE, AFTER = timedelta(days=1), timedelta(days=10)  # in which people tell of it, too
+MOST_CHARS = 1_000  # of a question that are read
 SHORT = 3  # letters of a month's name that stands alone only behind a preposition: `in May`
 _IN = frozenset(("in", "im", "en", "em"))
 _FIRST_YEAR = 1950
@@ -68,7 +69,7 @@ def read(text: str, now: datetime) -> Period | None:
         text: The question.
         now: When it is asked, in the zone that its days are of.
     """
-    reading = _Reading(text, now.date())
+    reading = _Reading(text[:MOST_CHARS], now.date())
     named = reading.named()
     if not named:
         return None
@@ -79,7 +80,7 @@ def read(text: str, now: datetime) -> Period | None:
 
 def is_around(text: str) -> bool:
     """Whether a question is about the days around something that happened."""
-    return _AROUND.search(words.folded(text)) is not None
+    return _AROUND.search(words.folded(text[:MOST_CHARS])) is not None
 
 
 def around(at: datetime) -> Period:

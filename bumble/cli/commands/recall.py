@@ -116,6 +116,7 @@ def recall(
         "query": asked,
         "embedding": embedder.identity.model if embedder else None,
         "mood": mood,
+        "more": found.near,
         "hits": [
             {
                 **_data(hit, felt, rank),

@@ -161,8 +161,8 @@ def catalyze(
         str,
         typer.Option(
             metavar="REGISTER",
-            help="explore: spread over topics and times; continuity: threads, the newest first; "
-            "reference: knowledge and exact words first.",
+            help="explore: spread over conversations; continuity: threads, the newest first; "
+            "reference: knowledge first.",
         ),
     ] = "explore",
     speaker: people.AsOption = None,
