@@ -26,11 +26,21 @@ _DENIALS = {
     "it": "non no mai nessuno niente senza nessuna",
     "pt": "nao nunca ninguem nada sem nenhum nenhuma",
     "nl": "niet geen nooit niemand niets zonder",
+    "sv": "inte ej ingen inget inga utan aldrig",
+    "da": "ikke ingen intet uden aldrig",
+    "no": "ikke ingen intet uten aldri",
+    "pl": "nie nigdy nikt nic bez zaden",
+    "cs": "ne neni nikdy nikdo nic bez zadny",
+    "ro": "nu niciodata nimeni nimic fara",
+    "fi": "ei en et emme ette eivat",
+    "tr": "degil yok hic",
+    "ru": "не нет никогда никто ничего без",
 }
 _DENIAL = {code: frozenset(row.split()) for code, row in _DENIALS.items()}
-_NOW = frozenset(
-    ["now", "jetzt", "jetz", "nun", "maintenant", "finalement", "ahora", "adesso", "agora", "nu"]
+_NOWS = (
+    "now jetzt jetz nun maintenant finalement ahora adesso agora nu teraz ted acum nyt теперь simdi"
 )
+_NOW = frozenset(_NOWS.split())
 _FORMER = """
 first originally initially formerly before once zuerst erst anfangs ursprunglich fruher vorher
 abord initialement avant antes inicialmente primero prima inizialmente primeiro eerst aanvankelijk

@@ -65,19 +65,51 @@ _OTHERS = {
     12: "dozen dutzend douzaine docena dozzina duzia dozijn",
     20: "score",
 }
+# Of languages whose words mean too much elsewhere: they count in texts of their own alone.
+_FURTHER = {
+    "sv": "ett tva tre fyra fem sex sju atta nio tio elva tolv tretton fjorton femton sexton"
+    " sjutton arton nitton tjugo trettio fyrtio femtio sextio sjuttio attio nittio hundra tusen",
+    "da": "en to tre fire fem seks syv otte ni ti elleve tolv tretten fjorten femten seksten"
+    " sytten atten nitten tyve tredive fyrre halvtreds tres halvfjerds firs halvfems hundrede"
+    " tusind",
+    "no": "en to tre fire fem seks sju atte ni ti elleve tolv tretten fjorten femten seksten"
+    " sytten atten nitten tjue tretti førti femti seksti sytti atti nitti hundre tusen",
+    "pl": "jeden dwa trzy cztery piec szesc siedem osiem dziewiec dziesiec jedenascie dwanascie"
+    " trzynascie czternascie pietnascie szesnascie siedemnascie osiemnascie dziewietnascie"
+    " dwadziescia trzydziesci czterdziesci piecdziesiat szescdziesiat siedemdziesiat"
+    " osiemdziesiat dziewiecdziesiat sto tysiac",
+    "cs": "jeden dva tri ctyri pet sest sedm osm devet deset jedenact dvanact trinact ctrnact"
+    " patnact sestnact sedmnact osmnact devatenact dvacet tricet ctyricet padesat sedesat"
+    " sedmdesat osmdesat devadesat sto tisic",
+    "ro": "unu doi trei patru cinci sase sapte opt noua zece unsprezece doisprezece treisprezece"
+    " paisprezece cincisprezece saisprezece saptesprezece optsprezece nouasprezece douazeci"
+    " treizeci patruzeci cincizeci saizeci saptezeci optzeci nouazeci suta mie",
+    "fi": "yksi kaksi kolme nelja viisi kuusi seitseman kahdeksan yhdeksan kymmenen yksitoista"
+    " kaksitoista kolmetoista neljatoista viisitoista kuusitoista seitsemantoista"
+    " kahdeksantoista yhdeksantoista kaksikymmenta kolmekymmenta neljakymmenta viisikymmenta"
+    " kuusikymmenta seitsemankymmenta kahdeksankymmenta yhdeksankymmenta sata tuhat",
+    "tr": "bir iki uc dort bes altı yedi sekiz dokuz on onbir oniki onuc ondort onbes onaltı"
+    " onyedi onsekiz ondokuz yirmi otuz kırk elli altmıs yetmis seksen doksan yuz bin",
+    "ru": "один два три четыре пять шесть семь восемь девять десять одиннадцать двенадцать"
+    " тринадцать четырнадцать пятнадцать шестнадцать семнадцать восемнадцать девятнадцать"
+    " двадцать тридцать сорок пятьдесят шестьдесят семьдесят восемьдесят девяносто сто тысяча",
+}
 _OF_LANGUAGE = {
     code: dict(zip(row.split(), _VALUES, strict=True)) for code, row in _CARDINALS.items()
 }
 _OF_WORD = {word: value for row in _OF_LANGUAGE.values() for word, value in row.items()}
+_OF_LANGUAGE |= {
+    code: dict(zip(row.split(), _VALUES, strict=True)) for code, row in _FURTHER.items()
+}
 _OF_LANGUAGE["fr"] |= {"cents": 100, "vingts": 20}
+_OF_LANGUAGE["pl"] |= {"dwie": 2, "dwoch": 2, "trzech": 3, "tysiace": 1000, "tysiecy": 1000}
 _OF_ORDINAL = {word: value for value, row in _ORDINALS.items() for word in row.split()}
 _OF_OTHER = {word: value for value, row in _OTHERS.items() for word in row.split()}
 # These mean something else in another language: there they are no numbers.
 _FOREIGN = "once elf neuf sept seize dix sieben cent mil mille quince due sei tre"
 _ELSEWHERE = frozenset(_FOREIGN.split())
 _TIMES = re.compile(r"(?<=\w{3})mal")  # dreimal
-_SPANISH = "veinti"  # veintidós
-_GERMAN = re.compile(r"(\w{3,6})und(\w{5,8})")  # einundzwanzig
+_JOINED_BY = ("und", "en", "og", "")  # what stands between a unit and a ten
 _ORDINAL_ENDING = re.compile(r"(?<=\w)(?:ste[nrsm]?|te[nrsm]?|th)\Z")
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 _THOUSANDS = re.compile(r"[.,](?=\d{3}(?!\d))")
@@ -107,7 +139,7 @@ _ENDING = r"(?:st|nd|rd|th|ste|de|er|re|e|[ºª])"
 _ENDINGS = re.compile(rf"\b(\d{{1,2}}){_ENDING}(?!\w)")
 _HOURS = re.compile(r"(\d{1,2})([:h.])([0-5]\d)")
 # Parts of a whole, and how they stand beside an hour: "half past eight", "ocho y media".
-_HALVES = "half halb halbe halber halbes halben demi demie media medio mezza mezzo meia meio"
+_HALVES = "half halv halb halbe halber halbes halben demi demie media medio mezza mezzo meia meio"
 _PARTS = dict.fromkeys(_HALVES.split(), Decimal("0.5")) | dict.fromkeys(
     ("quarter", "viertel", "quart", "cuarto", "quarto", "kwart"), Decimal("0.25")
 )
@@ -116,7 +148,9 @@ _BEHIND = ("past", "nach", "over", "et", "y", "e", "and", "und", "en")
 _BEFORE = ("to", "vor", "moins", "menos", "meno", "voor")
 _SIDES = dict.fromkeys(_BEHIND, 1) | dict.fromkeys(_BEFORE, -1)
 _OCLOCK = frozenset(["uhr", "pm", "oclock", "o'clock", "h", "heures", "uur"])
-_BEFORE_HOUR = frozenset(["de", "nl"])  # languages in which half nine is half past eight
+_BEFORE_HOUR = frozenset(
+    ["de", "nl", "sv", "da", "no"]
+)  # languages in which half nine is half past eight
 _FULL_DATE = re.compile(r"\b\d{1,2}[./]\d{1,2}[./](\d{4})\b")  # the year stays a number
 _ISO = re.compile(r"\b(\d{4})-(\d{1,2})-(\d{1,2})\b")
 _SHORT_DATE = re.compile(
@@ -731,18 +765,21 @@ def value(word: str, language: str = "") -> Decimal | None:
             times, more = (value(part, "de") if part else None for part in (before, behind))
             if (times is None) == (not before) and (more is None) == (not behind):
                 found = (times or Decimal(1)) * _OF_WORD[large] + (more or Decimal(0))
-    if found is None and word.startswith(_SPANISH):
-        unit = _OF_WORD.get(word[len(_SPANISH) :], 10)
-        found = Decimal(20 + unit) if unit < 10 else None
-    if found is None and (joined := _GERMAN.fullmatch(word)):
-        unit, tens = (_units().get(part, 0) for part in joined.groups())
-        found = Decimal(tens + unit) if unit < 10 and tens in _TENS else None
-    return found
+    return found if found is not None else _compound(word, language)
 
 
-@cache
-def _units() -> dict[str, int]:
-    return _OF_WORD | {"ein": 1}
+def _compound(word: str, language: str) -> Decimal | None:
+    """Return the number of a ten and a unit in one word: einundzwanzig, ventidue, tjugotre."""
+    table = _OF_LANGUAGE.get(language, _OF_WORD) | {"ein": 1}
+    for ten, value_ in table.items():
+        if value_ in _TENS and ten[:-1] in word:
+            before, _, behind = word.partition(ten if ten in word else ten[:-1])
+            unit = behind.removeprefix("i") if not before else before if not behind else ""
+            for joint in _JOINED_BY:
+                found = table.get(unit.removesuffix(joint), 10)
+                if found < 10:
+                    return Decimal(value_ + found)
+    return None
 
 
 def _value(word: str, language: str) -> Decimal | None:
@@ -751,7 +788,10 @@ def _value(word: str, language: str) -> Decimal | None:
         plain = _THOUSANDS.sub("", digits[0]).replace(",", ".")
         return Decimal(plain if plain.count(".") <= 1 else plain.replace(".", ""))
     plain = _TIMES.sub("", word)
-    if plain in _ELSEWHERE and language and plain not in _OF_LANGUAGE.get(language, {}):
+    own = _OF_LANGUAGE.get(language, {})
+    if plain in own:
+        return Decimal(own[plain])
+    if plain in _ELSEWHERE and language:
         return None
     for table in (_OF_WORD, _OF_ORDINAL, _OF_OTHER):
         if plain in table:
