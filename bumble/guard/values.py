@@ -106,7 +106,7 @@ _OF_LANGUAGE["pl"] |= {"dwie": 2, "dwoch": 2, "trzech": 3, "tysiace": 1000, "tys
 _OF_ORDINAL = {word: value for value, row in _ORDINALS.items() for word in row.split()}
 _OF_OTHER = {word: value for value, row in _OTHERS.items() for word in row.split()}
 # These mean something else in another language: there they are no numbers.
-_FOREIGN = "once elf neuf sept seize dix sieben cent mil mille quince due sei tre"
+_FOREIGN = "once elf neuf sept seize dix sieben cent mil mille quince due sei tre um un"
 _ELSEWHERE = frozenset(_FOREIGN.split())
 _TIMES = re.compile(r"(?<=\w{3})mal")  # dreimal
 _JOINED_BY = ("und", "en", "og", "")  # what stands between a unit and a ten
@@ -171,7 +171,6 @@ YEARS = range(1800, 2200)
 YEAR_DAYS = 365
 MOST_DAYS = 31
 _NEAR = 2  # words from a day to the month behind it: "21 de junio"
-CONTEXT = 9  # words on each side that tell what a number is of
 _HALF, _DAY, _MINUTE = Decimal("0.5"), 24, Decimal("0.001")
 _MOST_APART = 0.26  # letters of a word's that dialect changes
 _EARLY = 5  # until this hour "today" may be the day before
@@ -188,7 +187,6 @@ class Number(Struct, frozen=True):
     unit_days: float  # of a unit of time
     ordinal: bool  # a word such as "third"
     claimed: bool  # whether it says an amount, and is no article or figure of speech
-    around: frozenset[str]  # stems of the telling words beside it
     hours: frozenset[Decimal] = frozenset()  # which times of day it may be, up to noon
 
     def equals(self, other: Number) -> bool:
@@ -427,8 +425,7 @@ def _number(tokens: Sequence[str], run: _Run, terms: _Calendar, language: str) -
     )
     loose = word in _OF_ORDINAL or word in _OF_OTHER or total == 1
     claimed = not (single and loose) or word == "1"
-    near = _around(tokens, run, language)
-    return Number(total, word, kind, unit, unit_days, ordinal, claimed, near, hours)
+    return Number(total, word, kind, unit, unit_days, ordinal, claimed, hours)
 
 
 def _hours(tokens: Sequence[str], run: _Run, language: str) -> tuple[frozenset[Decimal], bool]:
@@ -475,20 +472,7 @@ def _year(run: _Run) -> Iterator[Number]:
     """Yield a year that stands in a date, which may be asked for by itself."""
     if run[2] in YEARS:
         word = str(run[2])
-        yield Number(run[2], word, "", "", 0, ordinal=False, claimed=True, around=frozenset())
-
-
-def _around(tokens: Sequence[str], run: _Run, language: str) -> frozenset[str]:
-    near = []
-    for index in range(run[0] - 1, max(-1, run[0] - 1 - CONTEXT), -1):
-        if tokens[index] in _STOPS:
-            break
-        near.append(tokens[index])
-    for index in range(run[1], min(len(tokens), run[1] + CONTEXT)):
-        if tokens[index] in _STOPS:
-            break
-        near.append(tokens[index])
-    return _stems(near, language)
+        yield Number(run[2], word, "", "", 0, ordinal=False, claimed=True)
 
 
 def _stems(tokens: Sequence[str], language: str) -> frozenset[str]:
@@ -543,7 +527,8 @@ def _day_joined(
 ) -> tuple[int, int] | None:
     """Return the day of a number just before another that has the month: "from 12 to 19 June"."""
     between = _unbroken(tokens[first[1] : second[0]], "")
-    if not 0 < second[0] - first[1] == len(between) <= _NEAR or first[2] % 1:
+    same_form = tokens[first[0]][0].isdigit() == tokens[second[0]][0].isdigit()
+    if not same_form or not 0 < second[0] - first[1] == len(between) <= _NEAR or first[2] % 1:
         return None
     behind = tokens[second[0] : second[1] + _NEAR]
     return next(((terms.months[one], int(first[2])) for one in behind if one in terms.months), None)
